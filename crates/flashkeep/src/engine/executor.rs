@@ -189,7 +189,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The current contents of a page, without time, according to what backends have (`contents`): of the first copy
     /// with which all nodes above it respond and have the page, or the sum of all places of a page that is one
-    /// ([`Scheme::is_sum`]). None if there is no such copy, or if a part of the sum is missing. A page that its scheme
+    /// ([`OwnHealth::is_sum`](super::OwnHealth::is_sum)). None if there is no such copy, or if a part of the sum is missing. A page that its scheme
     /// has put nowhere is a known zero.
     #[must_use]
     pub fn intact_contents(&self, page: Page, contents: &impl Fn(LeafId, Page) -> Option<C>) -> Option<C> {
@@ -211,7 +211,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return Some(contents(leaf, page).unwrap_or_default());
         }
         let scheme = self.scheme(node)?;
-        let (is_sum, mut first, mut sum) = (scheme.is_sum(page), None, Some(C::default()));
+        let (is_sum, mut first, mut sum) = (scheme.protection().is_sum(page), None, Some(C::default()));
         let mut is_mapped = false;
         scheme.places(page, |member, page| {
             is_mapped = true;
@@ -352,17 +352,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Replaces a subtree by an empty one of the same shape. Its schemes are taken from `fresh`, a newly built copy of
-    /// the whole tree; the caller has replaced its backends.
+    /// the whole tree; the caller has replaced its backends. `go_on` lets a new scheme take over from the one that it
+    /// replaces.
     ///
     /// # Panics
     /// If the subtree is still [at work](Engine::is_at_work): the new schemes cannot finish plans of the old ones.
-    pub fn refresh<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, fresh: Tree<S>) {
+    pub fn refresh<L: Leaves<C>>(
+        &mut self,
+        leaves: &mut L,
+        now: SimTime,
+        node: NodeId,
+        fresh: Tree<S>,
+        go_on: fn(&mut S, &S),
+    ) {
         assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
         for at in self.subtree(node) {
             let replaced = std::mem::replace(&mut self.schemes[at.index()], schemes[at.index()].take());
             if let (Some(scheme), Some(replaced)) = (&mut self.schemes[at.index()], &replaced) {
-                scheme.count_on(replaced);
+                go_on(scheme, replaced);
             }
             self.shape[at.index()].alive = true;
             self.gaps.none(at);

@@ -3,7 +3,7 @@
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
-use super::health::Protection;
+use super::health::OwnHealth;
 use super::leaves::LeafId;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -56,7 +56,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline(always)]
     pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
         match &self.schemes[node.index()] {
-            Some(scheme) if self.health.is_own(node) => scheme.exposed(),
+            Some(scheme) if self.health.is_own(node) => {
+                scheme.protection().own().map_or(0, OwnHealth::exposed)
+            }
             _ => self.health.exposed(node),
         }
     }
@@ -103,8 +105,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let mut own = self.schemes.iter().flatten().map(Scheme::protection);
-        self.health.is_whole() && own.all(|own| !matches!(own, Protection::Own(health) if !health.is_whole()))
+        let mut own = self.schemes.iter().flatten().filter_map(|scheme| scheme.protection().own());
+        self.health.is_whole() && own.all(OwnHealth::is_whole)
     }
 
     /// Unrecoverable pages found so far, each counted once.

@@ -163,7 +163,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             places += 1;
             unreadable += u32::from(self.is_unreadable(leaves, shape.children[usize::from(member)], page));
         });
-        unreadable > 0 && (unreadable == places || scheme.is_sum(page))
+        unreadable > 0 && (unreadable == places || scheme.protection().is_sum(page))
     }
 }
 

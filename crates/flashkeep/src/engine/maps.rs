@@ -5,7 +5,7 @@ use super::command::{Command, Page};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::leaves::{LeafId, Leaves};
-use super::scheme::{AddressMap, Change, Scheme};
+use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::SimTime;
 
@@ -40,7 +40,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         map: NodeId,
         change: Change,
     ) {
-        let losses = self.scheme_mut(map).map().map(AddressMap::losses).unwrap_or_default();
+        let losses = self.scheme_mut(map).losses();
         for loss in losses {
             let Some(page) = loss.page() else { continue };
             self.lose_page_of(leaves, now, map, loss.over(self.outer(map, page)));

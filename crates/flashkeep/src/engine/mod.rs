@@ -52,7 +52,7 @@ pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
 pub use rebuild::Controller;
 pub use requests::{Finished, Join};
-pub use scheme::{AddressMap, Capabilities, Change, Hazard, Rhythm, Scheme, StripeUnit};
+pub use scheme::{BackgroundWork, Capabilities, Change, Hazard, Recoverable, Rhythm, Scheme, StripeUnit};
 pub use sums::Carried;
 pub use tree::{NodeId, NodeLinks, Tree, TreeLevel};
 pub use units::ChunkOrder;

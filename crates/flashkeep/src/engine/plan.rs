@@ -226,9 +226,9 @@ pub struct Plan {
     ///
     /// [`Scheme::owner`]: super::Scheme::owner
     pub keeps_frame: bool,
-    /// The scheme has urgent work from now on, although the command is a read ([`Scheme::pressed`]).
+    /// The scheme has urgent work from now on, although the command is a read ([`BackgroundWork::pressed`]).
     ///
-    /// [`Scheme::pressed`]: super::Scheme::pressed
+    /// [`BackgroundWork::pressed`]: super::BackgroundWork::pressed
     pub presses: bool,
     /// Some of its steps rename pages: members that cannot do that copy them.
     pub renames: bool,
@@ -309,21 +309,24 @@ pub enum Lock {
     Detour(Key),
 }
 
-/// The reason for a call of `Scheme::background`.
+/// The reason for a call of `BackgroundWork::background`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// There were no requests of the host for `Rhythm::idle_after`.
     Idle,
     /// `Rhythm::wake_after` has passed since the last command that was not a read.
     Wake,
-    /// The scheme has pages to rebuild (`Scheme::rebuilding`).
+    /// The scheme has pages to rebuild (`BackgroundWork::rebuilding`).
     Rebuild,
+    /// The engine rebuilds this stripe, which has a second codeword ([`Codewords::newer`](super::Codewords::newer)): its
+    /// parity is to be written anew, from the newest versions.
+    Renew(u32),
     /// A member is about to collect this page of its hidden LBA range: the scheme may do now the work that needs the
     /// page there.
     Leaving(Member, Page),
     /// Garbage collection of a member has moved this page: a copy of its address elsewhere is outdated.
     Moved(Member, Page),
-    /// A command waits until the scheme has made room, or the scheme has urgent work (`Scheme::pressed`). The scheme
+    /// A command waits until the scheme has made room, or the scheme has urgent work (`BackgroundWork::pressed`). The scheme
     /// returns false when enough work for that has begun.
     Pressed,
 }

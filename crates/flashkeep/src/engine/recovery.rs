@@ -96,13 +96,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (page, children) = (shape.inner(page), shape.children.clone());
         let mut places = Vec::new();
         self.consult(leaves, node, |scheme, view| {
-            let mut tell = |member, page| places.push((member, page));
-            if let Some(map) = scheme.map() {
-                return map.disown(page, view, &mut tell);
-            }
-            if !scheme.capabilities().rewrites {
-                scheme.places(page, tell);
-            }
+            scheme.disown(page, view, &mut |member, page| places.push((member, page)));
         });
         for (Member(member), page) in places {
             self.disown(leaves, children[usize::from(member)], page);

@@ -33,7 +33,7 @@ pub enum Change {
     Damaged(Page),
     /// A read of this page has failed. The page can be written again.
     Unreadable(Page),
-    /// After a power cut, [`Scheme::recover`] found that the member lacks this page.
+    /// After a power cut, [`Recoverable::recover`] found that the member lacks this page.
     Lacking(Page),
     /// The member has lost too much capacity to store this page. Writing the page again fails until the member changes
     /// again.
@@ -95,8 +95,8 @@ pub struct StripeUnit {
 pub struct Capabilities {
     /// It has exactly one member and maps every page to the member's page of the same number.
     pub transparent: bool,
-    /// It is a map ([`Scheme::map`]), which only determines the places of pages on its one member: a failure, replacement
-    /// or return of the member is one of this node.
+    /// It is a map, which only determines the places of pages on its one member: a failure, replacement or return of the
+    /// member is one of this node, and the pages that it has lost thereby are reported ([`Recoverable::losses`]).
     pub map: bool,
     /// Its pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor copies them.
     pub remaps: bool,
@@ -112,21 +112,88 @@ pub struct Capabilities {
     pub rhythm: Rhythm,
 }
 
-/// What only maps know.
-pub trait AddressMap {
-    /// The pages that the map has lost by the member's last change, each with the change to report to the node above.
-    /// Called once after each change.
-    fn losses(&mut self) -> Vec<Change>;
+/// Background work: what a scheme does without a command.
+pub trait BackgroundWork {
+    /// Plans one small piece of background work and returns true; returns false if none can begin now. The plan names
+    /// the stripe that it works on in [`Plan::hold`], which must not be held.
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        let _ = (why, view, plan);
+        false
+    }
 
-    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next
-    /// power cut does not find it. Calls `tell` with the pages of the member to invalidate.
-    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page));
+    /// Whether the scheme has urgent work, which does not wait for idle time, a timer or a command: the executor asks
+    /// for it immediately, with [`Why::Pressed`]. It checks this after each plan that is not a read, after each piece
+    /// of background work and after each change; once a part has failed, also when a plan releases a stripe.
+    fn pressed(&self) -> bool {
+        false
+    }
+
+    /// Whether the scheme has pages to rebuild or to move beside those that the engine rebuilds, or may have when plans of
+    /// the engine that are `restoring` stripes have ended.
+    fn rebuilding(&self, restoring: bool) -> bool {
+        let _ = restoring;
+        false
+    }
+
+    /// The engine has examined a stripe after a plan that held it ([`View::is_degraded`]).
+    fn examined(&mut self, stripe: u32, view: &View<'_>) {
+        let _ = (stripe, view);
+    }
+}
+
+/// What is left of a scheme's pages after a power cut or a failure.
+pub trait Recoverable {
+    /// Restores the scheme's state after a power cut, from non-volatile memory and the OOB metadata of pages
+    /// ([`View::spare`]). Calls `lacks` with each page that a member lacks: missing or outdated pages, and parities
+    /// that do not match their data. The executor then reports these pages one by one ([`Change::Lacking`]), and the
+    /// scheme repairs them like other missing pages. A log names the stripes that plans held exclusively when the power
+    /// failed: in this call only, these are [`View::held`].
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        let _ = (view, lacks);
+    }
+
+    /// The OOB metadata of a page of this scheme after a power cut; of several copies, that of the newest. None if no
+    /// member has the page.
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare>
+    where
+        Self: Scheme,
+    {
+        let mut newest: Option<Spare> = None;
+        self.places(page, |member, place| {
+            let copy = if view.has(member, place) { view.spare(member, place) } else { None };
+            if let Some(copy) =
+                copy.filter(|copy| newest.is_none_or(|newest| view.is_newer(page, copy, &newest)))
+            {
+                newest = Some(copy);
+            }
+        });
+        newest
+    }
+
+    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next power
+    /// cut does not find it. Calls `tell` with the pages of members to invalidate: by default its places, unless a stripe
+    /// determines its contents.
+    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page))
+    where
+        Self: Scheme,
+    {
+        let _ = view;
+        if !self.capabilities().rewrites {
+            self.places(page, tell);
+        }
+    }
+
+    /// The pages that a map has lost by its member's last change, each with the change to report to the node above.
+    /// Called once after each change.
+    fn losses(&mut self) -> Vec<Change> {
+        Vec::new()
+    }
 }
 
 /// A redundancy scheme. It turns commands into plans, and knows about its members only the answers of [`View`]: it has
 /// no clock, queue, counter or random numbers. The executor carries plans out, keeps the order of commands, and
-/// computes parity.
-pub trait Scheme: Sized {
+/// computes parity. A simple scheme leaves the defaults of [`BackgroundWork`] and [`Recoverable`] as they are.
+pub trait Scheme: BackgroundWork + Recoverable + Sized {
     /// The number of pages that the scheme offers to its parent, numbered from 0.
     fn capacity(&self) -> u64;
 
@@ -148,21 +215,9 @@ pub trait Scheme: Sized {
         let _ = (page, tell);
     }
 
-    /// Whether there is a place for every page that is written. A map or log whose flash has failed or is worn out may
-    /// refuse pages.
-    fn takes_all(&self) -> bool {
-        true
-    }
-
     /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which order.
     fn protection(&self) -> Protection<'_> {
         Protection::None
-    }
-
-    /// Whether a page is the sum of its places ([`Scheme::places`]), and not a copy at each of them.
-    fn is_sum(&self, page: Page) -> bool {
-        let _ = page;
-        false
     }
 
     /// A command for this page will come soon: calls `ask` with the pages of members that it will access, so that their
@@ -184,20 +239,6 @@ pub trait Scheme: Sized {
     /// scheme must not have changed its state; the executor asks again after other work has ended.
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict;
 
-    /// Plans one small piece of background work and returns true; returns false if none can begin now. The plan names
-    /// the stripe that it works on in [`Plan::hold`], which must not be held.
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        let _ = (why, view, plan);
-        false
-    }
-
-    /// Whether the scheme has urgent work, which does not wait for idle time, a timer or a command: the executor asks
-    /// for it immediately, with [`Why::Pressed`]. It checks this after each plan that is not a read, after each piece
-    /// of background work and after each change; once a part has failed, also when a plan releases a stripe.
-    fn pressed(&self) -> bool {
-        false
-    }
-
     /// Plans an alternative read of the page whose read failed last. `failed` has at least one step; its last step is a
     /// read of one page, and the plan must deliver that page at place 0. Earlier steps of `failed` are failed reads of
     /// the repairs that this repair belongs to. The contents may be newer than at the time of the read, never older.
@@ -205,13 +246,6 @@ pub trait Scheme: Sized {
     /// same page of the same member: a repair that depends on itself is lost. By default it follows from the protection.
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         health::repair(self, failed, view, plan)
-    }
-
-    /// Plans the rebuild of a stripe with a second codeword ([`Codewords::newer`](super::Codewords::newer)): its parity is
-    /// written anew, from the newest versions. False if there is nothing to do.
-    fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
-        let _ = (stripe, plan);
-        false
     }
 
     /// The page of this scheme that a member's page stores; none for parity and unused pages. Needed for failed reads
@@ -228,64 +262,9 @@ pub trait Scheme: Sized {
         let _ = (key, view);
     }
 
-    /// With [`Protection::Own`]: the number of pages that the failure of one more unit would lose now. Called after each plan
-    /// that is not a read, each plan that settles, and each change, so it must be fast.
-    fn exposed(&self) -> u64 {
-        0
-    }
-
-    /// The engine has examined a stripe after a plan that held it ([`View::is_degraded`]).
-    fn examined(&mut self, stripe: u32, view: &View<'_>) {
-        let _ = (stripe, view);
-    }
-
-    /// Whether the scheme has pages to rebuild or to move beside those that the engine rebuilds, or may have when plans of
-    /// the engine that are `restoring` stripes have ended.
-    fn rebuilding(&self, restoring: bool) -> bool {
-        let _ = restoring;
-        false
-    }
-
-    /// Restores the scheme's state after a power cut, from non-volatile memory and the OOB metadata of pages
-    /// ([`View::spare`]). Calls `lacks` with each page that a member lacks: missing or outdated pages, and parities
-    /// that do not match their data. The executor then reports these pages one by one ([`Change::Lacking`]), and the
-    /// scheme repairs them like other missing pages. A log names the stripes that plans held exclusively when the power
-    /// failed: in this call only, these are [`View::held`].
-    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        let _ = (view, lacks);
-    }
-
-    /// The OOB metadata of a page of this scheme after a power cut; of several copies, that of the newest. None if no
-    /// member has the page.
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-        let mut newest: Option<Spare> = None;
-        self.places(page, |member, place| {
-            let copy = if view.has(member, place) { view.spare(member, place) } else { None };
-            if let Some(copy) =
-                copy.filter(|copy| newest.is_none_or(|newest| view.is_newer(page, copy, &newest)))
-            {
-                newest = Some(copy);
-            }
-        });
-        newest
-    }
-
     /// The state of a member has changed.
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         let _ = (member, change, view);
-    }
-
-    /// It takes the place of a scheme whose members were all replaced: what that has counted is part of the run.
-    fn count_on(&mut self, replaced: &Self)
-    where
-        Self: Sized,
-    {
-        let _ = replaced;
-    }
-
-    /// The scheme as a map; none if it is none.
-    fn map(&mut self) -> Option<&mut dyn AddressMap> {
-        None
     }
 
     /// The scheme's own section of the summary, in the shape that its entry in the table of schemes declares; none if

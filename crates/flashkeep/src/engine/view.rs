@@ -84,7 +84,7 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
     }
 
     fn takes_all(&self, node: NodeId) -> bool {
-        self.from(node)[0].as_ref().is_some_and(Scheme::takes_all)
+        self.from(node)[0].as_ref().is_some_and(|scheme| scheme.protection().takes_all())
     }
 
     fn has_cache(&self, port: u16) -> bool {
@@ -133,7 +133,7 @@ impl View<'_> {
         self.health.is_degraded(self.node, codeword)
     }
 
-    /// The unrecoverable pages of this scheme; in [`Scheme::recover`], those known before the power cut.
+    /// The unrecoverable pages of this scheme; in [`Recoverable::recover`](super::Recoverable::recover), those known before the power cut.
     #[must_use]
     pub fn lost(&self) -> Option<&Bits> {
         self.health.lost(self.node)

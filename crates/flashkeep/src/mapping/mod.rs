@@ -15,8 +15,8 @@
 
 use crate::blocks::Policies;
 use crate::engine::{
-    AddressMap, Capabilities, Change, Command, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme,
-    Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Hazard, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
+    Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 use crate::options::{OptionsPart, Selector, SelectorValue};
 
@@ -185,6 +185,16 @@ impl Mapping {
         }
     }
 
+    /// It takes the place of a map whose flash was replaced: what that has counted is part of the run.
+    pub fn count_on(&mut self, replaced: &Mapping) {
+        let counts = match self {
+            Mapping::Dftl(map) => &mut map.counts,
+            Mapping::Block(map) => &mut map.base.counts,
+            Mapping::Hybrid(map) => &mut map.base.counts,
+        };
+        *counts = replaced.counts();
+    }
+
     /// Its counts so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
@@ -221,16 +231,8 @@ impl Scheme for Mapping {
         Capabilities { transparent: cached, map: true, remaps: cached, ..Capabilities::default() }
     }
 
-    fn map(&mut self) -> Option<&mut dyn AddressMap> {
-        Some(self)
-    }
-
-    fn takes_all(&self) -> bool {
-        match self {
-            Mapping::Dftl(_) => true,
-            Mapping::Block(map) => !map.base.is_scarce(),
-            Mapping::Hybrid(map) => !map.base.is_scarce(),
-        }
+    fn protection(&self) -> Protection<'_> {
+        Protection::Own(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -273,15 +275,6 @@ impl Scheme for Mapping {
         }
     }
 
-    #[inline(never)]
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        match self {
-            Mapping::Dftl(map) => map.hear(why, view, plan),
-            Mapping::Block(map) => why == Why::Pressed && map.background(view, plan),
-            Mapping::Hybrid(map) => why == Why::Pressed && map.background(view, plan),
-        }
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         match self {
             Mapping::Dftl(map) => map.repair(failed, view, plan),
@@ -296,22 +289,16 @@ impl Scheme for Mapping {
             Mapping::Hybrid(map) => map.member(change, view),
         }
     }
+}
 
-    fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+impl BackgroundWork for Mapping {
+    #[inline(never)]
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match self {
-            Mapping::Dftl(map) => map.recover(view),
-            Mapping::Block(map) => map.recover(view),
-            Mapping::Hybrid(map) => map.recover(view),
+            Mapping::Dftl(map) => map.hear(why, view, plan),
+            Mapping::Block(map) => why == Why::Pressed && map.background(view, plan),
+            Mapping::Hybrid(map) => why == Why::Pressed && map.background(view, plan),
         }
-    }
-
-    fn count_on(&mut self, replaced: &Mapping) {
-        let counts = match self {
-            Mapping::Dftl(map) => &mut map.counts,
-            Mapping::Block(map) => &mut map.base.counts,
-            Mapping::Hybrid(map) => &mut map.base.counts,
-        };
-        *counts = replaced.counts();
     }
 
     fn pressed(&self) -> bool {
@@ -323,7 +310,15 @@ impl Scheme for Mapping {
     }
 }
 
-impl AddressMap for Mapping {
+impl Recoverable for Mapping {
+    fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        match self {
+            Mapping::Dftl(map) => map.recover(view),
+            Mapping::Block(map) => map.recover(view),
+            Mapping::Hybrid(map) => map.recover(view),
+        }
+    }
+
     fn losses(&mut self) -> Vec<Change> {
         match self {
             Mapping::Dftl(map) => map.losses(),
@@ -338,6 +333,20 @@ impl AddressMap for Mapping {
             Mapping::Dftl(_) => tell(LEAF, page),
             Mapping::Block(map) => map.forget(&one, view),
             Mapping::Hybrid(map) => map.forget(&one, view),
+        }
+    }
+}
+
+impl OwnHealth for Mapping {
+    fn is_exposed(&self, _: Page, _: Hazard) -> bool {
+        true
+    }
+
+    fn takes_all(&self) -> bool {
+        match self {
+            Mapping::Dftl(_) => true,
+            Mapping::Block(map) => !map.base.is_scarce(),
+            Mapping::Hybrid(map) => !map.base.is_scarce(),
         }
     }
 }

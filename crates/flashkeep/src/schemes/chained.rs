@@ -27,7 +27,8 @@ use super::{
 };
 use super::{Terms, TriedWith, WrongOption, members, members::MemberNeeds};
 use crate::engine::{
-    Capabilities, Cause, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Verb, View,
+    BackgroundWork, Capabilities, Cause, Command, Member, Page, Plan, PlanVerdict, Protection, Recoverable,
+    Scheme, Step, Verb, View,
 };
 use crate::figures;
 use crate::figures::{Reported, unit};
@@ -318,11 +319,15 @@ impl Scheme for Chained {
         PlanVerdict::Go
     }
 
-    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
-        self.turn = 0;
-    }
-
     fn figures(&self) -> Option<serde_json::Value> {
         Some(ChainedFigures { second_copy_reads: self.second_copy_reads }.to_json())
+    }
+}
+
+impl BackgroundWork for Chained {}
+
+impl Recoverable for Chained {
+    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        self.turn = 0;
     }
 }

@@ -35,8 +35,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome,
-    Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,19 +146,6 @@ impl Scheme for DiffRaid {
         self.parity.plan(command, view, plan)
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Rebuild {
-            return false;
-        }
-        // Where the last stripes need not be touched, the next change begins at once.
-        while !self.parity.reshuffle(&mut self.reshuffle, view, plan) {
-            if !self.share_out(view) {
-                return false;
-            }
-        }
-        true
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.parity.repair(failed, view, plan)
     }
@@ -172,20 +159,6 @@ impl Scheme for DiffRaid {
         self.parity.settled(key, view);
     }
 
-    fn examined(&mut self, stripe: u32, view: &View<'_>) {
-        self.parity.look_at(stripe, view, &mut self.reshuffle);
-        self.share_out(view);
-    }
-
-    fn rebuilding(&self, restoring: bool) -> bool {
-        !self.reshuffle.is_empty() || self.parity.may_go_on(restoring)
-    }
-
-    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        self.parity.recover(view, lacks);
-        self.reshuffle = Reshuffle::default();
-    }
-
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         if change == Change::Replaced {
             self.replaced = Some(member);
@@ -194,5 +167,36 @@ impl Scheme for DiffRaid {
         if matches!(change, Change::Replaced | Change::Returned) {
             self.parity.look_at_all(view, &mut self.reshuffle);
         }
+    }
+}
+
+impl BackgroundWork for DiffRaid {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why != Why::Rebuild {
+            return false;
+        }
+        // Where the last stripes need not be touched, the next change begins at once.
+        while !self.parity.reshuffle(&mut self.reshuffle, view, plan) {
+            if !self.share_out(view) {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn examined(&mut self, stripe: u32, view: &View<'_>) {
+        self.parity.look_at(stripe, view, &mut self.reshuffle);
+        self.share_out(view);
+    }
+
+    fn rebuilding(&self, restoring: bool) -> bool {
+        !self.reshuffle.is_empty() || self.parity.may_go_on(restoring)
+    }
+}
+
+impl Recoverable for DiffRaid {
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.parity.recover(view, lacks);
+        self.reshuffle = Reshuffle::default();
     }
 }

@@ -30,8 +30,9 @@ use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
 use crate::engine::{
-    Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
-    RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb,
+    View, Why,
 };
 use crate::kernel::{Span, Todo};
 
@@ -192,25 +193,6 @@ impl Scheme for Fra {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        match why {
-            // As many at once as there are members, so that each has work.
-            Why::Pressed if self.renewing >= self.members => return false,
-            Why::Idle | Why::Pressed => {}
-            Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
-        }
-        let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else { return false };
-        let makes_room = why == Why::Pressed;
-        self.renewing += u8::from(makes_room);
-        self.rewrite_parity(stripe, makes_room, plan);
-        true
-    }
-
-    fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
-        self.rewrite_parity(stripe, false, plan);
-        true
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         match self.versions.stripe_of(wanted.member, wanted.command.start) {
@@ -232,6 +214,32 @@ impl Scheme for Fra {
         }
     }
 
+    fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
+        self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
+    }
+}
+
+impl BackgroundWork for Fra {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match why {
+            Why::Renew(stripe) => {
+                self.rewrite_parity(stripe, false, plan);
+                return true;
+            }
+            // As many at once as there are members, so that each has work.
+            Why::Pressed if self.renewing >= self.members => return false,
+            Why::Idle | Why::Pressed => {}
+            Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
+        }
+        let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else { return false };
+        let makes_room = why == Why::Pressed;
+        self.renewing += u8::from(makes_room);
+        self.rewrite_parity(stripe, makes_room, plan);
+        true
+    }
+}
+
+impl Recoverable for Fra {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.dirty, self.renewing) = (Todo::default(), 0);
         for stripe in 0..self.versions.stripes.count() {
@@ -244,10 +252,6 @@ impl Scheme for Fra {
 
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         self.versions.stripes.spare_of(page, view)
-    }
-
-    fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
-        self.missing = (0..self.members).any(|member| !view.alive(Member(member)));
     }
 }
 

@@ -31,8 +31,8 @@ use super::hybrid::{self, HybridMembers, extend};
 use super::ring::{Ring, of_page};
 use super::{DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith};
 use crate::engine::{
-    Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, Rhythm, Scheme, Spare, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page,
+    Plan, PlanVerdict, Protection, Recoverable, Rhythm, Scheme, Spare, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use schemars::JsonSchema;
@@ -290,18 +290,6 @@ impl Scheme for Griffin {
         self.write(command, plan)
     }
 
-    fn background(&mut self, why: Why, _: &View<'_>, plan: &mut Plan) -> bool {
-        if matches!(why, Why::Wake | Why::Pressed) {
-            self.begin();
-            return self.migrate(plan);
-        }
-        false
-    }
-
-    fn pressed(&self) -> bool {
-        self.left > 0 && !self.under_way && self.answers
-    }
-
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         if member == DRIVE { Some(page) } else { self.log.page_at(page.0).map(Page) }
     }
@@ -324,20 +312,36 @@ impl Scheme for Griffin {
         self.release();
     }
 
-    /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
-    fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
-        (self.under_way, self.left) = (false, 0);
-        let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page, view));
-        let newer = |page, one: &Spare, other: &Spare| view.is_newer(Page(page), one, other);
-        self.log.recover(logged, |page| view.spare(DRIVE, Page(page)), newer);
-    }
-
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
         self.answers = view.alive(DRIVE) && view.alive(DISK);
         self.damaged |= !matches!(change, Change::Unreadable(_));
         if !self.answers {
             self.left = 0;
         }
+    }
+}
+
+impl BackgroundWork for Griffin {
+    fn background(&mut self, why: Why, _: &View<'_>, plan: &mut Plan) -> bool {
+        if matches!(why, Why::Wake | Why::Pressed) {
+            self.begin();
+            return self.migrate(plan);
+        }
+        false
+    }
+
+    fn pressed(&self) -> bool {
+        self.left > 0 && !self.under_way && self.answers
+    }
+}
+
+impl Recoverable for Griffin {
+    /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
+    fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        (self.under_way, self.left) = (false, 0);
+        let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page, view));
+        let newer = |page, one: &Spare, other: &Spare| view.is_newer(Page(page), one, other);
+        self.log.recover(logged, |page| view.spare(DRIVE, Page(page)), newer);
     }
 }
 

@@ -44,8 +44,9 @@ use super::{
     Sums, TriedWith,
 };
 use crate::engine::{
-    Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page,
+    Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit,
+    Verb, View, Why,
 };
 use crate::kernel::{Bits, Span, Todo};
 
@@ -301,15 +302,6 @@ impl Scheme for Hpda {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        match why {
-            Why::Rebuild => self.copy_slots(view, plan) || self.rebuild_stripe(view, plan),
-            Why::Idle => self.reclaim(false, view, plan),
-            Why::Pressed => self.reclaim(true, view, plan),
-            Why::Wake | Why::Leaving(..) | Why::Moved(..) => false,
-        }
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (member, page) = (wanted.member, wanted.command.start);
@@ -348,10 +340,42 @@ impl Scheme for Hpda {
         });
     }
 
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.logs = [self.drives, self.drives + 1].iter().all(|&disk| view.alive(Member(disk)));
+        let stripes = match change.page() {
+            Some(page) => {
+                let stripe = match self.slot(member, page) {
+                    Some(slot) => self.log.page_at(slot).map(|page| self.stripe(page)),
+                    None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
+                };
+                let Some(stripe) = stripe else { return };
+                stripe..stripe + 1
+            }
+            None => 0..self.stripes.count(),
+        };
+        let helps = !matches!(change, Change::Refused(_));
+        for stripe in stripes {
+            self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
+        }
+    }
+}
+
+impl BackgroundWork for Hpda {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match why {
+            Why::Rebuild => self.copy_slots(view, plan) || self.rebuild_stripe(view, plan),
+            Why::Idle => self.reclaim(false, view, plan),
+            Why::Pressed => self.reclaim(true, view, plan),
+            Why::Wake | Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => false,
+        }
+    }
+
     fn rebuilding(&self, _: bool) -> bool {
         !self.conditions.todo.is_empty() || !self.copies.is_empty()
     }
+}
 
+impl Recoverable for Hpda {
     /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.exposed, self.reclaiming) = (0, 0);
@@ -377,33 +401,14 @@ impl Scheme for Hpda {
         let lost = std::mem::take(&mut self.conditions).lost;
         self.stripes.recover(lost, view, lacks);
     }
+}
 
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.logs = [self.drives, self.drives + 1].iter().all(|&disk| view.alive(Member(disk)));
-        let stripes = match change.page() {
-            Some(page) => {
-                let stripe = match self.slot(member, page) {
-                    Some(slot) => self.log.page_at(slot).map(|page| self.stripe(page)),
-                    None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
-                };
-                let Some(stripe) = stripe else { return };
-                stripe..stripe + 1
-            }
-            None => 0..self.stripes.count(),
-        };
-        let helps = !matches!(change, Change::Refused(_));
-        for stripe in stripes {
-            self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
-        }
-    }
-
+impl OwnHealth for Hpda {
     #[inline]
     fn exposed(&self) -> u64 {
         self.exposed
     }
-}
 
-impl OwnHealth for Hpda {
     fn is_whole(&self) -> bool {
         self.conditions.degraded.count() + self.single.count() + self.lost.count() == 0
     }

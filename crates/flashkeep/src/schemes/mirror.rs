@@ -31,8 +31,8 @@
 
 use super::{Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
-    Capabilities, Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection, Scheme, Step, Tell,
-    Verb, View,
+    BackgroundWork, Capabilities, Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection,
+    Recoverable, Scheme, Step, Tell, Verb, View,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -244,11 +244,6 @@ impl Scheme for Mirror {
         Some(page)
     }
 
-    /// Its own state is in volatile memory.
-    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
-        (self.turn, self.doubts) = (0, Vec::new());
-    }
-
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         match change {
             Change::Unreadable(page) => self.doubt(member, page, view),
@@ -258,5 +253,14 @@ impl Scheme for Mirror {
             }
             Change::Damaged(_) | Change::Lacking(_) | Change::Refused(_) | Change::Retired(_) => {}
         }
+    }
+}
+
+impl BackgroundWork for Mirror {}
+
+impl Recoverable for Mirror {
+    /// Its own state is in volatile memory.
+    fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
+        (self.turn, self.doubts) = (0, Vec::new());
     }
 }

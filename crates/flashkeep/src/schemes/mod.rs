@@ -3,8 +3,8 @@
 //! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
-    AddressMap, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
-    RepairOutcome, Scheme, Spare, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    Recoverable, RepairOutcome, Scheme, Spare, Step, Verb, View, Why,
 };
 
 use crate::blocks::Policies;
@@ -130,6 +130,13 @@ impl Any {
         }
     }
 
+    /// It takes the place of a scheme whose members were all replaced: what that has counted is part of the run.
+    pub fn count_on(&mut self, replaced: &Any) {
+        if let (Any::Mapped(map), Any::Mapped(replaced)) = (self, replaced) {
+            map.count_on(replaced);
+        }
+    }
+
     /// The log, if the scheme is log-structured.
     #[must_use]
     pub fn log(&self) -> Option<&StripeLog> {
@@ -149,7 +156,7 @@ impl Any {
 }
 
 macro_rules! schemes {
-    ($($module:ident $variant:ident;)*) => {
+    ($d:tt $($module:ident $variant:ident;)*) => {
         /// Any scheme.
         #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
         pub enum Any {
@@ -171,86 +178,20 @@ macro_rules! schemes {
             None
         }
 
-        impl Scheme for Any {
-            fn capacity(&self) -> u64 { match self { $(Any::$variant(s) => s.capacity(),)* Any::Mapped(s) => s.capacity() } }
-            #[inline(always)]
-            fn grain(&self, verb: Verb) -> u32 { match self { $(Any::$variant(s) => s.grain(verb),)* Any::Mapped(s) => s.grain(verb) } }
-            fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.places(page, tell),)* Any::Mapped(s) => s.places(page, tell) }
-            }
-            fn takes_all(&self) -> bool { match self { $(Any::$variant(s) => s.takes_all(),)* Any::Mapped(s) => s.takes_all() } }
-            fn is_sum(&self, page: Page) -> bool {
-                match self { $(Any::$variant(s) => s.is_sum(page),)* Any::Mapped(s) => s.is_sum(page) }
-            }
-            #[inline]
-            fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.prefetch(page, ask),)* Any::Mapped(s) => s.prefetch(page, ask) }
-            }
-            fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
-                match self { $(Any::$variant(s) => s.renew_parity(stripe, plan),)* Any::Mapped(s) => s.renew_parity(stripe, plan) }
-            }
-            fn examined(&mut self, codeword: u32, view: &View<'_>) {
-                match self { $(Any::$variant(s) => s.examined(codeword, view),)* Any::Mapped(s) => s.examined(codeword, view) }
-            }
-            #[inline(always)]
-            fn lock(&self, c: &Command) -> Lock { match self { $(Any::$variant(s) => s.lock(c),)* Any::Mapped(s) => s.lock(c) } }
-            #[inline(always)]
-            fn plan(&mut self, c: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-                match self { $(Any::$variant(s) => s.plan(c, view, plan),)* Any::Mapped(s) => s.plan(c, view, plan) }
-            }
-            fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-                match self { $(Any::$variant(s) => s.background(why, view, plan),)* Any::Mapped(s) => s.background(why, view, plan) }
-            }
-            fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-                match self { $(Any::$variant(s) => s.repair(failed, view, plan),)* Any::Mapped(s) => s.repair(failed, view, plan) }
-            }
-            fn owner(&self, member: Member, page: Page) -> Option<Page> {
-                match self { $(Any::$variant(s) => s.owner(member, page),)* Any::Mapped(s) => s.owner(member, page) }
-            }
-            fn figures(&self) -> Option<serde_json::Value> {
-                match self { $(Any::$variant(s) => s.figures(),)* Any::Mapped(s) => s.figures() }
-            }
-            #[inline(always)]
-            fn exposed(&self) -> u64 { match self { $(Any::$variant(s) => s.exposed(),)* Any::Mapped(s) => s.exposed() } }
-            #[inline]
-            fn pressed(&self) -> bool { match self { $(Any::$variant(s) => s.pressed(),)* Any::Mapped(s) => s.pressed() } }
-            fn rebuilding(&self, restoring: bool) -> bool {
-                match self { $(Any::$variant(s) => s.rebuilding(restoring),)* Any::Mapped(s) => s.rebuilding(restoring) }
-            }
-            fn capabilities(&self) -> Capabilities {
-                match self { $(Any::$variant(s) => s.capabilities(),)* Any::Mapped(s) => s.capabilities() }
-            }
-            fn protection(&self) -> Protection<'_> {
-                match self { $(Any::$variant(s) => s.protection(),)* Any::Mapped(s) => s.protection() }
-            }
-            fn map(&mut self) -> Option<&mut dyn AddressMap> {
-                match self { $(Any::$variant(s) => s.map(),)* Any::Mapped(s) => s.map() }
-            }
-            #[inline(always)]
-            fn settled(&mut self, key: Key, view: &View<'_>) {
-                match self { $(Any::$variant(s) => s.settled(key, view),)* Any::Mapped(s) => s.settled(key, view) }
-            }
-            fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-                match self { $(Any::$variant(s) => s.recover(view, lacks),)* Any::Mapped(s) => s.recover(view, lacks) }
-            }
-            fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-                match self { $(Any::$variant(s) => s.spare(page, view),)* Any::Mapped(s) => s.spare(page, view) }
-            }
-            fn count_on(&mut self, replaced: &Any) {
-                match (self, replaced) {
-                    $((Any::$variant(scheme), Any::$variant(replaced)) => scheme.count_on(replaced),)*
-                    (Any::Mapped(map), Any::Mapped(replaced)) => map.count_on(replaced),
-                    _ => {}
+        /// The call of any scheme; `$d` is a dollar sign, for the parameters of this macro.
+        macro_rules! of_any {
+            ($d any:expr, $d scheme:ident => $d call:expr) => {
+                match $d any {
+                    $(Any::$variant($d scheme) => $d call,)*
+                    Any::Mapped($d scheme) => $d call,
                 }
-            }
-            fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-                match self { $(Any::$variant(s) => s.member(member, change, view),)* Any::Mapped(s) => s.member(member, change, view) }
-            }
+            };
         }
     };
 }
 
-schemes! {
+// The first token is for a macro that this one defines.
+schemes! { $
     none Plain;
     mirror Mirror;
     chained Chained;
@@ -268,6 +209,103 @@ schemes! {
     i_cash ICash;
     spd_raid4 SpdRaid4;
     backup Backup;
+}
+
+impl Scheme for Any {
+    fn capacity(&self) -> u64 {
+        of_any!(self, s => s.capacity())
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        of_any!(self, s => s.capabilities())
+    }
+
+    #[inline(always)]
+    fn grain(&self, verb: Verb) -> u32 {
+        of_any!(self, s => s.grain(verb))
+    }
+
+    fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
+        of_any!(self, s => s.places(page, tell))
+    }
+
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        of_any!(self, s => s.prefetch(page, ask))
+    }
+
+    fn owner(&self, member: Member, page: Page) -> Option<Page> {
+        of_any!(self, s => s.owner(member, page))
+    }
+
+    #[inline]
+    fn protection(&self) -> Protection<'_> {
+        of_any!(self, s => s.protection())
+    }
+
+    #[inline(always)]
+    fn lock(&self, command: &Command) -> Lock {
+        of_any!(self, s => s.lock(command))
+    }
+
+    #[inline(always)]
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
+        of_any!(self, s => s.plan(command, view, plan))
+    }
+
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
+        of_any!(self, s => s.repair(failed, view, plan))
+    }
+
+    #[inline(always)]
+    fn settled(&mut self, key: Key, view: &View<'_>) {
+        of_any!(self, s => s.settled(key, view))
+    }
+
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        of_any!(self, s => s.member(member, change, view))
+    }
+
+    fn figures(&self) -> Option<serde_json::Value> {
+        of_any!(self, s => s.figures())
+    }
+}
+
+impl BackgroundWork for Any {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        of_any!(self, s => s.background(why, view, plan))
+    }
+
+    #[inline]
+    fn pressed(&self) -> bool {
+        of_any!(self, s => s.pressed())
+    }
+
+    fn rebuilding(&self, restoring: bool) -> bool {
+        of_any!(self, s => s.rebuilding(restoring))
+    }
+
+    fn examined(&mut self, stripe: u32, view: &View<'_>) {
+        of_any!(self, s => s.examined(stripe, view))
+    }
+}
+
+impl Recoverable for Any {
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        of_any!(self, s => s.recover(view, lacks))
+    }
+
+    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+        of_any!(self, s => s.spare(page, view))
+    }
+
+    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        of_any!(self, s => s.disown(page, view, tell))
+    }
+
+    fn losses(&mut self) -> Vec<Change> {
+        of_any!(self, s => s.losses())
+    }
 }
 
 /// The manual page of a scheme: the doc comment at the head of its file.

@@ -17,7 +17,9 @@
 //! reliability through efficient RAID support".
 
 use super::{OptionsPart, SchemeEntry, SchemeOptions, Striping, members};
-use crate::engine::{Capabilities, Command, Member, Page, Plan, PlanVerdict, Scheme, Step, View};
+use crate::engine::{
+    BackgroundWork, Capabilities, Command, Member, Page, Plan, PlanVerdict, Recoverable, Scheme, Step, View,
+};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "none",
@@ -106,3 +108,7 @@ impl Scheme for Plain {
         Some(Page(unit * self.unit + page.0 % self.unit))
     }
 }
+
+impl BackgroundWork for Plain {}
+
+impl Recoverable for Plain {}

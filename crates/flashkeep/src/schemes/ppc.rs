@@ -37,8 +37,9 @@ use super::{
     members,
 };
 use crate::engine::{
-    Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan, PlanVerdict,
-    Protection, RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View,
+    Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -258,25 +259,6 @@ impl Scheme for Ppc {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        let work = match why {
-            Why::Pressed => self.make_room(view, plan),
-            Why::Leaving(member, page) => self.forestall(member, page, view, plan),
-            Why::Idle | Why::Wake | Why::Moved(..) | Why::Rebuild => None,
-        };
-        let Some((stripe, settling)) = work else { return false };
-        self.versions.stripes.settling.insert(stripe, settling);
-        true
-    }
-
-    /// The stripe lacks a unit, or its partial parity.
-    fn renew_parity(&mut self, stripe: u32, plan: &mut Plan) -> bool {
-        plan.hold = Some(Key(u64::from(stripe)));
-        let settling = self.versions.renew(stripe, None, self.partial(stripe), plan);
-        self.versions.stripes.settling.insert(stripe, settling);
-        true
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         match self.stripe_of(wanted.member, wanted.command.start) {
@@ -297,7 +279,26 @@ impl Scheme for Ppc {
             self.entries.remove(stripe);
         }
     }
+}
 
+impl BackgroundWork for Ppc {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        let work = match why {
+            Why::Pressed => self.make_room(view, plan),
+            Why::Leaving(member, page) => self.forestall(member, page, view, plan),
+            // It lacks a unit, or its partial parity.
+            Why::Renew(stripe) => {
+                Some((stripe, self.versions.renew(stripe, None, self.partial(stripe), plan)))
+            }
+            Why::Idle | Why::Wake | Why::Moved(..) | Why::Rebuild => None,
+        };
+        let Some((stripe, settling)) = work else { return false };
+        self.versions.stripes.settling.insert(stripe, settling);
+        true
+    }
+}
+
+impl Recoverable for Ppc {
     /// The memory keeps the stripes, their partial parities, and the addresses of their old versions.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.committing = 0;

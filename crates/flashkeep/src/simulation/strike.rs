@@ -10,6 +10,7 @@ use crate::faults::{Event, What, When, events};
 use crate::flash::Domain;
 use crate::kernel::SimTime;
 use crate::metrics::Tally;
+use crate::schemes::Any;
 use crate::workload::Workload;
 use std::collections::VecDeque;
 
@@ -225,7 +226,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if let Some(node) = self.subtree(event) {
             let fresh = build_array::<C>(self.resolved, 0);
-            self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree);
+            self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::count_on);
             return self.begin_anew(now);
         }
         for leaf in self.leaves().collect::<Vec<_>>() {

@@ -3,14 +3,14 @@
 //! A scheme declares which pages protect each other ([`Scheme::protection`]). What they lack follows from the missing pages
 //! of its members and from which members respond. A codeword is examined when one of its members changes, and when a plan
 //! that worked on it has ended; plans of healthy nodes do not come here, unless their scheme defers parities. Schemes with
-//! more knowledge (logs, backups) track their health themselves ([`Protection::Own`]).
+//! more knowledge (logs, backups, maps) track their health themselves ([`Protection::Own`]).
 
 mod codeword;
 mod copies;
 mod track;
 
 use super::command::Page;
-use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step};
+use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step, Why};
 use super::scheme::{Hazard, Scheme, StripeUnit};
 use super::tree::NodeId;
 use super::view::View;
@@ -29,6 +29,24 @@ pub enum Protection<'a> {
     Stripes(&'a dyn Codewords),
     /// The scheme tracks the health of its pages itself.
     Own(&'a dyn OwnHealth),
+}
+
+impl<'a> Protection<'a> {
+    /// What the scheme knows itself; none if the engine derives it.
+    #[inline]
+    pub(super) fn own(self) -> Option<&'a dyn OwnHealth> {
+        if let Protection::Own(health) = self { Some(health) } else { None }
+    }
+
+    /// Whether a page is the sum of its places ([`Scheme::places`]), and not a copy at each of them.
+    pub(super) fn is_sum(self, page: Page) -> bool {
+        self.own().is_some_and(|health| health.is_sum(page))
+    }
+
+    /// Whether there is a place for every page that is written.
+    pub(super) fn takes_all(self) -> bool {
+        self.own().is_none_or(OwnHealth::takes_all)
+    }
 }
 
 /// Stripes whose pages protect each other. Their numbers are those of their locks.
@@ -77,8 +95,26 @@ pub trait Codewords {
     }
 }
 
-/// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup.
+/// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup, a map.
 pub trait OwnHealth {
+    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read, each
+    /// plan that settles, and each change, so it must be fast.
+    fn exposed(&self) -> u64 {
+        0
+    }
+
+    /// Whether a page is the sum of its places ([`Scheme::places`]), and not a copy at each of them.
+    fn is_sum(&self, page: Page) -> bool {
+        let _ = page;
+        false
+    }
+
+    /// Whether there is a place for every page that is written. A map or log whose flash has failed or is worn out may
+    /// refuse pages.
+    fn takes_all(&self) -> bool {
+        true
+    }
+
     /// Whether all pages have full redundancy.
     fn is_whole(&self) -> bool {
         true
@@ -342,7 +378,7 @@ impl NodeHealth {
                 matches!(scheme.protection(), Protection::Stripes(stripes) if stripes.has_newer(codeword));
             let begun = match self.copies {
                 true => copies::rebuild(&self.word, view, plan),
-                false if two => scheme.renew_parity(codeword, plan),
+                false if two => scheme.background(Why::Renew(codeword), view, plan),
                 false => self.word.rebuild(view, plan),
             };
             if begun {

@@ -60,8 +60,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             };
             match (scheme.protection(), change.page()) {
                 (Protection::None, _) => {
-                    let lost = !matches!(change, Change::Unreadable(_));
-                    health.damaged |= lost && !scheme.capabilities().map;
+                    health.damaged |= !matches!(change, Change::Unreadable(_));
                 }
                 (Protection::Own(_), _) => {}
                 (_, Some(page)) => codeword_of(scheme, member, page).into_iter().for_each(examine),

@@ -1,8 +1,10 @@
 //! Acknowledged and durable, all and the first, now and later.
 
 use super::*;
+use crate::engine::{
+    BackgroundWork, Command, Lock, Page, Plan, PlanVerdict, Recoverable, Scheme, Step, Tell, View,
+};
 use crate::engine::{Change, Verb};
-use crate::engine::{Command, Lock, Page, Plan, PlanVerdict, Scheme, Step, Tell, View};
 
 fn told(rig: &Rig<Token>, tag: usize) -> u64 {
     rig.told[tag].expect("told").0.0
@@ -118,10 +120,12 @@ impl Scheme for Lazy {
     fn capacity(&self) -> u64 {
         8
     }
+
     fn lock(&self, command: &Command) -> Lock {
         let key = Key(u64::from(command.start.0));
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
+
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let writes = command.verb == Verb::Write;
         for member in (0..view.members()).take(if writes { usize::MAX } else { 1 }) {
@@ -131,6 +135,10 @@ impl Scheme for Lazy {
         PlanVerdict::Go
     }
 }
+
+impl BackgroundWork for Lazy {}
+
+impl Recoverable for Lazy {}
 
 #[test]
 fn only_the_stripe_waits_for_later_steps() {

@@ -4,8 +4,8 @@
 
 use super::raid::Layout;
 use crate::engine::{
-    Capabilities, Cause, Change, Command, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
-    RepairOutcome, Rhythm, Role, Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Change, Command, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -210,44 +210,6 @@ impl Scheme for Deferred {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        let key = |stripe| Key(u64::from(stripe));
-        if !self.renewing.is_empty() {
-            return false;
-        }
-        if why == Why::Rebuild {
-            while let Some((member, stripe)) = self.todo.pop() {
-                let role = self.layout.role(stripe, member);
-                let lost = matches!(role, Role::Data(i) if self.old[self.page(stripe, i)] != Old::Current
-                        || !self.written[self.page(stripe, i)]);
-                if view.has(member, Page(stripe)) || lost {
-                    continue;
-                }
-                if view.held(key(stripe)) {
-                    self.todo.push((member, stripe));
-                    return false;
-                }
-                plan.hold = Some(key(stripe));
-                for step in self.reconstruct(stripe, role, Cause::Rebuild) {
-                    plan.push(step);
-                }
-                plan.push(Step::store(member, Page(stripe), role.lost(), Cause::Rebuild).stage(1));
-                return true;
-            }
-            return false;
-        }
-        let Some(stripe) = self.dirty.iter().copied().find(|&stripe| !view.held(key(stripe))) else {
-            return false;
-        };
-        plan.hold = Some(key(stripe));
-        for step in self.current(stripe, Cause::Parity) {
-            plan.push(step);
-        }
-        self.renew(stripe, plan);
-        self.renewing.push(stripe);
-        true
-    }
-
     fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         if failed.iter().any(|step| step.member != wanted.member) || wanted.command.start.0 >= self.stripes {
@@ -289,10 +251,6 @@ impl Scheme for Deferred {
         self.renewing.retain(|&renewed| renewed != stripe);
     }
 
-    fn rebuilding(&self, _: bool) -> bool {
-        !self.todo.is_empty()
-    }
-
     fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
         self.failed.retain(|&other| other != member);
         if change == Change::Failed {
@@ -302,6 +260,52 @@ impl Scheme for Deferred {
         }
     }
 }
+
+impl BackgroundWork for Deferred {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        let key = |stripe| Key(u64::from(stripe));
+        if !self.renewing.is_empty() {
+            return false;
+        }
+        if why == Why::Rebuild {
+            while let Some((member, stripe)) = self.todo.pop() {
+                let role = self.layout.role(stripe, member);
+                let lost = matches!(role, Role::Data(i) if self.old[self.page(stripe, i)] != Old::Current
+                        || !self.written[self.page(stripe, i)]);
+                if view.has(member, Page(stripe)) || lost {
+                    continue;
+                }
+                if view.held(key(stripe)) {
+                    self.todo.push((member, stripe));
+                    return false;
+                }
+                plan.hold = Some(key(stripe));
+                for step in self.reconstruct(stripe, role, Cause::Rebuild) {
+                    plan.push(step);
+                }
+                plan.push(Step::store(member, Page(stripe), role.lost(), Cause::Rebuild).stage(1));
+                return true;
+            }
+            return false;
+        }
+        let Some(stripe) = self.dirty.iter().copied().find(|&stripe| !view.held(key(stripe))) else {
+            return false;
+        };
+        plan.hold = Some(key(stripe));
+        for step in self.current(stripe, Cause::Parity) {
+            plan.push(step);
+        }
+        self.renew(stripe, plan);
+        self.renewing.push(stripe);
+        true
+    }
+
+    fn rebuilding(&self, _: bool) -> bool {
+        !self.todo.is_empty()
+    }
+}
+
+impl Recoverable for Deferred {}
 
 impl OwnHealth for Deferred {
     fn repair_key(&self, _: Member, page: Page) -> Option<Key> {

@@ -3,8 +3,8 @@
 //! other is left.
 
 use crate::engine::{
-    Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Rhythm, Role,
-    Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Recoverable,
+    RepairOutcome, Rhythm, Role, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -259,41 +259,6 @@ impl Scheme for Log {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why == Why::Wake && !self.pending.is_empty() {
-            plan.carry = Some(self.key());
-            let slot = self.slots.pop_front().expect("a row without room is closed");
-            if self.slots.is_empty() {
-                // The last slot goes to waste.
-                self.close(self.parity(self.rows[0]), Cause::PartialParity, plan);
-                self.next_row();
-            } else {
-                self.close(slot, Cause::PartialParity, plan);
-            }
-            return true;
-        }
-        if why != Why::Pressed || self.cleaning.is_some() || self.erasing {
-            return false;
-        }
-        if let Some(group) = self.erase {
-            let free = !view.held(Key(u64::from(group)));
-            if free {
-                self.plan_erase(group, plan);
-            }
-            return free;
-        }
-        let closed = |group: &u32| {
-            let open = self.rows.iter().any(|&row| row / self.block == *group);
-            !open && !self.free.contains(group) && !view.held(Key(u64::from(*group)))
-        };
-        let groups = 0..self.owner[0].len() as u32 / self.block;
-        let Some(victim) = groups.filter(closed).min_by_key(|&group| self.valid(group).len()) else {
-            return false;
-        };
-        self.plan_clean(victim, plan);
-        true
-    }
-
     fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (Member(chip), row) = (wanted.member, wanted.command.start.0);
@@ -331,3 +296,42 @@ impl Scheme for Log {
         }
     }
 }
+
+impl BackgroundWork for Log {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why == Why::Wake && !self.pending.is_empty() {
+            plan.carry = Some(self.key());
+            let slot = self.slots.pop_front().expect("a row without room is closed");
+            if self.slots.is_empty() {
+                // The last slot goes to waste.
+                self.close(self.parity(self.rows[0]), Cause::PartialParity, plan);
+                self.next_row();
+            } else {
+                self.close(slot, Cause::PartialParity, plan);
+            }
+            return true;
+        }
+        if why != Why::Pressed || self.cleaning.is_some() || self.erasing {
+            return false;
+        }
+        if let Some(group) = self.erase {
+            let free = !view.held(Key(u64::from(group)));
+            if free {
+                self.plan_erase(group, plan);
+            }
+            return free;
+        }
+        let closed = |group: &u32| {
+            let open = self.rows.iter().any(|&row| row / self.block == *group);
+            !open && !self.free.contains(group) && !view.held(Key(u64::from(*group)))
+        };
+        let groups = 0..self.owner[0].len() as u32 / self.block;
+        let Some(victim) = groups.filter(closed).min_by_key(|&group| self.valid(group).len()) else {
+            return false;
+        };
+        self.plan_clean(victim, plan);
+        true
+    }
+}
+
+impl Recoverable for Log {}

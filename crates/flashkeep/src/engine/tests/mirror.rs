@@ -1,8 +1,8 @@
 //! A pass-through, and a mirror that is told by all copies or by the first, and rebuilds.
 
 use crate::engine::{
-    Cause, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, RepairOutcome, Scheme, Step, Tell,
-    Verb, View, Why,
+    BackgroundWork, Cause, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Recoverable,
+    RepairOutcome, Scheme, Step, Tell, Verb, View, Why,
 };
 
 /// No redundancy.
@@ -29,6 +29,10 @@ impl Scheme for Plain {
         Some(page)
     }
 }
+
+impl BackgroundWork for Plain {}
+
+impl Recoverable for Plain {}
 
 /// Every page on every member.
 #[derive(Debug)]
@@ -87,6 +91,33 @@ impl Scheme for Mirror {
         PlanVerdict::Go
     }
 
+    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
+        let wanted = failed[failed.len() - 1];
+        let tried = |member: Member| failed.iter().any(|step| step.member == member);
+        let others = (0..view.members()).map(Member);
+        let Some(other) = others.filter(|&m| !tried(m)).find(|&m| view.has(m, wanted.command.start)) else {
+            return RepairOutcome::Lost;
+        };
+        plan.push(Step::new(other, wanted.command, 0));
+        RepairOutcome::Planned
+    }
+
+    fn owner(&self, _: Member, page: Page) -> Option<Page> {
+        Some(page)
+    }
+
+    fn settled(&mut self, key: Key, _: &View<'_>) {
+        self.copying.retain(|&copied| copied != key);
+    }
+
+    fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
+        if change != Change::Failed {
+            self.todo.extend((0..self.pages).rev().map(|page| (member, page)));
+        }
+    }
+}
+
+impl BackgroundWork for Mirror {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         if why != Why::Rebuild {
             return false;
@@ -111,32 +142,9 @@ impl Scheme for Mirror {
         false
     }
 
-    fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        let wanted = failed[failed.len() - 1];
-        let tried = |member: Member| failed.iter().any(|step| step.member == member);
-        let others = (0..view.members()).map(Member);
-        let Some(other) = others.filter(|&m| !tried(m)).find(|&m| view.has(m, wanted.command.start)) else {
-            return RepairOutcome::Lost;
-        };
-        plan.push(Step::new(other, wanted.command, 0));
-        RepairOutcome::Planned
-    }
-
-    fn owner(&self, _: Member, page: Page) -> Option<Page> {
-        Some(page)
-    }
-
-    fn settled(&mut self, key: Key, _: &View<'_>) {
-        self.copying.retain(|&copied| copied != key);
-    }
-
     fn rebuilding(&self, _: bool) -> bool {
         !self.todo.is_empty() || !self.copying.is_empty()
     }
-
-    fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
-        if change != Change::Failed {
-            self.todo.extend((0..self.pages).rev().map(|page| (member, page)));
-        }
-    }
 }
+
+impl Recoverable for Mirror {}

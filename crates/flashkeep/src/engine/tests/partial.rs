@@ -3,8 +3,8 @@
 
 use super::raid::Layout;
 use crate::engine::{
-    Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Rhythm, Role, Scheme, Step,
-    Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Recoverable,
+    Rhythm, Role, Scheme, Step, Verb, View, Why,
 };
 
 /// A stripe's entry in the memory.
@@ -104,6 +104,18 @@ impl Scheme for Partial {
         PlanVerdict::Go
     }
 
+    fn settled(&mut self, key: Key, _: &View<'_>) {
+        let done = self.committing.filter(|&slot| {
+            self.entries[slot].as_ref().is_some_and(|entry| u64::from(entry.stripe) == key.0)
+        });
+        if let Some(slot) = done {
+            self.committing = None;
+            self.entries[slot] = None;
+        }
+    }
+}
+
+impl BackgroundWork for Partial {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         if why != Why::Pressed || self.committing.is_some() {
             return false;
@@ -129,14 +141,6 @@ impl Scheme for Partial {
         self.committing = Some(slot);
         true
     }
-
-    fn settled(&mut self, key: Key, _: &View<'_>) {
-        let done = self.committing.filter(|&slot| {
-            self.entries[slot].as_ref().is_some_and(|entry| u64::from(entry.stripe) == key.0)
-        });
-        if let Some(slot) = done {
-            self.committing = None;
-            self.entries[slot] = None;
-        }
-    }
 }
+
+impl Recoverable for Partial {}

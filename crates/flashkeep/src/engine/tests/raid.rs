@@ -2,8 +2,8 @@
 //! whichever reads less.
 
 use crate::engine::{
-    Cause, Change, Command, Flags, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
-    Release, RepairOutcome, Role, Scheme, Step, Verb, View, Why,
+    BackgroundWork, Cause, Change, Command, Flags, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
+    Protection, Recoverable, Release, RepairOutcome, Role, Scheme, Step, Verb, View, Why,
 };
 
 /// Where the units of a stripe are.
@@ -228,36 +228,6 @@ impl Scheme for Raid {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Rebuild {
-            return false;
-        }
-        let mut at = 0;
-        while let Some(&(member, stripe)) = self.todo.get(at) {
-            let key = Key(u64::from(stripe));
-            if view.held(key) {
-                at += 1;
-                continue;
-            }
-            self.todo.remove(at);
-            let wanted = self.layout.role(stripe, member);
-            let zero = matches!(wanted, Role::Data(index) if !self.is_written(stripe, index));
-            let empty = (0..self.layout.data()).all(|index| !self.is_written(stripe, index));
-            if view.has(member, Page(stripe)) || zero || empty || !view.alive(member) {
-                continue;
-            }
-            let unknown = self.unknown(stripe, std::iter::empty(), view);
-            let Some(steps) = self.reconstruct(stripe, wanted, &unknown, Cause::Rebuild) else { continue };
-            for step in steps {
-                plan.push(step);
-            }
-            plan.push(Step::store(member, Page(stripe), wanted.lost(), Cause::Rebuild).stage(1));
-            plan.hold = Some(key);
-            return true;
-        }
-        false
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let (stripe, cause) = (wanted.command.start.0, wanted.command.cause);
@@ -293,10 +263,6 @@ impl Scheme for Raid {
         }
     }
 
-    fn rebuilding(&self, _: bool) -> bool {
-        !self.todo.is_empty()
-    }
-
     fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
         self.todo.retain(|&(other, _)| other != member);
         if change != Change::Failed {
@@ -304,6 +270,44 @@ impl Scheme for Raid {
         }
     }
 }
+
+impl BackgroundWork for Raid {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why != Why::Rebuild {
+            return false;
+        }
+        let mut at = 0;
+        while let Some(&(member, stripe)) = self.todo.get(at) {
+            let key = Key(u64::from(stripe));
+            if view.held(key) {
+                at += 1;
+                continue;
+            }
+            self.todo.remove(at);
+            let wanted = self.layout.role(stripe, member);
+            let zero = matches!(wanted, Role::Data(index) if !self.is_written(stripe, index));
+            let empty = (0..self.layout.data()).all(|index| !self.is_written(stripe, index));
+            if view.has(member, Page(stripe)) || zero || empty || !view.alive(member) {
+                continue;
+            }
+            let unknown = self.unknown(stripe, std::iter::empty(), view);
+            let Some(steps) = self.reconstruct(stripe, wanted, &unknown, Cause::Rebuild) else { continue };
+            for step in steps {
+                plan.push(step);
+            }
+            plan.push(Step::store(member, Page(stripe), wanted.lost(), Cause::Rebuild).stage(1));
+            plan.hold = Some(key);
+            return true;
+        }
+        false
+    }
+
+    fn rebuilding(&self, _: bool) -> bool {
+        !self.todo.is_empty()
+    }
+}
+
+impl Recoverable for Raid {}
 
 impl OwnHealth for Raid {
     fn repair_key(&self, _: Member, page: Page) -> Option<Key> {

@@ -6,8 +6,8 @@ use super::mirror::{Mirror, Plain};
 use super::partial::Partial;
 use super::raid::Raid;
 use crate::engine::{
-    Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection, RepairOutcome,
-    Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 
 macro_rules! stubs {
@@ -45,9 +45,6 @@ macro_rules! stubs {
             fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
                 match self { $(Stub::$variant(s) => s.plan(command, view, plan),)* }
             }
-            fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-                match self { $(Stub::$variant(s) => s.background(why, view, plan),)* }
-            }
             fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
                 match self { $(Stub::$variant(s) => s.repair(failed, view, plan),)* }
             }
@@ -57,13 +54,21 @@ macro_rules! stubs {
             fn settled(&mut self, key: Key, view: &View<'_>) {
                 match self { $(Stub::$variant(s) => s.settled(key, view),)* }
             }
-            fn rebuilding(&self, restoring: bool) -> bool {
-                match self { $(Stub::$variant(s) => s.rebuilding(restoring),)* }
-            }
             fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
                 match self { $(Stub::$variant(s) => s.member(member, change, view),)* }
             }
         }
+
+        impl BackgroundWork for Stub {
+            fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+                match self { $(Stub::$variant(s) => s.background(why, view, plan),)* }
+            }
+            fn rebuilding(&self, restoring: bool) -> bool {
+                match self { $(Stub::$variant(s) => s.rebuilding(restoring),)* }
+            }
+        }
+
+        impl Recoverable for Stub {}
     };
 }
 

@@ -55,8 +55,9 @@ use super::{
     NvramOptions, NvramPrice, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Terms, TriedWith, hybrid,
 };
 use crate::engine::{
-    Capabilities, Change, Command, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
-    RepairOutcome, Rhythm, Role, Scheme, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Step, StripeUnit, Verb, View,
+    Why,
 };
 use crate::figures::Reported;
 use crate::kernel::{Bits, Span};
@@ -322,20 +323,6 @@ impl Scheme for Backup {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        match why {
-            Why::Pressed => {}
-            Why::Wake => self.quiet = true,
-            Why::Rebuild => return self.rebuild(view, plan),
-            Why::Idle | Why::Leaving(..) | Why::Moved(..) => return false,
-        }
-        (0..self.disks.len()).any(|disk| self.work(disk, view, plan))
-    }
-
-    fn pressed(&self) -> bool {
-        (0..self.disks.len()).any(|disk| self.next(disk).is_some())
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.have_otherwise(failed, view, plan)
     }
@@ -358,28 +345,46 @@ impl Scheme for Backup {
         doing.places.clear();
     }
 
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.hear(member, change, view);
+    }
+}
+
+impl BackgroundWork for Backup {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match why {
+            Why::Pressed => {}
+            Why::Wake => self.quiet = true,
+            Why::Rebuild => return self.rebuild(view, plan),
+            Why::Idle | Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => return false,
+        }
+        (0..self.disks.len()).any(|disk| self.work(disk, view, plan))
+    }
+
+    fn pressed(&self) -> bool {
+        (0..self.disks.len()).any(|disk| self.next(disk).is_some())
+    }
+
     fn rebuilding(&self, _: bool) -> bool {
         let copies =
             |disk: &BackupDisk| matches!(disk.doing.kind, DiskJobKind::Restore | DiskJobKind::Refill);
         self.disks.iter().any(|disk| !disk.todo.is_empty() || copies(disk))
     }
+}
 
+impl Recoverable for Backup {
     /// The memory keeps its pages, and with them the map.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.restart(view, lacks);
     }
+}
 
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.hear(member, change, view);
-    }
-
+impl OwnHealth for Backup {
     #[inline]
     fn exposed(&self) -> u64 {
         self.exposed
     }
-}
 
-impl OwnHealth for Backup {
     fn is_whole(&self) -> bool {
         self.bare.count() + self.stale.count() == 0
     }

@@ -44,8 +44,8 @@ use super::{
     DiskLog, MemberFacts, NvramOptions, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith,
 };
 use crate::engine::{
-    Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict, Protection,
-    Role, Scheme, Step, Verb, View, Why,
+    BackgroundWork, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, Recoverable, Role, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -381,11 +381,6 @@ impl Scheme for ICash {
         }
     }
 
-    fn is_sum(&self, page: Page) -> bool {
-        let has_delta = self.delta(page.0).is_some() && self.base(page.0).is_some();
-        has_delta && self.whole_slot(page.0).is_none()
-    }
-
     fn lock(&self, command: &Command) -> Lock {
         let page = command.start.0;
         let reads = command.verb == Verb::Read;
@@ -422,19 +417,6 @@ impl Scheme for ICash {
         verdict
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Pressed || !self.answers {
-            return false;
-        }
-        self.log.release(|_| false);
-        self.shrink(view, plan) || self.copy(view, plan) || self.flush(plan) || self.fold(plan)
-    }
-
-    fn pressed(&self) -> bool {
-        let wants_shrink = self.whole.count() > 0;
-        self.answers && (wants_shrink || self.wants_copy() || self.wants_flush() || self.wants_fold())
-    }
-
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         let owner = match member {
             DRIVE => Some(page.0).filter(|&page| u64::from(page) < self.pages),
@@ -461,11 +443,6 @@ impl Scheme for ICash {
         }
     }
 
-    /// Memory is non-volatile, and so is the list of deltas and of copies.
-    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        self.restore(view, lacks);
-    }
-
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.answers = [DRIVE, DISK, MEMORY].into_iter().all(|member| view.alive(member));
         self.damaged |= !matches!(change, Change::Unreadable(_));
@@ -481,7 +458,34 @@ impl Scheme for ICash {
     }
 }
 
+impl BackgroundWork for ICash {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if why != Why::Pressed || !self.answers {
+            return false;
+        }
+        self.log.release(|_| false);
+        self.shrink(view, plan) || self.copy(view, plan) || self.flush(plan) || self.fold(plan)
+    }
+
+    fn pressed(&self) -> bool {
+        let wants_shrink = self.whole.count() > 0;
+        self.answers && (wants_shrink || self.wants_copy() || self.wants_flush() || self.wants_fold())
+    }
+}
+
+impl Recoverable for ICash {
+    /// Memory is non-volatile, and so is the list of deltas and of copies.
+    fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.restore(view, lacks);
+    }
+}
+
 impl OwnHealth for ICash {
+    fn is_sum(&self, page: Page) -> bool {
+        let has_delta = self.delta(page.0).is_some() && self.base(page.0).is_some();
+        has_delta && self.whole_slot(page.0).is_none()
+    }
+
     fn is_whole(&self) -> bool {
         !self.damaged
     }

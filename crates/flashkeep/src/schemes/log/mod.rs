@@ -33,8 +33,9 @@
 use super::{RedundancySpec, SchemeOptions, Sums};
 use crate::blocks::Chooser;
 use crate::engine::{
-    Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan, PlanVerdict,
-    Protection, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View,
+    Why,
 };
 use crate::kernel::{Bits, Span};
 use clean::{Cleaning, Migration, Piece};
@@ -335,10 +336,6 @@ impl Scheme for StripeLog {
         Protection::Own(self)
     }
 
-    fn takes_all(&self) -> bool {
-        !self.groups.are_worn()
-    }
-
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         if let Some(place) = self.places.find(page.0) {
             let (member, page) = self.address(place);
@@ -373,35 +370,6 @@ impl Scheme for StripeLog {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if self.is_reading() {
-            return why == Why::Pressed && self.read_journal(plan);
-        }
-        self.look_back(view);
-        self.watch_order(view);
-        self.note_wear(view);
-        // What pages that were there before time 0 make necessary takes no time either; a rebuild does.
-        self.before &= why != Why::Rebuild;
-        let begun = match why {
-            Why::Wake => self.close_early(plan),
-            Why::Pressed => self.make_room(plan),
-            Why::Rebuild => self.rebuild(view, plan),
-            Why::Idle => self.clean_softly(plan),
-            Why::Leaving(..) | Why::Moved(..) => false,
-        };
-        if self.before {
-            for step in &mut plan.steps {
-                step.command.flags = step.command.flags.with(Flags::BEFORE);
-            }
-        }
-        begun
-    }
-
-    #[inline]
-    fn pressed(&self) -> bool {
-        self.wants_to_read() || !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         self.bring_back(failed, view, plan)
     }
@@ -421,10 +389,47 @@ impl Scheme for StripeLog {
         }
     }
 
+    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+        self.change(member, change, view);
+    }
+}
+
+impl BackgroundWork for StripeLog {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        if self.is_reading() {
+            return why == Why::Pressed && self.read_journal(plan);
+        }
+        self.look_back(view);
+        self.watch_order(view);
+        self.note_wear(view);
+        // What pages that were there before time 0 make necessary takes no time either; a rebuild does.
+        self.before &= why != Why::Rebuild;
+        let begun = match why {
+            Why::Wake => self.close_early(plan),
+            Why::Pressed => self.make_room(plan),
+            Why::Rebuild => self.rebuild(view, plan),
+            Why::Idle => self.clean_softly(plan),
+            Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => false,
+        };
+        if self.before {
+            for step in &mut plan.steps {
+                step.command.flags = step.command.flags.with(Flags::BEFORE);
+            }
+        }
+        begun
+    }
+
+    #[inline]
+    fn pressed(&self) -> bool {
+        self.wants_to_read() || !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
+    }
+
     fn rebuilding(&self, _: bool) -> bool {
         self.can_rebuild()
     }
+}
 
+impl Recoverable for StripeLog {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.restart(view, lacks);
         if !self.medium.oob {
@@ -435,18 +440,18 @@ impl Scheme for StripeLog {
     fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
         self.spare_of(page, view)
     }
+}
 
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
-        self.change(member, change, view);
-    }
-
+impl OwnHealth for StripeLog {
     #[inline]
     fn exposed(&self) -> u64 {
         self.fronts().map(|front| u64::from(front.current)).sum::<u64>() + self.health.lacking
     }
-}
 
-impl OwnHealth for StripeLog {
+    fn takes_all(&self) -> bool {
+        !self.groups.are_worn()
+    }
+
     fn is_whole(&self) -> bool {
         self.health.lacking == 0 && !self.lacks_records()
     }

@@ -31,8 +31,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    Capabilities, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
-    RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict,
+    Protection, Recoverable, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
 };
 use crate::kernel::Span;
 use codeword::{Coverage, ParityLocation};
@@ -158,13 +158,6 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         PlanVerdict::Go
     }
 
-    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        match &mut self.waiting {
-            Some(waiting) if why == Why::Idle => waiting.flush(&mut self.stripes, view, plan),
-            _ => false,
-        }
-    }
-
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let word = self.stripes.codeword(self.stripes.stripe_of(wanted.member, wanted.command.start));
@@ -187,7 +180,18 @@ impl<L: ParityLayout> Scheme for Parity<L> {
             waiting.close(stripe);
         }
     }
+}
 
+impl<L: ParityLayout> BackgroundWork for Parity<L> {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+        match &mut self.waiting {
+            Some(waiting) if why == Why::Idle => waiting.flush(&mut self.stripes, view, plan),
+            _ => false,
+        }
+    }
+}
+
+impl<L: ParityLayout> Recoverable for Parity<L> {
     /// Running sums are gone: every stripe has its parity, or gets one.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         if self.waiting.is_some() {

@@ -1,7 +1,7 @@
 //! Rebuilds: afterwards everything has two copies again, and the next failure costs nothing.
 
 use super::*;
-use crate::engine::{Cause, Change, Command, LeafId, Verb};
+use crate::engine::{BackgroundWork, Cause, Change, Command, LeafId, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// One after the other fails, is replaced or comes back, while the host goes on.

@@ -5,6 +5,7 @@ use flashkeep::drive::{Drive, Fault, OpKind};
 use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Scheme, Verb};
 use flashkeep::flash::PlaneId;
 use flashkeep::kernel::SimTime;
+use flashkeep::schemes::Any;
 use std::collections::BTreeSet;
 
 /// What fails whole: a member, or a member of a member.
@@ -135,7 +136,7 @@ impl<H: Bed> Bench<H> {
             }
             if part.in_array {
                 let fresh = H::put_together(&self.drive).tree;
-                self.engine.refresh(&mut self.flash, self.now, part.node, fresh);
+                self.engine.refresh(&mut self.flash, self.now, part.node, fresh, Any::count_on);
             } else {
                 self.engine.change(&mut self.flash, self.now, part.node, Change::Replaced);
             }
