@@ -233,6 +233,28 @@ def ageing() -> Iterator[Combination]:
         yield array(f"ageing {model}, members with pages of two sizes", "raid5", sizes)
 
 
+def aged_logs() -> Iterator[Combination]:
+    cut, failure = ("--fail", "power@50%"), ("--fail", "member:1@50%,replace_after=10ms")
+    models: dict[str, Keys] = {
+        "basic": {"ageing__model": "basic"},
+        "approach1": {"ageing__model": "approach1"},
+        "approach2": {"ageing__model": "approach2", "ageing__valid_ratio": 0.3},
+    }
+    outer = {"none": 2, "mirror": 2, "raid4": 4, "raid5": 4, "raid6": 4, "fra": 4, "ppc": 4}
+    outer |= {"chained": 5, "spd-raid4": 5, "diff-raid": 5, **dict.fromkeys(LOGS, 5)}
+    for within, (model, keys) in product(LOGS, models.items()):
+        inner = {"redundancy__scheme": within, **keys}
+        for scheme, count in outer.items():
+            name = f"ageing {model}, {within} in members of {scheme}"
+            yield array(name, scheme, [small(count, **inner)])
+            yield array(f"{name}, everything exists", scheme, [small(count, **inner)], *FULL)
+            yield array(f"{name}, power loss", scheme, [small(count, **inner)], *cut)
+            if scheme in ("mirror", "raid5", "raid6"):
+                yield array(f"{name}, a failure", scheme, [small(count, **inner)], *failure)
+        for scheme in OVER_DISKS:
+            yield array(f"ageing {model}, {within} in members of {scheme}", scheme, disk_members(scheme, **inner))
+
+
 def power_loss() -> Iterator[Combination]:
     cut = ("--fail", "power@50%")
     for scheme in ("none", "mirror", "raid5", "dvs"):
@@ -305,6 +327,7 @@ GROUPS = {
     "rounds": rounds,
     "reads and summaries": reads_and_summaries,
     "ageing": ageing,
+    "aged logs": aged_logs,
     "power loss": power_loss,
     "faults": faults,
     "lone disks": lone_disks,

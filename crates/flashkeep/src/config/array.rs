@@ -48,24 +48,17 @@ impl Resolved {
     }
 
     /// Whether the pages of its members that are aged by construction can be assigned before they are written: the place
-    /// of every page is known, and the only parities are its own.
+    /// of every page is known, and the only parities are its own, and those of logs, which fill a slot for each page.
     #[must_use]
     pub fn knows_places(&self) -> bool {
         let scheme = self.scheme();
         scheme.is_for_drives() && scheme.kind != Members::Raw && !self.array.iter().any(Resolved::has_sums)
     }
 
-    /// Whether it, or a member of it, computes parity.
+    /// Whether it, or a member of it, computes parity that takes the places of pages.
     fn has_sums(&self) -> bool {
-        self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
-    }
-
-    /// The drive in it that is aged by construction and whose scheme is a log, which maps pages itself.
-    fn aged_log(&self) -> Option<&Resolved> {
-        match self.is_array() {
-            true => self.array.iter().find_map(Resolved::aged_log),
-            false => (self.is_aged() && self.scheme().kind == Members::Raw).then_some(self),
-        }
+        let is_log = !self.is_array() && self.scheme().kind == Members::Raw;
+        !is_log && self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
     }
 
     /// The number of nodes of its tree.
@@ -283,7 +276,6 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
             format!("{} members hold no page in {} volumes", resolved.array.len(), resolved.volumes());
         return Err(wrong(&["members", "array.volumes", "redundancy.stripe_kib"], message));
     }
-    check_ageing(&resolved).map_err(|message| wrong(&["members"], message))?;
     if pages > (1 << 31) - 2 {
         let message = format!(
             "{pages} pages; at most {} are accepted: fewer or smaller members, or larger pages",
@@ -304,17 +296,6 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
 
 /// The largest number of nodes (16 bits).
 const MOST_NODES: u64 = u16::MAX as u64 - 1;
-
-/// Valid pages of members that are aged by construction are pages of the host, which reach a member through the schemes
-/// above it. A log within a member fills its superblocks itself.
-fn check_ageing(array: &Resolved) -> Result<(), String> {
-    let Some(log) = array.array.iter().find_map(Resolved::aged_log) else { return Ok(()) };
-    Err(format!(
-        "the ageing.model of a member with redundancy.scheme = \"{}\": superblocks are aged by construction in a drive \
-         alone; `--condition` is accepted",
-        log.scheme().name
-    ))
-}
 
 /// Reads what the members are; each text is `[COUNT *] DRIVE[,KEY=VALUE…]`.
 fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveError> {

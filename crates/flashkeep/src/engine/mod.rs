@@ -25,6 +25,7 @@ mod leaves;
 mod locks;
 mod maps;
 mod names;
+mod places;
 mod plan;
 mod ports;
 mod rebuild;

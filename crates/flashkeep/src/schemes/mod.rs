@@ -51,7 +51,7 @@ pub use griffin::Griffin;
 pub use hpda::Hpda;
 pub use i_cash::ICash;
 pub use lifespan::Lifespan;
-pub use log::{StripeLog, least_groups};
+pub use log::{AgedSuperblock, StripeLog, least_groups};
 pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{

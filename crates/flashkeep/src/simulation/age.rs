@@ -1,6 +1,7 @@
 //! Used drives at time 0: aged by construction, or written until writes are in a steady state.
 
 use super::age_blocks::AgedBlocks;
+use super::age_log::begin_ageing_log;
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
@@ -10,12 +11,13 @@ use crate::job::Progress;
 use crate::kernel::{Bits, SimTime};
 use crate::mapping;
 use crate::metrics::Conditioned;
+use crate::schemes::{Any, StripeLog};
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
 use std::ops::ControlFlow;
 
 /// The number of failed draws per page of the drive after which no place is assumed to be left.
-pub(super) const PATIENCE: u64 = 64;
+const PATIENCE: u64 = 64;
 
 /// The number of random writes between two checks for an interruption.
 const BATCH: usize = 4096;
@@ -23,7 +25,7 @@ const BATCH: usize = 4096;
 pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 
 /// All numbers below a limit, in a pseudo-random order.
-pub(super) fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
+fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
     let bits = (limit.max(2) - 1).ilog2() + 1;
     let mask = ((1_u64 << bits) - 1) as u32;
     let mut random = Random::stream(seed, "aged pages");
@@ -38,31 +40,24 @@ pub(super) fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
     (0..=mask).map(scatter).filter(move |&at| at < limit)
 }
 
+/// What is aged, beside the planes of drives.
+#[derive(Default)]
+struct AgedParts {
+    /// Whether any pages are to be valid.
+    valid: bool,
+    blocks: Option<AgedBlocks>,
+    /// The nodes of logs that fill their superblocks themselves.
+    logs: Vec<NodeId>,
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Ages the flash by construction. Valid pages belong to host pages that are drawn at random, except those that the
     /// workload is known to read, which are created afterwards. With parity whole stripes are drawn, which puts one
     /// page on each member.
     pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
-        if self.ages_log() {
-            return self.age_log(tell);
-        }
         let start = &self.resolved.spec.start;
         let seed = self.job.seed.unwrap_or(1);
-        let mut valid = false;
-        let mut blocks = None;
-        for (device, plot) in (0..).zip(&self.device.plots) {
-            let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
-            if let Some((drive, (model, wish))) =
-                drive.and_then(|drive| Some((drive, drive.ageing(start.existing)?)))
-            {
-                valid |= wish.valid_ppm > 0;
-                if drive.map().below == mapping::BackendKind::Blocks {
-                    blocks = Some(AgedBlocks::new(drive, model, wish));
-                    continue;
-                }
-                self.device.body.begin_ageing(device, model, &wish, seed, drive.members() as u16);
-            }
-        }
+        let AgedParts { valid, blocks, logs } = self.begin_ageing(start.existing, seed);
         let scans = valid && start.scan && start.existing == Existing::Reads;
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.device.body.set_untimed(true);
@@ -78,8 +73,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
         }
         if self.resolved.is_array() && !self.resolved.knows_places() {
-            self.fill_as_placed(&read, start.existing, seed);
-            self.end_ageing();
+            self.fill_as_placed(&read, start.existing, seed, &logs);
+            self.end_ageing(&logs);
             return Ok(());
         }
         let units = self.device.buffer.pages().len() / unit;
@@ -89,29 +84,62 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
             for first in scattered(units, seed).map(|at| at * unit) {
-                if self.device.body.slots() > 0 && (!bound || self.fits(first, asked)) {
+                if self.slots(&logs) > 0 && (!bound || self.fits(first, asked, &logs)) {
                     self.fill_slot(straight, first, unit);
                 }
             }
-            self.end_ageing();
+            self.end_ageing(&logs);
             return Ok(());
         }
         let mut random = Random::stream(seed, "aged pages");
         let mut patience = PATIENCE * u64::from(units.max(64));
-        while self.device.body.slots() > 0 {
+        while self.slots(&logs) > 0 {
             patience -= 1;
             if patience == 0 || units == 0 {
-                return Err(self.no_place(self.device.body.slots()));
+                // Places that no page may go to become invalid.
+                if bound && !(0..units).any(|at| self.fits(at * unit, asked, &logs)) {
+                    break;
+                }
+                return Err(self.no_place(self.slots(&logs)));
             }
             let first = random.below(u64::from(units)) as u32 * unit;
             let taken = |page: u32| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
-            if (first..first + unit).any(taken) || (bound && !self.fits(first, asked)) {
+            if (first..first + unit).any(taken) || (bound && !self.fits(first, asked, &logs)) {
                 continue;
             }
             self.fill_slot(straight, first, unit);
         }
-        self.end_ageing();
+        self.end_ageing(&logs);
         Ok(())
+    }
+
+    /// Tells drives and logs what they are aged to.
+    fn begin_ageing(&mut self, existing: Existing, seed: u64) -> AgedParts {
+        let mut parts = AgedParts::default();
+        let Device { engine, body, plots, .. } = &mut self.device;
+        for (device, plot) in (0..).zip(&*plots) {
+            let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
+            let Some((drive, (model, wish))) = drive.and_then(|drive| Some((drive, drive.ageing(existing)?)))
+            else {
+                continue;
+            };
+            let node = engine.descendant(&plot.path).filter(|_| plot.raw);
+            if let Some(node) = node
+                && let Some(log) = engine.scheme_mut(node).log_mut()
+            {
+                // Each device draws a stream of its own.
+                parts.valid |= begin_ageing_log(drive, log, existing, seed.wrapping_add(u64::from(device)));
+                parts.logs.push(node);
+                continue;
+            }
+            parts.valid |= wish.valid_ppm > 0;
+            if drive.map().below == mapping::BackendKind::Blocks {
+                parts.blocks = Some(AgedBlocks::new(drive, model, wish));
+                continue;
+            }
+            body.begin_ageing(device, model, &wish, seed, drive.members() as u16);
+        }
+        parts
     }
 
     /// Consecutive pages that put equally many copies on each backend of a drive, where a page has copies on some of
@@ -134,23 +162,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go to
     /// one. The slots that are left become invalid pages.
-    fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64) {
+    fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64, logs: &[NodeId]) {
         let pages = self.device.buffer.pages().len();
         let unit = Some(self.device.engine.stripe_pages()).filter(|&unit| unit <= pages).unwrap_or(1);
         for first in scattered(pages / unit, seed).map(|at| at * unit) {
-            if self.device.body.slots() == 0 {
+            if self.slots(logs) == 0 {
                 return;
             }
             let taken = |page: u32| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
             let free = existing == Existing::All || !(first..first + unit).any(taken);
-            if free && self.fits(first, unit) {
+            if free && self.fits(first, unit, logs) {
                 self.create_run(first, unit);
             }
         }
     }
 
-    fn end_ageing(&mut self) {
+    fn end_ageing(&mut self, logs: &[NodeId]) {
         self.device.body.end_ageing();
+        logs.iter().for_each(|&log| self.end_ageing_log(log));
         self.device.body.set_untimed(self.clock.untimed);
     }
 
@@ -164,10 +193,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
+    /// The number of valid slots that are left.
+    fn slots(&self, logs: &[NodeId]) -> u64 {
+        let of_log =
+            |&node: &NodeId| self.device.engine.scheme(node).and_then(Any::log).map_or(0, StripeLog::slots);
+        self.device.body.slots() + logs.iter().map(of_log).sum::<u64>()
+    }
+
     /// Whether the remaining valid slots can take these pages.
-    fn fits(&self, first: u32, count: u32) -> bool {
+    fn fits(&self, first: u32, count: u32, logs: &[NodeId]) -> bool {
         let mut places = (first..first + count).flat_map(|page| self.device.engine.places(Page(page)));
         places.all(|(leaf, page)| self.device.body.has_slot(leaf, page))
+            && (logs.is_empty() || (first..first + count).all(|page| self.fits_logs(page)))
     }
 
     /// The only backend of a drive, if whole pages can be written to it directly.
@@ -175,7 +212,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.flash().and_then(|_| self.device.engine.only_leaf())
     }
 
-    pub(super) fn no_place(&self, left: u64) -> Stop {
+    fn no_place(&self, left: u64) -> Stop {
         Stop::Error(Error::Drive(DriveError {
             path: self.resolved.path.clone(),
             line: None,
@@ -189,7 +226,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The pages that the workload reads.
-    pub(super) fn pages_read(&mut self, tell: Tell<'_>) -> Result<Bits, Stop> {
+    fn pages_read(&mut self, tell: Tell<'_>) -> Result<Bits, Stop> {
         let mut read = Bits::default();
         self.each_read(tell, |_, fragment| {
             for page in fragment.page..fragment.page + fragment.count {

@@ -1,116 +1,72 @@
-//! Ageing by construction of log-structured schemes: superblocks are written before time 0, slot by slot, with as many
-//! valid pages each as the model says.
+//! Ageing by construction of log-structured schemes: each superblock but the one that GC keeps is a block of the model. The
+//! log fills its slots itself, those that are to be valid with the pages that it gets.
 
-use super::age::{PATIENCE, Tell, scattered};
-use super::{Device, Simulation, Stop};
+use super::{Device, Simulation};
 use crate::buffer::Existing;
+use crate::config::Resolved;
 use crate::devices::Body;
-use crate::engine::{Command, Contents, Flags, NodeId, Verb};
+use crate::engine::{Contents, NodeId, Page, Why};
 use crate::ftl::ageing::{Model, Wish, valid_places};
 use crate::kernel::Bits;
-use crate::schemes::StripeLog;
+use crate::schemes::{AgedSuperblock, Any, StripeLog};
 use flashkeep_trace::random::Random;
 
+/// Tells the log of a drive which slots are to be valid; whether there are any.
+pub(super) fn begin_ageing_log(drive: &Resolved, log: &mut StripeLog, existing: Existing, seed: u64) -> bool {
+    let Some((model, wish)) = wish_of_log(drive, log, existing) else { return false };
+    let mut random = Random::stream(seed, "ageing");
+    let mut superblocks = Vec::new();
+    for aged in model.aged(&wish, &mut random) {
+        let mut valid = Bits::default();
+        valid_places(aged, &mut random, |slot| {
+            valid.set(slot, true);
+        });
+        superblocks.push(AgedSuperblock { written: aged.written, valid });
+    }
+    log.begin_ageing(superblocks);
+    wish.valid_ppm > 0
+}
+
+/// How the superblocks are aged; none if the flash is new.
+fn wish_of_log(drive: &Resolved, log: &StripeLog, existing: Existing) -> Option<(Model, Wish)> {
+    let model = drive.ageing_model()?;
+    let aged_ratio = drive.aged_ratio();
+    let (superblocks, rows, row) = log.new_superblocks();
+    let pages = rows * row;
+    let written = (f64::from(superblocks - 1) * f64::from(pages) * aged_ratio) as u32;
+    let full = u64::from(written / pages * pages).max(1);
+    let valid_ppm = match existing {
+        Existing::All => (drive.logical_pages() * 1_000_000 / full).min(1_000_000) as u32,
+        _ if model.leaves_valid => (drive.valid_ratio() * 1e6).round() as u32,
+        _ => 0,
+    };
+    // A superblock that is written in part ends with a whole row.
+    let written_each = (f64::from(rows) * aged_ratio).ceil() as u32 * row;
+    Some((model, Wish { pages, written, written_each, valid_ppm }))
+}
+
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// Whether the aged device is a log, which places pages itself.
-    pub(super) fn ages_log(&self) -> bool {
-        let scheme = self.device.engine.scheme(NodeId::ROOT);
-        !self.resolved.is_array() && scheme.is_some_and(|scheme| scheme.log().is_some())
+    /// Whether the logs that a page comes to have slots for it.
+    pub(super) fn fits_logs(&self, page: u32) -> bool {
+        let mut fits = true;
+        self.device.engine.schemes_of(Page(page), &mut |scheme: &Any| {
+            fits &= scheme.log().is_none_or(StripeLog::takes_aged);
+        });
+        fits
     }
 
-    /// Ages the superblocks of a log. The pages of valid slots are drawn as on other drives; the other slots are
-    /// invalid.
-    pub(super) fn age_log(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
-        let start = &self.resolved.spec.start;
-        let all = start.existing == Existing::All;
-        let scans = start.scan && start.existing == Existing::Reads;
-        let seed = self.job.seed.unwrap_or(1);
-        let Some((model, wish)) = self.wish_of_log(all) else { return Ok(()) };
-        let read = if scans && wish.valid_ppm > 0 { self.pages_read(tell)? } else { Bits::default() };
-        let mut random = Random::stream(seed, "ageing");
-        let superblocks = model.aged(&wish, &mut random);
-        let mut left: u64 = superblocks.iter().map(|superblock| u64::from(superblock.valid)).sum();
-        let mut every = scattered(self.device.buffer.pages().len(), seed);
-        let mut drawn = Random::stream(seed, "aged pages");
-        let mut patience = PATIENCE * u64::from(self.device.buffer.pages().len().max(64));
-        self.device.body.set_untimed(true);
-        self.log_mut().begin_ageing();
-        for superblock in superblocks {
-            let mut valid = Bits::default();
-            valid_places(superblock, &mut random, |slot| {
-                valid.set(slot, true);
-            });
-            for slot in 0..superblock.written {
-                if !valid.has(slot) {
-                    self.waste_slot();
-                    continue;
-                }
-                let page = if all { every.next() } else { self.draw_page(&mut drawn, &read, &mut patience) };
-                match page {
-                    Some(page) => self.create_run(page, 1),
-                    None if all => self.waste_slot(),
-                    None => return Err(self.no_place(left)),
-                }
-                left -= 1;
-            }
-            self.log_mut().set_aside();
-        }
-        self.log_mut().end_ageing();
-        self.device.body.set_untimed(self.clock.untimed);
-        Ok(())
-    }
-
-    /// A page that does not exist and that the workload does not read; none if no such page is found.
-    fn draw_page(&self, random: &mut Random, read: &Bits, patience: &mut u64) -> Option<u32> {
-        let pages = self.device.buffer.pages();
-        while *patience > 0 {
-            *patience -= 1;
-            let page = random.below(u64::from(pages.len())) as u32;
-            if pages.sectors(page) == 0 && !read.has(page) {
-                return Some(page);
-            }
-        }
-        None
-    }
-
-    fn log_mut(&mut self) -> &mut StripeLog {
-        self.device.engine.scheme_mut(NodeId::ROOT).log_mut().expect("a log, as was asked before")
-    }
-
-    /// How the superblocks are aged, one of which is always kept empty for GC; none if the flash is new.
-    fn wish_of_log(&self, all: bool) -> Option<(Model, Wish)> {
-        let model = self.resolved.ageing_model()?;
-        let aged_ratio = self.resolved.aged_ratio();
-        let log = self.device.engine.scheme(NodeId::ROOT)?.log()?;
-        let (superblocks, rows, row) = log.new_superblocks();
-        let pages = rows * row;
-        let written = (f64::from(superblocks - 1) * f64::from(pages) * aged_ratio) as u32;
-        let full = u64::from(written / pages * pages).max(1);
-        let valid_ppm = match all {
-            true => (u64::from(self.device.buffer.pages().len()) * 1_000_000 / full).min(1_000_000) as u32,
-            false if model.leaves_valid => (self.resolved.valid_ratio() * 1e6).round() as u32,
-            false => 0,
-        };
-        // A superblock that is written in part ends with a whole row.
-        let written_each = (f64::from(rows) * aged_ratio).ceil() as u32 * row;
-        Some((model, Wish { pages, written, written_each, valid_ppm }))
-    }
-
-    /// Writes a slot that is invalid immediately.
-    fn waste_slot(&mut self) {
-        let filler = self.log_mut().filler();
-        let request = self.device.engine.open(u32::MAX, 0);
+    /// Slots that no page has filled are wasted; from now on the log writes as usual.
+    pub(super) fn end_ageing_log(&mut self, node: NodeId) {
         let now = self.clock.now;
         let Device { engine, body, .. } = &mut self.device;
-        for verb in [Verb::Write, Verb::Trim] {
-            let ticket = engine.extend(request, std::iter::once(C::default()));
-            engine.submit(
-                body,
-                now,
-                Command { flags: Flags::BEFORE, ..Command::new(verb, filler, 1) },
-                ticket,
-            );
-        }
-        self.end_preparation(request);
+        log_mut(engine.scheme_mut(node)).give_up_slots();
+        while log_mut(engine.scheme_mut(node)).wastes_next()
+            && engine.background(body, now, node, Why::Pressed)
+        {}
+        log_mut(engine.scheme_mut(node)).end_ageing();
     }
+}
+
+fn log_mut(scheme: &mut Any) -> &mut StripeLog {
+    scheme.log_mut().expect("a log, as was seen when its ageing began")
 }

@@ -1,9 +1,57 @@
-//! Superblocks that were filled before time 0, as an ageing model says.
+//! Superblocks that are filled before time 0, as an ageing model says. Their data slots are filled in order: those that are
+//! to be valid with the pages that are written, whichever node above writes them, the others with nothing of use.
 
 use super::front::WriteFrontier;
 use super::{StripeLog, data_in_row};
-use crate::engine::Page;
+use crate::engine::{Command, Page, Plan, Verb};
+use crate::kernel::Bits;
 use std::collections::VecDeque;
+
+/// A superblock as an ageing model wants it.
+#[derive(Clone, Debug, Default)]
+pub struct AgedSuperblock {
+    /// Data slots that are written, from the first one on.
+    pub written: u32,
+    /// Those of them that hold valid pages.
+    pub valid: Bits,
+}
+
+/// Superblocks that are being aged.
+#[derive(Clone, Debug)]
+pub(super) struct LogAgeing {
+    /// Those that are not filled yet, and the next slot of the first.
+    superblocks: VecDeque<AgedSuperblock>,
+    slot: u32,
+    /// Slots still to come that are to be valid.
+    valid: u64,
+    /// Valid pages that are missing so far, because a page was written again or trimmed.
+    owed: u64,
+    /// Superblocks that were filled in part.
+    aside: Vec<WriteFrontier>,
+}
+
+impl LogAgeing {
+    /// Whether the next slot is to be valid; none if all have been filled.
+    fn next_is_valid(&self) -> Option<bool> {
+        let superblock = self.superblocks.front()?;
+        Some(self.owed > 0 || superblock.valid.has(self.slot))
+    }
+
+    /// The next slot has been filled, which gave the log a valid page more or not. Whether the superblock is finished.
+    fn pass(&mut self, gained: bool) -> bool {
+        let Some(superblock) = self.superblocks.front() else { return false };
+        let planned = superblock.valid.has(self.slot);
+        self.valid -= u64::from(planned);
+        self.owed = (self.owed + u64::from(planned)).saturating_sub(u64::from(gained));
+        self.slot += 1;
+        let is_finished = self.slot == superblock.written;
+        if is_finished {
+            self.superblocks.pop_front();
+            self.slot = 0;
+        }
+        is_finished
+    }
+}
 
 impl StripeLog {
     /// Superblocks, rows of each, and data slots of a row, as long as nothing has been erased.
@@ -13,28 +61,132 @@ impl StripeLog {
         (self.groups.count(), self.groups.pages(), row)
     }
 
-    /// The number after the host's last page, for slots that are wasted.
+    /// From now on superblocks are filled like these, without GC: the pages that are written come to valid slots.
+    pub fn begin_ageing(&mut self, superblocks: Vec<AgedSuperblock>) {
+        let valid = superblocks.iter().map(|superblock| superblock.valid.count()).sum();
+        let superblocks = superblocks.into_iter().filter(|superblock| superblock.written > 0).collect();
+        self.ageing = Some(LogAgeing { superblocks, slot: 0, valid, owed: 0, aside: Vec::new() });
+        self.before = true;
+    }
+
+    /// Valid slots that wait for pages.
     #[must_use]
-    pub fn filler(&self) -> Page {
-        Page(self.pages as u32)
+    pub fn slots(&self) -> u64 {
+        let left = |ageing: &LogAgeing| match ageing.superblocks.is_empty() {
+            true => 0,
+            false => ageing.valid + ageing.owed,
+        };
+        self.ageing.as_ref().map_or(0, left)
     }
 
-    /// Superblocks are filled by construction, without GC.
-    pub fn begin_ageing(&mut self) {
-        self.aside = Some(VecDeque::new());
+    /// Whether the log can take another page as a valid one of the ageing model; true if it is not being aged.
+    #[must_use]
+    pub fn takes_aged(&self) -> bool {
+        self.ageing.is_none() || self.slots() > 0
     }
 
-    /// The superblock filled so far is continued when all superblocks are aged.
-    pub fn set_aside(&mut self) {
-        let Some(aside) = &mut self.aside else { return };
-        if self.front.pending == 0 && self.front.slots.is_empty() && self.front.has_rows() {
-            aside.push_back(std::mem::replace(&mut self.front, WriteFrontier::none()));
+    /// Slots that no page has come to are not valid.
+    pub fn give_up_slots(&mut self) {
+        if let Some(ageing) = &mut self.ageing {
+            ageing.superblocks.iter_mut().for_each(|superblock| superblock.valid = Bits::default());
+            (ageing.valid, ageing.owed) = (0, 0);
         }
     }
 
-    /// All superblocks are aged: those that were filled in part are filled first.
+    /// Whether the next slot is to be filled with nothing of use.
+    #[must_use]
+    pub fn wastes_next(&self) -> bool {
+        self.ageing.as_ref().is_some_and(|ageing| ageing.next_is_valid() == Some(false))
+    }
+
+    /// All superblocks are aged: those that were filled in part are filled first from now on.
     pub fn end_ageing(&mut self) {
-        self.rests.extend(self.aside.take().into_iter().flatten());
+        self.rests.extend(self.ageing.take().into_iter().flat_map(|ageing| ageing.aside));
         self.wants_room = true;
+    }
+
+    /// A page is written while superblocks are aged: whether it waits until the next slot is a valid one. A page that was
+    /// written before takes the next slot, so that the one that it leaves and this one are exchanged.
+    #[cold]
+    pub(super) fn waits_for_slot(&mut self, page: u32) -> bool {
+        if self.ageing.as_ref().is_some_and(|ageing| ageing.superblocks.is_empty()) {
+            self.end_ageing();
+        }
+        self.wastes_next() && self.places.find(page).is_none()
+    }
+
+    /// The next slot has been filled. A superblock that is finished is continued when all of them are aged.
+    #[cold]
+    pub(super) fn pass_slot(&mut self, gained: bool) {
+        let Some(ageing) = &mut self.ageing else { return };
+        let is_finished = ageing.pass(gained);
+        if is_finished && self.front.pending == 0 && self.front.slots.is_empty() && self.front.has_rows() {
+            ageing.aside.push(std::mem::replace(&mut self.front, WriteFrontier::none()));
+        }
+    }
+
+    /// A page that was valid is valid no more.
+    #[cold]
+    pub(super) fn owe_slot(&mut self) {
+        if let Some(ageing) = &mut self.ageing {
+            ageing.owed += 1;
+        }
+    }
+
+    /// Fills the next slot with nothing of use; false if it is to be valid, or if there is none.
+    pub(super) fn waste_slot(&mut self, plan: &mut Plan) -> bool {
+        if !self.wastes_next() {
+            return false;
+        }
+        // The number after the host's last page.
+        let filler = self.pages as u32;
+        self.turn_to(self.streams.heat.of_written(filler));
+        if !self.has_slot() {
+            return false;
+        }
+        self.before = true;
+        self.fill_slot(&Command::new(Verb::Write, Page(filler), 1), false, plan);
+        self.pass_slot(false);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ageing(superblocks: &[(u32, &[u32])]) -> LogAgeing {
+        let aged = |&(written, valid): &(u32, &[u32])| {
+            let mut bits = Bits::default();
+            valid.iter().for_each(|&slot| {
+                bits.set(slot, true);
+            });
+            AgedSuperblock { written, valid: bits }
+        };
+        let superblocks: VecDeque<AgedSuperblock> = superblocks.iter().map(aged).collect();
+        let valid = superblocks.iter().map(|superblock| superblock.valid.count()).sum();
+        LogAgeing { superblocks, slot: 0, valid, owed: 0, aside: Vec::new() }
+    }
+
+    #[test]
+    fn slots_are_filled_as_planned() {
+        let mut ageing = ageing(&[(3, &[1]), (2, &[0])]);
+        let mut filled = Vec::new();
+        while let Some(valid) = ageing.next_is_valid() {
+            filled.push((valid, ageing.pass(valid)));
+        }
+        let [no, yes] = [false, true];
+        assert_eq!(filled, [(no, no), (yes, no), (no, yes), (yes, no), (no, yes)]);
+        assert_eq!((ageing.valid, ageing.owed), (0, 0));
+    }
+
+    /// A page that is written again gains nothing: a later slot is valid instead.
+    #[test]
+    fn pages_that_are_written_again_are_made_up_for() {
+        let mut ageing = ageing(&[(4, &[0, 1])]);
+        assert!(!ageing.pass(true) && !ageing.pass(false));
+        assert_eq!((ageing.valid, ageing.owed, ageing.next_is_valid()), (0, 1, Some(true)));
+        ageing.pass(true);
+        assert_eq!((ageing.valid, ageing.owed, ageing.next_is_valid()), (0, 0, Some(false)));
     }
 }

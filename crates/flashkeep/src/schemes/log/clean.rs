@@ -127,13 +127,16 @@ impl StripeLog {
     /// Whether little space is left for the host.
     fn is_low(&self) -> bool {
         let below = self.clean_below + self.kept() - 1;
-        self.aside.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= below
+        self.ageing.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= below
     }
 
     /// The next step towards room for the host.
     pub(super) fn make_room(&mut self, plan: &mut Plan) -> bool {
         if self.is_stuck() {
             return self.close_early(plan);
+        }
+        if self.ageing.is_some() && self.waste_slot(plan) {
+            return true;
         }
         if let Some(cleaning) = &self.cleaning {
             let waits = cleaning.is_soft && !self.is_low();

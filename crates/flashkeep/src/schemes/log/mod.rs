@@ -22,7 +22,7 @@
 //! | `medium` | what the log lies on: physical pages, or devices |
 //! | `journal`, `guard` | over devices: what says where pages are, and when a superblock may be erased |
 //! | `wear` | how wide a stripe may be, by wear |
-//! | `age` | superblocks that were filled before time 0 |
+//! | `age` | superblocks that are filled before time 0 |
 //!
 //! # Room
 //! The host never gets the last empty group, because GC needs it. A write that finds no slot waits while GC cleans the
@@ -38,6 +38,8 @@ use crate::engine::{
     Why,
 };
 use crate::kernel::{Bits, Span};
+pub use age::AgedSuperblock;
+use age::LogAgeing;
 use clean::{Cleaning, Migration, Piece};
 use front::WriteFrontier;
 use groups::Superblocks;
@@ -144,9 +146,9 @@ pub struct StripeLog {
     front: WriteFrontier,
     streams: LogStreams,
     rests: VecDeque<WriteFrontier>,
-    /// While superblocks are aged by construction: those that were filled in part.
+    /// While superblocks are aged by construction: what is to be filled.
     #[serde(skip)]
-    aside: Option<VecDeque<WriteFrontier>>,
+    ageing: Option<LogAgeing>,
     cleaning: Option<Cleaning>,
     migration: Option<Migration>,
     /// The piece of a cleaning that is under way, and whether one is.
@@ -203,7 +205,7 @@ impl StripeLog {
             front: WriteFrontier::none(),
             streams: LogStreams::new(options.streams, options.separate, pages as u32 + 1),
             rests: VecDeque::new(),
-            aside: None,
+            ageing: None,
             cleaning: None,
             migration: None,
             piece: Piece::default(),

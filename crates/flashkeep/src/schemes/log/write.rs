@@ -29,6 +29,9 @@ impl StripeLog {
     pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         self.before = command.flags.has(Flags::BEFORE);
         let page = command.start.0;
+        if self.ageing.is_some() && self.waits_for_slot(page) {
+            return PlanVerdict::Wait;
+        }
         self.turn_to(self.streams.heat.of_written(page));
         if self.front.slots.is_empty() {
             self.note_wear(view);
@@ -38,14 +41,34 @@ impl StripeLog {
         }
         self.heat_up(page);
         self.set_refused(page, false);
+        let had = self.ageing.is_some() && self.places.find(page).is_some();
+        self.fill_slot(command, true, plan);
+        plan.under = self.order_key();
+        if self.adds_slowly {
+            plan.release = Release::Submitted;
+        }
+        if self.ageing.is_some() {
+            self.pass_slot(!had);
+        }
+        PlanVerdict::Go
+    }
+
+    /// The next slot takes the page of a command, which is mapped to it, or is filled with nothing of use.
+    #[inline]
+    pub(super) fn fill_slot(&mut self, command: &Command, maps: bool, plan: &mut Plan) {
+        let page = command.start.0;
         let StripeLog { front, places, .. } = self;
         plan.carry = (front.pending > 0).then(|| front.sum());
         let role = Role::Data(front.pending);
         let place = places.at(front.row, front.place());
         plan.push(Step::new(Member(places.member(place)), command.over(Page(front.row), 1), 0).role(role));
-        self.release(page);
+        if maps {
+            self.release(page);
+        }
         self.occupy(place, self.front.stripe, page);
-        self.take(page, place);
+        if maps {
+            self.take(page, place);
+        }
         let (row, closes) = (self.front.row, self.front.is_complete());
         if closes {
             self.write_parity(Cause::Parity, plan);
@@ -53,11 +76,6 @@ impl StripeLog {
             plan.keep = Some(self.front.sum());
         }
         self.record(std::iter::once(row), closes, 0, plan);
-        plan.under = self.order_key();
-        if self.adds_slowly {
-            plan.release = Release::Submitted;
-        }
-        PlanVerdict::Go
     }
 
     /// The host has written a page.
@@ -71,6 +89,9 @@ impl StripeLog {
     pub(super) fn forget(&mut self, command: &Command) {
         self.before = command.flags.has(Flags::BEFORE);
         for page in command.start.0..command.end() {
+            if self.ageing.is_some() && self.places.find(page).is_some() {
+                self.owe_slot();
+            }
             self.release(page);
             self.set_refused(page, false);
         }

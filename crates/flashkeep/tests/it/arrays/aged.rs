@@ -2,8 +2,9 @@
 
 use super::hybrids::{HYBRIDS, hybrid};
 use super::nested::nested_job;
-use super::{DISK, MEMBER, RANDOM, array_job, integrity, run_error};
+use super::{DISK, MEMBER, RANDOM, array, array_job, integrity, run_error};
 use crate::common::{figure, file, job, output, summary};
+use flashkeep::config::load_text;
 use flashkeep::job::Job;
 use serde_json::Value;
 
@@ -89,9 +90,88 @@ fn members_are_aged() {
     job.verify = true;
     let run = summary(&job);
     assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0));
-    let message =
-        run_error(&array_job("mirror", 2, write, &[&ageing[..], &["member.redundancy.scheme=dvs"]].concat()));
-    assert!(message.contains("dvs") && message.contains("--condition"), "{message}");
+}
+
+/// Keys of a drive, or of a member, with a log that is aged.
+fn aged_log(prefix: &str, [scheme, model, valid, existing]: [&str; 4]) -> Vec<String> {
+    let own = [
+        format!("{prefix}redundancy.scheme={scheme}"),
+        format!("{prefix}ageing.model={model}"),
+        format!("{prefix}ageing.aged_ratio=0.7"),
+        format!("start.existing={existing}"),
+    ];
+    let share = (model == "approach2").then(|| format!("{prefix}ageing.valid_ratio={valid}"));
+    own.into_iter().chain(share).collect()
+}
+
+/// The log in a member is aged like the log of a drive alone: the same superblocks are free, open and collected, and as many
+/// pages are valid.
+#[test]
+fn logs_in_members_are_aged_as_they_are_alone() {
+    let write = "synth:random,requests=6k,write=1,size=4KiB,depth=1";
+    for aged in [
+        ["ds", "basic", "0", "none"],
+        ["dvs", "approach1", "0", "none"],
+        ["ds", "approach2", "0.4", "none"],
+        ["lifespan", "approach2", "0.3", "none"],
+        ["ds", "basic", "0", "all"],
+        ["dvs", "approach2", "0.4", "all"],
+    ] {
+        let [own, of_member] = ["", "member."].map(|prefix| aged_log(prefix, aged));
+        let [own, of_member] =
+            [&own, &of_member].map(|keys| keys.iter().map(String::as_str).collect::<Vec<_>>());
+        // Untimed: a mirror waits for the slower member, so that GC of the other one begins earlier.
+        let alone = |trace: &str| summary(&Job { untimed: true, ..self::job(MEMBER, trace, &own) });
+        let over = |scheme: &str, members: usize, trace: &str| {
+            let job = array_job(scheme, members, trace, &of_member);
+            let run = summary(&Job { verify: true, untimed: true, ..job });
+            assert_eq!(
+                (integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")),
+                (0.0, 0.0),
+                "{aged:?}"
+            );
+            run
+        };
+        let [drive, one, pair] = [alone(write), over("none", 1, write), over("mirror", 2, write)];
+        assert!(figure(&drive, "operations.erase.gc") > 0.0, "{aged:?}");
+        assert_eq!(one["fill"], drive["fill"], "{aged:?}");
+        // The first member of a mirror draws from the same stream as the drive.
+        for member in [&one["members"][0], &pair["members"][0]] {
+            assert_eq!(member["wear"]["erases_total"], drive["wear"]["erases_total"], "{aged:?}");
+            assert_eq!(member["operations"]["program"], drive["operations"]["program"], "{aged:?}");
+            assert_eq!(member["operations"]["erase"], drive["operations"]["erase"], "{aged:?}");
+        }
+        // Before any write: written slots, and the pages that exist, each of which is read once.
+        let read: String = (0..480).map(|n| format!("{n}000000 0 {} 8 1\n", n * 8)).collect();
+        let [drive, one, pair] = [alone(&read), over("none", 1, &read), over("mirror", 2, &read)];
+        for run in [&one, &pair] {
+            assert_eq!(run["fill"], drive["fill"], "{aged:?}");
+            assert_eq!(run["operations"]["read"], drive["operations"]["read"], "{aged:?}");
+        }
+    }
+}
+
+/// Stripes over members with logs put a page on each of them, and fill their slots exactly: of 15 superblocks of 48 data
+/// slots, seven tenths are written, 10 in full, and 0.3 of their slots are valid.
+#[test]
+fn stripes_fill_the_slots_of_logs() {
+    let valid = 10.0 * 48.0 * 0.3;
+    for (scheme, members, data) in [
+        ("none", 3, 3.0),
+        ("raid4", 4, 3.0),
+        ("raid5", 4, 3.0),
+        ("raid6", 4, 2.0),
+        ("fra", 4, 3.0),
+        ("mirror", 3, 1.0),
+    ] {
+        let keys = aged_log("member.", ["dvs", "approach2", "0.3", "none"]);
+        let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
+        let set = array(scheme, members, &keys);
+        let pages = load_text("array", "\n", &set).expect("an array").logical_pages();
+        let read: String = (0..pages).map(|n| format!("{n}000000 0 {} 8 1\n", n * 8)).collect();
+        let run = summary(&array_job(scheme, members, &read, &keys));
+        assert_eq!(figure(&run, "operations.read.host"), data * valid, "{scheme}");
+    }
 }
 
 /// Schemes that decide while they write where pages lie, and parities within members: their pages fill the valid places
