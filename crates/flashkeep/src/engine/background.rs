@@ -3,7 +3,7 @@
 use super::command::{Command, Flags};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
-use super::frame::Start;
+use super::frame::{BackgroundPiece, Purpose, Start};
 use super::leaves::{Leaves, Ticket};
 use super::locks::LockMode;
 use super::plan::Why;
@@ -144,7 +144,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             // A caller outside the engine sets its own pace.
             let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
-            let start = Start { key: plan.hold, rebuilds, restores, ..Start::new(node, command, caller) };
+            let purpose = Purpose::Background(BackgroundPiece { rebuilds, restores });
+            let start = Start { purpose, ..Start::new(node, command, caller) }.holding(plan.hold);
             self.start(leaves, now, start, &mut plan);
         }
         self.plans.push(plan);

@@ -20,7 +20,8 @@ pub(super) struct OutstandingWork<'a> {
 impl OutstandingWork<'_> {
     /// Whether the node will hold the page (as its scheme numbers it); none if no pending command changes that.
     pub(super) fn holds(self, node: NodeId, page: Page) -> Option<bool> {
-        let plans = self.unfinished(node).filter(|frame| !frame.background).map(|frame| &frame.command);
+        let plans =
+            self.unfinished(node).filter(|frame| frame.background().is_none()).map(|frame| &frame.command);
         let commands = plans.chain(self.locks.waiting(node)).chain(self.parked.commands(node));
         let changes = |command: &&Command| {
             matches!(command.verb, Verb::Write | Verb::Trim)

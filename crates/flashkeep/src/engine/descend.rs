@@ -296,7 +296,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.locks.take(node, key, mode);
         }
         let key = taken.map(|(key, _)| key);
-        self.start(leaves, now, Start { key, ..Start::new(node, *piece, ticket) }, plan);
+        self.start(leaves, now, Start::new(node, *piece, ticket).holding(key), plan);
     }
 
     /// Starts a plan of one plain stage, whose steps count for the caller.

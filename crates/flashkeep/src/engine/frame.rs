@@ -16,18 +16,13 @@ pub(super) struct Frame {
     pub(super) join: Id<Join>,
     pub(super) caller: Ticket,
     pub(super) command: Command,
-    /// None for background work of the scheme.
-    pub(super) background: bool,
+    pub(super) purpose: Purpose,
     pub(super) steps: Vec<Step>,
     /// For each step, the first place of its pages in the completion counter.
     pub(super) bases: Vec<u32>,
     /// The first step that has not been submitted.
     pub(super) next: usize,
-    /// The stripe that it works on, and whether it still holds the lock.
-    pub(super) key: Option<Key>,
-    pub(super) holding: bool,
-    /// No other plan works on its stripe: it holds the lock, or it is a repair for a plan that does.
-    pub(super) sheltered: bool,
+    pub(super) stripe: StripeHold,
     pub(super) release: Release,
     pub(super) tell: Tell,
     /// The caller does not wait for steps from this one on.
@@ -35,31 +30,102 @@ pub(super) struct Frame {
     /// The progress of each step, if it is tracked.
     pub(super) progress: Vec<StepProgress>,
     pub(super) service: Span,
-    pub(super) told: bool,
+    pub(super) phase: PlanPhase,
     /// The number of pending continuations that refer to this frame.
     pub(super) due: u8,
-    pub(super) over: bool,
-    /// When it began, for a piece of a rebuild.
-    pub(super) rebuilds: Option<SimTime>,
-    /// It rebuilds a codeword of the health tracker.
-    pub(super) restores: bool,
-    /// The number of pages in its sums, and whether it waits for the controller to add them.
-    pub(super) summed: u32,
-    pub(super) adding: bool,
-    /// Row 0 of its sums started with a running parity.
-    pub(super) peeked: bool,
-    /// Whether the plan needs the Q sum.
-    pub(super) second: bool,
-    pub(super) keep: Option<Key>,
-    /// The running sums that row 0 started with lack a page that was lost.
-    pub(super) sums_lack: bool,
+    pub(super) sums: PlanSums,
     /// What it is under way under.
     pub(super) under: Option<Key>,
-    /// The repair that it carries out, if it is one.
-    pub(super) repair: Option<Box<Repair>>,
     /// Places of unrecoverable pages, and how many of them the caller has been told.
     pub(super) lost: Vec<u32>,
     pub(super) lost_told: usize,
+}
+
+/// What a plan is for.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Purpose {
+    /// The command of its caller.
+    #[default]
+    Command,
+    /// A failed read of its caller.
+    Repair(Box<Repair>),
+    /// Background work of the scheme; it has no caller.
+    Background(BackgroundPiece),
+}
+
+/// A piece of background work.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BackgroundPiece {
+    /// When it began, for a piece of a rebuild at the controller's pace.
+    pub(super) rebuilds: Option<SimTime>,
+    /// It rebuilds a codeword of the health tracker.
+    pub(super) restores: bool,
+}
+
+/// The stripe that a plan works on, and whether other plans may work on it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum StripeHold {
+    /// It works on no stripe.
+    #[default]
+    Free,
+    /// It is a repair for a plan that holds the stripe.
+    Sheltered,
+    /// It holds the lock.
+    Held(Key),
+    /// It has released the lock, because all of its steps are submitted.
+    Released(Key),
+}
+
+impl StripeHold {
+    /// Its stripe, if that has a lock.
+    #[inline]
+    pub(super) fn key(self) -> Option<Key> {
+        match self {
+            StripeHold::Free | StripeHold::Sheltered => None,
+            StripeHold::Held(key) | StripeHold::Released(key) => Some(key),
+        }
+    }
+
+    /// Whether no other plan works on the stripe.
+    pub(super) fn is_sheltered(self) -> bool {
+        matches!(self, StripeHold::Sheltered | StripeHold::Held(_))
+    }
+}
+
+/// How far a plan is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum PlanPhase {
+    /// Its caller waits for it.
+    #[default]
+    Awaited,
+    /// Its caller has been told.
+    Told,
+    /// It has ended; its frame is kept for pending continuations.
+    Over,
+}
+
+/// The sums of a plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PlanSums {
+    pub(super) addition: Addition,
+    /// Row 0 started with a running parity that the controller keeps.
+    pub(super) peeked: bool,
+    /// The running sums that row 0 started with lack a page that was lost.
+    pub(super) lack: bool,
+    /// Whether the plan needs the Q sum.
+    pub(super) second: bool,
+    /// Under which key the controller keeps the sums of the last row.
+    pub(super) keep: Option<Key>,
+}
+
+/// The controller's computation of a plan's sums, if that takes time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Addition {
+    #[default]
+    Done,
+    /// This number of pages is to be added before a step writes a sum.
+    Pages(u32),
+    UnderWay,
 }
 
 /// The failed read that a plan repairs.
@@ -86,25 +152,16 @@ impl Frame {
         self.node = start.node;
         self.caller = start.caller;
         self.command = start.command;
-        self.background = !start.caller.owner.is_some();
+        self.purpose = start.purpose;
         self.next = 0;
-        self.key = start.key;
-        self.holding = start.key.is_some();
-        self.sheltered = start.sheltered || start.key.is_some();
+        self.stripe = start.stripe;
         self.release = plan.release;
         self.tell = plan.tell;
         self.service = Span::ZERO;
-        self.told = false;
+        self.phase = PlanPhase::Awaited;
         self.due = 0;
-        self.over = false;
-        self.rebuilds = start.rebuilds;
-        self.restores = start.restores;
-        self.adding = false;
-        self.peeked = plan.peek.is_some();
-        self.sums_lack = false;
-        self.keep = plan.keep;
+        self.sums = PlanSums { peeked: plan.peek.is_some(), keep: plan.keep, ..PlanSums::default() };
         self.under = plan.under;
-        self.repair = start.repair;
         self.lost.clear();
         self.lost_told = 0;
         self.take_steps(plan)
@@ -135,7 +192,23 @@ impl Frame {
 
     /// Whether the plan is still running; false for a free place of the arena.
     pub(super) fn is_under_way(&self) -> bool {
-        self.join.is_some() && !self.over
+        self.join.is_some() && self.phase != PlanPhase::Over
+    }
+
+    /// Whether its caller has been told.
+    pub(super) fn is_told(&self) -> bool {
+        self.phase >= PlanPhase::Told
+    }
+
+    /// The background work that it is; none if it has a caller.
+    #[inline]
+    pub(super) fn background(&self) -> Option<BackgroundPiece> {
+        if let Purpose::Background(piece) = self.purpose { Some(piece) } else { None }
+    }
+
+    /// The failed read that it repairs.
+    pub(super) fn repair(&self) -> Option<&Repair> {
+        if let Purpose::Repair(repair) = &self.purpose { Some(repair) } else { None }
     }
 
     /// The step that a place belongs to.
@@ -154,7 +227,7 @@ impl Frame {
     pub(super) fn is_given(&self, step: &Step, n: u16) -> bool {
         step.command.verb == Verb::Write
             && self.command.verb == Verb::Write
-            && !self.background
+            && self.background().is_none()
             && step.at != Step::NOWHERE
             && step.at + n < self.command.count
     }
@@ -195,7 +268,7 @@ impl Frame {
 
     /// The port that it merges a page at.
     pub(super) fn port(&self) -> PortId {
-        self.key.map_or(PortId::HOST, PortId::of_key)
+        self.stripe.key().map_or(PortId::HOST, PortId::of_key)
     }
 
     pub(super) fn tracks_steps(&self) -> bool {
@@ -209,28 +282,27 @@ pub(super) struct Start {
     pub(super) command: Command,
     pub(super) caller: Ticket,
     /// The stripe, already locked.
-    pub(super) key: Option<Key>,
-    pub(super) sheltered: bool,
-    pub(super) repair: Option<Box<Repair>>,
-    pub(super) rebuilds: Option<SimTime>,
-    pub(super) restores: bool,
+    pub(super) stripe: StripeHold,
+    pub(super) purpose: Purpose,
 }
 
 impl Start {
     pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
-        let (key, repair, rebuilds) = (None, None, None);
-        Start { node, command, caller, key, sheltered: false, repair, rebuilds, restores: false }
+        Start { node, command, caller, stripe: StripeHold::Free, purpose: Purpose::Command }
+    }
+
+    /// It holds the lock of a stripe, if there is one.
+    pub(super) fn holding(self, key: Option<Key>) -> Self {
+        Start { stripe: key.map_or(self.stripe, StripeHold::Held), ..self }
     }
 }
 
-/// The number of pages in a plan's sums.
-pub(super) fn summed(steps: &[Step]) -> u32 {
+/// What the controller adds up for a plan.
+pub(super) fn addition(steps: &[Step]) -> Addition {
     let parity = |step: &&Step| step.command.verb == Verb::Write && matches!(step.role, Role::P | Role::Q);
     let pages = |step: &Step| u32::from(step.command.count);
     let into =
         |step: &&Step| matches!(step.role, Role::Data(_)) || (step.role != Role::Plain && !parity(step));
-    if !steps.iter().any(|step| step.is_from_sums()) {
-        return 0;
-    }
-    steps.iter().filter(into).map(pages).sum()
+    let pages = steps.iter().filter(into).map(pages).sum();
+    if pages > 0 && steps.iter().any(Step::is_from_sums) { Addition::Pages(pages) } else { Addition::Done }
 }

@@ -7,7 +7,7 @@
 use super::command::{Flags, Verb};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
-use super::frame::{Frame, Start, summed};
+use super::frame::{Addition, Frame, PlanPhase, Start, StripeHold, addition};
 use super::leaves::{CompletionPart, Done, Leaves, Ticket};
 use super::locks::LockMode;
 use super::plan::{Member, Plan, Release, Step, Tell};
@@ -39,8 +39,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let id = self.frames.claim();
         let frame = &mut self.frames[id];
         let places = frame.begin(start, plan);
-        frame.summed = if takes_time { summed(&frame.steps) } else { 0 };
-        frame.second = C::KEEP && frame.steps.iter().any(Step::is_of_second_sum);
+        if takes_time {
+            frame.sums.addition = addition(&frame.steps);
+        }
+        frame.sums.second = C::KEEP && frame.steps.iter().any(Step::is_of_second_sum);
         let join = self.claim_join(places);
         let frame = &mut self.frames[id];
         frame.join = join;
@@ -56,8 +58,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn run_stage<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
         let (join, node) = (frame.join, frame.node);
-        frame.adding = false;
-        if !frame.told {
+        if frame.sums.addition == Addition::UnderWay {
+            frame.sums.addition = Addition::Done;
+        }
+        if !frame.is_told() {
             let join = &mut self.joins[join];
             join.acknowledged = join.acknowledged.max(now);
         }
@@ -68,8 +72,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let frame = &mut self.frames[id];
             let at = frame.next;
             let Some(step) = frame.steps.get(at).filter(|step| step.stage == stage) else { break };
-            if frame.summed > 0 && step.is_from_sums() {
-                return self.add_up(now, id);
+            if let Addition::Pages(pages) = frame.sums.addition
+                && step.is_from_sums()
+            {
+                return self.add_up(now, id, pages);
             }
             frame.next = at + 1;
             if C::KEEP || !frame.lost.is_empty() {
@@ -95,7 +101,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.dispatch(leaves, now, target, command, ticket);
                 }
                 let frame = &self.frames[id];
-                if !frame.lost.is_empty() || frame.sums_lack {
+                if !frame.lost.is_empty() || frame.sums.lack {
                     self.spoil(leaves, now, id, at, target);
                 }
             }
@@ -110,10 +116,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &mut self.frames[id];
         if frame.release == Release::Submitted
             && frame.next == frame.steps.len()
-            && std::mem::take(&mut frame.holding)
-            && let Some(key) = frame.key
+            && let StripeHold::Held(key) = frame.stripe
         {
-            frame.sheltered = false;
+            frame.stripe = StripeHold::Released(key);
             self.unlock(leaves, now, node, key);
         }
         if self.joins[join].undurable > 0 {
@@ -123,10 +128,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The controller computes the sums of a plan, one plan after the other; then the stage continues.
-    fn add_up(&mut self, now: SimTime, id: Id<Frame>) {
+    fn add_up(&mut self, now: SimTime, id: Id<Frame>, pages: u32) {
         let frame = &mut self.frames[id];
-        let pages = std::mem::take(&mut frame.summed);
-        (frame.adding, frame.due) = (true, frame.due + 1);
+        frame.sums.addition = Addition::UnderWay;
+        frame.due += 1;
         let node = frame.node;
         let (xor, level) = (self.controller_of(node).xor, self.level_of(node));
         let free_at = &mut self.xor_free[level];
@@ -201,7 +206,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             join.undurable -= done.pages;
         }
         let acknowledged = join.unacknowledged == 0;
-        let stage_over = join.undurable == 0 && !frame.adding;
+        let stage_over = join.undurable == 0 && frame.sums.addition != Addition::UnderWay;
         if stage_over && frame.next == frame.steps.len() {
             return self.finish(leaves, now, id);
         }
@@ -223,7 +228,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn tell_if_acknowledged<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &self.frames[id];
         let complete = self.joins[frame.join].unacknowledged == 0 && frame.next >= frame.awaited;
-        if complete && !frame.told && frame.tell == Tell::All {
+        if complete && !frame.is_told() && frame.tell == Tell::All {
             self.tell(leaves, now, id, CompletionPart::Acknowledged, now);
         }
     }
@@ -244,8 +249,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = &mut self.frames[id];
         let join = &mut self.joins[frame.join];
         let durable = join.durable.max(now);
-        let part = if frame.told { CompletionPart::Durable } else { CompletionPart::Both };
-        if !frame.told && frame.tell == Tell::First {
+        let part = if frame.is_told() { CompletionPart::Durable } else { CompletionPart::Both };
+        if !frame.is_told() && frame.tell == Tell::First {
             join.acknowledged = frame.first().unwrap_or(durable);
         }
         self.tell(leaves, now, id, part, durable);
@@ -257,7 +262,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The first step of a plan that waits for one only is acknowledged.
     pub(super) fn first<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &self.frames[id];
-        if !frame.told {
+        if !frame.is_told() {
             self.joins[frame.join].acknowledged = frame.first().unwrap_or(now);
             self.tell(leaves, now, id, CompletionPart::Acknowledged, now);
         }
@@ -273,10 +278,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         durable: SimTime,
     ) {
         let frame = &self.frames[id];
-        let in_vain = frame.repair.is_some() && (frame.sums_lack || self.is_repaired_in_vain(id));
+        let in_vain = frame.repair().is_some() && (frame.sums.lack || self.is_repaired_in_vain(id));
         let frame = &mut self.frames[id];
-        let again = std::mem::replace(&mut frame.told, true);
-        if frame.background {
+        let again = frame.is_told();
+        frame.phase = PlanPhase::Told;
+        if frame.background().is_some() {
             return;
         }
         if !again {
@@ -297,7 +303,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if !lost || !self.is_lost_to_caller(id, n) {
                 leaves.done().push(Done { ticket, contents: self.read_for_caller(id, n), ..done });
             } else if !again {
-                match &self.frames[id].repair {
+                match self.frames[id].repair() {
                     Some(repair) => self.lose(leaves, now, repair.wanted),
                     None => {
                         let page = self.outer(node, command.start.plus(u32::from(n)));
@@ -319,14 +325,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The plan is durable: releases its stripe and frees its frame.
     pub(super) fn over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<Frame>) {
         let frame = &mut self.frames[id];
-        frame.over = true;
-        let (node, key, holding, background) = (frame.node, frame.key, frame.holding, frame.background);
-        let (under, rebuilds) = (frame.under, frame.rebuilds);
+        frame.phase = PlanPhase::Over;
+        let (node, stripe, background, under) = (frame.node, frame.stripe, frame.background(), frame.under);
+        let key = stripe.key();
         if let Some(key) = key {
             if node != NodeId::HOST {
-                let frame = &self.frames[id];
-                let (restores, lacks) = (frame.restores, !frame.lost.is_empty());
-                let fell_short = background && (self.health.take_refused(node, key) || lacks);
+                let lacks = !frame.lost.is_empty();
+                let restores = background.is_some_and(|piece| piece.restores);
+                let fell_short = background.is_some() && (self.health.take_refused(node, key) || lacks);
                 self.consult(leaves, node, |scheme, view| {
                     scheme.settled(key, &View { fell_short, ..*view });
                 });
@@ -337,19 +343,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.begin_rebuild(now, node);
                 }
             }
-            if holding {
+            if let StripeHold::Held(key) = stripe {
                 self.unlock(leaves, now, node, key);
             }
         }
         if let Some(key) = under {
             self.locks.release(node, key);
         }
-        if node != NodeId::HOST && (key.is_some() || background) {
+        if node != NodeId::HOST && (key.is_some() || background.is_some()) {
             self.note_exposure(now, node);
         }
-        if background {
+        if let Some(piece) = background {
             self.background_over(leaves, now, node);
-            if let Some(since) = rebuilds {
+            if let Some(since) = piece.rebuilds {
                 self.rebuilt(now, node, since);
             }
         } else if under.is_some() || self.troubled && key.is_some() && node != NodeId::HOST {
@@ -360,7 +366,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn bury(&mut self, id: Id<Frame>) {
         let frame = &self.frames[id];
-        if frame.over && frame.due == 0 {
+        if frame.phase == PlanPhase::Over && frame.due == 0 {
             self.joins.release(frame.join);
             self.frames.release(id);
         }
@@ -386,7 +392,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         what: fn(&mut Self, &mut L, SimTime, Id<Frame>),
     ) {
         self.frames[id].due -= 1;
-        if self.frames[id].over {
+        if self.frames[id].phase == PlanPhase::Over {
             self.bury(id);
         } else {
             what(self, leaves, now, id);

@@ -4,7 +4,7 @@
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frame::{Frame, Repair, Start};
+use super::frame::{Frame, Purpose, Repair, Start, StripeHold};
 use super::health::{Protection, repair_key};
 use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{LockMode, LockWaiter};
@@ -41,7 +41,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let frame = self.joins[ticket.owner].frame;
         let own = frame.is_some() && self.frames[frame].node == node;
         // The repair belongs to a plan that already holds the stripe.
-        let sheltered = own && self.frames[frame].sheltered;
+        let sheltered = own && self.frames[frame].stripe.is_sheltered();
         let key = if sheltered { None } else { repair_key(self.scheme_mut(node), member, page) };
         if let Some(key) = key
             && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what))
@@ -57,7 +57,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if own {
                 let asked = frame.steps[frame.step_of(ticket.slot)];
                 step = Step { command: asked.command.over(page, 1), ..asked };
-                if let Some(repair) = &frame.repair {
+                if let Some(repair) = frame.repair() {
                     failed.extend_from_slice(&repair.failed);
                 }
             }
@@ -78,8 +78,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if let Some(key) = key {
                     self.locks.take(node, key, LockMode::Hold);
                 }
-                let repair = Some(Box::new(Repair { wanted: what, failed }));
-                let start = Start { key, sheltered, repair, ..Start::new(node, step.command, ticket) };
+                let purpose = Purpose::Repair(Box::new(Repair { wanted: what, failed }));
+                let stripe = if sheltered { StripeHold::Sheltered } else { StripeHold::Free };
+                let start = Start { purpose, stripe, ..Start::new(node, step.command, ticket) }.holding(key);
                 self.start(leaves, now, start, &mut plan);
             }
             RepairOutcome::Lost => self.lose(leaves, now, what),
@@ -95,7 +96,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             join.may_be_newer = true;
             owner = if join.frame.is_some() {
                 let frame = &self.frames[join.frame];
-                if frame.told { Id::NONE } else { frame.caller.owner }
+                if frame.is_told() { Id::NONE } else { frame.caller.owner }
             } else {
                 self.ports.caller(join.request)
             };
@@ -131,11 +132,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// are not affected.
     pub(super) fn is_repaired_in_vain(&self, id: Id<Frame>) -> bool {
         let frame = &self.frames[id];
-        let Some(repair) = &frame.repair else { return false };
+        let Some(repair) = frame.repair() else { return false };
         let mut asks = self.joins[frame.caller.owner].frame;
         while asks.is_some() && self.frames[asks].node == frame.node {
             let own = &self.frames[asks];
-            if own.background || own.command.verb != Verb::Read {
+            if own.background().is_some() || own.command.verb != Verb::Read {
                 return false;
             }
             asks = self.joins[own.caller.owner].frame;

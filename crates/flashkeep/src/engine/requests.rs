@@ -218,7 +218,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan.push(Step::new(Member(0), one(Verb::Read, merge.old_sectors).because(Cause::Update), 0));
         let write = Command { flags: Flags::OLD_IN_HAND, ..one(Verb::Write, merge.all_sectors) };
         plan.push(Step::new(Member(0), write.because(merge.cause), 0).stage(1));
-        let start = Start { key: Some(key), ..Start::new(NodeId::HOST, one(Verb::Write, 0), ticket) };
+        let start = Start::new(NodeId::HOST, one(Verb::Write, 0), ticket).holding(Some(key));
         self.start(leaves, now, start, &mut plan);
         self.plans.push(plan);
     }

@@ -174,7 +174,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let frame = &mut self.frames[id];
         // Both sums are kept, because another plan may write the parities.
-        frame.second |= frame.keep.is_some();
+        frame.sums.second |= frame.sums.keep.is_some();
         let rows = frame.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
         let rows = rows.max().unwrap_or(0).max(1);
         for sum in &mut sheets.sums[id.index()] {
@@ -196,7 +196,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let contents = sheets.pages[caller.owner.index()][caller.slot as usize];
                 let place = frame.bases[at] + u32::from(n);
                 sheets.pages[frame.join.index()][place as usize] = contents;
-                sheets.fold(id, frame.second, step.role, usize::from(step.row + n), contents);
+                sheets.fold(id, frame.sums.second, step.role, usize::from(step.row + n), contents);
             }
         }
     }
@@ -205,7 +205,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn take_lacking_sums(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
         let frame = &mut self.frames[id];
-        frame.sums_lack = match (peek, carry) {
+        frame.sums.lack = match (peek, carry) {
             (Some(key), _) => self.sheets.lacking.contains(&(frame.node, key)),
             (None, Some(key)) => self.sheets.lacking.remove(&(frame.node, key)),
             (None, None) => false,
@@ -216,7 +216,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn note_lacking_sums(&mut self, id: Id<Frame>) {
         let frame = &self.frames[id];
-        let Some(key) = frame.keep.filter(|_| frame.next == frame.steps.len()) else { return };
+        let Some(key) = frame.sums.keep.filter(|_| frame.next == frame.steps.len()) else { return };
         let last = frame.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
         let lacks = self.lacks_in_row(id, last, Role::P);
         let of = (frame.node, key);
@@ -233,7 +233,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !C::KEEP || frame.next < frame.steps.len() {
             return;
         }
-        if let Some(key) = frame.keep.take() {
+        if let Some(key) = frame.sums.keep.take() {
             let last = frame.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
             let [p, q] = &self.sheets.sums[id.index()];
             self.sheets.carried.insert((frame.node, key), [p[last], q[last]]);
@@ -264,7 +264,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let frame = &self.frames[id];
             let step = frame.steps[at];
             let old = self.sheets.old(frame.caller.plus(u32::from(step.at + n)));
-            self.sheets.fold(id, frame.second, step.role, usize::from(step.row + n), old);
+            self.sheets.fold(id, frame.sums.second, step.role, usize::from(step.row + n), old);
         }
     }
 
@@ -290,7 +290,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let pages = &mut self.sheets.pages[frame.join.index()];
             let contents = pages[place as usize].plus(1, pages[source as usize]);
             pages[place as usize] = contents;
-            self.sheets.fold(id, frame.second, step.role, usize::from(step.row + n), contents);
+            self.sheets.fold(id, frame.sums.second, step.role, usize::from(step.row + n), contents);
         }
     }
 
@@ -307,7 +307,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let contents = match step.role {
             Role::P if writes => p[row],
             Role::Q if writes => q[row],
-            role if role.is_lost() => solve(&frame.steps, frame.peeked, role, p[row], q[row]),
+            role if role.is_lost() => solve(&frame.steps, frame.sums.peeked, role, p[row], q[row]),
             _ => return,
         };
         let place = frame.bases[at] as usize + usize::from(n);
@@ -354,7 +354,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if step.command.verb == Verb::Read {
             let row = usize::from(step.row) + (done.ticket.slot - frame.bases[at]) as usize;
             self.sheets.pages[frame.join.index()][done.ticket.slot as usize] = done.contents;
-            self.sheets.fold(id, frame.second, step.role, row, done.contents);
+            self.sheets.fold(id, frame.sums.second, step.role, row, done.contents);
         }
     }
 
@@ -395,7 +395,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
                 let frame = &self.frames[id];
                 let merged = frame.node == NodeId::HOST && target != NodeId::ROOT;
-                if frame.sums_lack && !frame.lost.contains(&place) {
+                if frame.sums.lack && !frame.lost.contains(&place) {
                     // An earlier plan lost the page. The scheme took this parity for a good one.
                     self.tell_parent(leaves, now, target, Change::Unreadable(page));
                 } else if merged || self.is_below_map(target) {
@@ -415,7 +415,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether a sum of a row, or what is reconstructed from it, lacks a lost page.
     fn lacks_in_row(&self, id: Id<Frame>, row: u32, role: Role) -> bool {
         let frame = &self.frames[id];
-        if frame.sums_lack && row == 0 && (role.is_lost() || matches!(role, Role::P | Role::Q)) {
+        if frame.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::P | Role::Q)) {
             return true;
         }
         frame.lost.iter().any(|&lost| {

@@ -187,7 +187,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
         let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
         let mut plans = self.frames.places().filter(|frame| frame.is_under_way() && frame.node == node);
-        if plans.any(|frame| frame.background && frame.key == Some(key)) {
+        if plans.any(|frame| frame.background().is_some() && frame.stripe.key() == Some(key)) {
             self.health.refuse(node, key);
         }
     }
