@@ -318,8 +318,9 @@ pub enum Why {
     Wake,
     /// The scheme has pages to rebuild (`BackgroundWork::rebuilding`).
     Rebuild,
-    /// The engine rebuilds this stripe, which has a second codeword ([`Codewords::newer`](super::Codewords::newer)): its
-    /// parity is to be written anew, from the newest versions.
+    /// The engine rebuilds this stripe, whose parity does not cover some newest versions
+    /// ([`Codewords::has_newer`](super::Codewords::has_newer)): its parity is to be written anew, or what it lacks is to be
+    /// rebuilt.
     Renew(u32),
     /// A member is about to collect this page of its hidden LBA range: the scheme may do now the work that needs the
     /// page there.

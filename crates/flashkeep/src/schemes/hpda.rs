@@ -30,12 +30,9 @@
 //! Ours: a write is large if it covers a whole stripe; the order of reclaiming; the behaviour with a failed
 //! disk.
 
-mod conditions;
-mod health;
 mod reclaim;
+mod restore;
 
-use self::conditions::StripeConditions;
-use self::health::Again;
 use super::hybrid::{self, HybridMembers, extend};
 use super::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
 use super::ring::{Ring, of_page};
@@ -44,11 +41,11 @@ use super::{
     Sums, TriedWith,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page,
-    Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit,
-    Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View,
+    Why,
 };
-use crate::kernel::{Bits, Span, Todo};
+use crate::kernel::Span;
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "hpda",
@@ -95,21 +92,12 @@ fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
 pub struct Hpda {
     /// Data on the drives, parity on the first disk, from its first page on.
     stripes: Stripes<Fixed>,
-    conditions: StripeConditions,
     /// Slot `s` is page `first_slot + s` of the first disk, and page `s` of the second.
     log: Ring,
     first_slot: u32,
     drives: u8,
     /// Whether both disks respond.
     logs: bool,
-    /// Pages in the log of which there is one copy, and of which there is none.
-    single: Bits,
-    lost: Bits,
-    /// Slots of which another copy can be made.
-    copies: Todo,
-    /// Stripes of which other copies are being made.
-    copying: Bits,
-    exposed: u64,
     /// Stripes being reclaimed because a command waits.
     reclaiming: u8,
     idle_after: Span,
@@ -125,16 +113,10 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Hpda {
         SchemeOptions { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
     Hpda {
         stripes: Stripes::new(&raid4),
-        conditions: StripeConditions::default(),
         log: Ring::new(size as u32),
         first_slot: parts.flash_pages as u32,
         drives: parts.flash,
         logs: true,
-        single: Bits::default(),
-        lost: Bits::default(),
-        copies: Todo::default(),
-        copying: Bits::default(),
-        exposed: 0,
         reclaiming: 0,
         idle_after: milliseconds(options.redundancy.read::<Idle>().idle_ms),
     }
@@ -205,14 +187,7 @@ impl Hpda {
     /// Both disks append the pages.
     fn append(&mut self, command: &Command, plan: &mut Plan) {
         let pages = || (0..).zip(command.start.0..command.end());
-        for (_, page) in pages() {
-            if let Some(old) = self.log.of(page) {
-                self.copies.set(old, false);
-            }
-            self.log.append(page);
-            self.single.set(page, false);
-            self.lost.set(page, false);
-        }
+        pages().for_each(|(_, page)| _ = self.log.append(page));
         let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
         for (disk, cause) in [(1, command.cause), (0, Cause::Mirror)] {
             for (at, page) in pages() {
@@ -256,7 +231,7 @@ impl Scheme for Hpda {
     }
 
     fn protection(&self) -> Protection<'_> {
-        Protection::Own(self)
+        Protection::Stripes(self)
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
@@ -292,8 +267,7 @@ impl Scheme for Hpda {
             log.release(|page| view.held(Key(u64::from(stripes.split(Page(page)).0))));
         }
         if self.has_room(command) {
-            let stripe = self.stripe(command.start.0);
-            self.recount(stripe, |this| this.append(command, plan));
+            self.append(command, plan);
         } else if self.reclaiming > 0 || self.reclaimable(view).is_some() {
             return PlanVerdict::Wait;
         } else {
@@ -329,57 +303,34 @@ impl Scheme for Hpda {
 
     fn settled(&mut self, key: Key, view: &View<'_>) {
         let Some((stripe, settling)) = self.stripes.settle(key, view) else { return };
-        let again = Again { stripe: !settling.in_vain, copies: !self.copying.set(stripe, false) };
         self.reclaiming -= u8::from(settling.makes_room);
-        self.recount(stripe, |this| {
-            this.stripes.set_written(stripe, settling.touched, settling.trims);
-            settling.touched.iter().for_each(|index| this.forget(this.stripes.number(stripe, index)));
-            if !view.is_healthy() {
-                this.examine(stripe, view, again);
-            }
-        });
+        self.stripes.set_written(stripe, settling.touched, settling.trims);
+        settling.touched.iter().for_each(|index| _ = self.log.forget(self.stripes.number(stripe, index)));
     }
 
-    fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
+    fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
         self.logs = [self.drives, self.drives + 1].iter().all(|&disk| view.alive(Member(disk)));
-        let stripes = match change.page() {
-            Some(page) => {
-                let stripe = match self.slot(member, page) {
-                    Some(slot) => self.log.page_at(slot).map(|page| self.stripe(page)),
-                    None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
-                };
-                let Some(stripe) = stripe else { return };
-                stripe..stripe + 1
-            }
-            None => 0..self.stripes.count(),
-        };
-        let helps = !matches!(change, Change::Refused(_));
-        for stripe in stripes {
-            self.recount(stripe, |this| this.examine(stripe, view, Again { stripe: helps, copies: helps }));
-        }
     }
 }
 
 impl BackgroundWork for Hpda {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match why {
-            Why::Rebuild => self.copy_slots(view, plan) || self.rebuild_stripe(view, plan),
+            Why::Renew(stripe) => self.restore(stripe, view, plan),
             Why::Idle => self.reclaim(false, view, plan),
             Why::Pressed => self.reclaim(true, view, plan),
-            Why::Wake | Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => false,
+            Why::Wake | Why::Rebuild | Why::Leaving(..) | Why::Moved(..) => false,
         }
-    }
-
-    fn rebuilding(&self, _: bool) -> bool {
-        !self.conditions.todo.is_empty() || !self.copies.is_empty()
     }
 }
 
 impl Recoverable for Hpda {
     /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        (self.exposed, self.reclaiming) = (0, 0);
-        (self.single, self.lost, self.copies, self.copying) = Default::default();
+        self.reclaiming = 0;
+        let mut lost = view.lost().cloned().unwrap_or_default();
+        // Of these the drives have older versions.
+        self.log.pages().iter().for_each(|page| _ = lost.set(page, false));
         let (drives, first_slot) = (self.drives, self.first_slot);
         let at = |slot| [(Member(drives + 1), Page(slot)), (Member(drives), Page(first_slot + slot))];
         let newest = |slot, page| {
@@ -398,42 +349,45 @@ impl Recoverable for Hpda {
                 }
             }
         }
-        let lost = std::mem::take(&mut self.conditions).lost;
         self.stripes.recover(lost, view, lacks);
     }
 }
 
-impl OwnHealth for Hpda {
-    #[inline]
-    fn exposed(&self) -> u64 {
-        self.exposed
+/// The parity covers what the drives have; newer versions are in the log, with two copies each.
+impl Codewords for Hpda {
+    fn count(&self) -> u32 {
+        self.stripes.count()
     }
 
-    fn is_whole(&self) -> bool {
-        self.conditions.degraded.count() + self.single.count() + self.lost.count() == 0
+    fn data(&self) -> u8 {
+        self.stripes.data()
     }
 
-    fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let on_drives =
-            || self.stripes.written.has(page.0) && self.conditions.degraded.has(self.stripe(page.0));
-        let in_log = || self.single.has(page.0) || self.lost.has(page.0);
-        hazard == Hazard::Unit && if self.log.of(page.0).is_some() { in_log() } else { on_drives() }
+    fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
+        self.stripes.codeword(stripe).each(tell);
     }
 
-    fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
-        for stripe in (0..self.stripes.count()).filter(|&stripe| !self.conditions.degraded.has(stripe)) {
-            self.stripes.cover(&self.stripes.codeword(stripe), visit);
-        }
-        let both = |page: u32| !self.single.has(page) && !self.lost.has(page);
-        for (slot, _) in self.log.live(u32::MAX).filter(|&(_, page)| both(page)) {
-            visit(&self.at(slot).map(|(member, page)| StripeUnit { member, page, role: Role::Plain }));
-        }
-    }
-
-    fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
+    fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
         match self.slot(member, page) {
-            Some(slot) => self.log.written(slot).map(|page| self.key(page)),
-            None => Some(Key(u64::from(page.0))),
+            Some(slot) => self.log.written(slot).map(|page| self.stripe(page)),
+            None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
         }
+    }
+
+    fn is_newer(&self, stripe: u32, index: u8) -> bool {
+        self.log.of(self.stripes.number(stripe, index)).is_some()
+    }
+
+    fn has_newer(&self, stripe: u32) -> bool {
+        !self.logged(stripe).is_empty()
+    }
+
+    fn has_copies(&self) -> bool {
+        true
+    }
+
+    fn copies(&self, stripe: u32, index: u8, tell: &mut dyn FnMut(Member, Page)) {
+        let slot = self.log.of(self.stripes.number(stripe, index));
+        slot.into_iter().flat_map(|slot| self.at(slot)).for_each(|(member, page)| tell(member, page));
     }
 }

@@ -1,9 +1,9 @@
-//! Codewords of equal copies of one page.
+//! Codewords of equal copies of one page, and copies of newest versions that a parity does not cover.
 
-use super::{Codeword, CodewordHealth};
+use super::{Codeword, CodewordHealth, Codewords, NodeHealth};
 use crate::engine::command::{Cause, Command, Page, Verb};
 use crate::engine::leaves::Spare;
-use crate::engine::plan::{Member, Plan, RepairOutcome, Step};
+use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
 use crate::engine::view::View;
 
@@ -85,5 +85,44 @@ pub(super) fn recover(page: Page, word: &Codeword, view: &View<'_>, lacks: &mut 
         if view.spare(unit.member, unit.page).is_none_or(|copy| copy.stamp != newest.stamp) {
             lacks(unit.member, unit.page);
         }
+    }
+}
+
+impl Codeword {
+    /// Takes the copies of a data unit's newest version.
+    pub(super) fn take_copies(&mut self, stripes: &dyn Codewords, stripe: u32, index: u8) {
+        self.units.clear();
+        self.parities = 0;
+        stripes.copies(stripe, index, &mut |member, page| {
+            self.units.push(StripeUnit { member, page, role: Role::Plain });
+        });
+    }
+}
+
+impl NodeHealth {
+    /// Which copies of a stripe's newest versions are missing.
+    pub(super) fn examine_copies(
+        &mut self,
+        stripes: &dyn Codewords,
+        stripe: u32,
+        view: &View<'_>,
+        has: impl Fn(Member, Page) -> bool,
+    ) -> CodewordHealth {
+        let mut condition = CodewordHealth::default();
+        for index in 0..stripes.data() {
+            let page = stripe * u32::from(stripes.data()) + u32::from(index);
+            self.newer.take_copies(stripes, stripe, index);
+            let units = &self.newer.units;
+            let lacks = |unit: &&StripeUnit| !has(unit.member, unit.page);
+            let having = units.len() - units.iter().filter(lacks).count();
+            self.thin.set(page, having < units.len());
+            if having == 0 && !units.is_empty() {
+                self.lost.set(page, true);
+            }
+            condition.at_risk += u8::from(having == 1);
+            condition.restorable |=
+                having > 0 && units.iter().filter(lacks).any(|unit| view.alive(unit.member));
+        }
+        condition
     }
 }

@@ -93,6 +93,17 @@ pub trait Codewords {
     fn newer(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
         let _ = (stripe, tell);
     }
+
+    /// Whether each newest version that its stripe's parity does not cover has copies of its own, instead of a second
+    /// codeword.
+    fn has_copies(&self) -> bool {
+        false
+    }
+
+    /// Calls `tell` with the copies of a data unit's newest version, if the parity of its stripe does not cover that.
+    fn copies(&self, stripe: u32, index: u8, tell: &mut dyn FnMut(Member, Page)) {
+        let _ = (stripe, index, tell);
+    }
 }
 
 /// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup, a map.
@@ -188,6 +199,8 @@ struct NodeHealth {
     refused: Vec<Key>,
     /// Stripes whose second codeword lacks as many units as its sum makes up for.
     newer_bare: Bits,
+    /// Pages whose newest version lacks one of its copies, or all ([`Codewords::copies`]).
+    thin: Bits,
     /// The codewords that are being examined.
     word: Codeword,
     newer: Codeword,
@@ -225,7 +238,7 @@ impl Health {
 
     /// Whether no codeword of any node lacks a unit, and no page without protection was lost.
     pub(super) fn is_whole(&self) -> bool {
-        self.nodes.iter().all(|health| health.degraded.count() == 0 && !health.damaged)
+        self.nodes.iter().all(|health| health.degraded.count() + health.thin.count() == 0 && !health.damaged)
     }
 
     /// Whether the scheme of a node tracks its health itself.
@@ -335,6 +348,14 @@ impl NodeHealth {
         let two = stripes.has_newer(stripe);
         let counts = |index| !two || !stripes.is_newer(stripe, index);
         let covered = self.word.condition(&has, counts, &mut lose);
+        if stripes.has_copies() {
+            let copies = self.examine_copies(stripes, stripe, view, has);
+            return CodewordHealth {
+                degraded: covered.is_degraded(),
+                at_risk: covered.at_risk + copies.at_risk,
+                restorable: covered.can_be_solved() && covered.mends(view) || copies.restorable,
+            };
+        }
         if !two {
             self.newer_bare.set(stripe, false);
             return CodewordHealth {

@@ -105,7 +105,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     let renamed = |command: &&Command| command.verb == Verb::Rename && command.to == page;
                     if let Some(renamed) = changes(member).find(renamed) {
                         view.has(member, renamed.start)
-                    } else if changes(member).any(|command| command.start == page) {
+                    } else if changes(member)
+                        .any(|command| (command.start.0..command.end()).contains(&page.0))
+                    {
                         view.alive(member)
                     } else {
                         view.has(member, page)
@@ -214,6 +216,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let (stripe, index) = (page.0 / u32::from(data), page.0 % u32::from(data));
                 let mut word = Codeword::default();
                 let newer = stripes.is_newer(stripe, index as u8);
+                let has_copies = stripes.has_copies();
+                if newer && has_copies {
+                    return hazard == Hazard::Unit && self.health.nodes[node.index()].thin.has(page.0);
+                }
                 let weak = if newer {
                     word.take_newer(stripes, stripe);
                     self.health.nodes[node.index()].newer_bare.has(stripe)
@@ -223,7 +229,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 };
                 let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
                 // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced it.
-                let weak = if hazard == Hazard::Power { stripes.has_newer(stripe) } else { weak };
+                let newest = stripes.has_newer(stripe) && !has_copies;
+                let weak = if hazard == Hazard::Power { newest } else { weak };
                 written && (weak || word.parities == 0)
             }
         }
@@ -249,8 +256,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             if let Protection::Stripes(stripes) = scheme.protection() {
                 word.take_newer(stripes, codeword);
-                if word.parities > 0 && !self.health.nodes[node.index()].newer_bare.has(codeword) {
+                let health = &self.health.nodes[node.index()];
+                if word.parities > 0 && !health.newer_bare.has(codeword) {
                     visit(&word.units);
+                }
+                for index in 0..stripes.data() {
+                    word.take_copies(stripes, codeword, index);
+                    let page = codeword * u32::from(stripes.data()) + u32::from(index);
+                    if !word.units.is_empty() && !health.thin.has(page) {
+                        visit(&word.units);
+                    }
                 }
             }
         }

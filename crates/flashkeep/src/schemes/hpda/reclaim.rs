@@ -14,9 +14,7 @@ impl Hpda {
             view.alive(seats.data(index))
                 && copies.is_some_and(|copies| copies.iter().any(|&(member, page)| view.has(member, page)))
         };
-        view.alive(seats.member(Role::P))
-            && !self.conditions.degraded.has(stripe)
-            && self.logged(stripe).iter().all(fits)
+        view.alive(seats.member(Role::P)) && !view.is_degraded(stripe) && self.logged(stripe).iter().all(fits)
     }
 
     /// The stripe of the oldest entry that can be reclaimed now.

@@ -4,7 +4,7 @@ use super::codeword::{Coverage, ParityLocation};
 use super::layout::{ParityLayout, Seats};
 use super::units::UnitSet;
 use crate::engine::FixedMap;
-use crate::engine::{Command, Key, Member, Page, Role, StripeUnit, Verb, View};
+use crate::engine::{Command, Key, Member, Page, Role, Verb, View};
 use crate::kernel::{Bits, Divisor};
 use crate::schemes::SchemeOptions;
 
@@ -59,10 +59,6 @@ pub(crate) struct Settling {
     pub(crate) blind: bool,
     /// The parity on the media knows everything.
     pub(crate) renews: bool,
-    /// It was to bring back what is missing.
-    pub(crate) rebuilds: bool,
-    /// It could not bring all of that back: it is not tried again until something happens.
-    pub(crate) in_vain: bool,
     /// It makes room for a command that waits.
     pub(crate) makes_room: bool,
     /// Where `puts_off`, in a drive that is to lose its power: the number of the last write to the partial parity before.
@@ -242,16 +238,6 @@ impl<L: ParityLayout> Stripes<L> {
         if settling.is_none() && view.is_healthy() {
             return None;
         }
-        let mut settling = settling.unwrap_or_default();
-        settling.in_vain = settling.rebuilds && view.fell_short();
-        Some((stripe, settling))
-    }
-
-    /// Visits the units of a codeword that lacks none, unless its stripe is being worked on.
-    pub(crate) fn cover<F: Fn(u8) -> Page>(&self, word: &Coverage<F>, visit: &mut dyn FnMut(&[StripeUnit])) {
-        if word.units.is_empty() || self.settling.contains_key(&word.seats.stripe) {
-            return;
-        }
-        visit(&word.word().units);
+        Some((stripe, settling.unwrap_or_default()))
     }
 }

@@ -111,6 +111,34 @@ fn without_a_disk_small_writes_go_to_the_drives() {
     }
 }
 
+/// The parity is on the first disk, and so is the other copy of page 4: all that a drive and the second disk had can be
+/// worked out. A stripe gets its drive's unit and its log entry in one piece.
+#[test]
+fn what_a_stripe_lacks_on_disks_and_drives_is_rebuilt_together() {
+    let mut rig = full(&HPDA);
+    rig.write(4, 1);
+    rig.drain();
+    assert_eq!(rig.engine.exposed(), 0);
+    rig.replace(5);
+    assert_eq!(rig.engine.exposed(), 1, "page 4 has one copy in the log");
+    rig.replace(1);
+    assert_eq!(rig.engine.exposed(), 18);
+    assert_eq!(declared(&rig, &HPDA).len(), 18);
+    asked(&mut rig);
+    assert!(rig.background(0, Why::Rebuild) && rig.background(0, Why::Rebuild));
+    rig.drain();
+    use Cause::Rebuild;
+    let piece = |stripe: u32| [1, 2, 3].map(|leaf| (leaf, stripe, 1, Read, Rebuild)).to_vec();
+    let second = [piece(1), vec![(3, 6, 1, Read, Rebuild)]].concat();
+    let written = [(0, 0, 1, Write, Rebuild), (0, 1, 1, Write, Rebuild), (4, 0, 1, Write, Rebuild)];
+    assert_eq!(asked(&mut rig), [piece(0), second, written.to_vec()].concat());
+    assert_eq!(rig.engine.exposed(), 12);
+    rig.rebuild(0);
+    assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (0, true));
+    assert!(read_all(&mut rig, &HPDA).is_empty());
+    check_covers(&rig);
+}
+
 #[test]
 fn small_logs_never_stop_anything() {
     for seed in 0..120 {
