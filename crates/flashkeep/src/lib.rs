@@ -1,6 +1,7 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `device` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ← `simulation`: dependencies run one way.
+//! `kernel` ← `device` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ←
+//! `simulation`: dependencies run one way.
 
 pub mod blocks;
 pub mod buffer;
@@ -16,7 +17,6 @@ pub mod figures;
 pub mod flash;
 pub mod ftl;
 pub mod host;
-pub mod image;
 pub mod job;
 pub mod kernel;
 pub mod mapping;
@@ -25,6 +25,7 @@ pub mod options;
 pub mod output;
 pub mod schemes;
 pub mod simulation;
+pub mod snapshot;
 pub mod timeline;
 pub mod workload;
 

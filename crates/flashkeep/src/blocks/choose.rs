@@ -3,7 +3,7 @@
 use super::units::{EraseUnits, Score};
 use super::victim::{Candidates, Victim};
 use super::wear::{Levelling, Limits, Remaining, Share, Wear, WearVerdict};
-use super::{Draws, victim, wear};
+use super::{RandomStream, victim, wear};
 
 /// Units that wear leveling looks at before it takes one as it is.
 const LIST: usize = 8;
@@ -56,9 +56,9 @@ pub struct Chooser {
     #[serde(skip)]
     policies: Policies,
     #[serde(skip)]
-    victim_draws: Draws,
+    victim_stream: RandomStream,
     #[serde(skip)]
-    wear_draws: Draws,
+    wear_stream: RandomStream,
     /// Decisions so far.
     turn: u64,
 }
@@ -67,16 +67,16 @@ impl Chooser {
     /// A chooser that has decided nothing yet.
     #[must_use]
     pub fn new(policies: Policies) -> Self {
-        let [victim_draws, wear_draws] = [Draws::stream(0, ""); 2];
-        let mut this = Chooser { policies, victim_draws, wear_draws, turn: 0 };
+        let [victim_stream, wear_stream] = [RandomStream::stream(0, ""); 2];
+        let mut this = Chooser { policies, victim_stream, wear_stream, turn: 0 };
         this.seed(1);
         this
     }
 
     /// The run's seed, from which the random numbers come.
     pub fn seed(&mut self, seed: u64) {
-        self.victim_draws = Draws::stream(seed, "ftl.gc.victim");
-        self.wear_draws = Draws::stream(seed, "ftl.wear.levelling");
+        self.victim_stream = RandomStream::stream(seed, "ftl.gc.victim");
+        self.wear_stream = RandomStream::stream(seed, "ftl.wear.levelling");
     }
 
     /// Whether wear leveling is on.
@@ -109,7 +109,7 @@ impl Chooser {
             closings: units.closings(),
             pages: units.worth(),
             first: units.first(),
-            draws: self.victim_draws.turn(self.turn),
+            random: self.victim_stream.turn(self.turn),
             considered: self.policies.considered,
         };
         U::Score::pick(&self.policies.victim)(&candidates)
@@ -156,7 +156,7 @@ impl Chooser {
             let fresh = |other| other != unit && !share.exceeds(self.remaining(units, other));
             units.coldest(|other| fresh(other) && would_rest(units, other, unit))
         };
-        let draw = self.wear_draws.turn(self.turn).bits(0);
+        let draw = self.wear_stream.turn(self.turn).bits(0);
         (levelling.judge)(&Wear { remaining: self.remaining(units, unit), draw, coldest: &coldest, limits })
     }
 

@@ -5,15 +5,15 @@
 //! the order of equal units ([`EraseUnits::first`]).
 
 mod choose;
-mod draws;
 mod heat;
+mod random;
 mod units;
 pub mod victim;
 pub mod wear;
 
 pub use choose::{Chooser, Levelled, Policies};
-pub use draws::Draws;
 pub use heat::Heat;
+pub use random::RandomStream;
 pub use units::{EraseUnits, Score};
 pub use victim::Victim;
 pub use wear::Levelling;

@@ -7,10 +7,10 @@ pub use options::{Existing, PartialWrites};
 
 use crate::device::contents::Contents;
 use crate::device::port::{Fragment, Hits, Merge, Port, PortBackend, Run, SectorMap};
-use crate::engine::{Cause, Command, Engine, Flags, Leaves, Page, Scheme, Ticket, Verb};
+use crate::engine::{Backends, Cause, Command, CompletionToken, Engine, Flags, Page, Scheme, Verb};
 use crate::host::{Expected, Oracle};
-use crate::image::{Reader, Writer};
 use crate::kernel::SimTime;
+use crate::snapshot::{Reader, Writer};
 
 /// The port of a drive or an array as the host sees it.
 #[derive(Clone, Debug)]
@@ -28,16 +28,16 @@ pub struct HostContext<'a, S, C, L> {
     /// The executor.
     pub engine: &'a mut Engine<S, C>,
     /// The backends.
-    pub leaves: &'a mut L,
+    pub backends: &'a mut L,
     /// The instant.
     pub now: SimTime,
     /// The request.
-    pub request: Ticket,
+    pub request: CompletionToken,
     /// The expected results of its reads.
     pub expected: &'a mut Vec<Expected<C>>,
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> HostContext<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Backends<C>> HostContext<'_, S, C, L> {
     #[inline]
     fn run(&mut self, verb: Verb, pages: Run, flags: Flags, contents: impl Fn(u32) -> C) {
         let Run { page, count, sectors, continues } = pages;
@@ -45,9 +45,9 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> HostContext<'_, S, C, L> {
         let mut at = 0;
         while at < count {
             let piece = (count - at).min(u32::from(u16::MAX));
-            let ticket = self.engine.extend(self.request, (at..at + piece).map(|n| contents(page + n)));
+            let token = self.engine.extend(self.request, (at..at + piece).map(|n| contents(page + n)));
             let command = Command { flags, ..Command::new(verb, Page(page + at), piece as u16).of(sectors) };
-            self.engine.submit(self.leaves, self.now, command, ticket);
+            self.engine.submit(self.backends, self.now, command, token);
             at += piece;
         }
     }
@@ -74,7 +74,7 @@ struct HostBackend<'a, 'b, S, C, L> {
     oracle: &'a Oracle<C>,
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> PortBackend<C> for HostBackend<'_, '_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, '_, S, C, L> {
     #[inline]
     fn read(&mut self, pages: Run, _: u32, stored: impl Fn(u32) -> C, _: Option<C>) {
         self.below.expect(self.oracle, pages.page, pages.count, stored);
@@ -89,9 +89,9 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> PortBackend<C> for HostBackend<'_, '_
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
-        let HostContext { engine, leaves, now, request, .. } = &mut *self.below;
-        let ticket = engine.extend(*request, std::iter::once(difference));
-        engine.merge(*leaves, *now, merge, ticket);
+        let HostContext { engine, backends, now, request, .. } = &mut *self.below;
+        let token = engine.extend(*request, std::iter::once(difference));
+        engine.merge(*backends, *now, merge, token);
     }
 
     #[inline]
@@ -104,7 +104,7 @@ impl<S: Scheme, C: Contents, L: Leaves<C>> PortBackend<C> for HostBackend<'_, '_
     }
 
     fn takes_parts(&self) -> bool {
-        self.below.engine.is_untroubled()
+        self.below.engine.is_healthy()
     }
 }
 
@@ -123,18 +123,18 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Adds to a snapshot which pages exist, and their expected contents.
-    pub fn save(&self, image: &mut Writer) {
-        image.put(self.port.pages());
-        image.put(self.oracle.versions());
+    pub fn save(&self, snapshot: &mut Writer) {
+        snapshot.put(self.port.pages());
+        snapshot.put(self.oracle.versions());
     }
 
     /// Takes over from a snapshot which pages exist.
     ///
     /// # Errors
     /// A message, if the state is not that of such a drive.
-    pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
-        *self.port.pages_mut() = image.take()?;
-        let versions = image.take()?;
+    pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        *self.port.pages_mut() = snapshot.take()?;
+        let versions = snapshot.take()?;
         if C::KEEP {
             self.oracle = Oracle::restored(versions);
             for page in 0..self.port.pages().len() {
@@ -168,7 +168,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Creates pages before time 0 (or, at first touch, as if they had existed).
-    pub fn create<S: Scheme, L: Leaves<C>>(
+    pub fn create<S: Scheme, L: Backends<C>>(
         &mut self,
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
@@ -183,7 +183,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Creates a run of whole pages before time 0, none of which existed.
-    pub fn create_run<S: Scheme, L: Leaves<C>>(
+    pub fn create_run<S: Scheme, L: Backends<C>>(
         &mut self,
         first: u32,
         count: u32,
@@ -210,7 +210,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Writes a run of whole pages past the cache.
-    pub fn write_run<S: Scheme, L: Leaves<C>>(
+    pub fn write_run<S: Scheme, L: Backends<C>>(
         &mut self,
         first: u32,
         count: u32,
@@ -224,7 +224,7 @@ impl<C: Contents> Buffer<C> {
 
     /// Writes a fragment; false if the cache took all of it without evicting.
     #[inline]
-    pub fn write<S: Scheme, L: Leaves<C>>(
+    pub fn write<S: Scheme, L: Backends<C>>(
         &mut self,
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
@@ -236,13 +236,13 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Writes a page again as it is: it belongs to a logical page of which another one is written.
-    pub fn rewrite<S: Scheme, L: Leaves<C>>(&mut self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+    pub fn rewrite<S: Scheme, L: Backends<C>>(&mut self, page: u32, below: &mut HostContext<'_, S, C, L>) {
         self.port.rewrite(page, &mut HostBackend { below, oracle: &self.oracle });
     }
 
     /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
     /// takes only the controller's memory time.
-    pub fn trim<S: Scheme, L: Leaves<C>>(
+    pub fn trim<S: Scheme, L: Backends<C>>(
         &mut self,
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
@@ -254,13 +254,13 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Writes all that the cache holds to the device.
-    pub fn write_back<S: Scheme, L: Leaves<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) {
+    pub fn write_back<S: Scheme, L: Backends<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) {
         self.port.write_back(&mut HostBackend { below, oracle: &self.oracle });
     }
 
     /// Reads a fragment; false if the cache had all of it.
     #[inline]
-    pub fn read<S: Scheme, L: Leaves<C>>(
+    pub fn read<S: Scheme, L: Backends<C>>(
         &mut self,
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
@@ -301,7 +301,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Reads a page without time, whether or not it exists.
-    pub fn look<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+    pub fn look<S: Scheme, L: Backends<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
         below.look(page);
     }
 
@@ -312,14 +312,14 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Reads a page as it is behind the port, without time.
-    pub fn read_back<S: Scheme, L: Leaves<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+    pub fn read_back<S: Scheme, L: Backends<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
         below.expect(&self.oracle, page, 1, |page| self.port.stored(page));
         below.look(page);
     }
 
     /// A page that is read for the first time may have existed before time 0.
     #[inline]
-    fn touch<S: Scheme, L: Leaves<C>>(&mut self, fragment: Fragment, below: &mut HostContext<'_, S, C, L>) {
+    fn touch<S: Scheme, L: Backends<C>>(&mut self, fragment: Fragment, below: &mut HostContext<'_, S, C, L>) {
         if self.existing != Existing::Reads {
             return;
         }
@@ -328,7 +328,7 @@ impl<C: Contents> Buffer<C> {
                 self.first_touches += 1;
                 let mask = self.port.pages().whole();
                 self.create(Fragment { page, count: 1, mask, continues: false }, below);
-                below.engine.settle(below.leaves, below.now);
+                below.engine.settle(below.backends, below.now);
             }
         }
     }

@@ -28,7 +28,7 @@ impl Resolved {
 
     /// Whether it is an array or a disk, and not a lone flash drive.
     #[must_use]
-    pub fn is_shelf(&self) -> bool {
+    pub fn is_device_set(&self) -> bool {
         self.is_array() || self.is_disk()
     }
 
@@ -47,17 +47,20 @@ impl Resolved {
         }
     }
 
-    /// Whether the pages of its members that are aged by construction can be assigned before they are written: the place
-    /// of every page is known, and the only parities are its own, and those of logs, which fill a slot for each page.
+    /// Whether the pages of its members that are aged by construction can be assigned before they are written: the
+    /// place of every page is known, and the only parities are its own, and those of logs, which fill a slot for each
+    /// page.
     #[must_use]
     pub fn knows_places(&self) -> bool {
         let scheme = self.scheme();
-        scheme.is_for_drives() && scheme.kind != Members::Raw && !self.array.iter().any(Resolved::has_sums)
+        scheme.is_for_drives()
+            && scheme.kind != Members::Physical
+            && !self.array.iter().any(Resolved::has_sums)
     }
 
     /// Whether it, or a member of it, computes parity that takes the places of pages.
     fn has_sums(&self) -> bool {
-        let is_log = !self.is_array() && self.scheme().kind == Members::Raw;
+        let is_log = !self.is_array() && self.scheme().kind == Members::Physical;
         !is_log && self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
     }
 

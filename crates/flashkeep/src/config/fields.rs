@@ -123,7 +123,7 @@ fn collect(key: &str, node: &Value, schema: &Value, fields: &mut Fields) {
     let reference = node.get("$ref").and_then(Value::as_str);
     let target = reference.and_then(|name| schema.pointer(name.trim_start_matches('#'))).unwrap_or(node);
     let Some(properties) = target.get("properties").and_then(Value::as_object) else {
-        fields.insert(key.into(), leaf(target));
+        fields.insert(key.into(), backend(target));
         return;
     };
     fields.insert(key.into(), KeyKind::Table(properties.keys().cloned().collect()));
@@ -132,7 +132,7 @@ fn collect(key: &str, node: &Value, schema: &Value, fields: &mut Fields) {
     }
 }
 
-fn leaf(node: &Value) -> KeyKind {
+fn backend(node: &Value) -> KeyKind {
     let names = |list: &[Value]| list.iter().filter_map(|name| name.as_str().map(String::from)).collect();
     if let Some(list) = node.get("enum").and_then(Value::as_array) {
         return KeyKind::Choice(names(list));

@@ -9,8 +9,8 @@ use crate::ftl::MapMemory;
 use crate::mapping::{self, BackendKind, LogBlocks, MappingEntry};
 use crate::schemes::{self, Members};
 
-/// A write to phase-change memory: the SET that decides it in Lee et al., "Architecting phase change memory as a scalable
-/// DRAM alternative", ISCA 2009.
+/// A write to phase-change memory: the SET that decides it in Lee et al., "Architecting phase change memory as a
+/// scalable DRAM alternative", ISCA 2009.
 const PCM_WRITE_US: f64 = 0.15;
 
 /// A write cycle of toggle MRAM: Everspin MR4A16B, data sheet.
@@ -41,7 +41,7 @@ impl Resolved {
     /// Pages that each member's map has entries for: those that it offers, and hidden ones.
     #[must_use]
     pub fn mapped_pages(&self) -> u64 {
-        self.member_pages() + self.shadow_pages()
+        self.member_pages() + self.hidden_pages()
     }
 
     /// Whether the map survives a power cut unchanged.
@@ -80,8 +80,8 @@ impl Check<'_> {
             return Ok(());
         }
         let why = match scheme.kind {
-            Members::Mapped | Members::Shadowed => None,
-            Members::Raw => Some("is its own translation layer and maps pages itself"),
+            Members::Mapped | Members::WithHiddenRange => None,
+            Members::Physical => Some("is its own translation layer and maps pages itself"),
         };
         let keys = ["ftl.map", "redundancy.scheme"];
         if let Some(why) = why {

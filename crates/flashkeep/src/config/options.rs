@@ -104,7 +104,7 @@ const TABLES: &[OptionTable] = &[
 fn fixes_places(spec: &DriveSpec) -> bool {
     let scheme = schemes::named(&spec.redundancy.scheme);
     let map = mapping::named(&spec.ftl.map);
-    scheme.is_some_and(|scheme| scheme.kind == Members::Raw)
+    scheme.is_some_and(|scheme| scheme.kind == Members::Physical)
         || map.is_some_and(|map| map.below == BackendKind::Blocks)
 }
 

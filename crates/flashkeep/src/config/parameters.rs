@@ -4,7 +4,7 @@ use super::check::Resolved;
 use super::options;
 use crate::blocks::wear::Limits;
 use crate::blocks::{Policies, victim};
-use crate::drive::{LeafKind, Parameters};
+use crate::drive::{FlashBackendKind, Parameters};
 use crate::flash::scheduler;
 use crate::ftl::GcSpec;
 use crate::schemes::Members;
@@ -16,10 +16,10 @@ impl Resolved {
     /// # Panics
     /// Never: a drive with an unknown policy is not resolved.
     #[must_use]
-    pub fn drive_parameters(&self, kind: LeafKind) -> Parameters {
+    pub fn drive_parameters(&self, kind: FlashBackendKind) -> Parameters {
         let (flash, ftl) = (&self.spec.flash, &self.spec.ftl);
         let tables = self.translation_pages() > 0;
-        let maps = self.scheme().kind != Members::Raw;
+        let maps = self.scheme().kind != Members::Physical;
         Parameters {
             flash: self.pooled_flash(),
             pools: self.pools(),

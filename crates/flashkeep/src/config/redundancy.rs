@@ -74,7 +74,7 @@ impl Resolved {
 
     /// Pages of each member for old versions, in addition (the hidden LBA range).
     #[must_use]
-    pub fn shadow_pages(&self) -> u64 {
+    pub fn hidden_pages(&self) -> u64 {
         hidden(self.scheme(), self.member_pages(), &self.spec.redundancy)
     }
 
@@ -91,14 +91,14 @@ impl Resolved {
 
     /// Pages per superblock of a member: the same block of every plane, or of every block pool.
     #[must_use]
-    pub fn group_pages(&self) -> u64 {
+    pub fn superblock_pages(&self) -> u64 {
         self.pooled_planes() / u64::from(self.parts()) * u64::from(self.block_pages())
     }
 
     /// GC of a log starts when only this many superblocks are free.
     #[must_use]
     pub fn clean_below(&self) -> u32 {
-        let groups = self.part_pages() / self.group_pages();
+        let groups = self.part_pages() / self.superblock_pages();
         // One for each stream that may need one next.
         ((self.spec.ftl.gc.threshold * groups as f64) as u32).max(u32::from(self.spec.ftl.streams))
     }
@@ -106,7 +106,7 @@ impl Resolved {
     /// The same in idle time; 0 for never.
     #[must_use]
     pub fn soft_below(&self) -> u32 {
-        let groups = self.part_pages() / self.group_pages();
+        let groups = self.part_pages() / self.superblock_pages();
         self.spec.ftl.gc.soft_threshold.map_or(0, |soft| (soft * groups as f64) as u32)
     }
 
@@ -142,7 +142,7 @@ pub(super) fn parts(redundancy: &RedundancySpec) -> u32 {
 
 /// Pages for old versions of a member that offers this number.
 pub(super) fn hidden(scheme: &SchemeEntry, pages: u64, redundancy: &RedundancySpec) -> u64 {
-    if scheme.kind == Members::Shadowed { shadow(pages, redundancy) } else { 0 }
+    if scheme.kind == Members::WithHiddenRange { shadow(pages, redundancy) } else { 0 }
 }
 
 fn shadow(member_pages: u64, redundancy: &RedundancySpec) -> u64 {
@@ -315,7 +315,7 @@ impl Check<'_> {
         }
         let block = u64::from(flash.pages_per_block);
         let (kept, why) = match scheme.kind {
-            Members::Raw => {
+            Members::Physical => {
                 let streams = u64::from(streams(&self.spec));
                 let why = match streams {
                     1 => "one being written, one to collect into, and one to gain space from",
@@ -327,7 +327,7 @@ impl Check<'_> {
         };
         // More than whole blocks if flash pages may be partly empty.
         let blocks = kept as f64 / block as f64;
-        let old = if scheme.kind == Members::Shadowed { shadow(logical, redundancy) } else { 0 };
+        let old = if scheme.kind == Members::WithHiddenRange { shadow(logical, redundancy) } else { 0 };
         let spare = kept * planes;
         if physical - logical >= spare + old {
             return Ok(());

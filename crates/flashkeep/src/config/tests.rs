@@ -610,17 +610,17 @@ fn a_resolved_drive_holds_the_options_of_what_it_selects_only() {
 
 #[test]
 fn presets_set_what_has_an_effect() {
-    fn leaves(table: &toml::Table, prefix: &str, out: &mut Vec<String>) {
+    fn backends(table: &toml::Table, prefix: &str, out: &mut Vec<String>) {
         for (name, value) in table {
             match value {
-                toml::Value::Table(inner) => leaves(inner, &format!("{prefix}/{name}"), out),
+                toml::Value::Table(inner) => backends(inner, &format!("{prefix}/{name}"), out),
                 _ => out.push(format!("{prefix}/{name}")),
             }
         }
     }
     for info in presets() {
         let (drive, mut keys) = (preset(info.name, &[]).to_json(), Vec::new());
-        leaves(&info.text.parse().expect("TOML"), "", &mut keys);
+        backends(&info.text.parse().expect("TOML"), "", &mut keys);
         for key in keys.iter().filter(|key| *key != "/base") {
             assert!(drive.pointer(key).is_some(), "{}: {key}", info.name);
         }
@@ -671,17 +671,17 @@ fn allocations_are_parsed_and_printed() {
 #[test]
 fn the_schema_holds_every_key() {
     let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
-    fn leaves(value: &serde_json::Value, prefix: &str, out: &mut Vec<String>) {
+    fn backends(value: &serde_json::Value, prefix: &str, out: &mut Vec<String>) {
         for (name, child) in value.as_object().unwrap() {
             match child.is_object() {
-                true => leaves(child, &format!("{prefix}{name}."), out),
+                true => backends(child, &format!("{prefix}{name}."), out),
                 false => out.push(format!("{prefix}{name}")),
             }
         }
     }
     let mut keys = vec!["base".to_string()];
-    leaves(&preset("2CM-128", &[]).to_json(), "", &mut keys);
-    leaves(&preset("st3500630a", &[]).to_json(), "", &mut keys);
+    backends(&preset("2CM-128", &[]).to_json(), "", &mut keys);
+    backends(&preset("st3500630a", &[]).to_json(), "", &mut keys);
     keys.extend(["disk.cylinders", "disk.seek.points", "disk.power.standby_after_s"].map(String::from));
     assert!(keys.len() > 60);
     for key in keys {

@@ -174,16 +174,16 @@ fn settings(drive: &Resolved) -> Vec<String> {
 fn member(drive: &Resolved, index: u32) -> DrawnNode {
     let ftl = &drive.spec.ftl;
     let members = drive.members();
-    let raw = drive.scheme().kind == Members::Raw;
-    let layer = if raw { "log" } else { "ftl" };
+    let physical = drive.scheme().kind == Members::Physical;
+    let layer = if physical { "log" } else { "ftl" };
     let title = if members == 1 { layer.into() } else { format!("{layer} {index}") };
     if index > 0 {
         let territory = DrawnNode::new("flash", vec![territory(drive, index)], Vec::new());
         return DrawnNode::new(&title, vec![format!("as {layer} 0")], vec![territory]);
     }
-    if raw {
-        let groups = count(drive.part_pages() / drive.group_pages(), "group");
-        let pages = count(drive.group_pages(), "page");
+    if physical {
+        let groups = count(drive.part_pages() / drive.superblock_pages(), "group");
+        let pages = count(drive.superblock_pages(), "page");
         let lines = vec![
             format!("{groups} of {pages} of {}, written in order", size(drive.page_bytes())),
             format!(
@@ -236,8 +236,8 @@ fn streams_and_wear(drive: &Resolved) -> Vec<String> {
         let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
         let tables = if drive.translation_pages() > 0 { ", one of them for the map's tables" } else { "" };
         let units = match drive.scheme().kind {
-            Members::Raw => "open superblocks",
-            Members::Mapped | Members::Shadowed => "open blocks per plane",
+            Members::Physical => "open superblocks",
+            Members::Mapped | Members::WithHiddenRange => "open blocks per plane",
         };
         lines.push(format!("{} {units}{moved}{tables}", drive.streams()));
     }

@@ -28,7 +28,7 @@ pub enum Verb {
     /// Discard the pages: from now on they are known zeros.
     Trim,
     /// Move their contents to another address ([`Command::to`]); changes the map only and takes no flash time.
-    Rename,
+    Remap,
 }
 
 /// The cause of a flash operation. Every operation has exactly one.
@@ -168,7 +168,7 @@ impl Sectors {
 pub struct Command {
     /// The first page.
     pub start: Page,
-    /// For `Rename`, the new address of the first page; the others follow. For a `Write` to physical pages, the OOB
+    /// For `Remap`, the new address of the first page; the others follow. For a `Write` to physical pages, the OOB
     /// metadata of the first page; those of the others follow.
     pub to: Page,
     /// The number of pages.

@@ -5,16 +5,16 @@
 //! - **FLUSH** is a verb without pages. The executor gives it to all members of a node. A port evicts its whole write
 //!   cache ([`port::Port::holds_pages`] is then false) before it hands the command on, and a scheme with deferred work
 //!   does it as background work (`Why`). The command ends with its *durable* completion.
-//! - **FUA** is a flag of a write that the commands of a plan inherit (`Flags::inherited`). A port writes such pages past
-//!   its cache ([`port::Port::write_run`]); the request waits for `Join::undurable` instead of `unacknowledged`. Every
-//!   page has both completions already, so no scheme changes.
+//! - **FUA** is a flag of a write that the commands of a plan inherit (`Flags::inherited`). A port writes such pages
+//!   past its cache ([`port::Port::write_run`]); the request waits for `CompletionCounter::undurable` instead of
+//!   `unacknowledged`. Every page has both completions already, so no scheme changes.
 //! - **Unrecoverable reads.** `Done::failed` names the page below, and a port request lists its unrecoverable pages
 //!   (`PortRequest::lost`). A request of the host counts them (`Finished::lost`); a list in its place would name them.
 //! - **Write streams.** A hint belongs in [`command::Command`], next to its cause. The write cache keeps the cause of
 //!   each page and evicts pages of one cause together; a hint is kept in the same way. A backend with `ftl.streams`
 //!   chooses the write frontier by it.
-//! - **A latency estimate of a read** is `View::backlog`: the time until a read of that page would start. It counts dies,
-//!   channels and arms, and pages that a port holds; it does not count the queue of a member's link
+//! - **A latency estimate of a read** is `View::backlog`: the time until a read of that page would start. It counts
+//!   dies, channels and arms, and pages that a port holds; it does not count the queue of a member's link
 //!   ([`port::Link::next_at`]) and the read itself (`Timing::cost`).
 //! - **Contents** are nothing (`()`) or tokens ([`contents::Token`]). Bytes would be a third type:
 //!   [`contents::Contents`] needs addition and multiplication in GF(2⁸), and a stamp with the version of a page.

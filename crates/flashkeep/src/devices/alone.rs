@@ -4,10 +4,10 @@ use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, 
 use crate::drive::{
     Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery,
 };
-use crate::engine::{Contents, LeafId, Page};
+use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
-use crate::image::{Reader, Writer};
 use crate::kernel::{SimTime, Span};
+use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> BlockDevice<C> for Drive<C> {
     #[inline(always)]
@@ -31,8 +31,8 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, leaf: LeafId, page: Page) {
-        Drive::prefetch(self, leaf, page);
+    fn prefetch(&self, backend: BackendId, page: Page) {
+        Drive::prefetch(self, backend, page);
     }
 
     fn set_untimed(&mut self, untimed: bool) {
@@ -91,8 +91,8 @@ impl<C: Contents> Inspect<C> for Drive<C> {
         Vec::new()
     }
 
-    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
-        Drive::contents_of(self, leaf, page)
+    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        Drive::contents_of(self, backend, page)
     }
 
     fn drive(&self, _: u16) -> Option<&Drive<C>> {
@@ -113,12 +113,12 @@ impl<C: Contents> Inspect<C> for Drive<C> {
 }
 
 impl<C: Contents> Snapshot for Drive<C> {
-    fn save(&self, image: &mut Writer) {
-        Drive::save(self, image);
+    fn save(&self, snapshot: &mut Writer) {
+        Drive::save(self, snapshot);
     }
 
-    fn load(&mut self, image: &mut Reader) -> Result<(), String> {
-        Drive::load(self, image)
+    fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        Drive::load(self, snapshot)
     }
 }
 
@@ -131,13 +131,13 @@ impl<C: Contents> InjectFaults for Drive<C> {
         Drive::renew(self, now, what);
     }
 
-    fn is_dead(&self, leaf: LeafId) -> bool {
-        Drive::is_dead(self, leaf)
+    fn is_dead(&self, backend: BackendId) -> bool {
+        Drive::is_dead(self, backend)
     }
 
     #[inline(always)]
     fn is_healthy(&self) -> bool {
-        Drive::is_sound(self)
+        Drive::is_healthy(self)
     }
 }
 
@@ -156,16 +156,16 @@ impl<C: Contents> Age for Drive<C> {
         Drive::seed(self, seed);
     }
 
-    fn begin_ageing(&mut self, _: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
-        Drive::begin_ageing(self, model, wish, seed, leaves);
+    fn begin_ageing(&mut self, _: u16, model: Model, wish: &Wish, seed: u64, backends: u16) {
+        Drive::begin_ageing(self, model, wish, seed, backends);
     }
 
     fn slots(&self) -> u64 {
         Drive::slots(self)
     }
 
-    fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
-        Drive::has_slot(self, leaf, page)
+    fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+        Drive::has_slot(self, backend, page)
     }
 
     fn end_ageing(&mut self) {

@@ -6,10 +6,10 @@ use super::{
     Snapshot,
 };
 use crate::drive::{BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
-use crate::engine::{Contents, LeafId, Page};
+use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
-use crate::image::{Reader, Writer};
 use crate::kernel::{SimTime, Span};
+use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
     #[inline]
@@ -39,9 +39,9 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
     }
 
     #[inline]
-    fn prefetch(&self, leaf: LeafId, page: Page) {
-        if let (AnyDevice::Flash(drive), leaf) = self.find(leaf) {
-            drive.prefetch(leaf, page);
+    fn prefetch(&self, backend: BackendId, page: Page) {
+        if let (AnyDevice::Flash(drive), backend) = self.find(backend) {
+            drive.prefetch(backend, page);
         }
     }
 
@@ -143,9 +143,9 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.devices().map(statistics).collect()
     }
 
-    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.contents_of(leaf, page),
+    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.contents_of(backend, page),
             (AnyDevice::Disk(disk), _) => disk.contents_of(page),
             (AnyDevice::Memory(memory), _) => memory.contents(page.0),
         }
@@ -172,22 +172,22 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
 }
 
 impl<C: Contents> Snapshot for DeviceSet<C> {
-    fn save(&self, image: &mut Writer) {
+    fn save(&self, snapshot: &mut Writer) {
         for device in self.devices() {
             match device {
-                AnyDevice::Flash(drive) => drive.save(image),
-                AnyDevice::Disk(disk) => disk.save(image),
-                AnyDevice::Memory(memory) => image.put(&memory.image()),
+                AnyDevice::Flash(drive) => drive.save(snapshot),
+                AnyDevice::Disk(disk) => disk.save(snapshot),
+                AnyDevice::Memory(memory) => snapshot.put(&memory.snapshot()),
             }
         }
     }
 
-    fn load(&mut self, image: &mut Reader) -> Result<(), String> {
+    fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
         for place in &mut self.places {
             match &mut place.device {
-                AnyDevice::Flash(drive) => drive.load(image)?,
-                AnyDevice::Disk(disk) => disk.load(image)?,
-                AnyDevice::Memory(memory) => memory.restore(image.take()?),
+                AnyDevice::Flash(drive) => drive.load(snapshot)?,
+                AnyDevice::Disk(disk) => disk.load(snapshot)?,
+                AnyDevice::Memory(memory) => memory.restore(snapshot.take()?),
             }
         }
         let last = |device: &AnyDevice<C>| match device {
@@ -231,9 +231,9 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         self.sum_up_lives();
     }
 
-    fn is_dead(&self, leaf: LeafId) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.is_dead(leaf),
+    fn is_dead(&self, backend: BackendId) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.is_dead(backend),
             (AnyDevice::Disk(disk), _) => disk.is_dead(),
             (AnyDevice::Memory(memory), _) => memory.is_dead(),
         }
@@ -241,8 +241,8 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
 
     fn is_healthy(&self) -> bool {
         self.devices().all(|device| match device {
-            AnyDevice::Flash(drive) => drive.is_sound(),
-            AnyDevice::Disk(disk) => disk.is_sound(),
+            AnyDevice::Flash(drive) => drive.is_healthy(),
+            AnyDevice::Disk(disk) => disk.is_healthy(),
             AnyDevice::Memory(memory) => !memory.is_dead(),
         })
     }
@@ -286,9 +286,9 @@ impl<C: Contents> Age for DeviceSet<C> {
     }
 
     /// Each device draws a stream of its own.
-    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, backends: u16) {
         if let AnyDevice::Flash(drive) = &mut self.places[usize::from(device)].device {
-            drive.begin_ageing(model, wish, seed.wrapping_add(u64::from(device)), leaves);
+            drive.begin_ageing(model, wish, seed.wrapping_add(u64::from(device)), backends);
         }
     }
 
@@ -296,9 +296,9 @@ impl<C: Contents> Age for DeviceSet<C> {
         self.drives().map(Drive::slots).sum()
     }
 
-    fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.has_slot(leaf, page),
+    fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.has_slot(backend, page),
             (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => true,
         }
     }

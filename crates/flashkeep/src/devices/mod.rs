@@ -11,13 +11,13 @@ pub use set::{AnyDevice, DeviceSet};
 
 use crate::disk::DiskStatistics;
 use crate::drive::{BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
-use crate::engine::{Contents, LeafId, Leaves, Page};
+use crate::engine::{BackendId, Backends, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
-use crate::image::{Reader, Writer};
 use crate::kernel::{SimTime, Span};
+use crate::snapshot::{Reader, Writer};
 
-/// The timed path of a device: it takes commands and reports completions ([`Leaves`]), and advances time.
-pub trait BlockDevice<C: Contents>: Leaves<C> {
+/// The timed path of a device: it takes commands and reports completions ([`Backends`]), and advances time.
+pub trait BlockDevice<C: Contents>: Backends<C> {
     /// The instant of the next event, [`SimTime::NEVER`] if nothing is pending.
     fn next_event(&self) -> SimTime;
     /// Handles the next event if it is due by `until`; false if none is.
@@ -26,8 +26,8 @@ pub trait BlockDevice<C: Contents>: Leaves<C> {
     fn now(&self) -> SimTime;
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
     fn admit(&mut self, admitted: SimTime, now: SimTime);
-    /// Prefetches the map entry of a leaf's page that will be used soon.
-    fn prefetch(&self, leaf: LeafId, page: Page);
+    /// Prefetches the map entry of a backend's page that will be used soon.
+    fn prefetch(&self, backend: BackendId, page: Page);
     /// Sets whether commands take no time.
     fn set_untimed(&mut self, untimed: bool);
     /// The time of a request that the controller's memory serves.
@@ -55,7 +55,7 @@ pub struct DeviceStatistics {
 
 /// Read access to counters and states, without side effects.
 pub trait Inspect<C: Contents> {
-    /// Operations counted so far, leaf by leaf.
+    /// Operations counted so far, backend by backend.
     fn counters(&self) -> Counters;
     /// Clears the counters.
     fn reset_counters(&mut self);
@@ -76,7 +76,7 @@ pub trait Inspect<C: Contents> {
     /// The statistics of each device of a set at that instant; empty for a lone drive.
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
     /// The contents of a backend's page; none if the page does not exist or cannot be read.
-    fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C>;
+    fn contents_of(&self, backend: BackendId, page: Page) -> Option<C>;
     /// A device of the set, if it is a drive.
     fn drive(&self, device: u16) -> Option<&Drive<C>>;
     /// The drive, if it is the only device.
@@ -90,12 +90,12 @@ pub trait Inspect<C: Contents> {
 /// Its state as a file.
 pub trait Snapshot {
     /// Adds the state of the device, which is at rest and healthy.
-    fn save(&self, image: &mut Writer);
+    fn save(&self, snapshot: &mut Writer);
     /// Takes over a state.
     ///
     /// # Errors
     /// A message, if the state is not that of such a device.
-    fn load(&mut self, image: &mut Reader) -> Result<(), String>;
+    fn load(&mut self, snapshot: &mut Reader) -> Result<(), String>;
 }
 
 /// Failures and replacements.
@@ -105,7 +105,7 @@ pub trait InjectFaults {
     /// A new and empty part replaces one that has failed.
     fn renew(&mut self, now: SimTime, device: u16, what: Fault);
     /// Whether a backend has failed as a whole.
-    fn is_dead(&self, leaf: LeafId) -> bool;
+    fn is_dead(&self, backend: BackendId) -> bool;
     /// Whether no part of it has failed and no page became unreadable.
     fn is_healthy(&self) -> bool;
 }
@@ -122,13 +122,14 @@ pub trait Recover {
 pub trait Age {
     /// The seed of the random streams.
     fn seed(&mut self, seed: u64);
-    /// Ages the first `leaves` leaves of a device, each plane as the model says: pages created from now on fill the
+    /// Ages the first `backends` leaves of a device, each plane as the model says: pages created from now on fill the
     /// slots that it leaves, until [`Age::end_ageing`].
-    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, leaves: u16);
+    fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, backends: u16);
     /// Slots that wait for a page.
     fn slots(&self) -> u64;
-    /// Whether a leaf's page may go to one of the slots that are left, or to anywhere, if that leaf is not being aged.
-    fn has_slot(&self, leaf: LeafId, page: Page) -> bool;
+    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, if that backend is not being
+    /// aged.
+    fn has_slot(&self, backend: BackendId, page: Page) -> bool;
     /// All slots are filled.
     fn end_ageing(&mut self);
 }

@@ -5,7 +5,9 @@
 
 use crate::disk::Disk;
 use crate::drive::{DeviceObserver, Drive, DriveLife, Nvram, Told};
-use crate::engine::{BackendView, Command, Contents, Done, LeafId, Leaves, Page, Spare, Ticket};
+use crate::engine::{
+    BackendId, BackendView, Backends, Command, CompletionToken, Contents, Done, OobData, Page,
+};
 use crate::kernel::{Agenda, SimTime, Span};
 
 /// One device of a set.
@@ -23,14 +25,14 @@ pub enum AnyDevice<C> {
 #[derive(Clone)]
 pub(super) struct PlacedDevice<C> {
     pub(super) device: AnyDevice<C>,
-    /// Its first leaf's number.
+    /// Its first backend's number.
     first: u16,
 }
 
 /// Drives, disks and memories side by side.
 pub struct DeviceSet<C> {
     pub(super) places: Vec<PlacedDevice<C>>,
-    /// The place of each leaf.
+    /// The place of each backend.
     place_of: Vec<u16>,
     pub(super) agenda: Agenda,
     pub(super) done: Vec<Done<C>>,
@@ -62,15 +64,16 @@ impl<C: Clone> Clone for DeviceSet<C> {
 }
 
 impl<C: Contents> DeviceSet<C> {
-    /// A set of these devices, each with its number of leaves, below a controller whose memory takes this time to serve.
+    /// A set of these devices, each with its number of backends, below a controller whose memory takes this time to
+    /// serve.
     #[must_use]
     pub fn new(devices: Vec<(AnyDevice<C>, u16)>, memory: Span) -> Self {
         let agenda = Agenda::new(devices.len());
         let mut place_of = Vec::new();
         let mut places = Vec::new();
-        for (at, (device, leaves)) in devices.into_iter().enumerate() {
+        for (at, (device, backends)) in devices.into_iter().enumerate() {
             places.push(PlacedDevice { device, first: place_of.len() as u16 });
-            place_of.extend(std::iter::repeat_n(at as u16, usize::from(leaves)));
+            place_of.extend(std::iter::repeat_n(at as u16, usize::from(backends)));
         }
         DeviceSet {
             places,
@@ -85,7 +88,7 @@ impl<C: Contents> DeviceSet<C> {
         }
     }
 
-    /// The devices, in order of leaves.
+    /// The devices, in order of backends.
     pub fn devices(&self) -> impl Iterator<Item = &AnyDevice<C>> {
         self.places.iter().map(|place| &place.device)
     }
@@ -106,18 +109,18 @@ impl<C: Contents> DeviceSet<C> {
         self.done.is_empty() && self.devices().all(still)
     }
 
-    /// The device that a leaf belongs to, and the leaf's number there.
+    /// The device that a backend belongs to, and the backend's number there.
     #[inline]
-    pub(super) fn find(&self, leaf: LeafId) -> (&AnyDevice<C>, LeafId) {
-        let place = &self.places[usize::from(self.place_of[usize::from(leaf.0)])];
-        (&place.device, LeafId(leaf.0 - place.first))
+    pub(super) fn find(&self, backend: BackendId) -> (&AnyDevice<C>, BackendId) {
+        let place = &self.places[usize::from(self.place_of[usize::from(backend.0)])];
+        (&place.device, BackendId(backend.0 - place.first))
     }
 
     /// The same, to be changed.
-    fn find_mut(&mut self, leaf: LeafId) -> (&mut AnyDevice<C>, LeafId) {
+    fn find_mut(&mut self, backend: BackendId) -> (&mut AnyDevice<C>, BackendId) {
         let PlacedDevice { device, first } =
-            &mut self.places[usize::from(self.place_of[usize::from(leaf.0)])];
-        (device, LeafId(leaf.0 - *first))
+            &mut self.places[usize::from(self.place_of[usize::from(backend.0)])];
+        (device, BackendId(backend.0 - *first))
     }
 
     pub(super) fn drives(&self) -> impl Iterator<Item = &Drive<C>> {
@@ -148,8 +151,8 @@ impl<C: Contents> DeviceSet<C> {
         };
         self.agenda.set(at, next);
         for mut done in all.drain(..) {
-            if let Some((leaf, _)) = &mut done.failed {
-                leaf.0 += *first;
+            if let Some((backend, _)) = &mut done.failed {
+                backend.0 += *first;
             }
             self.done.push(done);
         }
@@ -188,113 +191,120 @@ impl<C: Contents> DeviceSet<C> {
 }
 
 impl<C: Contents> BackendView for DeviceSet<C> {
-    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.backlog_at(self.now, leaf, page),
+    fn backlog(&self, backend: BackendId, page: Page) -> Span {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.backlog_at(self.now, backend, page),
             (AnyDevice::Disk(disk), _) => disk.backlog_at(self.now),
             (AnyDevice::Memory(_), _) => Span::ZERO,
         }
     }
 
-    fn wear(&self, leaf: LeafId) -> u64 {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.wear(leaf),
-            (AnyDevice::Disk(disk), leaf) => disk.wear(leaf),
+    fn wear(&self, backend: BackendId) -> u64 {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.wear(backend),
+            (AnyDevice::Disk(disk), backend) => disk.wear(backend),
             (AnyDevice::Memory(_), _) => 0,
         }
     }
 
-    fn erase_blocks(&self, leaf: LeafId) -> u64 {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.erase_blocks(leaf),
+    fn erase_blocks(&self, backend: BackendId) -> u64 {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.erase_blocks(backend),
             (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => 0,
         }
     }
 
-    fn room(&self, leaf: LeafId) -> u64 {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.room(leaf),
-            (AnyDevice::Disk(disk), leaf) => disk.room(leaf),
+    fn room(&self, backend: BackendId) -> u64 {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.room(backend),
+            (AnyDevice::Disk(disk), backend) => disk.room(backend),
             (AnyDevice::Memory(_), _) => u64::MAX,
         }
     }
 
-    fn holds(&self, leaf: LeafId, page: Page) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.holds(leaf, page),
-            (AnyDevice::Disk(disk), leaf) => disk.holds(leaf, page),
+    fn holds(&self, backend: BackendId, page: Page) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.holds(backend, page),
+            (AnyDevice::Disk(disk), backend) => disk.holds(backend, page),
             (AnyDevice::Memory(memory), _) => memory.holds(page.0),
         }
     }
 
-    fn takes_all(&self, leaf: LeafId) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.takes_all(leaf),
+    fn takes_all(&self, backend: BackendId) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.takes_all(backend),
             (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => true,
         }
     }
 
-    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.is_unreadable(leaf, page),
-            (AnyDevice::Disk(disk), leaf) => disk.is_unreadable(leaf, page),
+    fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.is_unreadable(backend, page),
+            (AnyDevice::Disk(disk), backend) => disk.is_unreadable(backend, page),
             (AnyDevice::Memory(memory), _) => memory.is_unreadable(page.0),
         }
     }
 
-    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.spare(leaf, page),
-            (AnyDevice::Disk(disk), leaf) => disk.spare(leaf, page),
-            (AnyDevice::Memory(memory), _) => memory.spare(page.0).filter(|_| self.numbers.is_some()),
+    fn oob(&self, backend: BackendId, page: Page) -> Option<OobData> {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.oob(backend, page),
+            (AnyDevice::Disk(disk), backend) => disk.oob(backend, page),
+            (AnyDevice::Memory(memory), _) => memory.oob(page.0).filter(|_| self.numbers.is_some()),
         }
     }
 
-    fn last_write(&self, _: LeafId) -> Option<u64> {
+    fn last_write(&self, _: BackendId) -> Option<u64> {
         self.numbers
     }
 
-    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.is_erased(leaf, page),
+    fn is_erased(&self, backend: BackendId, page: Page) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.is_erased(backend, page),
             (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => false,
         }
     }
 
-    fn erases_at(&self, leaf: LeafId, page: Page) -> u32 {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.erases_at(leaf, page),
+    fn erases_at(&self, backend: BackendId, page: Page) -> u32 {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.erases_at(backend, page),
             (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => 0,
         }
     }
 
-    fn remaps(&self, leaf: LeafId) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.remaps(leaf),
+    fn remaps(&self, backend: BackendId) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.remaps(backend),
             (AnyDevice::Disk(_), _) => false,
             (AnyDevice::Memory(_), _) => true,
         }
     }
 
-    fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
-        match self.find(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.has_failed(leaf, page),
+    fn has_failed(&self, backend: BackendId, page: Page) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.has_failed(backend, page),
             (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => false,
         }
     }
 }
 
-impl<C: Contents> Leaves<C> for DeviceSet<C> {
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+impl<C: Contents> Backends<C> for DeviceSet<C> {
+    fn submit(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+    ) {
         self.now = now;
-        let at = usize::from(self.place_of[usize::from(leaf.0)]);
+        let at = usize::from(self.place_of[usize::from(backend.0)]);
         let PlacedDevice { device, first } = &mut self.places[at];
         match device {
             AnyDevice::Flash(drive) => {
                 if let Some(last) = self.numbers {
                     drive.number_from(last);
                 }
-                drive.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
+                drive.submit(now, BackendId(backend.0 - *first), command, token, contents);
                 if self.numbers.is_some() {
                     self.numbers = Some(drive.last_number());
                 }
@@ -302,12 +312,12 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
             }
             AnyDevice::Disk(disk) => {
                 disk.number_from(self.numbers.unwrap_or_default());
-                disk.submit(now, LeafId(leaf.0 - *first), command, ticket, contents);
+                disk.submit(now, BackendId(backend.0 - *first), command, token, contents);
                 self.numbers = disk.last_number();
                 self.take_off(at);
             }
             AnyDevice::Memory(memory) => {
-                memory.ask(now, leaf, command, ticket, contents, &mut self.done);
+                memory.ask(now, backend, command, token, contents, &mut self.done);
             }
         }
     }
@@ -316,25 +326,25 @@ impl<C: Contents> Leaves<C> for DeviceSet<C> {
         self.now = now;
     }
 
-    fn disown(&mut self, leaf: LeafId, page: Page) {
-        match self.find_mut(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.disown(leaf, page),
-            (AnyDevice::Disk(disk), leaf) => disk.disown(leaf, page),
+    fn invalidate(&mut self, backend: BackendId, page: Page) {
+        match self.find_mut(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.invalidate(backend, page),
+            (AnyDevice::Disk(disk), backend) => disk.invalidate(backend, page),
             (AnyDevice::Memory(_), _) => {}
         }
     }
 
-    fn spoil(&mut self, leaf: LeafId, page: Page) {
-        match self.find_mut(leaf) {
-            (AnyDevice::Flash(drive), leaf) => drive.spoil(leaf, page),
-            (AnyDevice::Disk(disk), leaf) => disk.spoil(leaf, page),
-            (AnyDevice::Memory(memory), _) => memory.spoil(page.0),
+    fn poison(&mut self, backend: BackendId, page: Page) {
+        match self.find_mut(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.poison(backend, page),
+            (AnyDevice::Disk(disk), backend) => disk.poison(backend, page),
+            (AnyDevice::Memory(memory), _) => memory.poison(page.0),
         }
     }
 
-    fn note_refusal(&mut self, now: SimTime, leaf: LeafId) {
-        if let (AnyDevice::Flash(drive), leaf) = self.find_mut(leaf) {
-            drive.note_refusal(now, leaf);
+    fn note_refusal(&mut self, now: SimTime, backend: BackendId) {
+        if let (AnyDevice::Flash(drive), backend) = self.find_mut(backend) {
+            drive.note_refusal(now, backend);
         }
     }
 

@@ -2,24 +2,24 @@
 
 use super::serve::{Arm, UnderWay};
 use super::{Disk, DiskPages};
-use crate::engine::{Command, CompletionPart, Contents, Done, Page, Ticket, Verb};
+use crate::engine::{Command, CompletionPart, CompletionToken, Contents, Done, Page, Verb};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Disk<C> {
-    /// All of it fails at `now`, for good. Reads that wait fail, writes are answered plainly; what had been begun is not
-    /// taken back: its end was told when it began.
+    /// All of it fails at `now`, for good. Reads that wait fail, writes are answered plainly; what had been begun is
+    /// not taken back: its end was told when it began.
     #[cold]
     pub fn fail(&mut self, now: SimTime) {
         self.now = now;
         self.dead = true;
         for id in self.queue.take_all() {
             let op = &self.queue.ops[id];
-            let (ticket, command, cached) = (op.ticket, op.command, op.cached);
+            let (token, command, cached) = (op.token, op.command, op.cached);
             if cached {
-                let done = Done::at(ticket, command.count.into(), now);
+                let done = Done::at(token, command.count.into(), now);
                 self.done.push(Done { part: CompletionPart::Durable, ..done });
             } else {
-                self.answer_for_dead(now, &command, ticket);
+                self.answer_for_dead(now, &command, token);
             }
             self.queue.ops.release(id);
         }
@@ -48,7 +48,7 @@ impl<C: Contents> Disk<C> {
 
     /// Whether it has not failed and no page is unreadable.
     #[must_use]
-    pub fn is_sound(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         !self.dead && !self.spoilt
     }
 
@@ -59,12 +59,13 @@ impl<C: Contents> Disk<C> {
         self.now = now;
         if !self.dead && !self.is_in_memory(now, page.0) {
             self.spoilt = true;
-            self.pages.spoil(page.0);
+            self.pages.poison(page.0);
             self.drop_fate(page.0);
         }
     }
 
-    /// A page fails for good, and the disk says so. What is written there next goes to spare sectors (which cost no time).
+    /// A page fails for good, and the disk says so. What is written there next goes to spare sectors (which cost no
+    /// time).
     #[cold]
     pub fn lose_page(&mut self, now: SimTime, page: Page) {
         self.now = now;
@@ -72,7 +73,7 @@ impl<C: Contents> Disk<C> {
             self.spoilt = true;
             self.pages.lose(page.0);
             self.drop_fate(page.0);
-            self.done.push(Done::gone(self.leaf, page));
+            self.done.push(Done::gone(self.backend, page));
         }
     }
 
@@ -84,13 +85,13 @@ impl<C: Contents> Disk<C> {
     }
 
     /// Answers commands for a failed disk.
-    pub(super) fn answer_for_dead(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+    pub(super) fn answer_for_dead(&mut self, now: SimTime, command: &Command, token: CompletionToken) {
         if command.verb != Verb::Read {
-            return self.answer(ticket, command.count.into(), now, Span::ZERO);
+            return self.answer(token, command.count.into(), now, Span::ZERO);
         }
         for n in 0..u32::from(command.count) {
-            let failed = Some((self.leaf, command.start.plus(n)));
-            self.done.push(Done { failed, ..Done::at(ticket.plus(n), 1, now) });
+            let failed = Some((self.backend, command.start.plus(n)));
+            self.done.push(Done { failed, ..Done::at(token.plus(n), 1, now) });
         }
     }
 }

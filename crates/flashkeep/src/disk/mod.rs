@@ -6,7 +6,6 @@
 
 mod cache;
 mod faults;
-mod image;
 mod options;
 mod pages;
 mod power;
@@ -14,6 +13,7 @@ mod queue;
 pub mod scheduler;
 mod seek;
 mod serve;
+mod snapshot;
 mod statistics;
 mod surface;
 #[cfg(test)]
@@ -26,7 +26,8 @@ pub use surface::{SectorPlace, Surface, sectors_of};
 
 use crate::drive::{Counters, DiskAccess, OpKind};
 use crate::engine::{
-    BackendView, Command, Contents, Done, FixedMap, Flags, LeafId, Leaves, Page, Spare, Ticket, Verb,
+    BackendId, BackendView, Backends, Command, CompletionToken, Contents, Done, FixedMap, Flags, OobData,
+    Page, Verb,
 };
 use crate::kernel::{SimTime, Span};
 use cache::DiskCache;
@@ -40,7 +41,7 @@ use std::ops::Range;
 /// A disk, with its waiting commands.
 #[derive(Clone, Debug)]
 pub struct Disk<C> {
-    leaf: LeafId,
+    backend: BackendId,
     page_sectors: u64,
     surface: Surface,
     seeks: SeekTable,
@@ -88,7 +89,7 @@ impl<C: Contents> Disk<C> {
     /// # Panics
     /// If a value is inconsistent that the reader of drive files did not check.
     #[must_use]
-    pub fn new(spec: &DiskSpec, leaf: LeafId, seed: u64) -> Self {
+    pub fn new(spec: &DiskSpec, backend: BackendId, seed: u64) -> Self {
         let ns = |ms: f64| Span((ms * 1e6).round() as u64);
         let surface = Surface::new(spec);
         let seeks = SeekTable::new(&spec.seek, surface.cylinders()).expect("checked when it was resolved");
@@ -96,11 +97,11 @@ impl<C: Contents> Disk<C> {
         let pages =
             u32::try_from(spec.sectors() / spec.page_sectors()).expect("checked when it was resolved");
         Disk {
-            leaf,
+            backend,
             page_sectors: spec.page_sectors(),
             typical: [false, true].map(|writes| ns(spec.command_ms) + seeks.typical(writes) + half),
             rule: scheduler::named(&spec.scheduler).expect("checked when it was resolved"),
-            turning: Turning::new(spec.rotation, seed, leaf),
+            turning: Turning::new(spec.rotation, seed, backend),
             overhead: ns(spec.command_ms),
             interface_fs: (1e9 / spec.interface_mb_s).ceil() as u64,
             standby_after: spec.power.standby_after_s.map_or(Span(u64::MAX), |s| ns(s * 1e3)),
@@ -248,8 +249,8 @@ impl<C: Contents> Disk<C> {
         self.cache.empty();
     }
 
-    fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span) {
-        self.done.push(Done { service, ..Done::at(ticket, pages, at) });
+    fn answer(&mut self, token: CompletionToken, pages: u32, at: SimTime, service: Span) {
+        self.done.push(Done { service, ..Done::at(token, pages, at) });
     }
 
     /// The time of some sectors through the controller alone.
@@ -270,11 +271,11 @@ impl<C: Contents> Disk<C> {
         }
     }
 
-    fn read(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+    fn read(&mut self, now: SimTime, command: &Command, token: CompletionToken) {
         let at_once = self.untimed || command.flags.has(Flags::BEFORE);
         let in_memory = !at_once && Self::range(command).all(|page| self.is_in_memory(now, page));
         if !at_once && !in_memory {
-            return self.wait(now, command, ticket);
+            return self.wait(now, command, token);
         }
         if self.untimed && !command.flags.has(Flags::BEFORE) {
             self.count(now, now, OpKind::Read, command);
@@ -283,14 +284,14 @@ impl<C: Contents> Disk<C> {
         self.counters.reads_from_memory += if in_memory { u64::from(command.count) } else { 0 };
         for n in 0..u32::from(command.count) {
             let page = command.start.plus(n);
-            let failed = self.pages.is_unreadable(page.0).then_some((self.leaf, page));
+            let failed = self.pages.is_unreadable(page.0).then_some((self.backend, page));
             let contents = if failed.is_some() { C::default() } else { self.pages.contents(page.0) };
-            let done = Done { service, contents, failed, ..Done::at(ticket.plus(n), 1, now + service) };
+            let done = Done { service, contents, failed, ..Done::at(token.plus(n), 1, now + service) };
             self.done.push(done);
         }
     }
 
-    fn write(&mut self, now: SimTime, command: &Command, ticket: Ticket, contents: &[C]) {
+    fn write(&mut self, now: SimTime, command: &Command, token: CompletionToken, contents: &[C]) {
         let before = command.flags.has(Flags::BEFORE);
         let coming = (!self.untimed && !before).then_some(self.sequence + 1);
         for (n, page) in Self::range(command).enumerate() {
@@ -299,26 +300,26 @@ impl<C: Contents> Disk<C> {
             self.pages.write(page, contents);
         }
         if !self.untimed && !before {
-            return self.wait(now, command, ticket);
+            return self.wait(now, command, token);
         }
         if !before {
             self.count(now, now, OpKind::Program, command);
         }
-        self.answer(ticket, command.count.into(), now, Span::ZERO);
+        self.answer(token, command.count.into(), now, Span::ZERO);
     }
 
-    fn trim(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+    fn trim(&mut self, now: SimTime, command: &Command, token: CompletionToken) {
         for page in Self::range(command) {
             self.pages.forget(page);
             self.drop_fate(page);
             self.in_memory.remove(&page);
         }
         self.under_way.forget(&Self::range(command));
-        self.answer(ticket, command.count.into(), now, Span::ZERO);
+        self.answer(token, command.count.into(), now, Span::ZERO);
     }
 
     /// A command waits for the arm.
-    fn wait(&mut self, now: SimTime, command: &Command, ticket: Ticket) {
+    fn wait(&mut self, now: SimTime, command: &Command, token: CompletionToken) {
         self.sequence += 1;
         let first = u64::from(command.start.0) * self.page_sectors;
         let (sectors, writes) = (self.sectors(command), command.verb == Verb::Write);
@@ -336,7 +337,7 @@ impl<C: Contents> Disk<C> {
         }
         let typical = self.typical[usize::from(writes)] + Span(transfer);
         self.queue.ops[id] = DiskOp {
-            ticket,
+            token,
             command: *command,
             sequence: self.sequence,
             first,
@@ -361,27 +362,34 @@ impl<C: Contents> Disk<C> {
     }
 }
 
-impl<C: Contents> Leaves<C> for Disk<C> {
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
-        debug_assert_eq!(leaf, self.leaf, "a disk is one leaf");
+impl<C: Contents> Backends<C> for Disk<C> {
+    fn submit(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+    ) {
+        debug_assert_eq!(backend, self.backend, "a disk is one leaf");
         self.now = now;
         if self.dead {
-            return self.answer_for_dead(now, command, ticket);
+            return self.answer_for_dead(now, command, token);
         }
         match command.verb {
-            Verb::Read => self.read(now, command, ticket),
-            Verb::Write => self.write(now, command, ticket, contents),
-            Verb::Trim => self.trim(now, command, ticket),
-            Verb::Rename => panic!("a disk's pages have no other address"),
+            Verb::Read => self.read(now, command, token),
+            Verb::Write => self.write(now, command, token, contents),
+            Verb::Trim => self.trim(now, command, token),
+            Verb::Remap => panic!("a disk's pages have no other address"),
         }
     }
 
-    fn disown(&mut self, _: LeafId, page: Page) {
-        self.disown_page(page);
+    fn invalidate(&mut self, _: BackendId, page: Page) {
+        self.invalidate_page(page);
     }
 
-    fn spoil(&mut self, _: LeafId, page: Page) {
-        self.spoil_page(page);
+    fn poison(&mut self, _: BackendId, page: Page) {
+        self.poison_page(page);
     }
 
     fn done(&mut self) -> &mut Vec<Done<C>> {
@@ -391,27 +399,27 @@ impl<C: Contents> Leaves<C> for Disk<C> {
 
 impl<C: Contents> BackendView for Disk<C> {
     /// What has been begun, and about what all that waits will take: it has but one arm.
-    fn backlog(&self, _leaf: LeafId, _page: Page) -> Span {
+    fn backlog(&self, _backend: BackendId, _page: Page) -> Span {
         self.backlog_at(self.now)
     }
 
-    fn wear(&self, _leaf: LeafId) -> u64 {
+    fn wear(&self, _backend: BackendId) -> u64 {
         0
     }
 
-    fn room(&self, _leaf: LeafId) -> u64 {
+    fn room(&self, _backend: BackendId) -> u64 {
         u64::MAX
     }
 
-    fn holds(&self, _leaf: LeafId, page: Page) -> bool {
+    fn holds(&self, _backend: BackendId, page: Page) -> bool {
         self.pages.holds(page.0)
     }
 
-    fn is_unreadable(&self, _leaf: LeafId, page: Page) -> bool {
+    fn is_unreadable(&self, _backend: BackendId, page: Page) -> bool {
         self.pages.is_unreadable(page.0)
     }
 
-    fn spare(&self, _leaf: LeafId, page: Page) -> Option<Spare> {
-        self.spare_of(page)
+    fn oob(&self, _backend: BackendId, page: Page) -> Option<OobData> {
+        self.oob_of(page)
     }
 }

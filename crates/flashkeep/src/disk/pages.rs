@@ -85,13 +85,13 @@ impl<C: Contents> DiskPages<C> {
 
     /// A page holds nothing any more, and reads of it fail until it is written.
     pub(super) fn lose(&mut self, page: u32) {
-        self.spoil(page);
+        self.poison(page);
         let (chunk, bit) = (self.chunk_mut(page), 1 << (page % CHUNK));
         chunk.held &= !bit;
     }
 
     /// What a page holds cannot be read any more.
-    pub(super) fn spoil(&mut self, page: u32) {
+    pub(super) fn poison(&mut self, page: u32) {
         if self.holds(page) {
             self.chunk_mut(page).unreadable |= 1 << (page % CHUNK);
         }

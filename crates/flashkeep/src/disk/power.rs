@@ -10,7 +10,7 @@
 
 use super::{Arm, Disk, UnderWay};
 use crate::drive::{OpKind, Recovery};
-use crate::engine::{Cause, Contents, FixedMap, Page, Spare};
+use crate::engine::{Cause, Contents, FixedMap, OobData, Page};
 use crate::kernel::{SimTime, Span, sorted};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -89,7 +89,7 @@ impl<C: Contents> Disk<C> {
         (sorted(&platter.numbers), platter.last)
     }
 
-    /// Takes over the numbers of an image.
+    /// Takes over the numbers of a snapshot.
     pub(super) fn take_numbers(&mut self, (numbers, last): (Vec<(u32, u64)>, u64)) {
         if let Some(platter) = &mut self.platter {
             platter.numbers.extend(numbers);
@@ -98,11 +98,11 @@ impl<C: Contents> Disk<C> {
     }
 
     /// What a page says of itself; none where nothing is there, or nothing that can be read.
-    pub(super) fn spare_of(&self, page: Page) -> Option<Spare> {
+    pub(super) fn oob_of(&self, page: Page) -> Option<OobData> {
         let platter = self.platter.as_ref()?;
         let stamp = self.contents_of(page)?.stamp();
         let sequence = platter.numbers.get(&page.0).copied().unwrap_or_default();
-        Some(Spare { sequence, stamp, mark: 0 })
+        Some(OobData { sequence, stamp, mark: 0 })
     }
 
     /// A page is about to be written by the command of this number, or, without one, has been.
@@ -154,13 +154,13 @@ impl<C: Contents> Disk<C> {
     }
 
     /// After a power cut: what there is of a page fits nothing.
-    pub(super) fn disown_page(&mut self, page: Page) {
+    pub(super) fn invalidate_page(&mut self, page: Page) {
         self.pages.forget(page.0);
         self.drop_fate(page.0);
     }
 
     /// What was written to a page last could not be worked out, and says so.
-    pub(super) fn spoil_page(&mut self, page: Page) {
+    pub(super) fn poison_page(&mut self, page: Page) {
         if let Some(platter) = &mut self.platter {
             platter.spoiled.insert(page.0);
         }

@@ -5,7 +5,7 @@
 //! them.
 
 use super::scheduler::{Candidate, Head, Rule};
-use crate::engine::{Command, Ticket, Verb};
+use crate::engine::{Command, CompletionToken, Verb};
 use crate::kernel::{Arena, Id, Span};
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ pub(super) struct Owed<C> {
 /// A command that waits.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DiskOp<C> {
-    pub(super) ticket: Ticket,
+    pub(super) token: CompletionToken,
     pub(super) command: Command,
     pub(super) sequence: u64,
     pub(super) first: u64,

@@ -9,7 +9,7 @@ use super::scheduler::Head;
 use super::{Disk, SectorPlace};
 use crate::disk::Rotation;
 use crate::drive::OpKind;
-use crate::engine::{CompletionPart, Contents, Done, LeafId};
+use crate::engine::{BackendId, CompletionPart, Contents, Done};
 use crate::kernel::{Id, Random, SimTime, Span};
 use std::ops::Range;
 
@@ -40,11 +40,11 @@ pub(super) enum Turning {
 }
 
 impl Turning {
-    pub(super) fn new(rotation: Rotation, seed: u64, leaf: LeafId) -> Self {
+    pub(super) fn new(rotation: Rotation, seed: u64, backend: BackendId) -> Self {
         match rotation {
             Rotation::Position => Turning::Position,
             Rotation::Random => {
-                Turning::Random(Box::new(Random::stream(seed, &format!("disk {} rotation", leaf.0))))
+                Turning::Random(Box::new(Random::stream(seed, &format!("disk {} rotation", backend.0))))
             }
             Rotation::Mean => Turning::Mean,
         }
@@ -151,7 +151,7 @@ impl<C: Contents> Disk<C> {
     /// Tells when each page of a command is done whose transfer starts at `start`, `from` along the disk.
     fn tell(&mut self, now: SimTime, id: Id<DiskOp<C>>, start: u64, from: u64) {
         let op = &self.queue.ops[id];
-        let (ticket, command, sequence) = (op.ticket, op.command, op.sequence);
+        let (token, command, sequence) = (op.token, op.command, op.sequence);
         let (first, sectors, cached) = (op.first, op.sectors, op.cached);
         self.queued = self.queued - op.typical;
         let passes = |surface: &super::Surface, sector: u64| SimTime(start + surface.end_of(sector) - from);
@@ -160,7 +160,7 @@ impl<C: Contents> Disk<C> {
         if op.writes() {
             self.count(now, end, OpKind::Program, &command);
             let part = if cached { CompletionPart::Durable } else { CompletionPart::Both };
-            let done = Done::at(ticket, command.count.into(), end);
+            let done = Done::at(token, command.count.into(), end);
             self.done.push(Done { part, service: end.since(now), ..done });
             for page in pages.clone() {
                 if self.in_memory.get(&page) == Some(&sequence) {
@@ -185,10 +185,10 @@ impl<C: Contents> Disk<C> {
                 let at = passes(&self.surface, last);
                 let owed = self.queue.ops[id].owed.get(n as usize).copied().unwrap_or_default();
                 let unreadable = owed.unreadable || self.pages.is_unreadable(page);
-                let failed = unreadable.then_some((self.leaf, command.start.plus(n)));
+                let failed = unreadable.then_some((self.backend, command.start.plus(n)));
                 let contents = if unreadable { C::default() } else { owed.contents };
                 let service = at.since(now);
-                self.done.push(Done { service, contents, failed, ..Done::at(ticket.plus(n), 1, at) });
+                self.done.push(Done { service, contents, failed, ..Done::at(token.plus(n), 1, at) });
             }
         }
         self.queue.ops.release(id);

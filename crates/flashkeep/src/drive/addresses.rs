@@ -1,6 +1,6 @@
 //! Commands without simulated time: trims, dropped pages, remapped pages.
 
-use super::{Drive, Renamed};
+use super::{Drive, Remapped};
 use crate::engine::{Command, Contents};
 use crate::flash::Ppn;
 use crate::ftl::MapEntry;
@@ -26,7 +26,7 @@ impl<C: Contents> Drive<C> {
         self.give_up(ftl, lpn);
         self.ftl.maps.set(ftl, lpn, MapEntry::Unmapped);
         if self.health.damaged {
-            self.ftl.leaves[ftl].lost.set(lpn, false);
+            self.ftl.backends[ftl].lost.set(lpn, false);
         }
     }
 
@@ -44,8 +44,8 @@ impl<C: Contents> Drive<C> {
     pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: MapEntry) {
         match entry {
             MapEntry::At(ppn) => self.discard(ppn),
-            MapEntry::Pending(op) if !self.ftl.leaves[ftl].renamed.is_empty() => {
-                self.ftl.leaves[ftl].displace(op, lpn)
+            MapEntry::Pending(op) if !self.ftl.backends[ftl].remapped.is_empty() => {
+                self.ftl.backends[ftl].displace(op, lpn)
             }
             MapEntry::Pending(_) | MapEntry::Unmapped => {}
         }
@@ -63,41 +63,41 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Renames pages: their contents get another address, whose old contents become invalid.
-    pub(super) fn rename(&mut self, ftl: usize, command: &Command) {
+    pub(super) fn remap(&mut self, ftl: usize, command: &Command) {
         for n in 0..u32::from(command.count) {
             let (from, to) = (command.start.0 + n, command.to.0 + n);
             self.forget(ftl, to);
             let entry = self.ftl.maps.get(ftl, from);
             match entry {
-                MapEntry::At(ppn) => self.ftl.blocks.rename(ppn, to),
-                MapEntry::Pending(op) => self.rename_in_flight(ftl, op, from, to),
+                MapEntry::At(ppn) => self.ftl.blocks.remap(ppn, to),
+                MapEntry::Pending(op) => self.remap_in_flight(ftl, op, from, to),
                 MapEntry::Unmapped => {}
             }
             self.ftl.maps.set(ftl, to, entry);
             self.ftl.maps.set(ftl, from, MapEntry::Unmapped);
             if self.health.damaged {
-                let lost = &mut self.ftl.leaves[ftl].lost;
+                let lost = &mut self.ftl.backends[ftl].lost;
                 lost.set(to, entry == MapEntry::Unmapped && lost.has(from));
                 lost.set(from, false);
             }
             if self.power.is_some() {
-                self.note_rename(ftl, from, to, entry);
+                self.note_remap(ftl, from, to, entry);
             }
         }
     }
 
     /// A page in flight gets another address.
-    pub(super) fn rename_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
-        if self.ftl.leaves[ftl].owners(op).is_none() {
+    pub(super) fn remap_in_flight(&mut self, ftl: usize, op: u32, from: u32, to: u32) {
+        if self.ftl.backends[ftl].reverse_map(op).is_none() {
             let Command { start, count, .. } = self.queues.ops[Id::new(op)].command;
             let maps = &self.ftl.maps;
             let pages = start.0..start.0 + u32::from(count);
-            let owners =
+            let reverse_map =
                 pages.map(|lpn| (maps.get(ftl, lpn) == MapEntry::Pending(op)).then_some(lpn)).collect();
-            self.ftl.leaves[ftl].renamed.push(Renamed { op, owners });
+            self.ftl.backends[ftl].remapped.push(Remapped { op, reverse_map });
         }
-        let owners = self.ftl.leaves[ftl].owners(op).expect("just made sure");
-        let owner = owners.iter_mut().find(|owner| **owner == Some(from));
+        let reverse_map = self.ftl.backends[ftl].reverse_map(op).expect("just made sure");
+        let owner = reverse_map.iter_mut().find(|owner| **owner == Some(from));
         *owner.expect("a pending page is one of its operation's") = Some(to);
     }
 }

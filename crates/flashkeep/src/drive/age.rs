@@ -2,7 +2,7 @@
 //! the valid pages wait as *slots* for host pages.
 
 use super::{Drive, Ftl};
-use crate::engine::{Contents, LeafId, Page};
+use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::ageing::{Model, Wish, valid_places};
 use crate::ftl::{Allocation, MapEntry};
@@ -19,12 +19,13 @@ impl<C: Contents> Drive<C> {
     /// Ages every plane of the first leaves; pages created from now on fill the slots until [`Drive::end_ageing`].
     ///
     /// # Panics
-    /// With raw leaves, or flash that has been used.
-    pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, leaves: u16) {
+    /// With physical-page backends, or flash that has been used.
+    pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, backends: u16) {
         assert!(!self.ftl.physical && self.is_quiet(), "the flash of FTLs is aged, before it is used");
         let mut random = Random::stream(seed, "ageing");
         self.immediate.slots.of_plane = vec![Vec::new(); self.flash.geometry.plane_count() as usize];
-        let planes: Vec<PlaneId> = (0..usize::from(leaves)).flat_map(|leaf| self.planes_of(leaf)).collect();
+        let planes: Vec<PlaneId> =
+            (0..usize::from(backends)).flat_map(|backend| self.planes_of(backend)).collect();
         for plane in planes {
             let aged = model.aged(wish, &mut random);
             let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
@@ -51,33 +52,33 @@ impl<C: Contents> Drive<C> {
         self.immediate.slots.left
     }
 
-    /// Whether a leaf's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
+    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
-    pub fn has_slot(&self, leaf: LeafId, page: Page) -> bool {
-        let leaf = usize::from(leaf.0);
-        let free = matches!(self.ftl.leaves[leaf].allocation, Allocation::Dynamic);
-        let lanes = &self.queues.lanes[self.ftl.leaves[leaf].lanes_range()];
-        let mut planes = lanes.iter().flat_map(|lane| lane.planes.iter().copied());
+    pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+        let backend = usize::from(backend.0);
+        let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
+        let die_queues = &self.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
+        let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
         let fits = |plane: PlaneId| {
-            (free || self.may_go_to(leaf, page.0, plane))
+            (free || self.may_go_to(backend, page.0, plane))
                 && !self.immediate.slots.of_plane[plane.0 as usize].is_empty()
         };
         !self.is_ageing() || planes.any(fits)
     }
 
     fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
-        let Ftl { allocation, domain, .. } = &self.ftl.leaves[ftl];
+        let Ftl { allocation, domain, .. } = &self.ftl.backends[ftl];
         allocation.allows(&self.flash.geometry, domain, lpn, plane)
     }
 
     /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
     /// parity) stays where it is, with other contents.
     pub(super) fn age_page(&mut self, ftl: usize, lpn: u32, contents: C) -> bool {
-        let leaf = LeafId(ftl as u16);
+        let backend = BackendId(ftl as u16);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
             self.put_before(ppn, lpn, contents);
-        } else if self.has_slot(leaf, Page(lpn)) {
-            self.fill_slot(leaf, lpn, contents);
+        } else if self.has_slot(backend, Page(lpn)) {
+            self.fill_slot(backend, lpn, contents);
         } else {
             return false;
         }
@@ -85,10 +86,10 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A created page fills a slot; die queues take turns, and so do the planes of each.
-    pub fn fill_slot(&mut self, leaf: LeafId, lpn: u32, contents: C) {
-        let ftl = usize::from(leaf.0);
+    pub fn fill_slot(&mut self, backend: BackendId, lpn: u32, contents: C) {
+        let ftl = usize::from(backend.0);
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
-        let free = matches!(self.ftl.leaves[ftl].allocation, Allocation::Dynamic);
+        let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
             let plane = self.next_to_fill(ftl);
             if (free || self.may_go_to(ftl, lpn, plane))
@@ -106,15 +107,15 @@ impl<C: Contents> Drive<C> {
     fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C) {
         self.ftl.blocks.age_page(ppn, lpn, contents);
         self.queues.sequence += 1;
-        self.note_spare(ppn, lpn, self.queues.sequence);
+        self.note_oob(ppn, lpn, self.queues.sequence);
     }
 
     fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
-        let this = &mut self.ftl.leaves[ftl];
-        let lane = &mut self.queues.lanes[this.in_turn[this.untimed_turn] as usize];
-        let plane = lane.planes[lane.turn as usize];
+        let this = &mut self.ftl.backends[ftl];
+        let die_queue = &mut self.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let plane = die_queue.planes[die_queue.turn as usize];
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
-        lane.turn = next(lane.turn as usize, lane.planes.len()) as u32;
+        die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;
         this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
         plane
     }

@@ -1,30 +1,30 @@
 //! Recomputes the drive's running counts from its raw state.
 
 use super::Drive;
-use crate::engine::{Contents, LeafId, Page};
+use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::MapEntry;
 
 impl<C: Contents> Drive<C> {
     /// Checks that map and reverse map are each other's inverse, that every block counts its valid pages, that every
-    /// plane counts what it has free and every leaf its erases, and that nothing lies on what has failed.
+    /// plane counts what it has free and every backend its erases, and that nothing lies on what has failed.
     ///
     /// # Panics
     /// If the state contradicts itself, which is a mistake in the simulator.
     pub fn audit(&self) {
         let mut valid = vec![0_u16; self.flash.geometry.block_space()];
-        for (leaf, ftl) in (0..).map(LeafId).zip(&self.ftl.leaves) {
+        for (backend, ftl) in (0..).map(BackendId).zip(&self.ftl.backends) {
             for lpn in 0..self.ftl.maps.len() {
-                let MapEntry::At(ppn) = self.lookup(leaf, Page(lpn)) else { continue };
-                self.audit_page(leaf, lpn, ppn);
+                let MapEntry::At(ppn) = self.lookup(backend, Page(lpn)) else { continue };
+                self.audit_page(backend, lpn, ppn);
                 valid[self.flash.geometry.block_index_of(ppn)] += 1;
             }
             let counted =
-                ftl.limit.map_or_else(|| self.ftl.maps.mapped(usize::from(leaf.0)), |limit| limit.mapped);
-            assert_eq!(self.ftl.maps.mapped(usize::from(leaf.0)), counted, "mapped pages of {leaf:?}");
-            let planes = self.planes_of(usize::from(leaf.0)).into_iter();
+                ftl.limit.map_or_else(|| self.ftl.maps.mapped(usize::from(backend.0)), |limit| limit.mapped);
+            assert_eq!(self.ftl.maps.mapped(usize::from(backend.0)), counted, "mapped pages of {backend:?}");
+            let planes = self.planes_of(usize::from(backend.0)).into_iter();
             let erases = planes.flat_map(|plane| self.ftl.blocks.erases(plane)).copied().map(u64::from);
-            assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {leaf:?}");
+            assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {backend:?}");
         }
         for ppn in self.kept_pages() {
             valid[self.flash.geometry.block_index_of(ppn)] += 1;
@@ -42,17 +42,17 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    fn audit_page(&self, leaf: LeafId, lpn: u32, ppn: Ppn) {
+    fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
         assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
         let plane = self.flash.geometry.plane_of(ppn);
-        let lane = &self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize];
-        assert_eq!(lane.ftl, leaf.0, "page {lpn} lies within its leaf's domain");
+        let die_queue = &self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize];
+        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its leaf's domain");
         assert!(
             !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
             "page {lpn} lies on flash that has not failed"
         );
         if self.ftl.physical {
-            assert_eq!(self.raw_place(leaf, Page(lpn)), ppn, "raw page {lpn} is where it says");
+            assert_eq!(self.physical_place(backend, Page(lpn)), ppn, "raw page {lpn} is where it says");
         } else {
             assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }

@@ -1,8 +1,8 @@
 //! Placement without simulated time: of pages that exist before time 0, and in untimed runs. A plane without
 //! room is collected immediately.
 
-use super::{Drive, Ftl, Lane, OpKind};
-use crate::engine::{Cause, Command, Contents, Ticket};
+use super::{DieQueue, Drive, Ftl, OpKind};
+use crate::engine::{Cause, Command, CompletionToken, Contents};
 use crate::flash::PlaneId;
 use crate::ftl::{Allocation, MapEntry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
@@ -10,29 +10,29 @@ use crate::kernel::{SimTime, Span};
 impl<C: Contents> Drive<C> {
     /// Writes pages without time: in an untimed run, or before time 0.
     #[inline(never)]
-    pub(super) fn write_at_once(
+    pub(super) fn write_immediately(
         &mut self,
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
-        let counted = self.ftl.leaves[ftl].limit.is_some();
+        let counted = self.ftl.backends[ftl].limit.is_some();
         for n in 0..u32::from(command.count) {
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
-            self.place_at_once(ftl, command.start.0 + n, command.cause, contents);
+            self.place_immediately(ftl, command.start.0 + n, command.cause, contents);
         }
         if self.health.damaged && !counted {
             self.count_anew(now, ftl);
         }
-        self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
     }
 
     /// Places a page without time. In an untimed run a plane below its threshold is collected immediately; before time
     /// 0, only a plane without room for the page is.
     #[inline]
-    pub(super) fn place_at_once(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
+    pub(super) fn place_immediately(&mut self, ftl: usize, lpn: u32, cause: Cause, contents: C) {
         // A parity page whose member has no slot left is placed as usual.
         if self.immediate.active && self.is_ageing() && self.age_page(ftl, lpn, contents) {
             return;
@@ -50,9 +50,9 @@ impl<C: Contents> Drive<C> {
         self.count_untimed(ftl, OpKind::Program, cause, ppn);
         if !self.immediate.active || self.power.is_some() {
             self.queues.sequence += 1;
-            self.note_spare(ppn, lpn, self.queues.sequence);
+            self.note_oob(ppn, lpn, self.queues.sequence);
         }
-        if self.immediate.counting && self.seals(ftl, Some(stream), plane) {
+        if self.immediate.counting && self.closes(ftl, Some(stream), plane) {
             self.tell_summary(self.now, self.now, ppn);
         }
         if self.immediate.active {
@@ -68,7 +68,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The plane for a page that was there before time 0: lanes take turns channel by channel, as idle ones would.
+    /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.
     /// None where blocks that died meanwhile have left no room.
     #[inline(always)]
     pub(super) fn plane_before(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
@@ -78,33 +78,35 @@ impl<C: Contents> Drive<C> {
     /// The same if the page may not go to every plane, or if the die queue whose turn it is has no room.
     #[inline(never)]
     fn plane_sought(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
-        let this = &self.ftl.leaves[ftl];
+        let this = &self.ftl.backends[ftl];
         if let Some(plane) = this.allocation.plane(&self.flash.geometry, &this.domain, lpn)
             && self.make_room(plane)
         {
             return Some(plane);
         }
-        let this = &self.ftl.leaves[ftl];
+        let this = &self.ftl.backends[ftl];
         let count = this.in_turn.len();
         let mut at = this.untimed_turn;
         for _ in 0..count {
-            let lane = this.in_turn[at] as usize;
+            let die_queue = this.in_turn[at] as usize;
             at = if at + 1 == count { 0 } else { at + 1 };
             let found = match this.allocation {
-                Allocation::Partial(_) => self.allowed_plane(&self.queues.lanes[lane], lpn, |_| true),
+                Allocation::Partial(_) => {
+                    self.allowed_plane(&self.queues.die_queues[die_queue], lpn, |_| true)
+                }
                 _ => {
-                    let Lane { planes, turn, .. } = &self.queues.lanes[lane];
+                    let DieQueue { planes, turn, .. } = &self.queues.die_queues[die_queue];
                     Allocation::next_plane(planes, *turn, |plane| self.ftl.blocks.has_room(plane))
                 }
             };
             if let Some((plane, mut next)) = found {
                 if self.placement.plane_choice != PlaneChoice::InTurn && !self.ftl.blocks.is_last_page(plane)
                 {
-                    let planes = &self.queues.lanes[lane].planes;
+                    let planes = &self.queues.die_queues[die_queue].planes;
                     next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;
                 }
-                self.queues.lanes[lane].turn = next;
-                self.ftl.leaves[ftl].untimed_turn = at;
+                self.queues.die_queues[die_queue].turn = next;
+                self.ftl.backends[ftl].untimed_turn = at;
                 return Some(plane);
             }
         }
@@ -115,16 +117,17 @@ impl<C: Contents> Drive<C> {
     /// bound if that is possible.
     fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
         loop {
-            let Ftl { lanes, allocation, domain, .. } = &self.ftl.leaves[ftl];
-            let planes =
-                lanes.clone().flat_map(|lane| self.queues.lanes[lane as usize].planes.iter().copied());
+            let Ftl { die_queues, allocation, domain, .. } = &self.ftl.backends[ftl];
+            let planes = die_queues
+                .clone()
+                .flat_map(|die_queue| self.queues.die_queues[die_queue as usize].planes.iter().copied());
             let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
             let bound = planes.clone().find(|&plane| allows(plane) && self.has_garbage(plane));
             let mut others = planes.filter(|_| self.ftl.remaps);
             let has_room = |plane| self.ftl.blocks.has_room(plane);
             let plane = bound.or_else(|| others.find(|&plane| has_room(plane) || self.has_garbage(plane)))?;
             if !has_room(plane) {
-                self.collect_at_once(plane);
+                self.collect_immediately(plane);
             }
             // A plane that has lost its spare pages may need more than one block of invalid pages, and not have it.
             if self.ftl.blocks.has_room(plane) {
@@ -139,7 +142,7 @@ impl<C: Contents> Drive<C> {
             if !self.has_garbage(plane) {
                 return false;
             }
-            self.collect_at_once(plane);
+            self.collect_immediately(plane);
         }
         true
     }

@@ -4,7 +4,7 @@
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
 
 use super::{Drive, DriveOp};
-use crate::engine::{Command, Contents, Ticket};
+use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{OpKind, Ppn, Target};
 use crate::kernel::{Id, SimTime};
 
@@ -20,14 +20,14 @@ impl<C: Contents> Drive<C> {
     /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
     /// because pages may have no place for a long time.
     pub(super) fn waits_behind(&self, ftl: usize) -> bool {
-        self.reads.behind && self.ftl.leaves[ftl].limit.is_none()
+        self.reads.behind && self.ftl.backends[ftl].limit.is_none()
     }
 
     /// A read waits until the page has its place.
-    pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, ticket: Ticket, write: u32) {
+    pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, token: CompletionToken, write: u32) {
         let contents = self.carried_page(ftl, write, command.start.0);
         let n = self.place_in_write(ftl, write, command.start.0) as u16;
-        let read = self.queues.claim(DriveOp { ticket, command, ftl: ftl as u16, ..DriveOp::default() });
+        let read = self.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             self.carry(read, &[contents]);
         }
@@ -81,8 +81,8 @@ impl<C: Contents> Drive<C> {
                 self.queues.behind.push(behind);
                 continue;
             }
-            let (ticket, contents) = (self.queues.ops[behind.read].ticket, self.take_carried(behind.read));
-            self.answer_in_flight(now, ticket, contents);
+            let (token, contents) = (self.queues.ops[behind.read].token, self.take_carried(behind.read));
+            self.answer_in_flight(now, token, contents);
             self.queues.ops.release(behind.read);
         }
     }

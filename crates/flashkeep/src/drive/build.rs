@@ -1,4 +1,4 @@
-//! Builds the leaves, die queues and write queues of a resolved drive.
+//! Builds the backends, die queues and write queues of a resolved drive.
 
 use super::submit::Commands;
 use super::*;
@@ -8,7 +8,7 @@ use crate::ftl::{Allocation, InFlight, Maps, PlaneChoice};
 use crate::kernel::Bits;
 
 impl<C: Contents> Drive<C> {
-    /// The flash of a drive, erased, a leaf for each of `domains`.
+    /// The flash of a drive, erased, a backend for each of `domains`.
     #[must_use]
     pub fn new(drive: &Parameters, domains: &[Domain]) -> Self {
         let flash = FlashArray::of(drive);
@@ -17,7 +17,7 @@ impl<C: Contents> Drive<C> {
         let ftl = Translation::new(drive, geometry);
         let packs = geometry.places > 1;
         let multi_plane = flash.commands.multi_plane != MultiPlane::Off;
-        // The rows of a leaf of physical pages go over its planes, each of which takes its own.
+        // The rows of a backend of physical pages go over its planes, each of which takes its own.
         let configured = match ftl.physical {
             true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
             false => Allocation::new(drive.binding, drive.stride),
@@ -31,9 +31,9 @@ impl<C: Contents> Drive<C> {
                 geometry.plane_count(),
             ),
             packing: Packing::new(drive, domains.len()),
-            queues: Queues { lane_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
+            queues: Queues { die_queue_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
             reads: ReadRules {
-                join: packs || multi_plane,
+                counter: packs || multi_plane,
                 coalesce: drive.coalesce_reads,
                 behind: drive.read_in_flight == InFlight::Flash,
             },
@@ -57,10 +57,10 @@ impl<C: Contents> Drive<C> {
             flash,
         };
         for domain in domains {
-            this.add_leaf(domain, drive.kind, domains.len() > 1);
+            this.add_backend(domain, drive.kind, domains.len() > 1);
         }
-        let hidden = if let LeafKind::Mapped { shadow, .. } = drive.kind { shadow } else { 0 };
-        let pages = this.ftl.leaves.first().map_or(0, |leaf| leaf.pages);
+        let hidden = if let FlashBackendKind::Mapped { hidden, .. } = drive.kind { hidden } else { 0 };
+        let pages = this.ftl.backends.first().map_or(0, |backend| backend.pages);
         this.ftl.maps = Maps::new(domains.len(), pages + hidden);
         this.ftl.remaps = hidden > 0;
         if !this.ftl.physical {
@@ -95,35 +95,43 @@ impl<C: Contents> Drive<C> {
         };
     }
 
-    pub(super) fn add_leaf(&mut self, domain: &Domain, kind: LeafKind, siblings: bool) {
-        let leaf = self.ftl.leaves.len();
-        let first_lane = self.queues.lanes.len() as u32;
+    pub(super) fn add_backend(&mut self, domain: &Domain, kind: FlashBackendKind, siblings: bool) {
+        let backend = self.ftl.backends.len();
+        let first_die_queue = self.queues.die_queues.len() as u32;
         let planes = domain.planes(&self.flash.geometry).into_iter();
         let parts = planes.flat_map(|plane| self.units_of(plane).into_iter().map(move |unit| (plane, unit)));
         for (plane, unit) in parts.collect::<Vec<_>>() {
-            let found = self.queues.lanes[first_lane as usize..].iter().position(|lane| lane.unit == unit);
-            let lane = found.map_or(self.queues.lanes.len(), |at| at + first_lane as usize);
-            if lane == self.queues.lanes.len() {
+            let found = self.queues.die_queues[first_die_queue as usize..]
+                .iter()
+                .position(|die_queue| die_queue.unit == unit);
+            let die_queue = found.map_or(self.queues.die_queues.len(), |at| at + first_die_queue as usize);
+            if die_queue == self.queues.die_queues.len() {
                 let channel = &mut self.dies.channels[self.flash.geometry.channel_of(unit) as usize];
-                channel.lanes.push((lane as u32, unit.0 - channel.first_unit));
-                self.queues.lanes.push(Lane { ftl: leaf as u16, unit, planes: Vec::new(), turn: 0, pool: 0 });
+                channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
+                self.queues.die_queues.push(DieQueue {
+                    ftl: backend as u16,
+                    unit,
+                    planes: Vec::new(),
+                    turn: 0,
+                    write_queue: 0,
+                });
             }
-            self.queues.lanes[lane].planes.push(plane);
+            self.queues.die_queues[die_queue].planes.push(plane);
             if unit == self.dies.of_plane[plane.0 as usize] {
-                self.queues.lane_of[plane.0 as usize] = lane as u32;
+                self.queues.die_queue_of[plane.0 as usize] = die_queue as u32;
             }
         }
-        let lanes = first_lane..self.queues.lanes.len() as u32;
+        let die_queues = first_die_queue..self.queues.die_queues.len() as u32;
         let (pages, rows) = match kind {
-            LeafKind::Mapped { pages, .. } => (pages, None),
-            LeafKind::Raw | LeafKind::Blocks => {
-                let single = kind == LeafKind::Blocks;
+            FlashBackendKind::Mapped { pages, .. } => (pages, None),
+            FlashBackendKind::Physical | FlashBackendKind::Blocks => {
+                let single = kind == FlashBackendKind::Blocks;
                 let rows = Rows::new(&self.flash.geometry, domain);
                 let rows = if single { rows.by_block() } else { rows };
                 (rows.pages(), Some(rows))
             }
         };
-        self.ftl.leaves.push(Ftl {
+        self.ftl.backends.push(Ftl {
             pages,
             rows,
             lost: Bits::default(),
@@ -131,52 +139,54 @@ impl<C: Contents> Drive<C> {
             limit: None,
             domain: *domain,
             allocation: self.allocation_of(domain),
-            first_pool: self.queues.pools.len() as u32,
-            in_turn: self.lanes_in_turn(lanes.clone(), domain.extent[0], siblings),
-            lanes,
+            first_write_queue: self.queues.write_queues.len() as u32,
+            in_turn: self.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
+            die_queues,
             turn: 0,
             untimed_turn: 0,
             erases: 0,
-            renamed: Vec::new(),
+            remapped: Vec::new(),
         });
-        self.assign_pools(leaf);
+        self.assign_write_queues(backend);
     }
 
     /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
-    pub(super) fn assign_pools(&mut self, leaf: usize) {
-        let Ftl { first_pool, allocation, domain, lanes, .. } = &self.ftl.leaves[leaf];
-        let mut needed = self.queues.pools.len();
-        for at in lanes.clone() {
-            let lane = &mut self.queues.lanes[at as usize];
-            let place = self.flash.geometry.place(lane.planes[0]);
-            let pool = match allocation {
+    pub(super) fn assign_write_queues(&mut self, backend: usize) {
+        let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.ftl.backends[backend];
+        let mut needed = self.queues.write_queues.len();
+        for at in die_queues.clone() {
+            let die_queue = &mut self.queues.die_queues[at as usize];
+            let place = self.flash.geometry.place(die_queue.planes[0]);
+            let write_queue = match allocation {
                 Allocation::Dynamic => 0,
                 Allocation::Partial(order) => {
                     order.index(domain, self.flash.geometry.unit_levels(), domain.within(place))
                 }
-                Allocation::Static(_) if self.ftl.physical => at - lanes.start,
-                // The lanes of a pool's units take what is bound to the pool.
-                Allocation::Static(_) => self.queues.lane_of[lane.planes[0].0 as usize] - lanes.start,
+                Allocation::Static(_) if self.ftl.physical => at - die_queues.start,
+                // The die queues of a pool's units take what is bound to the pool.
+                Allocation::Static(_) => {
+                    self.queues.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
+                }
             };
-            lane.pool = first_pool + pool;
-            needed = needed.max(lane.pool as usize + 1);
+            die_queue.write_queue = first_write_queue + write_queue;
+            needed = needed.max(die_queue.write_queue as usize + 1);
         }
-        self.queues.pools.resize(needed, OpQueue::default());
+        self.queues.write_queues.resize(needed, OpQueue::default());
     }
 
     /// Lanes, which come channel by channel, one of each channel after the other. Where there are several FTLs each
     /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
     /// ask for pages of always the same channels.
-    pub(super) fn lanes_in_turn(
+    pub(super) fn die_queues_in_turn(
         &self,
-        lanes: std::ops::Range<u32>,
+        die_queues: std::ops::Range<u32>,
         channels: u32,
         siblings: bool,
     ) -> Vec<u32> {
-        let per_channel = (lanes.end - lanes.start) / channels;
+        let per_channel = (die_queues.end - die_queues.start) / channels;
         let skew = |n: u32| if siblings { n } else { 0 };
         let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
-        (0..per_channel).flat_map(nth).map(|lane| lanes.start + lane).collect()
+        (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
     }
 
     /// The placement of pages in a domain; in a single plane there is no choice.

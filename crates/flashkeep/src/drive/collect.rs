@@ -4,9 +4,9 @@
 //! holding the channel for the sum of its moves. Its steps are in [`super::gc`].
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Collection, Drive, Lane};
+use super::{Collection, DieQueue, Drive};
 use crate::blocks::Levelled;
-use crate::engine::{Contents, Done, LeafId, Page};
+use crate::engine::{BackendId, Contents, Done, Page};
 use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
@@ -60,8 +60,9 @@ impl<C: Contents> Drive<C> {
             self.dies.channels[channel].collecting &= !bit;
         }
         // Other planes may take a write that was waiting for this one.
-        let Lane { ftl, pool, .. } = self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize];
-        if self.placement.selective && self.queues.pools[pool as usize].head.is_some() {
+        let DieQueue { ftl, write_queue, .. } =
+            self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize];
+        if self.placement.selective && self.queues.write_queues[write_queue as usize].head.is_some() {
             self.wake_all(self.now, usize::from(ftl));
         }
     }
@@ -104,12 +105,12 @@ impl<C: Contents> Drive<C> {
     /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
         let ftl = self.ftl_of(plane);
-        let first = self.ftl.leaves[ftl].pages;
+        let first = self.ftl.backends[ftl].pages;
         for page in 0..self.flash.geometry.pages {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
             let lpn = self.ftl.blocks.owner(ppn);
             if lpn >= first && self.is_current(plane, lpn, ppn) {
-                self.done.push(Done::leaving(LeafId(ftl as u16), Page(lpn)));
+                self.done.push(Done::leaving(BackendId(ftl as u16), Page(lpn)));
             }
         }
     }
@@ -139,7 +140,7 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
-        usize::from(self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].ftl)
+        usize::from(self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize].ftl)
     }
 
     /// Whether the logical page is still at `ppn`.
@@ -184,7 +185,7 @@ impl<C: Contents> Drive<C> {
     /// Reports a moved page to a map that keeps places elsewhere.
     pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
         if self.gc.notices.moves {
-            self.done.push(Done::moved(LeafId(self.ftl_of(plane) as u16), Page(lpn)));
+            self.done.push(Done::moved(BackendId(self.ftl_of(plane) as u16), Page(lpn)));
         }
     }
 
@@ -217,8 +218,8 @@ impl<C: Contents> Drive<C> {
         if self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return None;
         }
-        let join = self.flash.commands.multi_plane != MultiPlane::Off;
-        let others = if join { self.joining_erases(plane, victim) } else { Vec::new() };
+        let counter = self.flash.commands.multi_plane != MultiPlane::Off;
+        let others = if counter { self.joining_erases(plane, victim) } else { Vec::new() };
         let mut pages = std::mem::take(&mut self.scratch.pages);
         pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
         pages.push(self.erase_of(plane, victim));
@@ -291,7 +292,7 @@ impl<C: Contents> Drive<C> {
         }
         self.ftl.blocks.erase(plane, victim);
         let ftl = self.ftl_of(plane);
-        self.ftl.leaves[ftl].erases += 1;
+        self.ftl.backends[ftl].erases += 1;
         self.start_anew(plane);
         if self.health.life.is_over(self.ftl.blocks.erases_of(plane, victim)) {
             self.expire(end, plane, victim);

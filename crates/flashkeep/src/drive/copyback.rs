@@ -102,11 +102,11 @@ impl<C: Contents> Drive<C> {
         let counts = !self.immediate.active || self.immediate.counting;
         for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
             let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
-            self.note_spare(left_out, 0, 0);
+            self.note_oob(left_out, 0, 0);
             self.gc.collections[plane.0 as usize].spent += 1;
             self.accounts.counters.wasted_pages += u64::from(counts);
         }
-        if counts && self.seals(self.ftl_of(plane), Some(stream), plane) {
+        if counts && self.closes(self.ftl_of(plane), Some(stream), plane) {
             self.gc.collections[plane.0 as usize].summaries += 1;
         }
     }

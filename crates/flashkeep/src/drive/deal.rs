@@ -20,38 +20,44 @@ impl<C: Contents> Drive<C> {
         if !chooses || self.dies.per_channel == 1 || self.packing.active || self.queues.waiting == 0 {
             return Vec::new();
         }
-        let mut pools = Vec::new();
+        let mut write_queues = Vec::new();
         for channel in gang.clone() {
-            let lanes = &self.dies.channels[channel].lanes;
-            let lanes = lanes.iter().map(|&(lane, _)| lane as usize).filter(|&lane| self.may_deal(lane));
-            let lanes: Vec<usize> = lanes.collect();
-            for &lane in &lanes {
-                let pool = self.queues.lanes[lane].pool;
-                if self.queues.pools[pool as usize].head.is_some() && !pools.contains(&pool) {
-                    let own = |&&lane: &&usize| self.queues.lanes[lane].pool == pool;
-                    let lanes: Vec<usize> = lanes.iter().filter(own).copied().collect();
-                    self.deal_pool(pool, &lanes);
-                    pools.push(pool);
+            let die_queues = &self.dies.channels[channel].die_queues;
+            let die_queues = die_queues
+                .iter()
+                .map(|&(die_queue, _)| die_queue as usize)
+                .filter(|&die_queue| self.may_deal(die_queue));
+            let die_queues: Vec<usize> = die_queues.collect();
+            for &die_queue in &die_queues {
+                let write_queue = self.queues.die_queues[die_queue].write_queue;
+                if self.queues.write_queues[write_queue as usize].head.is_some()
+                    && !write_queues.contains(&write_queue)
+                {
+                    let own =
+                        |&&die_queue: &&usize| self.queues.die_queues[die_queue].write_queue == write_queue;
+                    let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();
+                    self.deal_write_queue(write_queue, &die_queues);
+                    write_queues.push(write_queue);
                 }
             }
         }
-        pools
+        write_queues
     }
 
     /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
-    fn may_deal(&self, lane: usize) -> bool {
-        let ftl = &self.ftl.leaves[usize::from(self.queues.lanes[lane].ftl)];
+    fn may_deal(&self, die_queue: usize) -> bool {
+        let ftl = &self.ftl.backends[usize::from(self.queues.die_queues[die_queue].ftl)];
         let Allocation::Partial(order) = &ftl.allocation else { return false };
         ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
     }
 
-    fn deal_pool(&mut self, pool: u32, lanes: &[usize]) {
-        let planes = |lane: &usize| self.queues.lanes[*lane].planes.clone();
-        let planes: Vec<PlaneId> = lanes.iter().flat_map(planes).collect();
+    fn deal_write_queue(&mut self, write_queue: u32, die_queues: &[usize]) {
+        let planes = |die_queue: &usize| self.queues.die_queues[*die_queue].planes.clone();
+        let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
-        let (mut dealt, mut rest) = (vec![Vec::new(); lanes.len()], Vec::new());
-        let mut turn = self.dies.in_step.turn_of_planes(pool);
-        for (n, op) in self.queues.take(pool, |_| true).into_iter().enumerate() {
+        let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
+        let mut turn = self.dies.in_step.turn_of_planes(write_queue);
+        for (n, op) in self.queues.take(write_queue, |_| true).into_iter().enumerate() {
             let plane = if n < BATCH { self.deal_one(op, &planes, &given, turn) } else { None };
             let Some((at, next)) = plane else {
                 rest.push(op);
@@ -59,15 +65,18 @@ impl<C: Contents> Drive<C> {
             };
             (given[at], turn) = (given[at] + 1, next);
             self.queues.replaces[op.index()].dealt = Some(planes[at]);
-            let lane = self.queues.lane_of[planes[at].0 as usize] as usize;
-            let place = lanes.iter().position(|&other| other == lane).expect("a plane of one of these lanes");
+            let die_queue = self.queues.die_queue_of[planes[at].0 as usize] as usize;
+            let place = die_queues
+                .iter()
+                .position(|&other| other == die_queue)
+                .expect("a plane of one of these lanes");
             dealt[place].push(op);
         }
-        self.dies.in_step.set_turn_of_planes(pool, turn);
+        self.dies.in_step.set_turn_of_planes(write_queue, turn);
         let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
         let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
         let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();
-        self.put_in_order(pool, &order);
+        self.put_in_order(write_queue, &order);
     }
 
     /// Which of the planes takes a write, and whose turn it is then.
@@ -93,28 +102,28 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Writes that the batch has not taken wait as before.
-    pub(super) fn collect_dealt(&mut self, pools: Vec<u32>) {
-        for pool in pools {
-            let mut left = self.queues.take(pool, |_| true);
+    pub(super) fn collect_dealt(&mut self, write_queues: Vec<u32>) {
+        for write_queue in write_queues {
+            let mut left = self.queues.take(write_queue, |_| true);
             for &op in &left {
                 self.queues.replaces[op.index()].dealt = None;
             }
             let ops = &self.queues.ops;
             let age =
-                |op: Id<DriveOp>, than: Id<DriveOp>| ops[op].ticket.age.wrapping_sub(ops[than].ticket.age);
+                |op: Id<DriveOp>, than: Id<DriveOp>| ops[op].token.age.wrapping_sub(ops[than].token.age);
             left.sort_by(|&one, &other| {
                 let sequence = ops[one].sequence.cmp(&ops[other].sequence);
                 (age(one, other) as i32).cmp(&0).then(sequence)
             });
-            self.put_in_order(pool, &left);
+            self.put_in_order(write_queue, &left);
         }
     }
 
     /// Puts all writes of an empty write queue into it.
-    fn put_in_order(&mut self, pool: u32, order: &[Id<DriveOp>]) {
+    fn put_in_order(&mut self, write_queue: u32, order: &[Id<DriveOp>]) {
         self.queues.waiting += u32::from(!order.is_empty());
         for &op in order {
-            self.queues.pools[pool as usize].push_last(&mut self.queues.ops, op);
+            self.queues.write_queues[write_queue as usize].push_last(&mut self.queues.ops, op);
         }
     }
 }

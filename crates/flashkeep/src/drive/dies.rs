@@ -64,7 +64,7 @@ pub(super) struct Channel {
     /// Units with planes to be collected.
     pub collecting: u64,
     /// Its die queues, each with its unit's bit in the masks.
-    pub lanes: Vec<(u32, u32)>,
+    pub die_queues: Vec<(u32, u32)>,
     /// The die queue to which the next write is offered first.
     pub turn: u32,
     pub busy: Span,
@@ -104,8 +104,8 @@ pub(super) struct Dies {
     pub(super) of_plane: Vec<UnitId>,
     /// Where pools have several units: which one each block is in.
     pub(super) spread: Option<Box<PoolUnits>>,
-    /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or pools
-    /// of several units.
+    /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or
+    /// pools of several units.
     pub(super) minded: bool,
     pub(super) gangs: Gangs,
     /// With rounds: the round that is being assembled.

@@ -2,7 +2,7 @@
 //!
 //! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers
 //! commands that wait for it as failed, and reports every page that was there as gone
-//! ([`CompletionPart::Gone`](crate::engine::CompletionPart::Gone)). If the whole leaf is dead ([`Drive::is_dead`]),
+//! ([`CompletionPart::Lost`](crate::engine::CompletionPart::Lost)). If the whole backend is dead ([`Drive::is_dead`]),
 //! that stands for all of its pages. An operation granted before the fault completes, because its end was reported when
 //! it was granted.
 //!
@@ -13,7 +13,7 @@ use super::dies::{BusyUnitState, UnitPhase};
 use super::submit::Commands;
 use super::{Drive, DriveLife, DriveOp, Resource};
 use crate::blocks::Levelled;
-use crate::engine::{Command, Contents, Done, LeafId, Page, Ticket, Verb};
+use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, StripingLevel, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
@@ -51,7 +51,7 @@ pub enum Fault {
     /// A page.
     Page(Ppn),
     /// A whole NVRAM; in a device set, any backend that is not flash.
-    Nvram(LeafId),
+    Nvram(BackendId),
     /// A page of a disk.
     DiskPage(Page),
 }
@@ -130,15 +130,15 @@ impl<C: Contents> Drive<C> {
         self.now = now;
         self.set_damaged();
         match what {
-            Fault::Nvram(leaf) => self.nvram_mut(leaf).fail(lasting),
-            _ if !lasting => self.blot(now, what),
+            Fault::Nvram(backend) => self.nvram_mut(backend).fail(lasting),
+            _ if !lasting => self.poison(now, what),
             Fault::Page(ppn) if self.ftl.blocks.is_last_good(ppn) => {
-                self.strike(
+                self.inject(
                     now,
                     Fault::Block(self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn)),
                 );
             }
-            _ => self.strike(now, what),
+            _ => self.inject(now, what),
         }
         self.look_again(now);
     }
@@ -151,10 +151,10 @@ impl<C: Contents> Drive<C> {
 
     /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
     #[must_use]
-    pub fn is_dead(&self, leaf: LeafId) -> bool {
-        match self.ftl.leaves.get(usize::from(leaf.0)) {
+    pub fn is_dead(&self, backend: BackendId) -> bool {
+        match self.ftl.backends.get(usize::from(backend.0)) {
             Some(ftl) => ftl.dead,
-            None => self.nvram(leaf).dead,
+            None => self.nvram(backend).dead,
         }
     }
 
@@ -163,25 +163,25 @@ impl<C: Contents> Drive<C> {
         for channel in 0..self.dies.channels.len() {
             self.visit(now, channel);
         }
-        for ftl in 0..self.ftl.leaves.len() {
-            if self.ftl.leaves[ftl].rows.is_none() {
+        for ftl in 0..self.ftl.backends.len() {
+            if self.ftl.backends[ftl].rows.is_none() {
                 self.wake_all(now, ftl);
             }
         }
     }
 
     /// The leaves that some planes belong to.
-    pub(super) fn leaves_of(&self, planes: &[PlaneId]) -> Vec<usize> {
-        let mut leaves: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
-        leaves.dedup();
-        leaves
+    pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
+        let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
+        backends.dedup();
+        backends
     }
 
     // ---------------------------------------------------------------- for good
 
-    fn strike(&mut self, now: SimTime, what: Fault) {
+    fn inject(&mut self, now: SimTime, what: Fault) {
         if let Fault::PoolPart { .. } = what {
-            self.strike_last_parts(now, what);
+            self.fail_last_parts(now, what);
         }
         let planes = what.planes(&self.flash.geometry).map(PlaneId);
         let planes: Vec<PlaneId> = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane)).collect();
@@ -189,36 +189,36 @@ impl<C: Contents> Drive<C> {
             self.abandon(now, plane, what);
         }
         let all = matches!(what, Fault::Planes { .. });
-        for leaf in self.leaves_of(&planes) {
-            let of_leaf = self.planes_of(leaf);
-            let struck = |plane: &PlaneId| planes.contains(plane);
-            let whole = all && of_leaf.iter().all(|plane| struck(plane) || self.ftl.blocks.is_dead(*plane));
-            for plane in of_leaf.into_iter().filter(struck) {
+        for backend in self.backends_of(&planes) {
+            let of_backend = self.planes_of(backend);
+            let hit = |plane: &PlaneId| planes.contains(plane);
+            let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
+            for plane in of_backend.into_iter().filter(hit) {
                 if !whole {
                     self.lose_pages(plane, what);
                 }
                 self.retire(plane, what);
             }
             if whole {
-                self.bury(now, leaf);
-            } else if self.ftl.leaves[leaf].rows.is_some() {
-                self.void_raw(now, leaf, what);
-                self.tell_retired(leaf, what);
+                self.bury(now, backend);
+            } else if self.ftl.backends[backend].rows.is_some() {
+                self.void_physical(now, backend, what);
+                self.tell_retired(backend, what);
             } else {
-                self.set_limit(now, leaf);
+                self.set_limit(now, backend);
             }
         }
     }
 
     /// A pool whose last part fails has failed as a whole.
-    fn strike_last_parts(&mut self, now: SimTime, what: Fault) {
+    fn fail_last_parts(&mut self, now: SimTime, what: Fault) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             let stays = |block: u32| {
                 !what.takes_block(&self.flash.geometry, block)
                     && !self.ftl.blocks.is_failed_block(plane, block)
             };
             if !self.ftl.blocks.is_dead(plane) && !(0..self.flash.geometry.blocks).any(stays) {
-                self.strike(now, Fault::Planes { first: plane, count: 1 });
+                self.inject(now, Fault::Planes { first: plane, count: 1 });
             }
         }
     }
@@ -240,15 +240,15 @@ impl<C: Contents> Drive<C> {
 
     /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn) {
-        let leaf = self.ftl_of(plane);
-        if self.power.is_some() && self.is_kept(leaf, lpn, ppn) {
-            return self.drop_version(leaf, lpn);
+        let backend = self.ftl_of(plane);
+        if self.power.is_some() && self.is_kept(backend, lpn, ppn) {
+            return self.drop_version(backend, lpn);
         }
         self.ftl.blocks.invalidate(ppn);
-        self.ftl.maps.set(leaf, lpn, MapEntry::Unmapped);
-        self.ftl.leaves[leaf].lost.set(lpn, true);
-        self.count_unmapped(leaf);
-        self.done.push(Done::gone(LeafId(leaf as u16), Page(lpn)));
+        self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
+        self.ftl.backends[backend].lost.set(lpn, true);
+        self.count_unmapped(backend);
+        self.done.push(Done::gone(BackendId(backend as u16), Page(lpn)));
     }
 
     fn lose_pages(&mut self, plane: PlaneId, what: Fault) {
@@ -293,7 +293,7 @@ impl<C: Contents> Drive<C> {
         for unit in self.units_of(plane) {
             match what {
                 Fault::Planes { .. } => self.stop_reading(now, unit, plane),
-                _ => self.spoil_reading(unit, what),
+                _ => self.poison_reading(unit, what),
             }
         }
         if let Fault::Planes { .. } = what {
@@ -309,8 +309,8 @@ impl<C: Contents> Drive<C> {
 
     /// A read that waited, or was being done, fails.
     fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>) {
-        let DriveOp { ticket, command, ftl, .. } = self.queues.ops[op];
-        self.done.push(Done { failed: Some((LeafId(ftl), command.start)), ..Done::at(ticket, 1, now) });
+        let DriveOp { token, command, ftl, .. } = self.queues.ops[op];
+        self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
         self.queues.ops.release(op);
     }
 
@@ -351,7 +351,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A read under way of a page that has failed ends in time, and finds nothing.
-    fn spoil_reading(&mut self, unit: UnitId, what: Fault) {
+    fn poison_reading(&mut self, unit: UnitId, what: Fault) {
         let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
         let (cached, current) = (*cached, *current);
         for first in [cached, current] {
@@ -359,7 +359,7 @@ impl<C: Contents> Drive<C> {
             while at.is_some() {
                 let DriveOp { ppn, next, .. } = self.queues.ops[at];
                 if what.strikes(&self.flash.geometry, ppn) {
-                    self.ftl.blocks.blot(ppn);
+                    self.ftl.blocks.poison(ppn);
                 }
                 at = next;
             }
@@ -367,53 +367,54 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
-    pub(super) fn void_raw(&mut self, now: SimTime, leaf: usize, what: Fault) {
+    pub(super) fn void_physical(&mut self, now: SimTime, backend: usize, what: Fault) {
         let geometry = self.flash.geometry.clone();
         let block_goes_on = matches!(what, Fault::Page(_));
-        let struck = |op: &DriveOp| {
+        let hit = |op: &DriveOp| {
             what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on)
         };
-        for lane in self.ftl.leaves[leaf].lanes_range() {
-            for op in self.queues.take(self.queues.lanes[lane].pool, struck) {
+        for die_queue in self.ftl.backends[backend].die_queues_range() {
+            for op in self.queues.take(self.queues.die_queues[die_queue].write_queue, hit) {
                 if self.queues.ops[op].command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
                 } else {
-                    self.void_write(now, leaf, op);
+                    self.void_write(now, backend, op);
                 }
             }
         }
     }
 
     /// A write to a physical page that cannot be programmed any more, taken out of its queue.
-    pub(super) fn void_write(&mut self, now: SimTime, leaf: usize, op: Id<DriveOp>) {
-        let DriveOp { ticket, command, .. } = self.queues.ops[op];
-        if self.ftl.maps.get(leaf, command.start.0) != MapEntry::Pending(op.raw()) {
+    pub(super) fn void_write(&mut self, now: SimTime, backend: usize, op: Id<DriveOp>) {
+        let DriveOp { token, command, .. } = self.queues.ops[op];
+        if self.ftl.maps.get(backend, command.start.0) != MapEntry::Pending(op.raw()) {
             return self.answer_unplaced(now, op);
         }
-        self.void(now, leaf, command.start.0, ticket);
+        self.void(now, backend, command.start.0, token);
         self.answer_behind(now, op);
         self.queues.ops.release(op);
     }
 
-    /// The map above a leaf of blocks is told of each that it cannot go on with.
-    pub(super) fn tell_retired(&mut self, leaf: usize, what: Fault) {
-        let Some(rows) = self.ftl.leaves[leaf].rows.as_ref().filter(|rows| rows.is_by_block()) else {
+    /// The map above a backend of blocks is told of each that it cannot go on with.
+    pub(super) fn tell_retired(&mut self, backend: usize, what: Fault) {
+        let Some(rows) = self.ftl.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
             return;
         };
         let geometry = &self.flash.geometry;
-        let struck = |ppn: Ppn| match what {
+        let hit = |ppn: Ppn| match what {
             Fault::Page(page) => geometry.block_index_of(page) == geometry.block_index_of(ppn),
             _ => what.strikes(geometry, ppn),
         };
-        let firsts = (0..rows.groups()).map(|block| block * rows.group_pages());
-        let firsts: Vec<u32> = firsts.filter(|&first| struck(rows.ppn(geometry, first))).collect();
-        self.done.extend(firsts.into_iter().map(|first| Done::retired(LeafId(leaf as u16), Page(first))));
+        let firsts = (0..rows.groups()).map(|block| block * rows.superblock_pages());
+        let firsts: Vec<u32> = firsts.filter(|&first| hit(rows.ppn(geometry, first))).collect();
+        self.done
+            .extend(firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page(first))));
     }
 
     /// A whole backend has failed: its pending writes are void, and it has no pages.
-    fn bury(&mut self, now: SimTime, leaf: usize) {
-        for lane in self.ftl.leaves[leaf].lanes_range() {
-            for op in self.queues.take(self.queues.lanes[lane].pool, |_| true) {
+    fn bury(&mut self, now: SimTime, backend: usize) {
+        for die_queue in self.ftl.backends[backend].die_queues_range() {
+            for op in self.queues.take(self.queues.die_queues[die_queue].write_queue, |_| true) {
                 if self.queues.ops[op].command.verb == Verb::Trim {
                     self.erased(op, now, Span::ZERO);
                 } else {
@@ -421,39 +422,45 @@ impl<C: Contents> Drive<C> {
                 }
             }
         }
-        self.ftl.maps.clear(leaf);
-        let this = &mut self.ftl.leaves[leaf];
-        this.renamed.clear();
+        self.ftl.maps.clear(backend);
+        let this = &mut self.ftl.backends[backend];
+        this.remapped.clear();
         this.lost = Bits::default();
         (this.dead, this.limit) = (true, None);
-        self.forget_versions(leaf);
+        self.forget_versions(backend);
     }
 
     /// Answers commands for a failed backend.
-    pub(super) fn answer_for_dead(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket) {
+    pub(super) fn answer_for_dead(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+    ) {
         if command.verb != Verb::Read {
-            return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+            return self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
         for n in 0..u32::from(command.count) {
-            let failed = Some((leaf, command.start.plus(n)));
-            self.done.push(Done { failed, ..Done::at(ticket.plus(n), 1, now) });
+            let failed = Some((backend, command.start.plus(n)));
+            self.done.push(Done { failed, ..Done::at(token.plus(n), 1, now) });
         }
     }
 
     // ---------------------------------------------------------------- contents alone
 
     /// The contents of the pages become unreadable; pages in flight are not affected.
-    fn blot(&mut self, now: SimTime, what: Fault) {
+    fn poison(&mut self, now: SimTime, what: Fault) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let leaf = self.ftl_of(plane);
+            let backend = self.ftl_of(plane);
             for ppn in what.pages(&self.flash.geometry, plane) {
                 let unit = self.unit_of_page(ppn);
-                let programmed = match self.ftl.leaves[leaf].rows {
+                let programmed = match self.ftl.backends[backend].rows {
                     Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn),
                     None => self.ftl.blocks.is_programmed(ppn) && !self.ftl.blocks.is_failed(ppn),
                 };
                 if programmed && !self.is_being_programmed(now, unit, ppn) {
-                    self.ftl.blocks.blot(ppn);
+                    self.ftl.blocks.poison(ppn);
                 }
             }
         }

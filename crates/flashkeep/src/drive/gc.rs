@@ -7,7 +7,7 @@
 //! copied back is never in hand. Finally the block is erased.
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Drive, Fault, LeafKind, OpKind, Parameters};
+use super::{Drive, Fault, FlashBackendKind, OpKind, Parameters};
 use crate::blocks::{Chooser, Levelled};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, Target, UnitId};
@@ -74,16 +74,17 @@ impl Gc {
     pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Gc {
         let planes = geometry.plane_count() as usize;
         let pages = geometry.pages_per_plane() as f64;
-        let mapped = matches!(drive.kind, LeafKind::Mapped { .. });
-        // A block's worth of free pages for each stream is kept from the host, so collection starts before it is reached.
+        let mapped = matches!(drive.kind, FlashBackendKind::Mapped { .. });
+        // A block's worth of free pages for each stream is kept from the host, so collection starts before it is
+        // reached.
         let threshold = (drive.gc.threshold * pages) as u32;
         let below = threshold.max(u32::from(drive.streams) * geometry.pages + 1);
         let soft = drive.gc.soft_threshold.filter(|_| mapped).unwrap_or(0.0);
         let notices = match drive.kind {
-            LeafKind::Mapped { notify_leaving, notify_moves, .. } => {
+            FlashBackendKind::Mapped { notify_leaving, notify_moves, .. } => {
                 Notices { leaving: notify_leaving, moves: notify_moves }
             }
-            LeafKind::Raw | LeafKind::Blocks => Notices::default(),
+            FlashBackendKind::Physical | FlashBackendKind::Blocks => Notices::default(),
         };
         Gc {
             chooser: Chooser::new(drive.policies),
@@ -232,8 +233,8 @@ impl<C: Contents> Drive<C> {
         self.moved(plane, OpKind::Copyback, stream, pages, Pace::Timed)
     }
 
-    /// Moves what is in hand for a stream to the next flash page of it, in the order in which it was read: the pages that
-    /// have moved. The others have been lost, or went to the controller's memory.
+    /// Moves what is in hand for a stream to the next flash page of it, in the order in which it was read: the pages
+    /// that have moved. The others have been lost, or went to the controller's memory.
     fn move_hand(
         &mut self,
         now: SimTime,
@@ -294,7 +295,7 @@ impl<C: Contents> Drive<C> {
             return GcStep::Again;
         }
         let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
-        let filled = self.is_told(pace) && self.seals(self.ftl_of(plane), stream, plane);
+        let filled = self.is_told(pace) && self.closes(self.ftl_of(plane), stream, plane);
         let summaries = u32::from(left_out) + u32::from(filled);
         GcStep::Move(Manner { kind, summaries, cached: false }, pages)
     }
@@ -373,8 +374,8 @@ impl<C: Contents> Drive<C> {
         self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole()
     }
 
-    /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations are
-    /// observed, to be reported when its end is known.
+    /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
+    /// are observed, to be reported when its end is known.
     fn count_read(&mut self, start: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Option<GcRead> {
         let (ftl, cause) = (self.ftl_of(plane) as u16, self.moves_because(plane));
         self.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
@@ -450,9 +451,10 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- without time
 
     /// Collects a plane without time: in untimed runs, and before time 0.
-    pub(super) fn collect_at_once(&mut self, plane: PlaneId) {
+    pub(super) fn collect_immediately(&mut self, plane: PlaneId) {
         let ftl = self.ftl_of(plane);
-        // A collection that is under way is finished: pages that it has moved leave no room for those of another victim.
+        // A collection that is under way is finished: pages that it has moved leave no room for those of another
+        // victim.
         let Collection { victim, levelled, .. } = self.gc.collections[plane.0 as usize];
         let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
         let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
@@ -502,9 +504,9 @@ impl<C: Contents> Drive<C> {
         }
         let owed = reads.take(&mut self.queues.ops, |op| is_owed(op.ppn));
         for op in self.no_longer_waiting(unit, owed) {
-            let (ticket, contents) = (self.queues.ops[op].ticket, self.take_carried(op));
+            let (token, contents) = (self.queues.ops[op].token, self.take_carried(op));
             self.accounts.counters.reads_from_memory += 1;
-            self.answer(ticket, 1, self.now, Span::ZERO, contents);
+            self.answer(token, 1, self.now, Span::ZERO, contents);
             self.queues.ops.release(op);
         }
     }

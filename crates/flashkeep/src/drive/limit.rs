@@ -12,7 +12,7 @@
 //! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
 use super::{Drive, DriveOp};
-use crate::engine::{Cause, Command, Contents, Done, LeafId, Page, Ticket, Verb};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry};
 use crate::kernel::{Id, SimTime, Span};
@@ -34,7 +34,7 @@ impl<C: Contents> Drive<C> {
         self.place_anywhere(ftl);
         let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftl.maps.mapped(ftl);
-        self.ftl.leaves[ftl].limit = Some(DegradedCapacity { most, mapped });
+        self.ftl.backends[ftl].limit = Some(DegradedCapacity { most, mapped });
         self.answer_all_behind(now, ftl);
         self.cut_waiting_writes(now, ftl);
         self.ask_planes_without_room(now, ftl);
@@ -45,37 +45,39 @@ impl<C: Contents> Drive<C> {
         self.planes_in(ftl).collect()
     }
 
-    /// The planes of a leaf. A pool is in the lanes of all of its units; it is named with its home.
+    /// The planes of a backend. A pool is in the die queues of all of its units; it is named with its home.
     pub(super) fn planes_in(&self, ftl: usize) -> impl Iterator<Item = PlaneId> + '_ {
         let queues = &self.queues;
-        let home = move |lane: usize, plane: &PlaneId| queues.lane_of[plane.0 as usize] as usize == lane;
-        let planes = move |lane: usize| {
-            queues.lanes[lane].planes.iter().copied().filter(move |plane| home(lane, plane))
+        let home = move |die_queue: usize, plane: &PlaneId| {
+            queues.die_queue_of[plane.0 as usize] as usize == die_queue
         };
-        self.ftl.leaves[ftl].lanes_range().flat_map(planes)
+        let planes = move |die_queue: usize| {
+            queues.die_queues[die_queue].planes.iter().copied().filter(move |plane| home(die_queue, plane))
+        };
+        self.ftl.backends[ftl].die_queues_range().flat_map(planes)
     }
 
     /// Moves all waiting writes into one write queue, by age.
     fn place_anywhere(&mut self, ftl: usize) {
-        if matches!(self.ftl.leaves[ftl].allocation, Allocation::Dynamic) {
+        if matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic) {
             return;
         }
-        self.ftl.leaves[ftl].allocation = Allocation::Dynamic;
+        self.ftl.backends[ftl].allocation = Allocation::Dynamic;
         let mut waiting = Vec::new();
-        for lane in self.ftl.leaves[ftl].lanes_range() {
-            waiting.extend(self.queues.take(self.queues.lanes[lane].pool, |_| true));
+        for die_queue in self.ftl.backends[ftl].die_queues_range() {
+            waiting.extend(self.queues.take(self.queues.die_queues[die_queue].write_queue, |_| true));
         }
-        self.assign_pools(ftl);
+        self.assign_write_queues(ftl);
         waiting.sort_by_key(|&op| self.queues.ops[op].sequence);
-        let pool = self.ftl.leaves[ftl].first_pool as usize;
+        let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
         self.queues.waiting += u32::from(!waiting.is_empty());
         for op in waiting {
-            self.queues.pools[pool].push(&mut self.queues.ops, op);
+            self.queues.write_queues[write_queue].push(&mut self.queues.ops, op);
         }
     }
 
     fn set_mapped(&mut self, now: SimTime, ftl: usize, mapped: u32) {
-        let limit = self.ftl.leaves[ftl].limit.as_mut().expect("only a damaged FTL counts");
+        let limit = self.ftl.backends[ftl].limit.as_mut().expect("only a damaged FTL counts");
         let was_beyond = limit.mapped > limit.most;
         limit.mapped = mapped;
         if was_beyond && mapped <= limit.most {
@@ -85,7 +87,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page of a degraded FTL is unmapped.
     pub(super) fn count_unmapped(&mut self, ftl: usize) {
-        if let Some(DegradedCapacity { mapped, .. }) = self.ftl.leaves[ftl].limit {
+        if let Some(DegradedCapacity { mapped, .. }) = self.ftl.backends[ftl].limit {
             self.set_mapped(self.now, ftl, mapped.saturating_sub(1));
         }
     }
@@ -107,23 +109,23 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         for n in 0..command.count {
             let one = command.part(u32::from(n), 1);
             match command.verb {
-                Verb::Read => self.submit_apart(now, ftl, &one, ticket.plus(u32::from(n)), contents),
+                Verb::Read => self.submit_apart(now, ftl, &one, token.plus(u32::from(n)), contents),
                 Verb::Write => {
                     let contents =
                         if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-                    self.write_damaged(now, ftl, &one, ticket.plus(u32::from(n)), contents);
+                    self.write_damaged(now, ftl, &one, token.plus(u32::from(n)), contents);
                 }
-                Verb::Trim | Verb::Rename => self.change_damaged(now, ftl, &one),
+                Verb::Trim | Verb::Remap => self.change_damaged(now, ftl, &one),
             }
         }
-        if matches!(command.verb, Verb::Trim | Verb::Rename) {
-            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        if matches!(command.verb, Verb::Trim | Verb::Remap) {
+            self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
     }
 
@@ -131,85 +133,93 @@ impl<C: Contents> Drive<C> {
         self.ftl.maps.get(ftl, page.0) != MapEntry::Unmapped
     }
 
-    fn write_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, ticket: Ticket, contents: &[C]) {
-        let Some(DegradedCapacity { most, mapped }) = self.ftl.leaves[ftl].limit else {
-            return self.submit_apart(now, ftl, one, ticket, contents);
+    fn write_damaged(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        one: &Command,
+        token: CompletionToken,
+        contents: &[C],
+    ) {
+        let Some(DegradedCapacity { most, mapped }) = self.ftl.backends[ftl].limit else {
+            return self.submit_apart(now, ftl, one, token, contents);
         };
         let others = mapped - u32::from(self.is_mapped(ftl, one.start));
         if others < most {
             self.set_mapped(now, ftl, others + 1);
-            return self.submit_apart(now, ftl, one, ticket, contents);
+            return self.submit_apart(now, ftl, one, token, contents);
         }
         self.give_up(ftl, one.start.0);
-        self.void(now, ftl, one.start.0, ticket);
+        self.void(now, ftl, one.start.0, token);
         self.set_mapped(now, ftl, others);
     }
 
     fn change_damaged(&mut self, now: SimTime, ftl: usize, one: &Command) {
         let there = |this: &Self| {
-            let to = one.verb == Verb::Rename && one.to != one.start && this.is_mapped(ftl, one.to);
+            let to = one.verb == Verb::Remap && one.to != one.start && this.is_mapped(ftl, one.to);
             u32::from(to) + u32::from(this.is_mapped(ftl, one.start))
         };
         let before = there(self);
         if one.verb == Verb::Trim {
             self.trim(ftl, one)
         } else {
-            self.rename(ftl, one)
+            self.remap(ftl, one)
         }
-        if let Some(DegradedCapacity { mapped, .. }) = self.ftl.leaves[ftl].limit {
+        if let Some(DegradedCapacity { mapped, .. }) = self.ftl.backends[ftl].limit {
             self.set_mapped(now, ftl, mapped + there(self) - before);
         }
     }
 
     /// A page has no place: its write ends, and the page is unmapped.
-    pub(super) fn void(&mut self, now: SimTime, leaf: usize, page: u32, ticket: Ticket) {
-        self.refuse(now, leaf, page);
-        if ticket.slot != UNASKED {
-            self.answer(ticket, 1, now, Span::ZERO, C::default());
+    pub(super) fn void(&mut self, now: SimTime, backend: usize, page: u32, token: CompletionToken) {
+        self.refuse(now, backend, page);
+        if token.slot != UNASKED {
+            self.answer(token, 1, now, Span::ZERO, C::default());
         }
     }
 
     /// Drops the page and reports it to the scheme.
-    pub(super) fn refuse(&mut self, now: SimTime, leaf: usize, page: u32) {
+    pub(super) fn refuse(&mut self, now: SimTime, backend: usize, page: u32) {
         // The version before it waited for a successor that does not come.
         if self.power.is_some() {
-            self.drop_version(leaf, page);
+            self.drop_version(backend, page);
         }
-        self.ftl.maps.set(leaf, page, MapEntry::Unmapped);
-        self.ftl.leaves[leaf].lost.set(page, true);
+        self.ftl.maps.set(backend, page, MapEntry::Unmapped);
+        self.ftl.backends[backend].lost.set(page, true);
         if !self.ftl.physical {
             self.health.life.refuse(now);
         }
         // Reported before the write is answered, because its owner may read the page right after that.
-        self.done.push(Done::refused(LeafId(leaf as u16), Page(page)));
+        self.done.push(Done::refused(BackendId(backend as u16), Page(page)));
     }
 
     /// Of the waiting writes, the youngest pages beyond the capacity are void; all of them if no flash is left,
     /// including overwritten ones.
     pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
-        let pool = self.ftl.leaves[ftl].first_pool;
-        while let Some(DegradedCapacity { most, mapped }) = self.ftl.leaves[ftl].limit
+        let write_queue = self.ftl.backends[ftl].first_write_queue;
+        while let Some(DegradedCapacity { most, mapped }) = self.ftl.backends[ftl].limit
             && (mapped > most || most == 0)
-            && self.queues.pools[pool as usize].tail.is_some()
+            && self.queues.write_queues[write_queue as usize].tail.is_some()
         {
-            let op = self.queues.pools[pool as usize].tail;
+            let op = self.queues.write_queues[write_queue as usize].tail;
             let state = &mut self.queues.ops[op];
             state.command.count -= 1;
             let n = state.command.count;
-            let (ticket, page) = (state.ticket.plus(u32::from(n)), state.command.start.0 + u32::from(n));
-            let owner =
-                self.ftl.leaves[ftl].owners(op.raw()).map_or(Some(page), |owners| owners[usize::from(n)]);
+            let (token, page) = (state.token.plus(u32::from(n)), state.command.start.0 + u32::from(n));
+            let owner = self.ftl.backends[ftl]
+                .reverse_map(op.raw())
+                .map_or(Some(page), |reverse_map| reverse_map[usize::from(n)]);
             match owner.filter(|&owner| self.ftl.maps.get(ftl, owner) == MapEntry::Pending(op.raw())) {
                 Some(owner) => {
-                    self.void(now, ftl, owner, ticket);
+                    self.void(now, ftl, owner, token);
                     self.count_unmapped(ftl);
                 }
-                None if ticket.slot != UNASKED => self.answer(ticket, 1, now, Span::ZERO, C::default()),
+                None if token.slot != UNASKED => self.answer(token, 1, now, Span::ZERO, C::default()),
                 None => {}
             }
             let DriveOp { placed, command, sequence, .. } = self.queues.ops[op];
             if placed == command.count {
-                self.queues.take(pool, |other| other.sequence == sequence);
+                self.queues.take(write_queue, |other| other.sequence == sequence);
                 self.all_placed(op);
             }
         }
@@ -220,7 +230,7 @@ impl<C: Contents> Drive<C> {
     /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
     /// be written.
     pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
-        let limit = self.ftl.leaves[self.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
+        let limit = self.ftl.backends[self.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
             && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
@@ -238,20 +248,24 @@ impl<C: Contents> Drive<C> {
                 self.drop_version(self.ftl_of(plane), lpn);
                 return true;
             }
-            self.lift(now, plane, lpn, from);
+            self.evict_pages(now, plane, lpn, from);
             return true;
         }
         false
     }
 
     /// Evicts the page to the controller's memory, from where it is written like a host page.
-    fn lift(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) {
+    fn evict_pages(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) {
         let ftl = self.ftl_of(plane);
-        let pool = self.ftl.leaves[ftl].first_pool as usize;
-        let last = self.queues.pools[pool].tail;
-        let ticket = Ticket { slot: UNASKED, age: self.queues.ops[last].ticket.age, ..Ticket::default() };
+        let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
+        let last = self.queues.write_queues[write_queue].tail;
+        let token = CompletionToken {
+            slot: UNASKED,
+            age: self.queues.ops[last].token.age,
+            ..CompletionToken::default()
+        };
         let command = Command::new(Verb::Write, Page(lpn), 1).because(Cause::Gc);
-        let op = self.queues.claim(DriveOp { ticket, command, ftl: ftl as u16, ..DriveOp::default() });
+        let op = self.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             let contents = self.ftl.blocks.contents(from);
             self.carry(op, &[contents]);
@@ -259,13 +273,13 @@ impl<C: Contents> Drive<C> {
         self.ftl.blocks.invalidate(from);
         self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
         self.queues.waiting += u32::from(!last.is_some());
-        self.queues.pools[pool].push_last(&mut self.queues.ops, op);
+        self.queues.write_queues[write_queue].push_last(&mut self.queues.ops, op);
         self.wake_all(now, ftl);
     }
 
     /// Whether no request waits for a write: for an evicted or a void page.
     #[cold]
     pub(super) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
-        self.queues.ops[op].ticket.slot == UNASKED || self.queues.ops[op].command.count == 0
+        self.queues.ops[op].token.slot == UNASKED || self.queues.ops[op].command.count == 0
     }
 }

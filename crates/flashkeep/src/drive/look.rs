@@ -1,7 +1,7 @@
 //! Read access to a drive's state.
 
 use super::{Counters, Drive};
-use crate::engine::{BackendView, Contents, LeafId, Page, Spare};
+use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
 use crate::flash::{Geometry, Pools};
 use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
@@ -32,22 +32,22 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The map entry of a backend's page; none if the backend is not flash.
-    pub(super) fn entry(&self, leaf: usize, page: u32) -> Option<MapEntry> {
-        (leaf < self.ftl.leaves.len()).then(|| self.ftl.maps.get(leaf, page))
+    pub(super) fn entry(&self, backend: usize, page: u32) -> Option<MapEntry> {
+        (backend < self.ftl.backends.len()).then(|| self.ftl.maps.get(backend, page))
     }
 
     /// Where an FTL has a page.
     #[must_use]
-    pub fn lookup(&self, leaf: LeafId, page: Page) -> MapEntry {
-        self.ftl.maps.get(usize::from(leaf.0), page.0)
+    pub fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
+        self.ftl.maps.get(usize::from(backend.0), page.0)
     }
 
     /// The contents of a backend's page, including writes in flight; none if the page does not exist or cannot be read.
     /// Without time and side effects.
     #[must_use]
-    pub fn contents_of(&self, leaf: LeafId, page: Page) -> Option<C> {
-        let at = usize::from(leaf.0);
-        let Some(entry) = self.entry(at, page.0) else { return self.nvram(leaf).contents(page.0) };
+    pub fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        let at = usize::from(backend.0);
+        let Some(entry) = self.entry(at, page.0) else { return self.nvram(backend).contents(page.0) };
         match entry {
             MapEntry::Unmapped => None,
             MapEntry::Pending(op) => Some(self.carried_page(at, op, page.0)),
@@ -55,16 +55,19 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Pages of a leaf, those of its shadow left out.
+    /// Pages of a backend, those of its hidden range left out.
     #[must_use]
-    pub fn pages(&self, leaf: LeafId) -> u32 {
-        self.ftl.leaves.get(usize::from(leaf.0)).map_or_else(|| self.nvram(leaf).len(), |ftl| ftl.pages)
+    pub fn pages(&self, backend: BackendId) -> u32 {
+        self.ftl
+            .backends
+            .get(usize::from(backend.0))
+            .map_or_else(|| self.nvram(backend).len(), |ftl| ftl.pages)
     }
 
-    /// Flash leaves: FTLs, or raw ones.
+    /// Flash leaves: FTLs, or physical pages.
     #[must_use]
     pub fn ftl_count(&self) -> u16 {
-        self.ftl.leaves.len() as u16
+        self.ftl.backends.len() as u16
     }
 
     /// How long each channel has been in use.
@@ -89,14 +92,14 @@ impl<C: Contents> Drive<C> {
 
     /// Whether no part has failed and no page is unreadable.
     #[must_use]
-    pub fn is_sound(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         !self.health.damaged
     }
 
     /// Prefetches the map entry of a page.
     #[inline]
-    pub fn prefetch(&self, leaf: LeafId, page: Page) {
-        self.ftl.maps.prefetch(usize::from(leaf.0), page.0);
+    pub fn prefetch(&self, backend: BackendId, page: Page) {
+        self.ftl.maps.prefetch(usize::from(backend.0), page.0);
     }
 
     /// Whether no operation waits or is in progress that a request waits for.
@@ -109,8 +112,8 @@ impl<C: Contents> Drive<C> {
 impl<C: Contents> Drive<C> {
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
-    pub fn backlog_at(&self, now: SimTime, leaf: LeafId, page: Page) -> Span {
-        match self.entry(usize::from(leaf.0), page.0) {
+    pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
+        match self.entry(usize::from(backend.0), page.0) {
             Some(MapEntry::At(ppn)) => self.wait_for(now, self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
@@ -118,27 +121,27 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> BackendView for Drive<C> {
-    fn backlog(&self, leaf: LeafId, page: Page) -> Span {
-        self.backlog_at(self.now, leaf, page)
+    fn backlog(&self, backend: BackendId, page: Page) -> Span {
+        self.backlog_at(self.now, backend, page)
     }
 
-    fn wear(&self, leaf: LeafId) -> u64 {
-        self.ftl.leaves.get(usize::from(leaf.0)).map_or(0, |ftl| ftl.erases)
+    fn wear(&self, backend: BackendId) -> u64 {
+        self.ftl.backends.get(usize::from(backend.0)).map_or(0, |ftl| ftl.erases)
     }
 
-    fn erase_blocks(&self, leaf: LeafId) -> u64 {
-        let Some(ftl) = self.ftl.leaves.get(usize::from(leaf.0)) else { return 0 };
+    fn erase_blocks(&self, backend: BackendId) -> u64 {
+        let Some(ftl) = self.ftl.backends.get(usize::from(backend.0)) else { return 0 };
         u64::from(ftl.domain.plane_count()) * u64::from(self.flash.geometry.blocks)
     }
 
-    fn takes_all(&self, leaf: LeafId) -> bool {
-        let limit = self.ftl.leaves.get(usize::from(leaf.0)).and_then(|ftl| ftl.limit);
+    fn takes_all(&self, backend: BackendId) -> bool {
+        let limit = self.ftl.backends.get(usize::from(backend.0)).and_then(|ftl| ftl.limit);
         limit.is_none_or(|limit| limit.most >= self.ftl.maps.len())
     }
 
-    fn room(&self, leaf: LeafId) -> u64 {
-        let at = usize::from(leaf.0);
-        if self.ftl.leaves.get(at).is_none_or(|ftl| ftl.rows.is_some()) {
+    fn room(&self, backend: BackendId) -> u64 {
+        let at = usize::from(backend.0);
+        if self.ftl.backends.get(at).is_none_or(|ftl| ftl.rows.is_some()) {
             return u64::MAX;
         }
         let planes = self.planes_in(at);
@@ -146,45 +149,45 @@ impl<C: Contents> BackendView for Drive<C> {
         free.map(u64::from).sum()
     }
 
-    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
-        self.spare_of(usize::from(leaf.0), page.0)
+    fn oob(&self, backend: BackendId, page: Page) -> Option<OobData> {
+        self.oob_of(usize::from(backend.0), page.0)
     }
 
-    fn last_write(&self, _: LeafId) -> Option<u64> {
+    fn last_write(&self, _: BackendId) -> Option<u64> {
         self.power.as_ref().map(|_| self.queues.sequence)
     }
 
-    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
-        let ppn = self.raw_place(leaf, page);
+    fn is_erased(&self, backend: BackendId, page: Page) -> bool {
+        let ppn = self.physical_place(backend, page);
         self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)] <= self.flash.geometry.page_of(ppn)
     }
 
-    fn erases_at(&self, leaf: LeafId, page: Page) -> u32 {
+    fn erases_at(&self, backend: BackendId, page: Page) -> u32 {
         let geometry = &self.flash.geometry;
         let erases = |ppn| self.ftl.blocks.erases_of(geometry.plane_of(ppn), geometry.block_of(ppn));
-        self.blocks_of_unit(leaf, page).map(erases).max().unwrap_or(0)
+        self.blocks_of_unit(backend, page).map(erases).max().unwrap_or(0)
     }
 
-    fn remaps(&self, leaf: LeafId) -> bool {
-        self.ftl.remaps || usize::from(leaf.0) >= self.ftl.leaves.len()
+    fn remaps(&self, backend: BackendId) -> bool {
+        self.ftl.remaps || usize::from(backend.0) >= self.ftl.backends.len()
     }
 
-    fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
-        self.health.damaged && self.ftl.blocks.is_failed(self.raw_place(leaf, page))
+    fn has_failed(&self, backend: BackendId, page: Page) -> bool {
+        self.health.damaged && self.ftl.blocks.is_failed(self.physical_place(backend, page))
     }
 
-    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
-        match self.entry(usize::from(leaf.0), page.0) {
+    fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
+        match self.entry(usize::from(backend.0), page.0) {
             Some(MapEntry::At(ppn)) => self.health.damaged && self.ftl.blocks.is_unreadable(ppn),
             Some(_) => false,
-            None => self.nvram(leaf).is_unreadable(page.0),
+            None => self.nvram(backend).is_unreadable(page.0),
         }
     }
 
-    fn holds(&self, leaf: LeafId, page: Page) -> bool {
-        match self.entry(usize::from(leaf.0), page.0) {
+    fn holds(&self, backend: BackendId, page: Page) -> bool {
+        match self.entry(usize::from(backend.0), page.0) {
             Some(entry) => entry != MapEntry::Unmapped,
-            None => self.nvram(leaf).holds(page.0),
+            None => self.nvram(backend).holds(page.0),
         }
     }
 }

@@ -1,13 +1,14 @@
-//! A drive's leaves: FTLs, or raw flash, over the dies they share channels with, and NVRAMs beside them.
+//! A drive's leaves: FTLs, or physical pages, over the dies they share channels with, and NVRAMs beside them.
 //!
-//! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a pool
-//! until a unit that may take them is idle. Whenever a channel becomes free or gets work, it is *visited* ([`visit`]):
-//! the scheduler picks one operation and grants it, and its end is known from then on. The release of a resource for
-//! which no operation waits is a number, not an event.
+//! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a write
+//! queue until a unit that may take them is idle. Whenever a channel becomes free or gets work, it is *visited*
+//! ([`visit`]): the scheduler picks one operation and grants it, and its end is known from then on. The release of a
+//! resource for which no operation waits is a number, not an event.
 
 mod addresses;
 mod age;
 mod audit;
+mod backend;
 mod before;
 mod behind;
 mod build;
@@ -22,8 +23,6 @@ mod faults;
 mod gangs;
 mod gc;
 mod holds;
-mod image;
-mod leaf;
 mod limit;
 mod logs;
 mod look;
@@ -32,15 +31,16 @@ mod nvram;
 mod overflow;
 mod packing;
 mod parameters;
+mod physical;
 mod power;
 mod program;
 mod queue;
-mod raw;
 mod read;
 mod recovery;
 mod renew;
 mod retire;
 mod rounds;
+mod snapshot;
 mod soft;
 mod sources;
 mod spread;
@@ -56,11 +56,11 @@ mod work;
 mod write;
 
 pub use crate::flash::OpKind;
+pub use backend::FlashBackendKind;
 pub use counters::Counters;
 pub use dies::LoggedOperation;
 pub use faults::Fault;
 pub use holds::{BusyPeriod, HostRequest, Resource};
-pub use leaf::LeafKind;
 pub use logs::{Alone, DeviceObserver, DiskAccess, Told};
 pub use nvram::Nvram;
 pub use parameters::Parameters;
@@ -75,10 +75,10 @@ use crate::flash::{FlashArray, Scheduler, UnitId};
 use crate::ftl::MapEntry;
 use crate::ftl::allocation::PagePlacement;
 use crate::kernel::{Id, SimTime, Span};
+use backend::{DieQueue, Ftl, Remapped, Translation};
 use dies::Dies;
 use faults::DriveHealth;
 use gc::{Collection, Gc};
-use leaf::{Ftl, Lane, Renamed, Translation};
 use packing::Packing;
 use power::Power;
 use program::{Paths, Programs, Scratch};
@@ -220,8 +220,8 @@ impl<C: Contents> Drive<C> {
     /// Ends a write that found no place or no longer needs one.
     fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         if !self.is_unasked(op) {
-            let DriveOp { ticket, command, .. } = self.queues.ops[op];
-            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+            let DriveOp { token, command, .. } = self.queues.ops[op];
+            self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
         self.answer_behind(now, op);
         self.queues.ops.release(op);

@@ -15,11 +15,17 @@ use crate::kernel::{Id, SimTime};
 const LOOK_AHEAD: usize = 64;
 
 impl<C: Contents> Drive<C> {
-    /// Which waiting pages are programmed together: the first one in `plane`, the others in the same page of the flash or
-    /// in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
+    /// Which waiting pages are programmed together: the first one in `plane`, the others in the same page of the flash
+    /// or in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
     /// other.
-    pub(super) fn share_out(&mut self, lane: usize, plane: PlaneId, stream: u8, pages: &mut Vec<PageWrite>) {
-        let head = self.queues.pools[self.queues.lanes[lane].pool as usize].head;
+    pub(super) fn share_out(
+        &mut self,
+        die_queue: usize,
+        plane: PlaneId,
+        stream: u8,
+        pages: &mut Vec<PageWrite>,
+    ) {
+        let head = self.queues.write_queues[self.queues.die_queues[die_queue].write_queue as usize].head;
         pages.push(self.page_of_write(head, self.queues.ops[head].placed, plane));
         let alone = self.flash.commands.multi_plane == MultiPlane::Off
             || self.health.damaged
@@ -33,7 +39,7 @@ impl<C: Contents> Drive<C> {
         free.extend((1..places).map(|_| plane));
         let number = self.ftl.blocks.next_number(plane);
         if !alone {
-            let siblings = self.queues.lanes[lane].planes.iter().copied();
+            let siblings = self.queues.die_queues[die_queue].planes.iter().copied();
             let joining = siblings.filter(|&other| self.can_join(plane, number, other));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
@@ -49,7 +55,7 @@ impl<C: Contents> Drive<C> {
                 }
                 n = self.queues.ops[op].placed;
             }
-            match self.plane_among(lane, op, n, stream, &free) {
+            match self.plane_among(die_queue, op, n, stream, &free) {
                 Some(at) => {
                     let other = free.remove(at);
                     if other != plane {
@@ -83,17 +89,17 @@ impl<C: Contents> Drive<C> {
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
     fn plane_among(
         &self,
-        lane: usize,
+        die_queue: usize,
         op: Id<DriveOp>,
         n: u16,
         stream: u8,
         free: &[PlaneId],
     ) -> Option<usize> {
-        let of_lane = usize::from(self.queues.lanes[lane].ftl);
-        if self.ftl.streams.are_several() && self.stream_of_waiting(of_lane, op, n) != stream {
+        let of_die_queue = usize::from(self.queues.die_queues[die_queue].ftl);
+        if self.ftl.streams.are_several() && self.stream_of_waiting(of_die_queue, op, n) != stream {
             return None;
         }
-        let ftl = &self.ftl.leaves[of_lane];
+        let ftl = &self.ftl.backends[of_die_queue];
         if matches!(ftl.allocation, Allocation::Dynamic) {
             return Some(0);
         }
@@ -105,28 +111,28 @@ impl<C: Contents> Drive<C> {
     fn catch_up(&mut self, plane: PlaneId, number: u32) {
         while self.ftl.blocks.next_number(plane) != number {
             let left_out = self.ftl.blocks.leave_out(plane);
-            self.note_spare(left_out, 0, 0);
+            self.note_oob(left_out, 0, 0);
             self.accounts.counters.wasted_pages += 1;
         }
     }
 
-    /// A write whose pages all have their places leaves its pool; with several of its pages in one command, the last
-    /// of them finds it gone.
-    pub(super) fn take_if_placed(&mut self, lane: usize, page: &PageWrite) {
+    /// A write whose pages all have their places leaves its write queue; with several of its pages in one command, the
+    /// last of them finds it gone.
+    pub(super) fn take_if_placed(&mut self, die_queue: usize, page: &PageWrite) {
         let state = &self.queues.ops[page.op];
         if page.n + 1 < state.command.count {
             return;
         }
-        let pool = self.queues.lanes[lane].pool as usize;
-        self.queues.pools[pool].remove(&mut self.queues.ops, page.op);
-        self.queues.waiting -= u32::from(!self.queues.pools[pool].head.is_some());
+        let write_queue = self.queues.die_queues[die_queue].write_queue as usize;
+        self.queues.write_queues[write_queue].remove(&mut self.queues.ops, page.op);
+        self.queues.waiting -= u32::from(!self.queues.write_queues[write_queue].head.is_some());
         self.all_placed(page.op);
     }
 
     // ---------------------------------------------------------------- reads
 
-    /// Reads that wait for pages of the same number in other planes of the die join one that starts, and those that wait
-    /// for other places of the same page of the flash. How many planes read.
+    /// Reads that wait for pages of the same number in other planes of the die join one that starts, and those that
+    /// wait for other places of the same page of the flash. How many planes read.
     #[inline(never)]
     pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<DriveOp>) -> usize {
         let geometry = &self.flash.geometry;

@@ -6,7 +6,7 @@
 
 use super::Drive;
 use super::submit::Commands;
-use crate::engine::{Command, Contents, Done, Flags, LeafId, Spare, Ticket, Verb};
+use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Flags, OobData, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// The contents of a page of an NVRAM.
@@ -76,7 +76,7 @@ impl<C: Contents> Nvram<C> {
     }
 
     /// Poisons a page: its contents are invalid.
-    pub fn spoil(&mut self, page: u32) {
+    pub fn poison(&mut self, page: u32) {
         self.cells[page as usize] = Cell::Unreadable;
     }
 
@@ -90,23 +90,23 @@ impl<C: Contents> Nvram<C> {
     pub fn ask(
         &mut self,
         now: SimTime,
-        leaf: LeafId,
+        backend: BackendId,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
         answers: &mut Vec<Done<C>>,
     ) {
         let each = if self.untimed || command.flags.has(Flags::BEFORE) { Span::ZERO } else { self.latency };
         let pages = u32::from(command.count);
         let done =
-            |n: u32| Done { service: each * u64::from(n), ..Done::at(ticket, n, now + each * u64::from(n)) };
+            |n: u32| Done { service: each * u64::from(n), ..Done::at(token, n, now + each * u64::from(n)) };
         if command.verb == Verb::Read {
             let read = |n: u32| {
                 let page = command.start.plus(n);
                 let failed = self.dead || self.cells[page.0 as usize] == Cell::Unreadable;
                 let contents = self.contents(page.0).unwrap_or_default();
-                let failed = failed.then_some((leaf, page));
-                Done { ticket: ticket.plus(n), pages: 1, contents, failed, ..done(n + 1) }
+                let failed = failed.then_some((backend, page));
+                Done { token: token.plus(n), pages: 1, contents, failed, ..done(n + 1) }
             };
             return answers.extend((0..pages).map(read));
         }
@@ -118,7 +118,7 @@ impl<C: Contents> Nvram<C> {
                     self.writes[at] = self.writes[at].wrapping_add(1);
                 }
                 Verb::Trim => self.cells[at] = Cell::Nothing,
-                Verb::Rename => self.cells[command.to.0 as usize + n] = std::mem::take(&mut self.cells[at]),
+                Verb::Remap => self.cells[command.to.0 as usize + n] = std::mem::take(&mut self.cells[at]),
                 Verb::Read => {}
             }
         }
@@ -131,9 +131,9 @@ impl<C: Contents> Nvram<C> {
 
     /// The number of the last write to a page, and the stamp of its contents.
     #[must_use]
-    pub fn spare(&self, page: u32) -> Option<Spare> {
+    pub fn oob(&self, page: u32) -> Option<OobData> {
         let sequence = u64::from(self.writes[page as usize]);
-        self.contents(page).map(|contents| Spare { sequence, stamp: contents.stamp(), mark: 0 })
+        self.contents(page).map(|contents| OobData { sequence, stamp: contents.stamp(), mark: 0 })
     }
 
     pub(crate) fn contents(&self, page: u32) -> Option<C> {
@@ -145,42 +145,42 @@ impl<C: Contents> Nvram<C> {
 
     /// The contents of each page, as tokens.
     #[must_use]
-    pub fn image(&self) -> Vec<Option<u64>> {
+    pub fn snapshot(&self) -> Vec<Option<u64>> {
         (0..self.len()).map(|page| self.contents(page).map(C::stamp)).collect()
     }
 
     /// Restores the contents from a snapshot.
-    pub fn restore(&mut self, image: Vec<Option<u64>>) {
+    pub fn restore(&mut self, snapshot: Vec<Option<u64>>) {
         let cell = |token: Option<u64>| token.map_or(Cell::Nothing, |token| Cell::Held(C::token(token)));
-        self.cells = image.into_iter().map(cell).collect();
+        self.cells = snapshot.into_iter().map(cell).collect();
     }
 }
 
 impl<C: Contents> Drive<C> {
-    /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next leaf.
-    pub fn add_nvram(&mut self, pages: u32, latency: Span) -> LeafId {
+    /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next backend.
+    pub fn add_nvram(&mut self, pages: u32, latency: Span) -> BackendId {
         self.paths.commands = Commands::Checked;
         self.nvrams.push(Nvram::new(pages, latency));
-        LeafId((self.ftl.leaves.len() + self.nvrams.len() - 1) as u16)
+        BackendId((self.ftl.backends.len() + self.nvrams.len() - 1) as u16)
     }
 
-    pub(super) fn nvram(&self, leaf: LeafId) -> &Nvram<C> {
-        &self.nvrams[usize::from(leaf.0) - self.ftl.leaves.len()]
+    pub(super) fn nvram(&self, backend: BackendId) -> &Nvram<C> {
+        &self.nvrams[usize::from(backend.0) - self.ftl.backends.len()]
     }
 
-    pub(super) fn nvram_mut(&mut self, leaf: LeafId) -> &mut Nvram<C> {
-        &mut self.nvrams[usize::from(leaf.0) - self.ftl.leaves.len()]
+    pub(super) fn nvram_mut(&mut self, backend: BackendId) -> &mut Nvram<C> {
+        &mut self.nvrams[usize::from(backend.0) - self.ftl.backends.len()]
     }
 
     pub(super) fn ask_nvram(
         &mut self,
         now: SimTime,
-        leaf: LeafId,
+        backend: BackendId,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
-        let this = &mut self.nvrams[usize::from(leaf.0) - self.ftl.leaves.len()];
-        this.ask(now, leaf, command, ticket, contents, &mut self.done);
+        let this = &mut self.nvrams[usize::from(backend.0) - self.ftl.backends.len()];
+        this.ask(now, backend, command, token, contents, &mut self.done);
     }
 }

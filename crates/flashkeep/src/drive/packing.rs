@@ -12,12 +12,12 @@
 //! In a backend of physical pages each page has a fixed slot: the drive programs the waiting pages of a flash page
 //! together, and later ones by another, partial program of the same flash page.
 //!
-//! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column addresses
-//! and partial page programs.
+//! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column
+//! addresses and partial page programs.
 
 use super::program::PageWrite;
 use super::{Drive, DriveOp, Parameters};
-use crate::engine::{Command, Contents, Ticket, Verb};
+use crate::engine::{Command, CompletionToken, Contents, Verb};
 use crate::flash::{PlaneId, Ppn, Target};
 use crate::kernel::{Id, SimTime, Span};
 
@@ -29,7 +29,7 @@ pub(super) struct Packing {
     /// Sectors of a page of the flash, and of one of the map.
     flash_page: u16,
     pub(super) page: u16,
-    /// Pages that each leaf has placed without time in the page of the flash that it is filling.
+    /// Pages that each backend has placed without time in the page of the flash that it is filling.
     placed: Vec<u32>,
     /// How long a write waits for others, and until when each one does.
     gather: Span,
@@ -40,19 +40,19 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    pub(super) fn new(drive: &Parameters, leaves: usize) -> Packing {
+    pub(super) fn new(drive: &Parameters, backends: usize) -> Packing {
         let page = drive.page_sectors as u16;
         Packing {
             active: drive.places > 1,
             gather: Span(drive.gather_ns),
             flash_page: page * drive.places as u16,
             page,
-            placed: vec![0; leaves],
+            placed: vec![0; backends],
             ..Packing::default()
         }
     }
 
-    /// A leaf places a page without time: whether its next one shares a page of the flash with that.
+    /// A backend places a page without time: whether its next one shares a page of the flash with that.
     pub(super) fn stays_in_page(&mut self, ftl: usize, places: u32) -> bool {
         let placed = &mut self.placed[ftl];
         *placed = (*placed + 1) % places;
@@ -70,7 +70,7 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
         channels: u32,
     ) {
@@ -81,9 +81,9 @@ impl<C: Contents> Drive<C> {
             let page = command.start.plus(at);
             let count = (step - page.0 % step).min(u32::from(command.count) - at);
             let contents = if C::KEEP { &contents[at as usize..(at + count) as usize] } else { contents };
-            let pool = self.bound_pool(ftl, page.0);
+            let write_queue = self.bound_write_queue(ftl, page.0);
             let part = command.over(page, count as u16);
-            self.pool_write(now, ftl, &part, ticket.plus(at), contents, pool, channels);
+            self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels);
             at += count;
         }
     }
@@ -101,9 +101,10 @@ impl<C: Contents> Drive<C> {
         true
     }
 
-    /// Until when the first write of a pool waits for others, if it still does: they do not fill a page of the flash.
-    pub(super) fn gathers_until(&self, pool: u32) -> Option<SimTime> {
-        let mut at = self.queues.pools[pool as usize].head;
+    /// Until when the first write of a write queue waits for others, if it still does: they do not fill a page of the
+    /// flash.
+    pub(super) fn gathers_until(&self, write_queue: u32) -> Option<SimTime> {
+        let mut at = self.queues.write_queues[write_queue as usize].head;
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
         let mut pages = 0;
         while at.is_some() {
@@ -122,10 +123,13 @@ impl<C: Contents> Drive<C> {
         if self.packing.gather == Span::ZERO {
             return None;
         }
-        let lanes =
-            self.dies.channels[channel].lanes.iter().map(|&(lane, _)| &self.queues.lanes[lane as usize]);
-        let waiting = lanes.filter(|lane| self.queues.pools[lane.pool as usize].head.is_some());
-        waiting.filter_map(|lane| self.gathers_until(lane.pool)).min()
+        let die_queues = self.dies.channels[channel]
+            .die_queues
+            .iter()
+            .map(|&(die_queue, _)| &self.queues.die_queues[die_queue as usize]);
+        let waiting = die_queues
+            .filter(|die_queue| self.queues.write_queues[die_queue.write_queue as usize].head.is_some());
+        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue)).min()
     }
 
     /// The stream of a page that waits.
@@ -160,7 +164,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn leave_rest(&mut self, stream: Option<u8>, plane: PlaneId, programmed: Ppn) {
         while self.ftl.blocks.goes_on(stream, plane, programmed) {
             let left = self.ftl.blocks.leave_empty(stream, plane);
-            self.note_spare(left, 0, 0);
+            self.note_oob(left, 0, 0);
             self.accounts.counters.empty_places += 1;
         }
     }
@@ -169,10 +173,16 @@ impl<C: Contents> Drive<C> {
 
     /// All pages of a read are queued before any of them begins.
     #[inline(never)]
-    pub(super) fn read_packed(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
+    pub(super) fn read_packed(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+    ) {
         self.packing.gathers = true;
         for n in 0..u32::from(command.count) {
-            self.read_page(now, ftl, command.over(command.start.plus(n), 1), ticket.plus(n));
+            self.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n));
         }
         self.packing.gathers = false;
         for at in 0..self.packing.asked.len() {
@@ -201,19 +211,20 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    // ---------------------------------------------------------------- raw leaves
+    // ---------------------------------------------------------------- physical-page backends
 
-    /// Takes the first write out of a raw leaf's pool, and those that follow it there and are in the same page of the flash.
-    pub(super) fn gather_physical(&mut self, pool: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) {
-        let first = self.queues.ops[self.queues.pools[pool].head].ppn;
+    /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
+    /// the same page of the flash.
+    pub(super) fn gather_physical(&mut self, write_queue: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) {
+        let first = self.queues.ops[self.queues.write_queues[write_queue].head].ppn;
         loop {
-            let op = self.queues.pop(pool);
+            let op = self.queues.pop(write_queue);
             pages.push(self.page_of_write(op, 0, plane));
-            let next = self.queues.pools[pool].head;
-            let joins = |op: &DriveOp| {
+            let next = self.queues.write_queues[write_queue].head;
+            let counters = |op: &DriveOp| {
                 op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)
             };
-            if !(self.packing.active && next.is_some() && joins(&self.queues.ops[next])) {
+            if !(self.packing.active && next.is_some() && counters(&self.queues.ops[next])) {
                 break;
             }
         }

@@ -1,6 +1,6 @@
 //! Parameters of a drive: numbers and policies derived from the keys of a drive file.
 
-use super::{LeafKind, Scheduler};
+use super::{FlashBackendKind, Scheduler};
 use crate::blocks::Policies;
 use crate::flash::{FlashSpec, PageTypes, Pools, Times};
 use crate::ftl::allocation::Binding;
@@ -22,7 +22,7 @@ pub struct Parameters {
     /// Pages of the map that share a page of the flash.
     pub places: u32,
     /// The kind of its backends.
-    pub kind: LeafKind,
+    pub kind: FlashBackendKind,
     /// The scheduling rule.
     pub scheduler: Scheduler,
     /// The levels that a page's address fixes.

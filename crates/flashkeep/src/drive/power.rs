@@ -13,7 +13,7 @@
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
 use super::{Drive, DriveOp, LoggedOperation, OpKind};
-use crate::engine::{Contents, FixedMap, LeafId, Spare, Verb};
+use crate::engine::{BackendId, Contents, FixedMap, OobData, Verb};
 use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, sorted};
@@ -23,21 +23,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Power {
     /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
-    pub(super) owners: Vec<u32>,
+    pub(super) reverse_map: Vec<u32>,
     pub(super) sequences: Vec<u64>,
     /// The OOB metadata that the scheme gave for each physical page; empty for FTLs.
     marks: Vec<u32>,
     /// For each backend's pages, the number of the last write before the last trim; this is logged.
     pub(super) trims: FixedMap<(u16, u32), u64>,
-    /// What a non-volatile memory says of old versions that got another address: by leaf and that address, the logical
-    /// page of each and the number of its write.
-    pub(super) shadows: FixedMap<(u16, u32), (u32, u64)>,
+    /// What a non-volatile memory says of old versions that got another address: by backend and that address, the
+    /// logical page of each and the number of its write.
+    pub(super) hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
     /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
     pub(super) flights: Vec<LoggedOperation>,
     prune_at: usize,
-    /// Programs of raw leaves that may be under way: the numbers of their writes, and when they end.
+    /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
     pub(super) numbered: Vec<(u64, SimTime)>,
-    /// Versions whose successors have no place yet, by leaf and logical page.
+    /// Versions whose successors have no place yet, by backend and logical page.
     pub(super) kept: FixedMap<(u16, u32), Ppn>,
     /// For each block, when the last successor of one of its pages is programmed.
     pub(super) guard: Vec<SimTime>,
@@ -47,43 +47,43 @@ pub(super) struct Power {
     pub(super) superseded: Option<usize>,
 }
 
-/// What an image has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
+/// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Oob {
-    owners: Vec<u32>,
+    reverse_map: Vec<u32>,
     sequences: Vec<u64>,
     marks: Vec<u32>,
     trims: Vec<((u16, u32), u64)>,
-    shadows: Vec<((u16, u32), (u32, u64))>,
+    hidden_pages: Vec<((u16, u32), (u32, u64))>,
     /// The number of the last write.
     last: u64,
 }
 
 impl Power {
-    /// The time begins anew: what was done before, in idle time for instance, is not under way at an instant that has the
-    /// same number.
+    /// The time begins anew: what was done before, in idle time for instance, is not under way at an instant that has
+    /// the same number.
     pub(super) fn begin_anew(&mut self) {
         (self.flights, self.numbered) = Default::default();
         self.guard.fill(SimTime::ZERO);
     }
 
-    /// What is kept in an image of a drive at rest.
-    pub(super) fn image(&self, last: u64) -> Oob {
+    /// What is kept in a snapshot of a drive at rest.
+    pub(super) fn snapshot(&self, last: u64) -> Oob {
         Oob {
-            owners: self.owners.clone(),
+            reverse_map: self.reverse_map.clone(),
             sequences: self.sequences.clone(),
             marks: self.marks.clone(),
             trims: sorted(&self.trims),
-            shadows: sorted(&self.shadows),
+            hidden_pages: sorted(&self.hidden_pages),
             last,
         }
     }
 
-    /// Takes over what an image has; the number of the last write.
+    /// Takes over what a snapshot has; the number of the last write.
     pub(super) fn restore(&mut self, oob: Oob) -> u64 {
-        (self.owners, self.sequences, self.marks) = (oob.owners, oob.sequences, oob.marks);
+        (self.reverse_map, self.sequences, self.marks) = (oob.reverse_map, oob.sequences, oob.marks);
         self.trims = oob.trims.into_iter().collect();
-        self.shadows = oob.shadows.into_iter().collect();
+        self.hidden_pages = oob.hidden_pages.into_iter().collect();
         oob.last
     }
 }
@@ -98,7 +98,7 @@ impl<C: Contents> Drive<C> {
         // It hears of every operation.
         self.accounts.watch.get_or_insert_default();
         self.power = Some(Box::new(Power {
-            owners: vec![0; pages],
+            reverse_map: vec![0; pages],
             sequences: vec![0; pages],
             marks: vec![0; if self.ftl.physical { pages } else { 0 }],
             guard: vec![SimTime::ZERO; self.flash.geometry.block_space()],
@@ -125,14 +125,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
-    pub(super) fn spare_of(&self, leaf: usize, page: u32) -> Option<Spare> {
+    pub(super) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
         let power = self.power.as_ref()?;
-        let Some(entry) = self.entry(leaf, page) else {
-            return self.nvram(LeafId(leaf as u16)).spare(page);
+        let Some(entry) = self.entry(backend, page) else {
+            return self.nvram(BackendId(backend as u16)).oob(page);
         };
         let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);
-        readable.then(|| Spare {
+        readable.then(|| OobData {
             sequence: power.sequences[ppn.0 as usize],
             stamp: self.ftl.blocks.contents(ppn).stamp(),
             mark: power.marks.get(ppn.0 as usize).copied().unwrap_or_default(),
@@ -156,13 +156,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page is programmed for `lpn`, in a write with this number.
-    pub(super) fn note_spare(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
+    pub(super) fn note_oob(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
         if let Some(power) = &mut self.power {
-            (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]) = (lpn, sequence);
+            (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]) = (lpn, sequence);
         }
     }
 
-    /// A page of a raw leaf is programmed, with this beside it.
+    /// A page of a physical-page backend is programmed, with this beside it.
     pub(super) fn note_mark(&mut self, ppn: Ppn, mark: u32) {
         if let Some(power) = &mut self.power {
             power.marks[ppn.0 as usize] = mark;
@@ -173,7 +173,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn note_move(&mut self, ftl: usize, lpn: u32, from: Ppn, to: Ppn) -> bool {
         let Some(power) = &mut self.power else { return false };
         let (from_at, to_at) = (from.0 as usize, to.0 as usize);
-        power.owners[to_at] = power.owners[from_at];
+        power.reverse_map[to_at] = power.reverse_map[from_at];
         power.sequences[to_at] = power.sequences[from_at];
         match power.kept.get_mut(&(ftl as u16, lpn)) {
             Some(kept) if *kept == from => *kept = to,
@@ -199,7 +199,7 @@ impl<C: Contents> Drive<C> {
     /// yet, it is kept for that.
     pub(super) fn outlive(&mut self, ftl: usize, address: u32, ppn: Ppn) -> bool {
         let Some(power) = &self.power else { return false };
-        let lpn = power.owners[ppn.0 as usize];
+        let lpn = power.reverse_map[ppn.0 as usize];
         if lpn == address {
             return false;
         }
@@ -210,7 +210,7 @@ impl<C: Contents> Drive<C> {
                 if kept.is_some_and(|&kept| sequence(kept) > sequence(ppn)) {
                     return false;
                 }
-                self.ftl.blocks.rename(ppn, lpn);
+                self.ftl.blocks.remap(ppn, lpn);
                 self.keep_version(ftl, lpn, ppn)
             }
             MapEntry::At(newer) => {
@@ -227,7 +227,7 @@ impl<C: Contents> Drive<C> {
     /// A page is forgotten: so is what was kept of it.
     pub(super) fn drop_version(&mut self, ftl: usize, lpn: u32) {
         let Some(power) = &mut self.power else { return };
-        power.shadows.remove(&(ftl as u16, lpn));
+        power.hidden_pages.remove(&(ftl as u16, lpn));
         if let Some(kept) = power.kept.remove(&(ftl as u16, lpn)) {
             self.discard(kept);
         }
@@ -236,8 +236,8 @@ impl<C: Contents> Drive<C> {
     /// A whole backend has failed: drops its recovery data.
     pub(super) fn forget_versions(&mut self, ftl: usize) {
         let Some(power) = &mut self.power else { return };
-        power.kept.retain(|&(leaf, _), _| usize::from(leaf) != ftl);
-        power.shadows.retain(|&(leaf, _), _| usize::from(leaf) != ftl);
+        power.kept.retain(|&(backend, _), _| usize::from(backend) != ftl);
+        power.hidden_pages.retain(|&(backend, _), _| usize::from(backend) != ftl);
     }
 
     pub(super) fn is_kept(&self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
@@ -249,8 +249,8 @@ impl<C: Contents> Drive<C> {
         self.power.iter().flat_map(|power| power.kept.values().copied())
     }
 
-    /// A page of a write with this number has its place: the version before it may go, or, where the page has been written again
-    /// meanwhile, is this one from now on.
+    /// A page of a write with this number has its place: the version before it may go, or, where the page has been
+    /// written again meanwhile, is this one from now on.
     pub(super) fn place_version(&mut self, ftl: usize, lpn: u32, sequence: u64, ppn: Ppn, arrived: bool) {
         let written_again = matches!(self.ftl.maps.get(ftl, lpn), MapEntry::Pending(_));
         let Some(power) = &mut self.power else { return };
@@ -299,7 +299,7 @@ impl<C: Contents> Drive<C> {
         true
     }
 
-    /// A write of a raw leaf has been granted.
+    /// A write of a physical-page backend has been granted.
     pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime) {
         let now = self.now;
         let Some(power) = &mut self.power else { return };
@@ -307,13 +307,13 @@ impl<C: Contents> Drive<C> {
         power.numbered.push((sequence, durable));
     }
 
-    /// In raw leaves operations have their places from the beginning: a block is not erased before everything is
-    /// programmed that was submitted before.
+    /// In physical-page backends operations have their places from the beginning: a block is not erased before
+    /// everything is programmed that was submitted before.
     pub(super) fn is_ahead(&self, sequence: u64) -> bool {
         let Some(power) = &self.power else { return false };
         let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
         power.numbered.iter().any(|&(number, end)| number < sequence && end > self.now)
-            || self.queues.pools.iter().any(|pool| pool.any(&self.queues.ops, older))
+            || self.queues.write_queues.iter().any(|write_queue| write_queue.any(&self.queues.ops, older))
     }
 
     /// A write may wait for programs of others: when the channel is visited again.
@@ -328,14 +328,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A version gets another address. Only a non-volatile memory remembers that.
-    pub(super) fn note_rename(&mut self, ftl: usize, from: u32, to: u32, entry: MapEntry) {
+    pub(super) fn note_remap(&mut self, ftl: usize, from: u32, to: u32, entry: MapEntry) {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
-            MapEntry::At(ppn) => (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]),
+            MapEntry::At(ppn) => (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]),
             MapEntry::Pending(op) => (from, self.queues.ops[Id::new(op)].sequence),
             MapEntry::Unmapped => return,
         };
-        power.shadows.insert((ftl as u16, to), version);
+        power.hidden_pages.insert((ftl as u16, to), version);
     }
 
     /// A page is trimmed, which is logged.
@@ -360,7 +360,7 @@ impl<C: Contents> Drive<C> {
         if !planes.iter().all(|&plane| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane)) {
             return false;
         }
-        if self.ftl.leaves[ftl].limit.is_none() {
+        if self.ftl.backends[ftl].limit.is_none() {
             self.set_damaged();
             self.set_limit(now, ftl);
         }
@@ -407,7 +407,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The held block of a plane is to be sealed as it is: what has not been programmed of it says nothing.
+    /// The held block of a plane is to be closed as it is: what has not been programmed of it says nothing.
     pub(super) fn forget_held(&mut self, plane: PlaneId) {
         if let Some(power) = &mut self.power
             && let Some(next) = self.ftl.blocks.next_held(plane)
@@ -417,8 +417,8 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A block of a raw leaf is erased.
-    pub(super) fn forget_spares(&mut self, plane: PlaneId, block: u32) {
+    /// A block of a physical-page backend is erased.
+    pub(super) fn forget_oobs(&mut self, plane: PlaneId, block: u32) {
         if let Some(power) = &mut self.power {
             let first = self.flash.geometry.ppn(plane, block, 0).0 as usize;
             power.sequences[first..first + self.flash.geometry.pages as usize].fill(0);

@@ -71,7 +71,7 @@ pub(super) trait ProgramMode {
     /// Whether pages are programmed one by one, all with the same time, in one open block per plane, without older
     /// versions and without observers.
     const PLAIN: bool;
-    /// Whether the leaves of a plain drive are physical pages.
+    /// Whether the backends of a plain drive are physical pages.
     const PHYSICAL: bool = false;
 }
 
@@ -125,7 +125,7 @@ pub(super) struct Scratch {
 }
 
 impl<C: Contents> Drive<C> {
-    /// A page of the write that comes first in a pool, or of one behind it.
+    /// A page of the write that comes first in a write queue, or of one behind it.
     #[inline(always)]
     pub(super) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
         let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.queues.ops[op];
@@ -133,8 +133,8 @@ impl<C: Contents> Drive<C> {
         PageWrite { op, n, ftl, cause, plane, target, guards: None }
     }
 
-    /// A program, a copyback or an erase whose pages have their places: its die and its channel are in use, accounts are kept of
-    /// it, and its writes know when they are acknowledged, and when durable. When it is over.
+    /// A program, a copyback or an erase whose pages have their places: its die and its channel are in use, accounts
+    /// are kept of it, and its writes know when they are acknowledged, and when durable. When it is over.
     #[inline(always)]
     pub(super) fn commit<M: ProgramMode>(
         &mut self,
@@ -210,8 +210,8 @@ impl<C: Contents> Drive<C> {
         self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summaries })
     }
 
-    /// Accounts are kept of an operation that is granted at `now`, whose transfers begin at `first`, and which is over at
-    /// `end`; its writes know when they are acknowledged, and when durable.
+    /// Accounts are kept of an operation that is granted at `now`, whose transfers begin at `first`, and which is over
+    /// at `end`; its writes know when they are acknowledged, and when durable.
     #[inline(always)]
     fn conclude(
         &mut self,
@@ -311,7 +311,7 @@ impl<C: Contents> Drive<C> {
         if first {
             state.programs = Some(ppn);
         }
-        if !M::PLAIN && self.reads.join {
+        if !M::PLAIN && self.reads.counter {
             if first {
                 state.together.clear();
             }

@@ -1,9 +1,9 @@
 //! Operations that wait or are in progress, and their queues.
 
-use super::Lane;
+use super::DieQueue;
 use super::behind::ReadBehindWrite;
 use super::versions::Replaced;
-use crate::engine::{Command, Ticket};
+use crate::engine::{Command, CompletionToken};
 use crate::flash::Ppn;
 use crate::kernel::{Arena, Id, SimTime, Span};
 
@@ -11,10 +11,10 @@ use crate::kernel::{Arena, Id, SimTime, Span};
 /// physical pages also an erase, or the trim that it is a part of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DriveOp {
-    pub(super) ticket: Ticket,
+    pub(super) token: CompletionToken,
     pub(super) command: Command,
-    /// Pages of a write that have found their place; erases of a trim that are still to come; of a read, whether it came
-    /// up along with another page.
+    /// Pages of a write that have found their place; erases of a trim that are still to come; of a read, whether it
+    /// came up along with another page.
     pub(super) placed: u16,
     pub(super) ftl: u16,
     pub(super) sequence: u64,
@@ -48,9 +48,9 @@ impl OpQueue {
     /// Adds an operation. It is nearly always the youngest, so its place is searched from the end.
     #[inline]
     pub(super) fn push(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
-        let age = ops[op].ticket.age;
+        let age = ops[op].token.age;
         let mut after = self.tail;
-        while after.is_some() && (age.wrapping_sub(ops[after].ticket.age) as i32) < 0 {
+        while after.is_some() && (age.wrapping_sub(ops[after].token.age) as i32) < 0 {
             after = ops[after].previous;
         }
         let before = if after.is_some() { ops[after].next } else { self.head };
@@ -145,11 +145,11 @@ impl OpQueue {
 /// Operations that wait for dies and channels, or are in progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues<C> {
-    pub(super) lanes: Vec<Lane>,
+    pub(super) die_queues: Vec<DieQueue>,
     /// The die queue of each plane.
-    pub(super) lane_of: Vec<u32>,
+    pub(super) die_queue_of: Vec<u32>,
     /// The write queues; each write waits in the queue of the dies that may take it.
-    pub(super) pools: Vec<OpQueue>,
+    pub(super) write_queues: Vec<OpQueue>,
     /// The write queues that are not empty.
     pub(super) waiting: u32,
     /// Operations that wait or are under way.
@@ -176,16 +176,16 @@ impl<C> Queues<C> {
 
     /// Removes the first write of a write queue.
     #[inline(always)]
-    pub(super) fn pop(&mut self, pool: usize) -> Id<DriveOp> {
-        let queue = &mut self.pools[pool];
+    pub(super) fn pop(&mut self, write_queue: usize) -> Id<DriveOp> {
+        let queue = &mut self.write_queues[write_queue];
         let op = queue.pop(&mut self.ops);
         self.waiting -= u32::from(!queue.head.is_some());
         op
     }
 
-    /// Takes operations out of a pool.
-    pub(super) fn take(&mut self, pool: u32, which: impl Fn(&DriveOp) -> bool) -> Vec<Id<DriveOp>> {
-        let queue = &mut self.pools[pool as usize];
+    /// Takes operations out of a write queue.
+    pub(super) fn take(&mut self, write_queue: u32, which: impl Fn(&DriveOp) -> bool) -> Vec<Id<DriveOp>> {
+        let queue = &mut self.write_queues[write_queue as usize];
         let before = queue.head.is_some();
         let taken = queue.take(&mut self.ops, which);
         self.waiting -= u32::from(before && !queue.head.is_some());

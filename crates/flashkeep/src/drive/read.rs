@@ -2,7 +2,7 @@
 
 use super::dies::UnitPhase;
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
@@ -13,7 +13,7 @@ use std::iter::repeat_n;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadRules {
     /// Whether a read may bring up pages of several planes, or all that are waited for of a flash page.
-    pub(super) join: bool,
+    pub(super) counter: bool,
     /// Whether a read of a page that is already being read on the same channel rides along.
     pub(super) coalesce: bool,
     /// Whether pages on their way to flash are read from there, behind their program.
@@ -21,53 +21,53 @@ pub(super) struct ReadRules {
 }
 
 impl<C: Contents> Drive<C> {
-    pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, ticket: Ticket) {
+    pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, token: CompletionToken) {
         if self.packing.active && command.count > 1 {
-            return self.read_packed(now, ftl, command, ticket);
+            return self.read_packed(now, ftl, command, token);
         }
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let one = command.over(page, 1);
-            self.read_page(now, ftl, one, ticket.plus(u32::from(n)));
+            self.read_page(now, ftl, one, token.plus(u32::from(n)));
         }
     }
 
-    pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+    pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, token: CompletionToken) {
         let memory = self.flash.timing.memory;
         match self.ftl.maps.get(ftl, command.start.0) {
-            MapEntry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
-                self.read_of_lost(now, ftl, command, ticket)
+            MapEntry::Unmapped if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.0) => {
+                self.read_of_lost(now, ftl, command, token)
             }
             MapEntry::Unmapped => {
                 let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
                 self.accounts.counters.reads_of_nothing += 1;
-                self.answer(ticket, 1, now + memory, memory, C::default());
+                self.answer(token, 1, now + memory, memory, C::default());
             }
             MapEntry::Pending(op) if self.waits_behind(ftl) && !command.flags.has(Flags::BEFORE) => {
-                self.wait_behind(ftl, command, ticket, op)
+                self.wait_behind(ftl, command, token, op)
             }
             MapEntry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
-                self.answer_in_flight(now, ticket, contents);
+                self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {
                 let contents = self.ftl.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
                     if self.ftl.blocks.is_unreadable(ppn) {
-                        let failed = Some((LeafId(ftl as u16), command.start));
-                        return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
+                        let failed = Some((BackendId(ftl as u16), command.start));
+                        return self.done.push(Done { failed, ..Done::at(token, 1, now) });
                     }
-                    self.answer(ticket, 1, now, Span::ZERO, contents);
+                    self.answer(token, 1, now, Span::ZERO, contents);
                 } else if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
-                    self.answer_in_flight(now, ticket, contents);
+                    self.answer_in_flight(now, token, contents);
                 } else if self.is_being_read(unit, ppn, command.cause) {
                     self.accounts.counters.reads_from_memory += 1;
-                    self.answer(ticket, 1, now + memory, memory, contents);
+                    self.answer(token, 1, now + memory, memory, contents);
                 } else {
                     // The first law of order: the read returns the present contents of the page, even if the page is
                     // overwritten before the read is granted.
-                    self.queue_read(now, ftl, command, ticket, unit, ppn, contents);
+                    self.queue_read(now, ftl, command, token, unit, ppn, contents);
                 }
             }
         }
@@ -75,22 +75,28 @@ impl<C: Contents> Drive<C> {
 
     /// A page on its way to flash is still in the controller's memory (the second law of order), and has been there
     /// since its write was admitted, but not longer.
-    pub(super) fn answer_in_flight(&mut self, now: SimTime, ticket: Ticket, contents: C) {
+    pub(super) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
         let memory = self.flash.timing.memory;
         self.accounts.counters.reads_from_memory += 1;
-        self.answer(ticket, 1, now.max(self.admitted) + memory, memory, contents);
+        self.answer(token, 1, now.max(self.admitted) + memory, memory, contents);
     }
 
     /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
-    pub(super) fn read_of_lost(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+    pub(super) fn read_of_lost(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+    ) {
         assert!(self.health.damaged, "only programmed pages of a raw leaf are read");
-        let failed = Some((LeafId(ftl as u16), command.start));
-        self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
+        let failed = Some((BackendId(ftl as u16), command.start));
+        self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }
 
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
         let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
-            || (self.reads.join && self.is_programmed_along(unit, ppn));
+            || (self.reads.counter && self.is_programmed_along(unit, ppn));
         programs && self.dies.free_at[unit.0 as usize] > now
     }
 
@@ -113,7 +119,7 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         ftl: usize,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
         unit: UnitId,
         ppn: Ppn,
         contents: C,
@@ -123,7 +129,7 @@ impl<C: Contents> Drive<C> {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
         let service = phases.sense + phases.data_out;
         let op = self.queues.claim(DriveOp {
-            ticket,
+            token,
             command,
             ftl: ftl as u16,
             ppn,
@@ -157,13 +163,13 @@ impl<C: Contents> Drive<C> {
         // A read's field for the end holds its start until the end is known.
         self.queues.ops[op].acknowledged = now;
         let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
-        // Reads of raw pages were checked when they were submitted.
+        // Reads of physical pages were checked when they were submitted.
         debug_assert!(
             self.ftl.blocks.is_programmed(ppn) || self.ftl.physical,
             "only programmed pages are read"
         );
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let joined = if self.reads.join { self.join_reads(now, unit, op) } else { 1 };
+        let joined = if self.reads.counter { self.join_reads(now, unit, op) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
@@ -220,15 +226,15 @@ impl<C: Contents> Drive<C> {
             let read = self.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
             return self.tell_read(read, end);
         }
-        let DriveOp { ticket, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
+        let DriveOp { token, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, command.sectors);
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
-            let failed = Some((LeafId(self.queues.ops[op].ftl), command.start));
-            self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
+            let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
+            self.done.push(Done { failed, service, ..Done::at(token, 1, end) });
         } else {
             let contents = self.take_carried(op);
-            self.answer(ticket, 1, end, service, contents);
+            self.answer(token, 1, end, service, contents);
         }
         self.queues.ops.release(op);
         if along > 0 {

@@ -37,7 +37,7 @@ impl<C: Contents> Drive<C> {
         power.kept.clear();
         power.numbered.clear();
         if self.nvrams.iter().all(|memory| memory.dead) {
-            power.shadows.clear();
+            power.hidden_pages.clear();
         }
         power.guard.fill(SimTime::ZERO);
         let mut erased_anew = Vec::new();
@@ -66,8 +66,8 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.forget_everything();
-        for leaf in 0..self.ftl.leaves.len() {
-            self.read_spares(leaf);
+        for backend in 0..self.ftl.backends.len() {
+            self.read_oobs(backend);
         }
         self.recount();
         let recovery = self.take_time(now, &erased_anew);
@@ -77,9 +77,9 @@ impl<C: Contents> Drive<C> {
                 self.expire(recovery.ready, plane, block);
             }
         }
-        for leaf in 0..self.ftl.leaves.len() {
-            if self.ftl.leaves[leaf].limit.is_some() {
-                self.set_limit(recovery.ready, leaf);
+        for backend in 0..self.ftl.backends.len() {
+            if self.ftl.backends[backend].limit.is_some() {
+                self.set_limit(recovery.ready, backend);
             }
         }
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
@@ -98,7 +98,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
     fn tear(&mut self, ppn: Ppn) {
-        self.ftl.blocks.blot(ppn);
+        self.ftl.blocks.poison(ppn);
         if let Some(power) = &mut self.power {
             power.sequences[ppn.0 as usize] = 0;
         }
@@ -109,7 +109,7 @@ impl<C: Contents> Drive<C> {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.take_back_erase(plane, block);
         let ftl = self.ftl_of(plane);
-        self.ftl.leaves[ftl].erases -= 1;
+        self.ftl.backends[ftl].erases -= 1;
     }
 
     fn forget_everything(&mut self) {
@@ -117,7 +117,7 @@ impl<C: Contents> Drive<C> {
         self.queues.behind.clear();
         self.queues.carried.clear();
         self.done.clear();
-        self.queues.pools.fill(OpQueue::default());
+        self.queues.write_queues.fill(OpQueue::default());
         self.queues.waiting = 0;
         self.gc.collections.fill(Collection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
@@ -134,10 +134,10 @@ impl<C: Contents> Drive<C> {
         for channel in &mut self.dies.channels {
             (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
         }
-        for ftl in &mut self.ftl.leaves {
-            ftl.renamed.clear();
+        for ftl in &mut self.ftl.backends {
+            ftl.remapped.clear();
         }
-        self.ftl.maps = Maps::new(self.ftl.leaves.len(), self.ftl.maps.len());
+        self.ftl.maps = Maps::new(self.ftl.backends.len(), self.ftl.maps.len());
     }
 
     /// How many pages of a block have been programmed, torn ones included.
@@ -155,12 +155,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Maps each page to its newest version on flash.
-    fn read_spares(&mut self, leaf: usize) {
-        if self.ftl.leaves[leaf].dead {
+    fn read_oobs(&mut self, backend: usize) {
+        if self.ftl.backends[backend].dead {
             return;
         }
-        let old = self.old_versions(leaf);
-        for plane in self.planes_of(leaf) {
+        let old = self.old_versions(backend);
+        for plane in self.planes_of(backend) {
             for block in 0..self.flash.geometry.blocks {
                 if self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
@@ -170,72 +170,72 @@ impl<C: Contents> Drive<C> {
                     self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = end;
                 }
                 for page in 0..end {
-                    self.read_spare(leaf, self.flash.geometry.ppn(plane, block, page), &old);
+                    self.read_oob(backend, self.flash.geometry.ppn(plane, block, page), &old);
                 }
             }
         }
-        self.tell_apart(leaf, &old);
+        self.tell_apart(backend, &old);
     }
 
     /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
-    fn old_versions(&self, leaf: usize) -> BTreeMap<(u32, u64), u32> {
+    fn old_versions(&self, backend: usize) -> BTreeMap<(u32, u64), u32> {
         let power = self.power.as_ref().expect("a drive that was told");
-        let version = |to| power.shadows.get(&(leaf as u16, to)).map(|&version| (version, to));
-        (self.ftl.leaves[leaf].pages..self.ftl.maps.len()).filter_map(version).collect()
+        let version = |to| power.hidden_pages.get(&(backend as u16, to)).map(|&version| (version, to));
+        (self.ftl.backends[backend].pages..self.ftl.maps.len()).filter_map(version).collect()
     }
 
     /// An old version whose successor has not come to flash is the page itself, as before.
-    fn tell_apart(&mut self, leaf: usize, old: &BTreeMap<(u32, u64), u32>) {
+    fn tell_apart(&mut self, backend: usize, old: &BTreeMap<(u32, u64), u32>) {
         let power = self.power.as_mut().expect("a drive that was told");
         let maps = &mut self.ftl.maps;
         for (&(lpn, sequence), &to) in old {
-            let newer = match maps.get(leaf, lpn) {
+            let newer = match maps.get(backend, lpn) {
                 MapEntry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
-                _ => power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
+                _ => power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
             };
-            match maps.get(leaf, to) {
-                MapEntry::At(ppn) if newer => self.ftl.blocks.rename(ppn, to),
+            match maps.get(backend, to) {
+                MapEntry::At(ppn) if newer => self.ftl.blocks.remap(ppn, to),
                 _ => {
-                    maps.set(leaf, to, MapEntry::Unmapped);
-                    power.shadows.remove(&(leaf as u16, to));
+                    maps.set(backend, to, MapEntry::Unmapped);
+                    power.hidden_pages.remove(&(backend as u16, to));
                 }
             }
         }
     }
 
-    fn read_spare(&mut self, leaf: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>) {
+    fn read_oob(&mut self, backend: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>) {
         let power = self.power.as_ref().expect("a drive that was told");
-        let (lpn, sequence) = (power.owners[ppn.0 as usize], power.sequences[ppn.0 as usize]);
+        let (lpn, sequence) = (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]);
         if sequence == 0 || self.ftl.blocks.is_unreadable(ppn) || self.ftl.blocks.is_failed(ppn) {
             return;
         }
-        self.ftl.blocks.rename(ppn, lpn);
-        let trimmed = power.trims.get(&(leaf as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
+        self.ftl.blocks.remap(ppn, lpn);
+        let trimmed = power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
         // An address at which an old version is kept belongs to that.
-        let taken = power.shadows.contains_key(&(leaf as u16, lpn));
+        let taken = power.hidden_pages.contains_key(&(backend as u16, lpn));
         if let Some(&to) = old.get(&(lpn, sequence)) {
-            self.take_newer(leaf, to, ppn);
+            self.take_newer(backend, to, ppn);
         }
         if !trimmed && !taken {
-            self.take_newer(leaf, lpn, ppn);
+            self.take_newer(backend, lpn, ppn);
         }
     }
 
     /// A version of a page, if it is the newest so far. Of a page and its copy, that in the younger block: collections
     /// would lack the room to begin anew.
-    fn take_newer(&mut self, leaf: usize, lpn: u32, ppn: Ppn) {
+    fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn) {
         let power = self.power.as_ref().expect("a drive that was told");
         let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.ftl.blocks.block_age(ppn));
-        if !matches!(self.ftl.maps.get(leaf, lpn), MapEntry::At(other) if age(ppn) <= age(other)) {
-            self.ftl.maps.set(leaf, lpn, MapEntry::At(ppn));
+        if !matches!(self.ftl.maps.get(backend, lpn), MapEntry::At(other) if age(ppn) <= age(other)) {
+            self.ftl.maps.set(backend, lpn, MapEntry::At(ppn));
         }
     }
 
     fn recount(&mut self) {
         let mut valid = vec![0; self.flash.geometry.block_space()];
-        for leaf in 0..self.ftl.leaves.len() {
+        for backend in 0..self.ftl.backends.len() {
             for lpn in 0..self.ftl.maps.len() {
-                if let MapEntry::At(ppn) = self.ftl.maps.get(leaf, lpn) {
+                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
                     valid[self.flash.geometry.block_index_of(ppn)] += 1;
                 }
             }
@@ -308,7 +308,7 @@ impl<C: Contents> Drive<C> {
             self.dies.units[unit].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
             let ftl = self.ftl_of(plane);
-            self.ftl.leaves[ftl].erases += 1;
+            self.ftl.backends[ftl].erases += 1;
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
             self.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);

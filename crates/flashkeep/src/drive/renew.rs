@@ -6,13 +6,13 @@ use crate::flash::{PlaneId, Ppn};
 use crate::kernel::SimTime;
 
 impl<C: Contents> Drive<C> {
-    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new block, a page that can
-    /// be programmed after the next erase of its block, or a new and empty NVRAM. What has not failed stays as it is. A
-    /// leaf that was dead begins empty; one that was damaged uses what is new too.
+    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new block, a page that
+    /// can be programmed after the next erase of its block, or a new and empty NVRAM. What has not failed stays as it
+    /// is. A backend that was dead begins empty; one that was damaged uses what is new too.
     pub fn renew(&mut self, now: SimTime, what: Fault) {
         self.now = now;
         match what {
-            Fault::Nvram(leaf) => self.nvram_mut(leaf).renew(),
+            Fault::Nvram(backend) => self.nvram_mut(backend).renew(),
             Fault::Planes { .. } => self.renew_planes(now, what),
             Fault::PoolPart { .. } => self.renew_parts(now, what),
             Fault::Block(plane, block) => self.renew_blocks(now, plane, [block]),
@@ -26,24 +26,24 @@ impl<C: Contents> Drive<C> {
         if self.ftl.blocks.is_dead(plane) {
             return;
         }
-        let (leaf, mut any) = (self.ftl_of(plane), false);
+        let (backend, mut any) = (self.ftl_of(plane), false);
         for block in blocks {
             if self.ftl.blocks.is_failed_block(plane, block) {
                 any = true;
-                self.renew_block(leaf, plane, block);
+                self.renew_block(backend, plane, block);
             }
         }
-        if any && self.ftl.leaves[leaf].rows.is_none() {
-            self.set_limit(now, leaf);
+        if any && self.ftl.backends[backend].rows.is_none() {
+            self.set_limit(now, backend);
         }
     }
 
-    fn renew_block(&mut self, leaf: usize, plane: PlaneId, block: u32) {
-        self.ftl.leaves[leaf].erases -= u64::from(self.ftl.blocks.renew_block(plane, block));
+    fn renew_block(&mut self, backend: usize, plane: PlaneId, block: u32) {
+        self.ftl.backends[backend].erases -= u64::from(self.ftl.blocks.renew_block(plane, block));
         self.begin_wear_of(plane, block);
-        self.forget_spares(plane, block);
+        self.forget_oobs(plane, block);
         self.land_in(plane, block);
-        if self.ftl.leaves[leaf].rows.is_some() {
+        if self.ftl.backends[backend].rows.is_some() {
             self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = 0;
         }
     }
@@ -57,21 +57,21 @@ impl<C: Contents> Drive<C> {
                 continue;
             }
             self.renew_planes(now, Fault::Planes { first: plane, count: 1 });
-            let leaf = self.ftl_of(plane);
+            let backend = self.ftl_of(plane);
             for block in (0..geometry.blocks).filter(|&block| !what.takes_block(&geometry, block)) {
                 self.ftl.blocks.retire_block(plane, block);
-                self.tell_retired(leaf, Fault::Block(plane, block));
+                self.tell_retired(backend, Fault::Block(plane, block));
             }
-            if self.ftl.leaves[leaf].rows.is_none() {
-                self.set_limit(now, leaf);
+            if self.ftl.backends[backend].rows.is_none() {
+                self.set_limit(now, backend);
             }
         }
     }
 
     fn renew_page(&mut self, now: SimTime, ppn: Ppn) {
-        let leaf = self.ftl_of(self.flash.geometry.plane_of(ppn));
-        if self.ftl.blocks.renew_page(ppn) && self.ftl.leaves[leaf].rows.is_none() {
-            self.set_limit(now, leaf);
+        let backend = self.ftl_of(self.flash.geometry.plane_of(ppn));
+        if self.ftl.blocks.renew_page(ppn) && self.ftl.backends[backend].rows.is_none() {
+            self.set_limit(now, backend);
         }
     }
 
@@ -79,15 +79,15 @@ impl<C: Contents> Drive<C> {
         let planes = what.planes(&self.flash.geometry).map(PlaneId);
         let planes: Vec<PlaneId> = planes.filter(|&plane| self.ftl.blocks.is_dead(plane)).collect();
         for &plane in &planes {
-            let leaf = self.ftl_of(plane);
-            self.ftl.leaves[leaf].erases -= self.ftl.blocks.renew_plane(plane);
+            let backend = self.ftl_of(plane);
+            self.ftl.backends[backend].erases -= self.ftl.blocks.renew_plane(plane);
             for block in 0..self.flash.geometry.blocks {
-                self.forget_spares(plane, block);
+                self.forget_oobs(plane, block);
                 self.begin_wear_of(plane, block);
             }
             // Operations of the old plane do not continue on the new one.
             self.land(plane);
-            if self.ftl.leaves[leaf].rows.is_some() {
+            if self.ftl.backends[backend].rows.is_some() {
                 let first = self.flash.geometry.block_index(plane, 0);
                 self.ftl.next_pages[first..first + self.flash.geometry.blocks as usize].fill(0);
             }
@@ -95,18 +95,18 @@ impl<C: Contents> Drive<C> {
         if planes.len() == self.flash.geometry.plane_count() as usize {
             self.health.life.begin_anew();
         }
-        for leaf in self.leaves_of(&planes) {
-            let whole = self.planes_of(leaf).iter().all(|plane| planes.contains(plane));
-            let was_dead = std::mem::take(&mut self.ftl.leaves[leaf].dead);
-            if self.ftl.leaves[leaf].rows.is_some() {
+        for backend in self.backends_of(&planes) {
+            let whole = self.planes_of(backend).iter().all(|plane| planes.contains(plane));
+            let was_dead = std::mem::take(&mut self.ftl.backends[backend].dead);
+            if self.ftl.backends[backend].rows.is_some() {
                 continue;
             }
             if was_dead && whole {
-                let domain = self.ftl.leaves[leaf].domain;
-                self.ftl.leaves[leaf].allocation = self.allocation_of(&domain);
-                self.assign_pools(leaf);
+                let domain = self.ftl.backends[backend].domain;
+                self.ftl.backends[backend].allocation = self.allocation_of(&domain);
+                self.assign_write_queues(backend);
             } else {
-                self.set_limit(now, leaf);
+                self.set_limit(now, backend);
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Retired blocks, and the end of the drive.
 //!
-//! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is
-//! lost, because it has just been erased. From the first retirement on the leaf works in degraded mode
-//! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can
-//! sustain. The first write beyond that is refused, which is the drive's end. A leaf of physical pages refuses nothing by
-//! itself: the map or log above it is told, and says when it finds no room.
+//! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is lost, because
+//! it has just been erased. From the first retirement on the backend works in degraded mode ([`limit`](super::limit)):
+//! it places pages wherever there is room, and maps no more pages than it can sustain. The first write beyond that is
+//! refused, which is the drive's end. A backend of physical pages refuses nothing by itself: the map or log above it is
+//! told, and says when it finds no room.
 
 use super::{Drive, Fault, Parameters};
 use crate::engine::Contents;
@@ -98,13 +98,13 @@ impl<C: Contents> Drive<C> {
         self.set_damaged();
         if self.ftl.physical {
             self.ftl.blocks.retire_block(plane, block);
-            self.void_raw(self.now, ftl, Fault::Block(plane, block));
+            self.void_physical(self.now, ftl, Fault::Block(plane, block));
             return self.tell_retired(ftl, Fault::Block(plane, block));
         }
         let before = self.mappable(plane);
         self.ftl.blocks.retire_block(plane, block);
         let lost = before - self.mappable(plane);
-        let Some(limit) = &mut self.ftl.leaves[ftl].limit else { return self.set_limit(self.now, ftl) };
+        let Some(limit) = &mut self.ftl.backends[ftl].limit else { return self.set_limit(self.now, ftl) };
         limit.most -= lost;
         self.cut_waiting_writes(self.now, ftl);
     }
@@ -139,12 +139,12 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A block may have died while pages were submitted one by one to a leaf that did not count them yet: they are
+    /// A block may have died while pages were submitted one by one to a backend that did not count them yet: they are
     /// counted now.
     #[cold]
     #[inline(never)]
     pub(super) fn count_anew(&mut self, now: SimTime, ftl: usize) {
-        if self.ftl.leaves[ftl].limit.is_some() {
+        if self.ftl.backends[ftl].limit.is_some() {
             self.set_limit(now, ftl);
         }
     }

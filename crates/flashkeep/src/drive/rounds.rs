@@ -5,11 +5,11 @@
 //! batch. Channels that share their control lines take one batch together, whose rounds have an operation for each of
 //! their units; transfers follow each other on each channel.
 //!
-//! Collection (`ftl.gc.run`): with `hold-channel`, all units that are short of pages collect a block each, side by side,
-//! and the channel waits for the longest. With `steps`, each such unit takes one step (a page's read, its program or
-//! copyback, the block's erase) in the first round of a batch, if the scheduler's rule does not prefer a read of that
-//! unit. So a step begins when the steps before it are over. Below the soft threshold, units take a step each in a round
-//! of their own when nothing else waits.
+//! Collection (`ftl.gc.run`): with `hold-channel`, all units that are short of pages collect a block each, side by
+//! side, and the channel waits for the longest. With `steps`, each such unit takes one step (a page's read, its program
+//! or copyback, the block's erase) in the first round of a batch, if the scheduler's rule does not prefer a read of
+//! that unit. So a step begins when the steps before it are over. Below the soft threshold, units take a step each in a
+//! round of their own when nothing else waits.
 //!
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
@@ -17,7 +17,7 @@ use super::dies::{Channel, bits};
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::{Contents, Done, LeafId};
+use crate::engine::{BackendId, Contents, Done};
 use crate::flash::scheduler::Class;
 use crate::flash::{FlashOp, OpPhases, Ppn, Round, Target, UnitId};
 use crate::ftl::GcRun;
@@ -45,15 +45,15 @@ impl InStep {
         self.parts.resize(channels, Round::at(begun));
     }
 
-    pub(super) fn turn_of_planes(&self, pool: u32) -> u32 {
-        self.turns_of_planes.get(pool as usize).copied().unwrap_or_default()
+    pub(super) fn turn_of_planes(&self, write_queue: u32) -> u32 {
+        self.turns_of_planes.get(write_queue as usize).copied().unwrap_or_default()
     }
 
-    pub(super) fn set_turn_of_planes(&mut self, pool: u32, turn: u32) {
-        if self.turns_of_planes.len() <= pool as usize {
-            self.turns_of_planes.resize(pool as usize + 1, 0);
+    pub(super) fn set_turn_of_planes(&mut self, write_queue: u32, turn: u32) {
+        if self.turns_of_planes.len() <= write_queue as usize {
+            self.turns_of_planes.resize(write_queue as usize + 1, 0);
         }
-        self.turns_of_planes[pool as usize] = turn;
+        self.turns_of_planes[write_queue as usize] = turn;
     }
 
     /// When the last operation so far is done.
@@ -129,8 +129,8 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- collection
 
-    /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all that
-    /// are short of pages as soon as anything waits for the gang, so that it pauses for them once.
+    /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all
+    /// that are short of pages as soon as anything waits for the gang, so that it pauses for them once.
     fn collecting_in_step(&self, gang: &Range<usize>, channel: usize) -> u64 {
         let wanted = || gang.clone().any(|channel| self.wanted_units(channel) != 0);
         let collecting = self.dies.channels[channel].collecting;
@@ -239,7 +239,7 @@ impl<C: Contents> Drive<C> {
         state.queued = state.queued - service;
         state.programs = None;
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let planes = if self.reads.join { self.join_reads(begun, unit, first) } else { 1 };
+        let planes = if self.reads.counter { self.join_reads(begun, unit, first) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
@@ -271,14 +271,14 @@ impl<C: Contents> Drive<C> {
 
     /// A page that was read in a round is answered.
     fn bring(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime) {
-        let DriveOp { ticket, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
+        let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
         let service = end.since(begun);
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
-            let failed = Some((LeafId(ftl), command.start));
-            self.done.push(Done { failed, service, ..Done::at(ticket, 1, end) });
+            let failed = Some((BackendId(ftl), command.start));
+            self.done.push(Done { failed, service, ..Done::at(token, 1, end) });
         } else {
             let contents = self.take_carried(op);
-            self.answer(ticket, 1, end, service, contents);
+            self.answer(token, 1, end, service, contents);
         }
         self.queues.ops.release(op);
         if along > 0 {
@@ -336,13 +336,13 @@ impl<C: Contents> Drive<C> {
                 continue;
             };
             let unit = self.give::<Full>(begun, channel, taker);
-            self.pass_on(now, channel, taker.lane);
+            self.pass_on(now, channel, taker.die_queue);
             idle[at] &= !self.dies.units[unit.0 as usize].bit;
             (*left, without) = (*left - 1, 0);
         }
     }
 
-    /// A program joins the round that is being put together: when its transfers begin, and when it is over.
+    /// A program enters the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
     pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases) -> (SimTime, SimTime) {
         let round = self.round_of(unit);

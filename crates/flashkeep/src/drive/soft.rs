@@ -48,8 +48,8 @@ impl<C: Contents> Drive<C> {
             self.dies.accepts_at[unit.0 as usize] = until;
         }
         let channel = self.dies.units[unit.0 as usize].channel as usize;
-        let pool_waits = self.dies.spread.is_some() && self.dies.channels[channel].collecting != 0;
-        if pool_waits || self.dies.units[self.home_of(unit).0 as usize].soft {
+        let write_queue_waits = self.dies.spread.is_some() && self.dies.channels[channel].collecting != 0;
+        if write_queue_waits || self.dies.units[self.home_of(unit).0 as usize].soft {
             self.dies.agenda.set(unit.0 as usize, until);
         }
     }
@@ -88,8 +88,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
-    /// with the fewest free pages. The unit that does it, one of the `idle` ones, if it can be done now; none where there is
-    /// nothing to do.
+    /// with the fewest free pages. The unit that does it, one of the `idle` ones, if it can be done now; none where
+    /// there is nothing to do.
     pub(super) fn collect_softly(
         &mut self,
         now: SimTime,
@@ -120,8 +120,8 @@ impl<C: Contents> Drive<C> {
         (!news || begins()).then_some((news, free, plane))
     }
 
-    /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each copy
-    /// may leave out a page, and GC in idle time would go on forever if it gained nothing.
+    /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each
+    /// copy may leave out a page, and GC in idle time would go on forever if it gained nothing.
     fn is_sure_to_gain(&self, plane: PlaneId) -> bool {
         if self.gc.copyback != Copyback::ParitySkip {
             return true;

@@ -4,7 +4,7 @@
 
 use super::dies::{Channel, bits, only_bit};
 use super::program::ProgramMode;
-use super::{Drive, Lane};
+use super::{DieQueue, Drive};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
@@ -132,7 +132,7 @@ impl<C: Contents> OpSource<C> for Collections {
     #[inline(never)]
     fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
         let Channel { mut collecting, first_unit, .. } = drive.dies.channels[channel];
-        // The home of a pool may be busy while other units of it are not.
+        // The home of a write queue may be busy while other units of it are not.
         let spread = drive.dies.spread.is_some();
         if !drive.gc.background {
             let wanted = drive.wanted_units(channel);
@@ -154,13 +154,14 @@ impl<C: Contents> OpSource<C> for Collections {
     }
 }
 
-/// A lane that takes a write, and the plane that the page goes to; whose turn it is then, of lanes and planes.
+/// A die queue that takes a write, and the plane that the page goes to; whose turn it is then, of die queues and
+/// planes.
 #[derive(Clone, Copy)]
 pub(super) struct Taker {
-    pub(super) lane: usize,
+    pub(super) die_queue: usize,
     pub(super) plane: PlaneId,
     pub(super) turn_of_planes: u32,
-    pub(super) turn_of_lanes: u32,
+    pub(super) turn_of_die_queues: u32,
 }
 
 impl<C: Contents, M: ProgramMode> OpSource<C> for Writes<M> {
@@ -180,24 +181,24 @@ impl<C: Contents, M: ProgramMode> OpSource<C> for Writes<M> {
 impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     type Found = Taker;
 
-    /// The first lane from the one whose turn it is whose unit is idle and that has both something to take and room for
-    /// it.
+    /// The first die queue from the one whose turn it is whose unit is idle and that has both something to take and
+    /// room for it.
     #[inline(always)]
     fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<Taker> {
         if idle == 0 || drive.queues.waiting == 0 {
             return None;
         }
-        let Channel { lanes, turn, .. } = &drive.dies.channels[channel];
+        let Channel { die_queues, turn, .. } = &drive.dies.channels[channel];
         let first = *turn as usize;
         let mut at = first;
         loop {
-            let (lane, bit) = lanes[at];
-            at = if at + 1 == lanes.len() { 0 } else { at + 1 };
+            let (die_queue, bit) = die_queues[at];
+            at = if at + 1 == die_queues.len() { 0 } else { at + 1 };
             if idle >> bit & 1 == 1
-                && let Some((plane, turn_of_planes)) = drive.plane_for::<M>(lane as usize)
+                && let Some((plane, turn_of_planes)) = drive.plane_for::<M>(die_queue as usize)
             {
-                let lane = lane as usize;
-                return Some(Taker { lane, plane, turn_of_planes, turn_of_lanes: at as u32 });
+                let die_queue = die_queue as usize;
+                return Some(Taker { die_queue, plane, turn_of_planes, turn_of_die_queues: at as u32 });
             }
             if at == first {
                 return None;
@@ -207,29 +208,31 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
 
     #[inline]
     fn age(drive: &Drive<C>, found: Taker) -> u64 {
-        drive.queues.ops[drive.queues.pools[drive.queues.lanes[found.lane].pool as usize].head].sequence
+        drive.queues.ops
+            [drive.queues.write_queues[drive.queues.die_queues[found.die_queue].write_queue as usize].head]
+            .sequence
     }
 
     #[inline(always)]
     fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, found: Taker) -> UnitId {
         let unit = drive.give::<M>(now, channel, found);
         if !M::PLAIN {
-            drive.pass_on(now, channel, found.lane);
+            drive.pass_on(now, channel, found.die_queue);
         }
         unit
     }
 }
 
 impl<C: Contents> Drive<C> {
-    /// A lane takes what comes first in its pool.
+    /// A die queue takes what comes first in its write queue.
     #[inline(always)]
     pub(super) fn give<M: ProgramMode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
-        let unit = if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.lane) {
-            self.erase_raw(now, channel, taker.lane)
+        let unit = if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.die_queue) {
+            self.erase_physical(now, channel, taker.die_queue)
         } else {
             self.grant_write::<M>(now, channel, taker)
         };
-        self.dies.channels[channel].turn = taker.turn_of_lanes;
+        self.dies.channels[channel].turn = taker.turn_of_die_queues;
         unit
     }
 
@@ -246,16 +249,16 @@ impl<C: Contents> Drive<C> {
         until.map_or(Next::Nothing, Next::NotBefore)
     }
 
-    /// Another write comes first in the pool that a lane has taken from: where planes are bound, other channels may be
-    /// able to take it that could not take the one before.
-    pub(super) fn pass_on(&mut self, now: SimTime, channel: usize, lane: usize) {
-        let Lane { ftl, pool, .. } = self.queues.lanes[lane];
-        if !self.placement.selective || !self.queues.pools[pool as usize].head.is_some() {
+    /// Another write comes first in the write queue that a die queue has taken from: where planes are bound, other
+    /// channels may be able to take it that could not take the one before.
+    pub(super) fn pass_on(&mut self, now: SimTime, channel: usize, die_queue: usize) {
+        let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+        if !self.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {
             return;
         }
-        for lane in self.ftl.leaves[usize::from(ftl)].lanes_range() {
-            let other = self.dies.units[self.queues.lanes[lane].unit.0 as usize].channel as usize;
-            if other != channel && self.queues.lanes[lane].pool == pool {
+        for die_queue in self.ftl.backends[usize::from(ftl)].die_queues_range() {
+            let other = self.dies.units[self.queues.die_queues[die_queue].unit.0 as usize].channel as usize;
+            if other != channel && self.queues.die_queues[die_queue].write_queue == write_queue {
                 let slot = self.dies.units.len() + other;
                 let at = self.dies.channels[other].free_at.max(now);
                 self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
@@ -265,11 +268,11 @@ impl<C: Contents> Drive<C> {
 
     /// The units of a channel that a read or a write waits for.
     pub(super) fn wanted_units(&self, channel: usize) -> u64 {
-        let Channel { waiting, lanes, .. } = &self.dies.channels[channel];
-        let written = |&&(lane, _): &&(u32, u32)| {
-            let pool = self.queues.lanes[lane as usize].pool;
-            self.queues.pools[pool as usize].head.is_some()
+        let Channel { waiting, die_queues, .. } = &self.dies.channels[channel];
+        let written = |&&(die_queue, _): &&(u32, u32)| {
+            let write_queue = self.queues.die_queues[die_queue as usize].write_queue;
+            self.queues.write_queues[write_queue as usize].head.is_some()
         };
-        lanes.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
+        die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
     }
 }

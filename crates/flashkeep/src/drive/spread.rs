@@ -1,12 +1,13 @@
 //! Pools of several busy units (`ftl.pool` with `flash.busy_unit` below the pool): a pool's open block is in one of its
-//! units, reads and erases take place where their block is, and a collection reads in one unit and may program in another.
+//! units, reads and erases take place where their block is, and a collection reads in one unit and may program in
+//! another.
 //!
-//! A pool waits for collection in the queue of its *home*, its first unit. A step is taken when the unit that it needs is
-//! idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page that is
-//! moved to another unit stay where they are: the victim is erased when they have been served.
+//! A pool waits for collection in the queue of its *home*, its first unit. A step is taken when the unit that it needs
+//! is idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page
+//! that is moved to another unit stay where they are: the victim is erased when they have been served.
 
 use super::dies::UnitPhase;
-use super::{Drive, DriveOp, Lane};
+use super::{DieQueue, Drive, DriveOp};
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 use crate::kernel::{Id, SimTime};
@@ -64,15 +65,15 @@ impl<C: Contents> Drive<C> {
 
     /// The home of the planes that a unit has a part of.
     pub(super) fn home_of(&self, unit: UnitId) -> UnitId {
-        let has = |lane: &&Lane| lane.unit == unit;
+        let has = |die_queue: &&DieQueue| die_queue.unit == unit;
         match self.dies.spread {
             None => unit,
             Some(_) => self
                 .queues
-                .lanes
+                .die_queues
                 .iter()
                 .find(has)
-                .map_or(unit, |lane| self.dies.of_plane[lane.planes[0].0 as usize]),
+                .map_or(unit, |die_queue| self.dies.of_plane[die_queue.planes[0].0 as usize]),
         }
     }
 
@@ -106,21 +107,21 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- writes
 
-    /// The plane of a lane that would take the first write of its pool, in the lane's unit.
+    /// The plane of a die queue that would take the first write of its write queue, in the die queue's unit.
     #[inline(never)]
-    pub(super) fn plane_in_unit(&self, lane: &Lane, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
+    pub(super) fn plane_in_unit(&self, die_queue: &DieQueue, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
         if self.ftl.physical {
-            return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
+            return self.physical_plane_for(die_queue.unit, head).map(|plane| (plane, die_queue.turn));
         }
         let op = &self.queues.ops[head];
         let lpn = op.command.start.0 + u32::from(op.placed);
         let stream = match self.ftl.streams.are_several() {
-            true => self.stream_of_waiting(usize::from(lane.ftl), head, op.placed),
+            true => self.stream_of_waiting(usize::from(die_queue.ftl), head, op.placed),
             false => 0,
         };
-        self.bound_plane(lane, lpn, |plane| {
+        self.bound_plane(die_queue, lpn, |plane| {
             let block = self.next_block(plane, Some(stream));
-            block.is_some_and(|block| self.unit_of_block(plane, block) == lane.unit)
+            block.is_some_and(|block| self.unit_of_block(plane, block) == die_queue.unit)
         })
     }
 
@@ -178,7 +179,8 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by itself.
+    /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by
+    /// itself.
     #[inline]
     pub(super) fn guard_moved(&mut self, plane: PlaneId, victim: u32, end: SimTime) {
         if self.dies.spread.is_some() {

@@ -80,8 +80,8 @@ impl<C: Contents> Drive<C> {
         if several || hold {
             self.ftl.blocks.set_streams(drive.streams, hold);
         }
-        let leaves = self.ftl.leaves.iter().filter(|_| classes > 1);
-        let heat = leaves.map(|_| Heat::new(classes, self.ftl.maps.len())).collect();
+        let backends = self.ftl.backends.iter().filter(|_| classes > 1);
+        let heat = backends.map(|_| Heat::new(classes, self.ftl.maps.len())).collect();
         self.ftl.streams = PageStreams { several, moved, tables, heat };
     }
 

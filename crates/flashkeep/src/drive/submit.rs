@@ -1,7 +1,7 @@
-//! Submission of commands: selects the path of each, by the kind of its leaf and by failures.
+//! Submission of commands: selects the path of each, by the kind of its backend and by failures.
 
 use super::Drive;
-use crate::engine::{Command, Contents, Done, LeafId, Leaves, Page, Ticket, Verb};
+use crate::engine::{BackendId, Backends, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// Which code path commands take.
@@ -28,17 +28,17 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         match command.verb {
-            Verb::Read => self.read(now, ftl, command, ticket),
-            Verb::Write => self.write(now, ftl, command, ticket, contents),
+            Verb::Read => self.read(now, ftl, command, token),
+            Verb::Write => self.write(now, ftl, command, token, contents),
             Verb::Trim => self.trim(ftl, command),
-            Verb::Rename => self.rename(ftl, command),
+            Verb::Remap => self.remap(ftl, command),
         }
-        if matches!(command.verb, Verb::Trim | Verb::Rename) {
-            self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        if matches!(command.verb, Verb::Trim | Verb::Remap) {
+            self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
     }
 
@@ -47,17 +47,17 @@ impl<C: Contents> Drive<C> {
     fn submit_otherwise(
         &mut self,
         now: SimTime,
-        leaf: LeafId,
+        backend: BackendId,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
-        let ftl = usize::from(leaf.0);
-        let Some(this) = self.ftl.leaves.get(ftl) else {
-            return self.ask_nvram(now, leaf, command, ticket, contents);
+        let ftl = usize::from(backend.0);
+        let Some(this) = self.ftl.backends.get(ftl) else {
+            return self.ask_nvram(now, backend, command, token, contents);
         };
         if this.dead {
-            return self.answer_for_dead(now, leaf, command, ticket);
+            return self.answer_for_dead(now, backend, command, token);
         }
         let limited = this.limit.is_some();
         if self.health.damaged && !self.ftl.physical && command.verb == Verb::Write {
@@ -65,13 +65,13 @@ impl<C: Contents> Drive<C> {
         }
         match (command.verb, self.ftl.physical) {
             (Verb::Read, true) if self.immediate.active => {
-                self.submit_untimed(now, ftl, command, ticket, contents)
+                self.submit_untimed(now, ftl, command, token, contents)
             }
-            (Verb::Write, true) => self.write_raw(now, ftl, command, ticket, contents),
-            (Verb::Trim, true) => self.trim_raw(now, ftl, command, ticket),
-            (Verb::Rename, true) => panic!("raw pages have no other address"),
-            (_, false) if limited => self.submit_damaged(now, ftl, command, ticket, contents),
-            (Verb::Read, true) | (_, false) => self.submit_apart(now, ftl, command, ticket, contents),
+            (Verb::Write, true) => self.write_physical(now, ftl, command, token, contents),
+            (Verb::Trim, true) => self.trim_physical(now, ftl, command, token),
+            (Verb::Remap, true) => panic!("raw pages have no other address"),
+            (_, false) if limited => self.submit_damaged(now, ftl, command, token, contents),
+            (Verb::Read, true) | (_, false) => self.submit_apart(now, ftl, command, token, contents),
         }
     }
 
@@ -82,59 +82,73 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         if self.immediate.active {
-            return self.submit_untimed(now, ftl, command, ticket, contents);
+            return self.submit_untimed(now, ftl, command, token, contents);
         }
-        self.submit_plainly(now, ftl, command, ticket, contents);
+        self.submit_plainly(now, ftl, command, token, contents);
     }
 
-    pub(super) fn answer(&mut self, ticket: Ticket, pages: u32, at: SimTime, service: Span, contents: C) {
-        self.done.push(Done { service, contents, ..Done::at(ticket, pages, at) });
+    pub(super) fn answer(
+        &mut self,
+        token: CompletionToken,
+        pages: u32,
+        at: SimTime,
+        service: Span,
+        contents: C,
+    ) {
+        self.done.push(Done { service, contents, ..Done::at(token, pages, at) });
     }
 }
 
-impl<C: Contents> Leaves<C> for Drive<C> {
+impl<C: Contents> Backends<C> for Drive<C> {
     #[inline(always)]
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
+    fn submit(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+    ) {
         self.now = now;
         if self.paths.commands == Commands::Direct {
-            self.submit_plainly(now, usize::from(leaf.0), command, ticket, contents);
+            self.submit_plainly(now, usize::from(backend.0), command, token, contents);
         } else {
-            self.submit_otherwise(now, leaf, command, ticket, contents);
+            self.submit_otherwise(now, backend, command, token, contents);
         }
     }
 
-    fn disown(&mut self, leaf: LeafId, page: Page) {
-        let leaf = usize::from(leaf.0);
-        match leaf.checked_sub(self.ftl.leaves.len()) {
-            Some(memory) => self.nvrams[memory].spoil(page.0),
-            // A raw leaf's pages are the scheme's own.
+    fn invalidate(&mut self, backend: BackendId, page: Page) {
+        let backend = usize::from(backend.0);
+        match backend.checked_sub(self.ftl.backends.len()) {
+            Some(memory) => self.nvrams[memory].poison(page.0),
+            // A physical-page backend's pages are the scheme's own.
             None if self.ftl.physical => {}
             None => {
-                let was_mapped = self.is_mapped(leaf, page);
-                self.forget(leaf, page.0);
+                let was_mapped = self.is_mapped(backend, page);
+                self.forget(backend, page.0);
                 if was_mapped {
-                    self.count_unmapped(leaf);
+                    self.count_unmapped(backend);
                 }
-                self.note_trim(leaf, page.0);
+                self.note_trim(backend, page.0);
             }
         }
     }
 
-    fn spoil(&mut self, leaf: LeafId, page: Page) {
+    fn poison(&mut self, backend: BackendId, page: Page) {
         if self.power.is_none() || self.ftl.physical {
             return;
         }
-        match usize::from(leaf.0).checked_sub(self.ftl.leaves.len()) {
-            Some(memory) => self.nvrams[memory].spoil(page.0),
-            None => self.note_trim(usize::from(leaf.0), page.0),
+        match usize::from(backend.0).checked_sub(self.ftl.backends.len()) {
+            Some(memory) => self.nvrams[memory].poison(page.0),
+            None => self.note_trim(usize::from(backend.0), page.0),
         }
     }
 
-    fn note_refusal(&mut self, now: SimTime, _: LeafId) {
+    fn note_refusal(&mut self, now: SimTime, _: BackendId) {
         self.health.life.refuse(now);
     }
 

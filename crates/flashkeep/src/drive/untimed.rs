@@ -8,7 +8,7 @@
 use super::age::Slots;
 use super::submit::Commands;
 use super::{Drive, OpKind};
-use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Ticket, Verb};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
@@ -21,7 +21,7 @@ pub(super) struct Immediate {
     /// Whether what it does is counted.
     pub(super) counting: bool,
     /// The owners of a victim's pages, kept for their memory.
-    pub(super) owners: Vec<u32>,
+    pub(super) reverse_map: Vec<u32>,
     /// Pages that ageing left valid and that belong to no host page yet.
     pub(super) slots: Slots,
 }
@@ -58,53 +58,53 @@ impl<C: Contents> Drive<C> {
 
     /// Forgets what has been counted.
     pub fn reset_counters(&mut self) {
-        self.accounts.counters = super::Counters::new(self.ftl.leaves.len());
+        self.accounts.counters = super::Counters::new(self.ftl.backends.len());
     }
 
-    /// A command for a leaf of flash that answers.
+    /// A command for a backend of flash that answers.
     pub(super) fn submit_untimed(
         &mut self,
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         self.immediate.counting = !command.flags.has(Flags::BEFORE);
         match command.verb {
             Verb::Read => {
                 for n in 0..u32::from(command.count) {
-                    self.read_untimed(now, ftl, command.part(n, 1), ticket.plus(n));
+                    self.read_untimed(now, ftl, command.part(n, 1), token.plus(n));
                 }
             }
-            Verb::Write => self.write_at_once(now, ftl, command, ticket, contents),
-            Verb::Trim | Verb::Rename => self.submit_plainly(now, ftl, command, ticket, contents),
+            Verb::Write => self.write_immediately(now, ftl, command, token, contents),
+            Verb::Trim | Verb::Remap => self.submit_plainly(now, ftl, command, token, contents),
         }
         self.immediate.counting = false;
     }
 
-    fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, ticket: Ticket) {
+    fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, token: CompletionToken) {
         match self.ftl.maps.get(ftl, command.start.0) {
-            MapEntry::Unmapped if self.ftl.physical || self.ftl.leaves[ftl].lost.has(command.start.0) => {
-                self.read_of_lost(now, ftl, command, ticket)
+            MapEntry::Unmapped if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.0) => {
+                self.read_of_lost(now, ftl, command, token)
             }
             MapEntry::Unmapped => {
                 self.accounts.counters.reads_of_nothing += 1;
-                self.answer(ticket, 1, now, Span::ZERO, C::default());
+                self.answer(token, 1, now, Span::ZERO, C::default());
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
                 let contents = self.carried_page(ftl, op, command.start.0);
                 self.accounts.counters.reads_from_memory += 1;
-                self.answer(ticket, 1, now, Span::ZERO, contents);
+                self.answer(token, 1, now, Span::ZERO, contents);
             }
             MapEntry::At(ppn) => {
                 self.count_untimed(ftl, OpKind::Read, command.cause, ppn);
                 if self.ftl.blocks.is_unreadable(ppn) {
-                    let failed = Some((LeafId(ftl as u16), command.start));
-                    return self.done.push(Done { failed, ..Done::at(ticket, 1, now) });
+                    let failed = Some((BackendId(ftl as u16), command.start));
+                    return self.done.push(Done { failed, ..Done::at(token, 1, now) });
                 }
-                self.answer(ticket, 1, now, Span::ZERO, self.ftl.blocks.contents(ppn));
+                self.answer(token, 1, now, Span::ZERO, self.ftl.blocks.contents(ppn));
             }
         }
     }
@@ -117,13 +117,13 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Writes whole pages of a leaf, one after the other, for the host: what [`submit`](crate::engine::Leaves::submit)
-    /// would do, without anybody who is answered.
-    pub fn write_untimed(&mut self, leaf: LeafId, pages: &[u32]) {
+    /// Writes whole pages of a backend, one after the other, for the host: what
+    /// [`submit`](crate::engine::Backends::submit) would do, without anybody who is answered.
+    pub fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
         assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
         // Observers of operations are told page by page.
         let counted = self.is_unheard() && !self.ftl.streams.are_several() && !self.ftl.summaries;
-        let ftl = usize::from(leaf.0);
+        let ftl = usize::from(backend.0);
         self.immediate.counting = true;
         let mut rewritten = 0;
         for (at, &lpn) in pages.iter().enumerate() {
@@ -139,10 +139,10 @@ impl<C: Contents> Drive<C> {
                 rewritten += 1;
                 self.rewrite(ftl, lpn, plane);
             } else {
-                self.place_at_once(ftl, lpn, Cause::Host, C::default());
+                self.place_immediately(ftl, lpn, Cause::Host, C::default());
             }
         }
-        self.accounts.counters.add(leaf.0, OpKind::Program, Cause::Host, rewritten);
+        self.accounts.counters.add(backend.0, OpKind::Program, Cause::Host, rewritten);
         self.immediate.counting = false;
         if self.health.damaged {
             self.count_anew(self.now, ftl);
@@ -165,14 +165,14 @@ impl<C: Contents> Drive<C> {
     /// Where [`Drive::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
     pub(super) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
-        let this = &mut self.ftl.leaves[ftl];
+        let this = &mut self.ftl.backends[ftl];
         let in_turn = matches!(this.allocation, Allocation::Dynamic)
             && self.placement.plane_choice == PlaneChoice::InTurn;
         if !in_turn || self.health.damaged {
             return None;
         }
-        let lane = &mut self.queues.lanes[this.in_turn[this.untimed_turn] as usize];
-        let plane = lane.planes[lane.turn as usize];
+        let die_queue = &mut self.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let plane = die_queue.planes[die_queue.turn as usize];
         if !self.ftl.blocks.has_room(plane) {
             return None;
         }
@@ -180,7 +180,7 @@ impl<C: Contents> Drive<C> {
             return Some(plane);
         }
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
-        lane.turn = next(lane.turn as usize, lane.planes.len()) as u32;
+        die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;
         this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
         Some(plane)
     }
@@ -199,7 +199,7 @@ impl<C: Contents> Drive<C> {
                 return;
             }
             if self.health.damaged || C::KEEP || !self.is_plainly_collected() {
-                self.collect_at_once(plane);
+                self.collect_immediately(plane);
             } else {
                 self.sweep(plane, victim);
             }
@@ -224,23 +224,23 @@ impl<C: Contents> Drive<C> {
         self.accounts.watch.is_none() && self.accounts.work.is_none()
     }
 
-    /// [`Drive::collect_at_once`] where nothing has failed, no read waits and pages hold nothing: the block's owners are
-    /// looked up together, so that their map entries come side by side, and moved together.
+    /// [`Drive::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's
+    /// owners are looked up together, so that their map entries come side by side, and moved together.
     fn sweep(&mut self, plane: PlaneId, victim: u32) {
         let (ftl, first) = (self.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
         self.start_anew(plane);
-        let mut owners = std::mem::take(&mut self.immediate.owners);
-        owners.clear();
-        owners.extend_from_slice(self.ftl.blocks.owners(Ppn(first), self.flash.geometry.pages));
+        let mut reverse_map = std::mem::take(&mut self.immediate.reverse_map);
+        reverse_map.clear();
+        reverse_map.extend_from_slice(self.ftl.blocks.reverse_map(Ppn(first), self.flash.geometry.pages));
         let maps = &mut self.ftl.maps;
-        owners.iter().for_each(|&lpn| maps.prefetch(ftl, lpn));
+        reverse_map.iter().for_each(|&lpn| maps.prefetch(ftl, lpn));
         let mut valid = 0;
-        for at in 0..owners.len() {
-            let lpn = owners[at];
-            owners[valid] = lpn;
+        for at in 0..reverse_map.len() {
+            let lpn = reverse_map[at];
+            reverse_map[valid] = lpn;
             valid += usize::from(maps.is_at(ftl, lpn, Ppn(first + at as u32)));
         }
-        let mut left = &owners[..valid];
+        let mut left = &reverse_map[..valid];
         while !left.is_empty() {
             let (to, count) = self.ftl.blocks.program_valid(plane, left);
             for (to, &lpn) in (to.0..).map(Ppn).zip(&left[..count]) {
@@ -248,7 +248,7 @@ impl<C: Contents> Drive<C> {
             }
             left = &left[count..];
         }
-        self.immediate.owners = owners;
+        self.immediate.reverse_map = reverse_map;
         self.ftl.blocks.invalidate_all(plane, victim);
         for (kind, count) in [(OpKind::Read, valid), (OpKind::Program, valid), (OpKind::Erase, 1)] {
             self.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);

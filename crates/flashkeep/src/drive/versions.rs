@@ -3,7 +3,7 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::{Drive, DriveOp, Lane};
+use super::{DieQueue, Drive, DriveOp};
 use crate::engine::{Command, Contents};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice};
@@ -38,23 +38,24 @@ impl<C: Contents> Drive<C> {
         Replaced { version: self.ftl.blocks.version(ppn), plane, dealt: None }
     }
 
-    /// The plane of a lane for the first page of its pool: the roomiest of those that give it a greater version than
-    /// its older copy has. Where no plane of the pool's lanes does, or ever will, any that has room.
-    pub(super) fn plane_by_version(&self, lane: &Lane, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
+    /// The plane of a die queue for the first page of its write queue: the roomiest of those that give it a greater
+    /// version than its older copy has. Where no plane of the write queue's die queues does, or ever will, any that has
+    /// room.
+    pub(super) fn plane_by_version(&self, die_queue: &DieQueue, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
         let has_room = |plane: PlaneId| self.ftl.blocks.has_room(plane);
         let roomiest = |fits: &dyn Fn(PlaneId) -> bool| {
             let room = |plane| (has_room(plane) && fits(plane)).then(|| self.ftl.blocks.room(plane));
-            Allocation::roomiest(&lane.planes, lane.turn, room)
+            Allocation::roomiest(&die_queue.planes, die_queue.turn, room)
         };
-        let ftl = &self.ftl.leaves[usize::from(lane.ftl)];
+        let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
         // A degraded backend uses any room, regardless of the address.
         if ftl.limit.is_some() {
             return roomiest(&|_| true);
         }
         let older = self.queues.replaces[head.index()];
         if let Some(dealt) = older.dealt {
-            let at = lane.planes.iter().position(|&plane| plane == dealt && has_room(plane));
-            return at.map(|at| (dealt, (at as u32 + 1) % lane.planes.len() as u32));
+            let at = die_queue.planes.iter().position(|&plane| plane == dealt && has_room(plane));
+            return at.map(|at| (dealt, (at as u32 + 1) % die_queue.planes.len() as u32));
         }
         let same = self.only_plane_for(older);
         if same.is_some_and(|same| self.is_wedged(same)) {
@@ -63,8 +64,9 @@ impl<C: Contents> Drive<C> {
         }
         let fits = |plane: PlaneId| self.may_replace(older, plane);
         roomiest(&fits).or_else(|| {
-            let mut others =
-                self.queues.lanes[ftl.lanes_range()].iter().filter(|other| other.pool == lane.pool);
+            let mut others = self.queues.die_queues[ftl.die_queues_range()]
+                .iter()
+                .filter(|other| other.write_queue == die_queue.write_queue);
             let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.has_garbage(*plane));
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()

@@ -70,8 +70,8 @@ impl<C: Contents> Drive<C> {
         // The channel is in use: will it have work when it becomes free?
         idle |= others;
         let state = &self.dies.channels[channel];
-        let pool_waits = !M::PLAIN && self.dies.spread.is_some() && state.collecting != 0;
-        let collecting = if pool_waits { u64::MAX } else { state.collecting };
+        let write_queue_waits = !M::PLAIN && self.dies.spread.is_some() && state.collecting != 0;
+        let collecting = if write_queue_waits { u64::MAX } else { state.collecting };
         let wanted = (state.waiting | collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
         let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
         if wanted || accepted || state.ready != 0 {

@@ -123,7 +123,7 @@ impl<C: Contents> Drive<C> {
 
     fn all_erases(&self) -> BlockErases {
         let blocks = self.flash.geometry.block_count();
-        if self.ftl.leaves.iter().all(|leaf| leaf.erases == 0) {
+        if self.ftl.backends.iter().all(|backend| backend.erases == 0) {
             return BlockErases::none(blocks);
         }
         let mut all = Vec::with_capacity(blocks);

@@ -2,8 +2,8 @@
 
 use super::program::{Full, Manner, PageWrite, ProgramMode};
 use super::sources::Taker;
-use super::{Drive, DriveOp, Ftl, Lane, OpKind};
-use crate::engine::{Cause, Command, Contents, Done, Flags, Ticket};
+use super::{DieQueue, Drive, DriveOp, Ftl, OpKind};
+use crate::engine::{Cause, Command, CompletionToken, Contents, Done, Flags};
 use crate::flash::{PlaneId, Ppn, StripingLevel, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice};
 use crate::kernel::{Id, SimTime};
@@ -15,24 +15,24 @@ impl<C: Contents> Drive<C> {
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         if command.flags.has(Flags::BEFORE) {
-            return self.write_at_once(now, ftl, command, ticket, contents);
+            return self.write_immediately(now, ftl, command, token, contents);
         }
-        let channels = self.ftl.leaves[ftl].domain.extent[0];
-        let channels = match &self.ftl.leaves[ftl].allocation {
+        let channels = self.ftl.backends[ftl].domain.extent[0];
+        let channels = match &self.ftl.backends[ftl].allocation {
             Allocation::Dynamic => {
-                let pool = self.ftl.leaves[ftl].first_pool;
-                self.pool_write(now, ftl, command, ticket, contents, pool, channels);
+                let write_queue = self.ftl.backends[ftl].first_write_queue;
+                self.queue_write(now, ftl, command, token, contents, write_queue, channels);
                 return;
             }
             Allocation::Partial(order) if !order.binds(StripingLevel::Channel) => channels,
             Allocation::Partial(_) | Allocation::Static(_) => 1,
         };
         if self.packing.active {
-            self.write_packed(now, ftl, command, ticket, contents, channels);
+            self.write_packed(now, ftl, command, token, contents, channels);
             if self.health.damaged {
                 self.count_anew(now, ftl);
             }
@@ -41,47 +41,47 @@ impl<C: Contents> Drive<C> {
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-            let pool = self.bound_pool(ftl, page.0);
-            let (one, ticket) = (command.over(page, 1), ticket.plus(u32::from(n)));
-            self.pool_write(now, ftl, &one, ticket, contents, pool, channels);
+            let write_queue = self.bound_write_queue(ftl, page.0);
+            let (one, token) = (command.over(page, 1), token.plus(u32::from(n)));
+            self.queue_write(now, ftl, &one, token, contents, write_queue, channels);
         }
         if self.health.damaged {
             self.count_anew(now, ftl);
         }
     }
 
-    /// The pool of an address of which some levels are bound.
-    pub(super) fn bound_pool(&self, ftl: usize, lpn: u32) -> u32 {
-        let this = &self.ftl.leaves[ftl];
-        let pool = match &this.allocation {
-            Allocation::Dynamic => this.first_pool,
+    /// The write queue of an address of which some levels are bound.
+    pub(super) fn bound_write_queue(&self, ftl: usize, lpn: u32) -> u32 {
+        let this = &self.ftl.backends[ftl];
+        let write_queue = match &this.allocation {
+            Allocation::Dynamic => this.first_write_queue,
             Allocation::Partial(order) => {
                 let at = order.coordinates(&this.domain, lpn);
-                this.first_pool + order.index(&this.domain, self.flash.geometry.unit_levels(), at)
+                this.first_write_queue + order.index(&this.domain, self.flash.geometry.unit_levels(), at)
             }
             Allocation::Static(order) => {
                 let plane = this.domain.plane(&self.flash.geometry, order.coordinates(&this.domain, lpn));
-                self.queues.lanes[self.queues.lane_of[plane.0 as usize] as usize].pool
+                self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize].write_queue
             }
         };
-        if self.ftl.remaps { self.pool_with_room(ftl, pool) } else { pool }
+        if self.ftl.remaps { self.write_queue_with_room(ftl, write_queue) } else { write_queue }
     }
 
     /// From now on the pages are those of this write, wherever they will be.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn pool_write(
+    pub(super) fn queue_write(
         &mut self,
         now: SimTime,
         ftl: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
-        pool: u32,
+        write_queue: u32,
         channels: u32,
     ) {
         let op =
-            self.queues.claim(DriveOp { ticket, command: *command, ftl: ftl as u16, ..DriveOp::default() });
+            self.queues.claim(DriveOp { token, command: *command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             self.carry(op, contents);
         }
@@ -97,7 +97,7 @@ impl<C: Contents> Drive<C> {
                 self.give_up_plainly(ftl, lpn, replaced);
             }
         }
-        let waiting = &mut self.queues.pools[pool as usize];
+        let waiting = &mut self.queues.write_queues[write_queue as usize];
         let somebody_waits = waiting.head.is_some();
         self.queues.waiting += u32::from(!somebody_waits);
         waiting.push(&mut self.queues.ops, op);
@@ -105,7 +105,7 @@ impl<C: Contents> Drive<C> {
         let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
         let gathers = self.packing.active && self.gathers(now, op);
         if !somebody_waits || overtakes || gathers {
-            self.offer(now, ftl, pool, channels);
+            self.offer(now, ftl, write_queue, channels);
         }
     }
 
@@ -120,45 +120,45 @@ impl<C: Contents> Drive<C> {
 
     /// Offers the writes of a queue to its channels, in turn; a busy channel is visited again when it becomes free.
     #[inline(always)]
-    pub(super) fn offer(&mut self, now: SimTime, ftl: usize, pool: u32, channels: u32) {
-        let first = self.ftl.leaves[ftl].domain.first.channel;
+    pub(super) fn offer(&mut self, now: SimTime, ftl: usize, write_queue: u32, channels: u32) {
+        let first = self.ftl.backends[ftl].domain.first.channel;
         let whole = channels > 1;
-        let mut at = if whole { self.ftl.leaves[ftl].turn } else { 0 };
+        let mut at = if whole { self.ftl.backends[ftl].turn } else { 0 };
         for _ in 0..channels {
-            if !self.queues.pools[pool as usize].head.is_some() {
+            if !self.queues.write_queues[write_queue as usize].head.is_some() {
                 return;
             }
-            let channel = if whole { first + at } else { self.channel_of_pool(ftl, pool) };
+            let channel = if whole { first + at } else { self.channel_of_write_queue(ftl, write_queue) };
             at = if at + 1 >= channels { 0 } else { at + 1 };
             if self.dies.channels[channel as usize].free_at <= now {
                 self.visit(now, channel as usize);
             }
         }
-        if self.queues.pools[pool as usize].head.is_some() {
-            self.wake_for(now, ftl, pool);
+        if self.queues.write_queues[write_queue as usize].head.is_some() {
+            self.wake_for(now, ftl, write_queue);
         }
     }
 
-    fn channel_of_pool(&self, ftl: usize, pool: u32) -> u32 {
-        let this = &self.ftl.leaves[ftl];
-        let lane = match this.allocation {
-            Allocation::Static(_) => this.lanes.start + (pool - this.first_pool),
+    fn channel_of_write_queue(&self, ftl: usize, write_queue: u32) -> u32 {
+        let this = &self.ftl.backends[ftl];
+        let die_queue = match this.allocation {
+            Allocation::Static(_) => this.die_queues.start + (write_queue - this.first_write_queue),
             _ => this
-                .lanes
+                .die_queues
                 .clone()
-                .find(|&lane| self.queues.lanes[lane as usize].pool == pool)
+                .find(|&die_queue| self.queues.die_queues[die_queue as usize].write_queue == write_queue)
                 .expect("some lane takes it"),
         };
-        self.dies.units[self.queues.lanes[lane as usize].unit.0 as usize].channel
+        self.dies.units[self.queues.die_queues[die_queue as usize].unit.0 as usize].channel
     }
 
     /// Wakes the channels that may take writes of the queue.
-    fn wake_for(&mut self, now: SimTime, ftl: usize, pool: u32) {
-        for lane in self.ftl.leaves[ftl].lanes.clone() {
-            if self.queues.lanes[lane as usize].pool != pool {
+    fn wake_for(&mut self, now: SimTime, ftl: usize, write_queue: u32) {
+        for die_queue in self.ftl.backends[ftl].die_queues.clone() {
+            if self.queues.die_queues[die_queue as usize].write_queue != write_queue {
                 continue;
             }
-            let unit = self.queues.lanes[lane as usize].unit;
+            let unit = self.queues.die_queues[die_queue as usize].unit;
             self.arm_unit(now, unit);
             if self.flash.commands.cache_program && self.dies.accepts_at[unit.0 as usize] > now {
                 self.dies.agenda.set(unit.0 as usize, self.dies.accepts_at[unit.0 as usize]);
@@ -173,8 +173,8 @@ impl<C: Contents> Drive<C> {
 
     /// Wakes the channels that may take an FTL's writes from its single write queue.
     pub(super) fn wake_all(&mut self, now: SimTime, ftl: usize) {
-        self.wake_for(now, ftl, self.ftl.leaves[ftl].first_pool);
-        let Ftl { domain, .. } = &self.ftl.leaves[ftl];
+        self.wake_for(now, ftl, self.ftl.backends[ftl].first_write_queue);
+        let Ftl { domain, .. } = &self.ftl.backends[ftl];
         for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
             let at = self.dies.channels[channel as usize].free_at.max(now);
             let slot = self.dies.units.len() + channel as usize;
@@ -182,64 +182,66 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The plane of a lane that would take the first write of its pool.
+    /// The plane of a die queue that would take the first write of its write queue.
     #[inline(always)]
-    pub(super) fn plane_for<M: ProgramMode>(&self, lane: usize) -> Option<(PlaneId, u32)> {
-        let lane = &self.queues.lanes[lane];
-        let head = self.queues.pools[lane.pool as usize].head;
+    pub(super) fn plane_for<M: ProgramMode>(&self, die_queue: usize) -> Option<(PlaneId, u32)> {
+        let die_queue = &self.queues.die_queues[die_queue];
+        let head = self.queues.write_queues[die_queue.write_queue as usize].head;
         if !head.is_some() {
             return None;
         }
-        if !M::PLAIN && self.packing.active && self.gathers_until(lane.pool).is_some() {
+        if !M::PLAIN && self.packing.active && self.gathers_until(die_queue.write_queue).is_some() {
             return None;
         }
         if !M::PLAIN && self.dies.spread.is_some() {
-            return self.plane_in_unit(lane, head);
+            return self.plane_in_unit(die_queue, head);
         }
-        let ftl = &self.ftl.leaves[usize::from(lane.ftl)];
+        let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
         if !matches!(ftl.allocation, Allocation::Dynamic) {
             if M::PHYSICAL || (!M::PLAIN && self.ftl.physical) {
-                return self.raw_plane_for(lane.unit, head).map(|plane| (plane, lane.turn));
+                return self.physical_plane_for(die_queue.unit, head).map(|plane| (plane, die_queue.turn));
             }
             let op = &self.queues.ops[head];
             let lpn = op.command.start.0 + u32::from(op.placed);
             if let Allocation::Partial(order) = &ftl.allocation {
                 let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
                 return if chooses {
-                    self.plane_by_version(lane, head)
+                    self.plane_by_version(die_queue, head)
                 } else {
-                    self.bound_plane(lane, lpn, |_| true)
+                    self.bound_plane(die_queue, lpn, |_| true)
                 };
             }
             if self.ftl.remaps {
-                return self.bound_plane(lane, lpn, |_| true);
+                return self.bound_plane(die_queue, lpn, |_| true);
             }
             let bound = ftl.allocation.plane(&self.flash.geometry, &ftl.domain, lpn);
-            return bound.filter(|&plane| self.ftl.blocks.has_room(plane)).map(|plane| (plane, lane.turn));
+            return bound
+                .filter(|&plane| self.ftl.blocks.has_room(plane))
+                .map(|plane| (plane, die_queue.turn));
         }
         if !M::PLAIN && self.placement.plane_choice != PlaneChoice::InTurn {
-            return self.plane_by_version(lane, head);
+            return self.plane_by_version(die_queue, head);
         }
-        Allocation::next_plane(&lane.planes, lane.turn, |plane| self.ftl.blocks.has_room(plane))
+        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| self.ftl.blocks.has_room(plane))
     }
 
-    /// The plane of a lane that comes first among those where a page of which some levels are bound may go.
+    /// The plane of a die queue that comes first among those where a page of which some levels are bound may go.
     #[inline(never)]
     pub(super) fn allowed_plane(
         &self,
-        lane: &Lane,
+        die_queue: &DieQueue,
         lpn: u32,
         fits: impl Fn(PlaneId) -> bool,
     ) -> Option<(PlaneId, u32)> {
-        let Ftl { allocation, domain, .. } = &self.ftl.leaves[usize::from(lane.ftl)];
-        Allocation::next_plane(&lane.planes, lane.turn, |plane| {
+        let Ftl { allocation, domain, .. } = &self.ftl.backends[usize::from(die_queue.ftl)];
+        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| {
             allocation.allows(&self.flash.geometry, domain, lpn, plane)
                 && self.ftl.blocks.has_room(plane)
                 && fits(plane)
         })
     }
 
-    /// Programs the first page of a lane's pool, and with it what else one command can take.
+    /// Programs the first page of a die queue's write queue, and with it what else one command can take.
     #[inline(always)]
     pub(super) fn grant_write<M: ProgramMode>(
         &mut self,
@@ -247,33 +249,33 @@ impl<C: Contents> Drive<C> {
         channel: usize,
         taker: Taker,
     ) -> UnitId {
-        let Taker { lane, plane, turn_of_planes, .. } = taker;
-        let this = &mut self.queues.lanes[lane];
+        let Taker { die_queue, plane, turn_of_planes, .. } = taker;
+        let this = &mut self.queues.die_queues[die_queue];
         this.turn = turn_of_planes;
-        let (unit, ftl, pool) = (this.unit, usize::from(this.ftl), this.pool as usize);
+        let (unit, ftl, write_queue) = (this.unit, usize::from(this.ftl), this.write_queue as usize);
         if M::PHYSICAL {
-            let op = self.queues.pop(pool);
+            let op = self.queues.pop(write_queue);
             let page = self.page_of_write(op, 0, plane);
             self.place_physical(op);
             self.commit_page::<M>(now, channel, unit, page);
             self.all_placed(op);
         } else if M::PLAIN {
-            let op = self.queues.pools[pool].head;
+            let op = self.queues.write_queues[write_queue].head;
             let DriveOp { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
                 self.queues.ops[op];
             let to = self.place_plainly(ftl, plane, op, n, start.0 + u32::from(n));
             if self.placement.many_planes {
-                self.prefetch_for(lane);
+                self.prefetch_for(die_queue);
             }
             let target = Target::sectors(to, sectors);
             let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
             self.commit_page::<M>(now, channel, unit, page);
             if n + 1 == count {
-                self.queues.pop(pool);
+                self.queues.pop(write_queue);
                 self.all_placed(op);
             }
         } else {
-            self.grant_gathered(now, channel, lane, plane);
+            self.grant_gathered(now, channel, die_queue, plane);
             self.next_turn(ftl);
         }
         unit
@@ -281,15 +283,15 @@ impl<C: Contents> Drive<C> {
 
     /// [`Drive::grant_write`] where commands may have several pages.
     #[inline(never)]
-    fn grant_gathered(&mut self, now: SimTime, channel: usize, lane: usize, plane: PlaneId) {
-        let Lane { unit, ftl, .. } = self.queues.lanes[lane];
+    fn grant_gathered(&mut self, now: SimTime, channel: usize, die_queue: usize, plane: PlaneId) {
+        let DieQueue { unit, ftl, .. } = self.queues.die_queues[die_queue];
         let mut pages = std::mem::take(&mut self.scratch.pages);
-        let stream = self.gather(lane, plane, &mut pages);
+        let stream = self.gather(die_queue, plane, &mut pages);
         for page in &mut pages {
             self.place(page);
         }
         if self.placement.many_planes && !self.ftl.physical {
-            self.prefetch_for(lane);
+            self.prefetch_for(die_queue);
         }
         self.leave_rest_of(&pages, stream);
         let summaries = match self.ftl.physical {
@@ -306,27 +308,27 @@ impl<C: Contents> Drive<C> {
                 self.note_number(self.queues.ops[page.op].sequence, end);
                 self.all_placed(page.op);
             } else {
-                self.take_if_placed(lane, page);
+                self.take_if_placed(die_queue, page);
             }
         }
         pages.clear();
         self.scratch.pages = pages;
     }
 
-    /// The pages that one command programs: the first of a lane's pool, which goes to `plane`, and those that go with it.
-    /// The stream that they belong to.
-    fn gather(&mut self, lane: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) -> u8 {
-        let Lane { ftl, pool, .. } = self.queues.lanes[lane];
-        let head = self.queues.pools[pool as usize].head;
+    /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
+    /// that go with it. The stream that they belong to.
+    fn gather(&mut self, die_queue: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) -> u8 {
+        let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+        let head = self.queues.write_queues[write_queue as usize].head;
         if self.ftl.physical {
-            self.gather_physical(pool as usize, plane, pages);
+            self.gather_physical(write_queue as usize, plane, pages);
             return 0;
         }
         let stream = match self.ftl.streams.are_several() {
             true => self.stream_of_waiting(usize::from(ftl), head, self.queues.ops[head].placed),
             false => 0,
         };
-        self.share_out(lane, plane, stream, pages);
+        self.share_out(die_queue, plane, stream, pages);
         if self.packing.active {
             self.share_flash_pages(pages);
         }
@@ -336,8 +338,8 @@ impl<C: Contents> Drive<C> {
     /// Many tables of other planes are used before this die queue's next turn: prefetches the entries for its next
     /// write, and for the one after that.
     #[inline]
-    fn prefetch_for(&self, lane: usize) {
-        let Lane { planes, turn, .. } = &self.queues.lanes[lane];
+    fn prefetch_for(&self, die_queue: usize) {
+        let DieQueue { planes, turn, .. } = &self.queues.die_queues[die_queue];
         let next = *turn as usize;
         if let (Some(&next), Some(&later)) = (planes.get(next), planes.get(next + 1).or(planes.first())) {
             self.ftl.blocks.prefetch_next(next);
@@ -347,7 +349,7 @@ impl<C: Contents> Drive<C> {
 
     #[inline]
     pub(super) fn next_turn(&mut self, ftl: usize) {
-        self.ftl.leaves[ftl].next_turn();
+        self.ftl.backends[ftl].next_turn();
     }
 
     /// The contents of a page of a write, and its address when it was written.
@@ -360,9 +362,9 @@ impl<C: Contents> Drive<C> {
     /// [`Drive::place`] in a plain drive; the next channel is offered the next write first.
     #[inline(always)]
     fn place_plainly(&mut self, ftl: usize, plane: PlaneId, op: Id<DriveOp>, n: u16, lpn: u32) -> Ppn {
-        let leaf = &mut self.ftl.leaves[ftl];
-        leaf.next_turn();
-        if !leaf.renamed.is_empty() {
+        let backend = &mut self.ftl.backends[ftl];
+        backend.next_turn();
+        if !backend.remapped.is_empty() {
             let mut page = self.page_of_write(op, n, plane);
             self.place(&mut page);
             return page.target.to;
@@ -388,13 +390,14 @@ impl<C: Contents> Drive<C> {
         let PageWrite { ftl, plane, op, .. } = *page;
         let ftl = usize::from(ftl);
         let (lpn, contents) = self.written(page);
-        let this = &mut self.ftl.leaves[ftl];
+        let this = &mut self.ftl.backends[ftl];
         let first = self.queues.ops[op].command.start.0;
-        let owner = if this.renamed.is_empty() {
+        let owner = if this.remapped.is_empty() {
             Some(lpn)
         } else {
             // Its address must not match among the pages that are still to be placed.
-            this.owners(op.raw()).map_or(Some(lpn), |owners| owners[(lpn - first) as usize].take())
+            this.reverse_map(op.raw())
+                .map_or(Some(lpn), |reverse_map| reverse_map[(lpn - first) as usize].take())
         };
         let owned = owner.unwrap_or(lpn);
         let ppn = self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents);
@@ -402,7 +405,7 @@ impl<C: Contents> Drive<C> {
         if arrived {
             self.ftl.blocks.validate(ppn);
         } else if self.placement.plane_choice != PlaneChoice::InTurn
-            && self.ftl.leaves[ftl].limit.is_none()
+            && self.ftl.backends[ftl].limit.is_none()
             && let MapEntry::Pending(later) = self.ftl.maps.get(ftl, lpn)
         {
             self.queues.replaces[Id::<DriveOp>::new(later).index()] = self.replaced(ppn);
@@ -410,7 +413,7 @@ impl<C: Contents> Drive<C> {
         if self.power.is_some() {
             let sequence = self.queues.ops[op].sequence;
             self.place_version(ftl, owner.unwrap_or(lpn), sequence, ppn, arrived);
-            self.note_spare(ppn, lpn, sequence);
+            self.note_oob(ppn, lpn, sequence);
             page.guards = self.take_superseded();
         }
         if self.ftl.blocks.plane(plane).free_pages < self.gc.look_below {
@@ -422,7 +425,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether the page programmed last has filled its block, so that the block's summary page follows.
     #[inline]
-    pub(super) fn seals(&mut self, ftl: usize, stream: Option<u8>, plane: PlaneId) -> bool {
+    pub(super) fn closes(&mut self, ftl: usize, stream: Option<u8>, plane: PlaneId) -> bool {
         if !self.ftl.summaries || self.ftl.blocks.front(stream, plane).is_some() {
             return false;
         }
@@ -436,7 +439,7 @@ impl<C: Contents> Drive<C> {
             return 0;
         }
         let planes = (0..pages.len()).filter(|&at| at == 0 || pages[at - 1].plane != pages[at].plane);
-        planes.map(|at| u32::from(self.seals(ftl, stream, pages[at].plane))).sum()
+        planes.map(|at| u32::from(self.closes(ftl, stream, pages[at].plane))).sum()
     }
 
     /// Whether a physical page is the last one of its block, so that the block's summary page follows.
@@ -451,14 +454,14 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     pub(super) fn all_placed(&mut self, op: Id<DriveOp>) {
-        let DriveOp { ticket, command, acknowledged, durable, service, ftl, .. } = self.queues.ops[op];
-        let renamed = &mut self.ftl.leaves[usize::from(ftl)].renamed;
-        if !renamed.is_empty() {
-            renamed.retain(|renamed| renamed.op != op.raw());
+        let DriveOp { token, command, acknowledged, durable, service, ftl, .. } = self.queues.ops[op];
+        let remapped = &mut self.ftl.backends[usize::from(ftl)].remapped;
+        if !remapped.is_empty() {
+            remapped.retain(|remapped| remapped.op != op.raw());
         }
         if !self.health.damaged || !self.is_unasked(op) {
             let noted = self.ftl.memory.write;
-            let done = Done::at(ticket, u32::from(command.count), durable + noted);
+            let done = Done::at(token, u32::from(command.count), durable + noted);
             self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });
         }
         self.answer_behind(self.now, op);
@@ -490,8 +493,9 @@ impl<C: Contents> Drive<C> {
 
     /// Which page of a write in flight belongs to an address.
     pub(super) fn place_in_write(&self, ftl: usize, op: u32, lpn: u32) -> usize {
-        let renamed = self.ftl.leaves[ftl].renamed.iter().find(|renamed| renamed.op == op);
-        let place = renamed.and_then(|renamed| renamed.owners.iter().position(|owner| *owner == Some(lpn)));
+        let remapped = self.ftl.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
+        let place =
+            remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
         place.unwrap_or_else(|| (lpn - self.queues.ops[Id::new(op)].command.start.0) as usize)
     }
 }

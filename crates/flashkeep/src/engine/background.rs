@@ -1,13 +1,13 @@
 //! Background work of schemes: in idle time, after a timer, or to make room.
 
+use super::backends::{Backends, CompletionToken};
 use super::command::{Command, Flags};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
-use super::frame::{BackgroundPiece, Purpose, Start};
-use super::leaves::{Leaves, Ticket};
 use super::locks::LockMode;
 use super::plan::Why;
-use super::scheme::{Capabilities, Rhythm, Scheme};
+use super::running::{BackgroundPiece, Purpose, Start};
+use super::scheme::{Capabilities, Scheme, Triggers};
 use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 /// Commands that their scheme made wait, and the commands behind them, by node.
 #[derive(Clone, Debug)]
 pub(super) struct Parked {
-    queues: Vec<VecDeque<(Command, Ticket)>>,
+    queues: Vec<VecDeque<(Command, CompletionToken)>>,
     total: usize,
 }
 
@@ -39,16 +39,16 @@ impl Parked {
         self.queues[node.index()].iter().map(|(piece, _)| piece)
     }
 
-    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, ticket: Ticket) {
-        self.insert(node, self.queues[node.index()].len(), piece, ticket);
+    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, token: CompletionToken) {
+        self.insert(node, self.queues[node.index()].len(), piece, token);
     }
 
-    pub(super) fn insert(&mut self, node: NodeId, at: usize, piece: Command, ticket: Ticket) {
-        self.queues[node.index()].insert(at, (piece, ticket));
+    pub(super) fn insert(&mut self, node: NodeId, at: usize, piece: Command, token: CompletionToken) {
+        self.queues[node.index()].insert(at, (piece, token));
         self.total += 1;
     }
 
-    fn pop(&mut self, node: usize) -> Option<(Command, Ticket)> {
+    fn pop(&mut self, node: usize) -> Option<(Command, CompletionToken)> {
         let first = self.queues[node].pop_front()?;
         self.total -= 1;
         Some(first)
@@ -72,7 +72,7 @@ pub(super) struct BackgroundClock {
 /// it is a single store.
 #[derive(Clone, Copy, Debug, Default)]
 struct Alarm {
-    rhythm: Rhythm,
+    triggers: Triggers,
     wake_at: SimTime,
     wake_armed: bool,
     idle_armed: bool,
@@ -87,12 +87,12 @@ struct Alarm {
 impl BackgroundClock {
     pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
         let alarm = |scheme: &Option<S>| {
-            let Capabilities { rhythm, stateless, .. } =
+            let Capabilities { triggers, stateless, .. } =
                 scheme.as_ref().map(Scheme::capabilities).unwrap_or_default();
-            Alarm { rhythm, stateless, ..Alarm::default() }
+            Alarm { triggers, stateless, ..Alarm::default() }
         };
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
-        let idlers = (0..alarms.len()).filter(|&node| alarms[node].rhythm.idle_after.is_some());
+        let idlers = (0..alarms.len()).filter(|&node| alarms[node].triggers.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
         BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, paused: false, alarms, idlers }
     }
@@ -108,16 +108,22 @@ impl BackgroundClock {
 
     /// When the idle work of the node may begin.
     fn idle_at(&self, node: NodeId) -> Option<SimTime> {
-        self.alarms[node.index()].rhythm.idle_after.map(|span: Span| self.idle_since + span)
+        self.alarms[node.index()].triggers.idle_after.map(|span: Span| self.idle_since + span)
     }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Asks the scheme at `node` for one piece of background work; false if it has none now.
-    pub fn background<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
-        let work = self.ask(leaves, now, node, why);
+    pub fn background<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        node: NodeId,
+        why: Why,
+    ) -> bool {
+        let work = self.ask(backends, now, node, why);
         if work {
-            self.settle(leaves, now);
+            self.settle(backends, now);
         }
         work
     }
@@ -128,11 +134,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.clock.alarms[node.index()].working
     }
 
-    pub(super) fn ask<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, why: Why) -> bool {
+    pub(super) fn ask<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        node: NodeId,
+        why: Why,
+    ) -> bool {
         let mut plan = self.blank_plan();
-        let restores = why == Why::Rebuild && self.restore(leaves, node, &mut plan);
+        let restores = why == Why::Rebuild && self.restore(backends, node, &mut plan);
         let work =
-            restores || self.consult(leaves, node, |scheme, view| scheme.background(why, view, &mut plan));
+            restores || self.consult(backends, node, |scheme, view| scheme.background(why, view, &mut plan));
         if work {
             self.note_exposure(now, node);
             if let Some(key) = plan.hold {
@@ -140,13 +152,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             self.clock.alarms[node.index()].working += 1;
             let command = Command { flags: Flags::BACKGROUND, ..Command::default() };
-            let caller = Ticket { age: self.age_at(node), ..Ticket::default() };
+            let caller = CompletionToken { age: self.age_at(node), ..CompletionToken::default() };
             // A caller outside the engine sets its own pace.
             let paced = why == Why::Rebuild && self.controller_of(node).rebuild_permille > 0;
             let rebuilds = paced.then_some(now);
             let purpose = Purpose::Background(BackgroundPiece { rebuilds, restores });
             let start = Start { purpose, ..Start::new(node, command, caller) }.holding(plan.hold);
-            self.start(leaves, now, start, &mut plan);
+            self.start(backends, now, start, &mut plan);
         }
         self.plans.push(plan);
         work
@@ -154,20 +166,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Plans waiting commands again, in order, and asks their scheme to make room; returns whether anything changed.
     #[cold]
-    pub(super) fn retry<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) -> bool {
+    pub(super) fn retry<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) -> bool {
         let mut moved = false;
         for index in 0..self.shape.len() {
             let node = NodeId(index as u16);
-            while let Some((piece, ticket)) = self.parked.pop(index) {
+            while let Some((piece, token)) = self.parked.pop(index) {
                 let pages = u32::from(piece.count);
-                self.unaccount(ticket, pages);
-                if self.attempt(leaves, now, node, &piece, ticket) {
+                self.unaccount(token, pages);
+                if self.attempt(backends, now, node, &piece, token) {
                     moved = true;
                     continue;
                 }
-                self.account(ticket, pages);
-                self.parked.insert(node, 0, piece, ticket);
-                if !self.ask(leaves, now, node, Why::Pressed) {
+                self.account(token, pages);
+                self.parked.insert(node, 0, piece, token);
+                if !self.ask(backends, now, node, Why::Urgent) {
                     break;
                 }
                 moved = true;
@@ -178,17 +190,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Asks a scheme with urgent work for it.
     #[inline]
-    pub(super) fn press<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
-        while self.scheme_mut(node).pressed()
+    pub(super) fn press<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
+        while self.scheme_mut(node).urgent()
             && !self.clock.paused
-            && self.ask(leaves, now, node, Why::Pressed)
+            && self.ask(backends, now, node, Why::Urgent)
         {}
     }
 
     /// A background plan has ended: if the work is urgent, or in idle time, the next piece follows.
-    pub(super) fn background_over<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+    pub(super) fn background_over<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         self.clock.alarms[node.index()].working -= 1;
-        self.press(leaves, now, node);
+        self.press(backends, now, node);
         self.watch(now, node);
     }
 
@@ -214,13 +226,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Asks schemes for idle work if there were no requests for their idle time.
-    pub(super) fn idle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+    pub(super) fn idle<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         self.clock.alarms[node.index()].idle_armed = false;
         if self.clock.foreground > 0 || self.working(node) > 0 {
             return;
         }
         if self.clock.idle_at(node).is_some_and(|at| at <= now) {
-            self.ask(leaves, now, node, Why::Idle);
+            self.ask(backends, now, node, Why::Idle);
         } else {
             self.watch(now, node);
         }
@@ -241,8 +253,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn arm_wake(&mut self, now: SimTime, node: NodeId) {
         let alarm = &mut self.clock.alarms[node.index()];
-        let Some(span) = alarm.rhythm.wake_after else { return };
-        if alarm.rhythm.from_first && alarm.wake_armed {
+        let Some(span) = alarm.triggers.wake_after else { return };
+        if alarm.triggers.from_first && alarm.wake_armed {
             return;
         }
         alarm.wake_at = now + span;
@@ -255,13 +267,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ///
     /// # Panics
     /// If an operation that takes time is under way.
-    pub fn rest<L: Leaves<C>>(&mut self, leaves: &mut L) {
+    pub fn rest<L: Backends<C>>(&mut self, backends: &mut L) {
         while self.due.next() < SimTime::NEVER {
             let at = self.due.next();
-            self.advance(leaves, at);
+            self.advance(backends, at);
         }
         assert!(
-            self.frames.live() == 0 && self.parked.is_empty(),
+            self.running_plans.live() == 0 && self.parked.is_empty(),
             "an idle engine has no plans and no parked commands"
         );
         self.clock.idle_since = SimTime::ZERO;
@@ -270,13 +282,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Long enough after the last command that all timers have expired.
-    pub(super) fn wake<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
+    pub(super) fn wake<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         let alarm = &mut self.clock.alarms[node.index()];
         if alarm.wake_at > now {
             self.due.push(alarm.wake_at, Due::Wake(node));
             return;
         }
         alarm.wake_armed = false;
-        while self.ask(leaves, now, node, Why::Wake) {}
+        while self.ask(backends, now, node, Why::Wake) {}
     }
 }

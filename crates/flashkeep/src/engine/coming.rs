@@ -3,16 +3,16 @@
 
 use super::background::Parked;
 use super::command::{Command, Page, Verb};
-use super::frame::Frame;
 use super::locks::Locks;
 use super::plan::Member;
+use super::running::RunningPlan;
 use super::tree::NodeId;
 use crate::kernel::Arena;
 
 /// Plans under way, commands that wait for a stripe, and commands that their scheme made wait.
 #[derive(Clone, Copy)]
 pub(super) struct OutstandingWork<'a> {
-    pub(super) frames: &'a Arena<Frame>,
+    pub(super) running_plans: &'a Arena<RunningPlan>,
     pub(super) locks: &'a Locks,
     pub(super) parked: &'a Parked,
 }
@@ -20,8 +20,10 @@ pub(super) struct OutstandingWork<'a> {
 impl OutstandingWork<'_> {
     /// Whether the node will hold the page (as its scheme numbers it); none if no pending command changes that.
     pub(super) fn holds(self, node: NodeId, page: Page) -> Option<bool> {
-        let plans =
-            self.unfinished(node).filter(|frame| frame.background().is_none()).map(|frame| &frame.command);
+        let plans = self
+            .unfinished(node)
+            .filter(|running| running.background().is_none())
+            .map(|running| &running.command);
         let commands = plans.chain(self.locks.waiting(node)).chain(self.parked.commands(node));
         let changes = |command: &&Command| {
             matches!(command.verb, Verb::Write | Verb::Trim)
@@ -32,7 +34,7 @@ impl OutstandingWork<'_> {
 
     /// Whether a plan of the node will write a member's page.
     pub(super) fn writes(self, node: NodeId, member: Member, page: Page) -> bool {
-        self.unfinished(node).flat_map(|frame| &frame.steps[frame.next..]).any(|step| {
+        self.unfinished(node).flat_map(|running| &running.steps[running.next..]).any(|step| {
             let command = &step.command;
             step.member == member
                 && command.verb == Verb::Write
@@ -41,10 +43,10 @@ impl OutstandingWork<'_> {
     }
 
     /// Plans with steps that have not been submitted.
-    fn unfinished(&self, node: NodeId) -> impl Iterator<Item = &Frame> {
-        let unfinished = move |frame: &&Frame| {
-            frame.is_under_way() && frame.node == node && frame.next < frame.steps.len()
+    fn unfinished(&self, node: NodeId) -> impl Iterator<Item = &RunningPlan> {
+        let unfinished = move |running: &&RunningPlan| {
+            running.is_under_way() && running.node == node && running.next < running.steps.len()
         };
-        self.frames.places().filter(unfinished)
+        self.running_plans.places().filter(unfinished)
     }
 }

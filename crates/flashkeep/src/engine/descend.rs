@@ -1,58 +1,58 @@
 //! Commands on their way down the tree: the executor splits them at the grain, waits for their stripe, plans them and
 //! passes steps on.
 
+use super::backends::{Backends, CompletionToken, Done};
 use super::command::{Command, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frame::Start;
-use super::leaves::{Done, Leaves, Ticket};
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{Key, Lock, Plan, PlanVerdict};
 use super::ports::PortId;
 use super::repair::FailedPage;
+use super::running::Start;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::SimTime;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Submits a command to a node. Its pages are counted for the ticket's owner.
+    /// Submits a command to a node. Its pages are counted for the completion token's owner.
     #[inline]
-    pub(super) fn dispatch<L: Leaves<C>>(
+    pub(super) fn dispatch<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         if self.troubled {
-            self.dispatch_examined(leaves, now, node, false, command, ticket);
+            self.dispatch_examined(backends, now, node, false, command, token);
         } else {
-            self.hand_down(leaves, now, node, command, ticket);
+            self.hand_down(backends, now, node, command, token);
         }
     }
 
     /// Writes to a node that does not respond are lost; reads of pages that it lacks fail and are repaired. The command
     /// goes to the node's port, if it has one, or `behind` the port.
     #[cold]
-    pub(super) fn dispatch_examined<L: Leaves<C>>(
+    pub(super) fn dispatch_examined<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         behind: bool,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         let alive = self.shape[node.index()].alive;
         if command.verb != Verb::Read {
             self.note_gaps(node, &command, alive);
             if alive {
-                return self.hand_down(leaves, now, node, command, ticket);
+                return self.hand_down(backends, now, node, command, token);
             }
-            self.account(ticket, u32::from(command.count));
-            self.void(node, ticket);
-            return leaves.done().push(Done::at(ticket, u32::from(command.count), now));
+            self.account(token, u32::from(command.count));
+            self.void(node, token);
+            return backends.done().push(Done::at(token, u32::from(command.count), now));
         }
         let mut first = 0;
         for n in 0..=command.count {
@@ -60,19 +60,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let missing = n < command.count && (!alive || self.gaps.lacks(node, command.start.0 + at));
             if (missing || n == command.count) && first < n {
                 let from = u32::from(first);
-                let (run, ticket) = (command.part(from, n - first), ticket.plus(from));
+                let (run, token) = (command.part(from, n - first), token.plus(from));
                 if behind {
-                    self.hand_below(leaves, now, node, run, ticket);
+                    self.hand_below(backends, now, node, run, token);
                 } else {
-                    self.hand_down(leaves, now, node, run, ticket);
+                    self.hand_down(backends, now, node, run, token);
                 }
             }
             if missing {
                 first = n + 1;
-                self.account(ticket, 1);
+                self.account(token, 1);
                 let page = command.start.plus(at);
-                let (ticket, flags) = (ticket.plus(at), command.flags);
-                self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
+                let (token, flags) = (token.plus(at), command.flags);
+                self.failed(backends, now, FailedPage { child: node, page, token, flags });
             }
         }
     }
@@ -82,8 +82,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..u32::from(command.count) {
             let page = command.start.0 + n;
             match command.verb {
-                Verb::Rename if alive => self.gaps.rename(node, page, command.to.0 + n),
-                Verb::Rename => {
+                Verb::Remap if alive => self.gaps.remap(node, page, command.to.0 + n),
+                Verb::Remap => {
                     self.gaps.set(node, page, true);
                     self.gaps.set(node, command.to.0 + n, true);
                 }
@@ -93,55 +93,55 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     #[inline]
-    fn hand_down<L: Leaves<C>>(
+    fn hand_down<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         if let Some(port) = self.shape[node.index()].port {
-            return self.accept(leaves, now, port, command, ticket);
+            return self.accept(backends, now, port, command, token);
         }
-        self.hand_below(leaves, now, node, command, ticket);
+        self.hand_below(backends, now, node, command, token);
     }
 
     /// The same, behind the port of the node.
     #[inline]
-    pub(super) fn hand_below<L: Leaves<C>>(
+    pub(super) fn hand_below<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         let shape = &self.shape[node.index()];
-        let Some(leaf) = shape.leaf else {
+        let Some(backend) = shape.backend else {
             return match shape.units {
-                None => self.enter(leaves, now, node, command, ticket),
-                Some(units) => self.enter_by_units(leaves, now, node, units, command, ticket),
+                None => self.enter(backends, now, node, command, token),
+                Some(units) => self.enter_by_units(backends, now, node, units, command, token),
             };
         };
-        self.account(ticket, u32::from(command.count));
-        let contents = self.sheets.written(&command, ticket);
-        leaves.submit(now, leaf, &command, ticket, contents);
+        self.account(token, u32::from(command.count));
+        let contents = self.buffers.written(&command, token);
+        backends.submit(now, backend, &command, token, contents);
     }
 
-    /// Splits a command at the grain of the node's scheme (a `Rename` at source and target).
+    /// Splits a command at the grain of the node's scheme (a `Remap` at source and target).
     #[inline]
-    pub(super) fn enter<L: Leaves<C>>(
+    pub(super) fn enter<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
-        self.name_pages(node, &command, ticket);
+        self.name_pages(node, &command, token);
         if command.count == 1 {
-            return self.admit(leaves, now, node, command, ticket);
+            return self.admit(backends, now, node, command, token);
         }
         let scheme = self.scheme_mut(node);
         let mut grain = scheme.grain(command.verb);
@@ -149,69 +149,69 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             grain = 1;
         }
         if grain == u32::MAX {
-            return self.admit(leaves, now, node, command, ticket);
+            return self.admit(backends, now, node, command, token);
         }
         let mut from = 0;
         while from < u32::from(command.count) {
             let mut count = u32::from(command.count) - from;
             count = count.min(grain - (command.start.0 + from) % grain);
-            if command.verb == Verb::Rename {
+            if command.verb == Verb::Remap {
                 count = count.min(grain - (command.to.0 + from) % grain);
             }
-            self.admit(leaves, now, node, command.part(from, count as u16), ticket.plus(from));
+            self.admit(backends, now, node, command.part(from, count as u16), token.plus(from));
             from += count;
         }
     }
 
     /// Plans a piece, unless earlier commands of the node are waiting.
     #[inline(always)]
-    fn admit<L: Leaves<C>>(
+    fn admit<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         piece: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
-        if self.parked.has_none(node) && self.attempt(leaves, now, node, &piece, ticket) {
+        if self.parked.has_none(node) && self.attempt(backends, now, node, &piece, token) {
             return;
         }
-        self.account(ticket, u32::from(piece.count));
-        self.parked.push_back(node, piece.alone(), ticket);
+        self.account(token, u32::from(piece.count));
+        self.parked.push_back(node, piece.alone(), token);
     }
 
     /// Plans one piece and starts it, or queues it for its stripe; false if the scheme makes it wait.
     #[inline(always)]
-    pub(super) fn attempt<L: Leaves<C>>(
+    pub(super) fn attempt<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         piece: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) -> bool {
         if self.is_stateless(node) {
             let mut plan = self.blank_plan();
-            let goes = self.plan(leaves, node, piece, &mut plan);
+            let goes = self.plan(backends, node, piece, &mut plan);
             if goes {
-                self.carry_out(leaves, now, node, piece, &mut plan, ticket, None);
+                self.carry_out(backends, now, node, piece, &mut plan, token, None);
             }
             self.plans.push(plan);
             goes
         } else {
-            self.attempt_with_care(leaves, now, node, piece, ticket)
+            self.attempt_with_care(backends, now, node, piece, token)
         }
     }
 
     /// The same for a scheme with locks, exposure, timers or work of its own.
     #[inline(never)]
-    fn attempt_with_care<L: Leaves<C>>(
+    fn attempt_with_care<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         piece: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) -> bool {
         let lock = self.lock_of(node, piece);
         let wanted = match lock {
@@ -220,42 +220,42 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Lock::Share(key) => Some((key, LockMode::Share)),
             Lock::Hold(key) => Some((key, LockMode::Hold)),
             Lock::Detour(key) => {
-                self.allow_newer(ticket);
+                self.allow_newer(token);
                 Some((key, LockMode::Hold))
             }
         };
         if let Some((key, mode)) = wanted
-            && self.locks.queue(node, key, mode, || LockWaiter::Command(piece.alone(), ticket))
+            && self.locks.queue(node, key, mode, || LockWaiter::Command(piece.alone(), token))
         {
-            self.account(ticket, u32::from(piece.count));
+            self.account(token, u32::from(piece.count));
             return true;
         }
         let mut plan = self.blank_plan();
-        let goes = self.plan(leaves, node, piece, &mut plan);
+        let goes = self.plan(backends, node, piece, &mut plan);
         if goes {
             self.exposure.rescued += u64::from(plan.rescued);
             if plan.refuses {
-                self.refuse(leaves, now, node, piece);
+                self.refuse(backends, now, node, piece);
             }
             if piece.verb != Verb::Read {
                 let shelters = !matches!(lock, Lock::Free | Lock::Pass(_)) || plan.hold.is_some();
                 if self.health.is_watched(node) && !shelters {
-                    self.note_planned(leaves, node, piece, &plan);
+                    self.note_planned(backends, node, piece, &plan);
                 }
                 self.note_change(now, node);
             }
-            let copies = plan.renames && self.copy_instead(leaves, node, piece, &mut plan);
+            let copies = plan.remaps && self.copy_instead(backends, node, piece, &mut plan);
             // Until a copy is durable, nothing else may look for it.
             let holds = copies || plan.hold.is_some();
             let mode = |mode| if holds { LockMode::Hold } else { mode };
             let taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
-            self.carry_out(leaves, now, node, piece, &mut plan, ticket, taken);
+            self.carry_out(backends, now, node, piece, &mut plan, token, taken);
         }
         let presses = piece.verb != Verb::Read || plan.presses;
         self.plans.push(plan);
         if goes && presses {
-            self.press(leaves, now, node);
+            self.press(backends, now, node);
         }
         goes
     }
@@ -271,59 +271,59 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Asks the scheme for a plan; false if the scheme makes the command wait.
     #[inline(always)]
-    fn plan<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
-        self.consult(leaves, node, |scheme, view| scheme.plan(piece, view, plan) == PlanVerdict::Go)
+    fn plan<L: Backends<C>>(&mut self, backends: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
+        self.consult(backends, node, |scheme, view| scheme.plan(piece, view, plan) == PlanVerdict::Go)
     }
 
     /// Starts the plan and takes its lock.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn carry_out<L: Leaves<C>>(
+    fn carry_out<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         piece: &Command,
         plan: &mut Plan,
-        ticket: Ticket,
+        token: CompletionToken,
         taken: Option<(Key, LockMode)>,
     ) {
         if taken.is_none() && plan.is_simple::<C>() {
-            return self.pass_on(leaves, now, node, piece, plan, ticket);
+            return self.pass_on(backends, now, node, piece, plan, token);
         }
-        self.account(ticket, u32::from(piece.count));
+        self.account(token, u32::from(piece.count));
         if let Some((key, mode)) = taken {
             self.locks.take(node, key, mode);
         }
         let key = taken.map(|(key, _)| key);
-        self.start(leaves, now, Start::new(node, *piece, ticket).holding(key), plan);
+        self.start(backends, now, Start::new(node, *piece, token).holding(key), plan);
     }
 
     /// Starts a plan of one plain stage, whose steps count for the caller.
     #[inline(always)]
-    fn pass_on<L: Leaves<C>>(
+    fn pass_on<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         piece: &Command,
         plan: &Plan,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         for step in &plan.steps {
             let child = self.shape[node.index()].child(step.member);
             let mut command = step.command;
             command.flags = command.flags.with(piece.flags.inherited());
-            self.dispatch(leaves, now, child, command, ticket.plus(u32::from(step.at)));
+            self.dispatch(backends, now, child, command, token.plus(u32::from(step.at)));
         }
         if plan.steps.is_empty() {
-            self.account(ticket, u32::from(piece.count));
-            leaves.done().push(Done::at(ticket, u32::from(piece.count), now));
+            self.account(token, u32::from(piece.count));
+            backends.done().push(Done::at(token, u32::from(piece.count), now));
         }
     }
 
     /// A stripe is free again, or has one sharer fewer: waiting commands continue, in order.
-    pub(super) fn unlock<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, key: Key) {
+    pub(super) fn unlock<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, key: Key) {
         if node == NodeId::HOST {
             *self.merging_at(PortId::of_key(key)) -= 1;
         }
@@ -333,22 +333,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut parked = 0;
         while let Some(next) = self.locks.next_resumed() {
             match next {
-                LockWaiter::Command(piece, ticket) => {
+                LockWaiter::Command(piece, token) => {
                     let pages = u32::from(piece.count);
-                    self.unaccount(ticket, pages);
+                    self.unaccount(token, pages);
                     if node == NodeId::HOST {
-                        self.submit_behind(leaves, now, PortId::of_key(key), piece, ticket);
-                    } else if parked > 0 || !self.attempt(leaves, now, node, &piece, ticket) {
-                        self.account(ticket, pages);
-                        self.parked.insert(node, parked, piece, ticket);
+                        self.submit_behind(backends, now, PortId::of_key(key), piece, token);
+                    } else if parked > 0 || !self.attempt(backends, now, node, &piece, token) {
+                        self.account(token, pages);
+                        self.parked.insert(node, parked, piece, token);
                         parked += 1;
                     }
                 }
-                LockWaiter::Merge(merge, ticket) => {
-                    self.unaccount(ticket, 1);
-                    self.merge_behind(leaves, now, PortId::of_key(key), merge, ticket);
+                LockWaiter::Merge(merge, token) => {
+                    self.unaccount(token, 1);
+                    self.merge_behind(backends, now, PortId::of_key(key), merge, token);
                 }
-                LockWaiter::Repair(failed) => self.failed(leaves, now, failed),
+                LockWaiter::Repair(failed) => self.failed(backends, now, failed),
             }
         }
     }

@@ -1,29 +1,29 @@
 //! The executor: a tree of schemes over backends, and all operations in progress.
 //!
 //! Each file of this folder has one part: `requests` the interface above the tree, `descend` commands on their way
-//! down, `frames` plans with stages, `sums` contents and parity, `repair` failed reads, `background` work without a
-//! request, `places` where pages lie.
+//! down, `running_plans` plans with stages, `sums` contents and parity, `repair` failed reads, `background` work
+//! without a request, `places` where pages lie.
 //!
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
 
+use super::backends::{BackendId, Backends, CompletionPart, Done};
 use super::background::{BackgroundClock, Parked};
 use super::coming::OutstandingWork;
 use super::command::{Flags, Page};
 use super::contents::Contents;
 use super::exposure::Exposure;
-use super::frame::Frame;
 use super::gaps::Gaps;
 use super::health::Health;
-use super::leaves::{CompletionPart, Done, LeafId, Leaves};
 use super::locks::Locks;
 use super::names::PageNames;
 use super::plan::{Member, Plan, Why};
 use super::ports::Ports;
 use super::rebuild::Controller;
-use super::requests::{Finished, Join};
+use super::requests::{CompletionCounter, Finished};
+use super::running::RunningPlan;
 use super::scheme::{Change, Scheme};
-use super::sums::Sheets;
+use super::sums::PageBuffers;
 use super::tree::{Flat, NodeId, NodeLinks, Tree};
 use super::view::{After, View};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
@@ -47,10 +47,10 @@ pub struct Engine<S, C> {
     pub(super) schemes: Vec<Option<S>>,
     pub(super) shape: Vec<NodeLinks>,
     /// The node of each backend.
-    pub(super) leaf_nodes: Vec<NodeId>,
-    pub(super) joins: Arena<Join>,
-    pub(super) frames: Arena<Frame>,
-    pub(super) sheets: Sheets<C>,
+    pub(super) backend_nodes: Vec<NodeId>,
+    pub(super) counters: Arena<CompletionCounter>,
+    pub(super) running_plans: Arena<RunningPlan>,
+    pub(super) buffers: PageBuffers<C>,
     pub(super) locks: Locks,
     /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
     pub(super) troubled: bool,
@@ -91,14 +91,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Flat { shapes: mut shape, schemes, controllers, ports } = tree.flatten();
         for (node, scheme) in schemes.iter().enumerate() {
             if scheme.as_ref().is_some_and(|scheme| scheme.capabilities().transparent) {
-                shape[node].through = shape[shape[node].children[0].index()].leaf;
+                shape[node].through = shape[shape[node].children[0].index()].backend;
             }
         }
-        let leaves = shape.iter().enumerate().filter_map(|(n, s)| Some((usize::from(s.leaf?.0), n)));
-        let mut leaf_nodes = Vec::new();
-        for (leaf, node) in leaves {
-            leaf_nodes.resize(leaf_nodes.len().max(leaf + 1), NodeId::HOST);
-            leaf_nodes[leaf] = NodeId(node as u16);
+        let backends = shape.iter().enumerate().filter_map(|(n, s)| Some((usize::from(s.backend?.0), n)));
+        let mut backend_nodes = Vec::new();
+        for (backend, node) in backends {
+            backend_nodes.resize(backend_nodes.len().max(backend + 1), NodeId::HOST);
+            backend_nodes[backend] = NodeId(node as u16);
         }
         let nodes = shape.len();
         Engine {
@@ -107,10 +107,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             health: Health::new(&schemes),
             schemes,
             shape,
-            leaf_nodes,
-            joins: Arena::default(),
-            frames: Arena::default(),
-            sheets: Sheets::default(),
+            backend_nodes,
+            counters: Arena::default(),
+            running_plans: Arena::default(),
+            buffers: PageBuffers::default(),
             locks: Locks::default(),
             troubled: false,
             announced: false,
@@ -149,10 +149,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The only backend, if the root passes every command on to it unchanged.
     #[must_use]
-    pub fn only_leaf(&self) -> Option<LeafId> {
+    pub fn only_backend(&self) -> Option<BackendId> {
         let root = NodeId::ROOT;
         let [child] = self.shape[root.index()].children[..] else { return None };
-        if self.is_stateless(root) { self.shape[child.index()].leaf } else { None }
+        if self.is_stateless(root) { self.shape[child.index()].backend } else { None }
     }
 
     /// The instant of the engine's own next event.
@@ -163,51 +163,51 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Handles all events due by `now`, and the completions of backends.
-    pub fn advance<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+    pub fn advance<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         let mut alone = true;
         while let Some(due) = self.due.pop_due(now) {
             alone &= matches!(due, Due::Port(_));
             match due {
-                Due::Stage(frame) => self.arrive(leaves, now, Id::new(frame), Self::run_stage),
-                Due::First(frame) => self.arrive(leaves, now, Id::new(frame), Self::first),
-                Due::Over(frame) => self.arrive(leaves, now, Id::new(frame), Self::over),
-                Due::Wake(node) => self.wake(leaves, now, node),
-                Due::Idle(node) => self.idle(leaves, now, node),
-                Due::Rebuild(node) => self.rebuild(leaves, now, node),
-                Due::Recovered => self.recovered(leaves, now),
+                Due::Stage(running) => self.arrive(backends, now, Id::new(running), Self::run_stage),
+                Due::First(running) => self.arrive(backends, now, Id::new(running), Self::first),
+                Due::Over(running) => self.arrive(backends, now, Id::new(running), Self::over),
+                Due::Wake(node) => self.wake(backends, now, node),
+                Due::Idle(node) => self.idle(backends, now, node),
+                Due::Rebuild(node) => self.rebuild(backends, now, node),
+                Due::Recovered => self.recovered(backends, now),
                 Due::Port(port) => self.ports.notify(port),
             }
         }
-        self.settle(leaves, now);
+        self.settle(backends, now);
         if self.ports.is_notified() {
-            self.cross_all(leaves, now, alone);
+            self.cross_all(backends, now, alone);
         }
     }
 
     /// Handles the completions of backends and plans waiting commands again, until nothing changes.
     #[inline(always)]
-    pub fn settle<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
-        if !leaves.done().is_empty() || !self.parked.is_empty() {
-            self.take_all_in(leaves, now);
+    pub fn settle<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
+        if !backends.done().is_empty() || !self.parked.is_empty() {
+            self.take_all_in(backends, now);
         }
     }
 
     /// The slow path of [`Engine::settle`]: a separate function, because there is often nothing to do.
     #[inline(never)]
-    fn take_all_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+    fn take_all_in<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         loop {
             // Completions that are added meanwhile are handled after these.
             let mut taken = 0;
-            while let Some(&done) = leaves.done().get(taken) {
+            while let Some(&done) = backends.done().get(taken) {
                 taken += 1;
-                self.complete(leaves, now, &done);
+                self.complete(backends, now, &done);
             }
-            leaves.done().clear();
+            backends.done().clear();
             if self.ports.has_ended() {
-                self.end_port_requests(leaves, now);
+                self.end_port_requests(backends, now);
                 continue;
             }
-            if self.parked.is_empty() || !self.retry(leaves, now) {
+            if self.parked.is_empty() || !self.retry(backends, now) {
                 return;
             }
         }
@@ -215,7 +215,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A backend or a whole subtree stops responding, or responds again. Its completions are handled by the next
     /// [`Engine::settle`], so that several may change at the same instant.
-    pub fn change<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, change: Change) {
+    pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
         (self.troubled, self.announced) = (true, true);
         self.shape[node.index()].alive = change != Change::Failed;
         if change == Change::Replaced {
@@ -225,17 +225,23 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.gaps.all(node);
             }
         }
-        self.close_ports(leaves, now, node, change);
-        self.tell_parent(leaves, now, node, change);
+        self.close_ports(backends, now, node, change);
+        self.tell_parent(backends, now, node, change);
     }
 
     /// Replaces a node's backend by another, empty one.
-    pub fn replace<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, leaf: LeafId) {
-        self.shape[node.index()].leaf = Some(leaf);
-        let at = usize::from(leaf.0);
-        self.leaf_nodes.resize(self.leaf_nodes.len().max(at + 1), NodeId::HOST);
-        self.leaf_nodes[at] = node;
-        self.change(leaves, now, node, Change::Replaced);
+    pub fn replace<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        node: NodeId,
+        backend: BackendId,
+    ) {
+        self.shape[node.index()].backend = Some(backend);
+        let at = usize::from(backend.0);
+        self.backend_nodes.resize(self.backend_nodes.len().max(at + 1), NodeId::HOST);
+        self.backend_nodes[at] = node;
+        self.change(backends, now, node, Change::Replaced);
     }
 
     /// The node at a path of member numbers from the root.
@@ -253,7 +259,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let below = self.subtree(node);
         below.iter().any(|&node| !self.parked.has_none(node))
             || self.ports.is_at_work(&below)
-            || self.frames.places().any(|frame| frame.is_under_way() && below.contains(&frame.node))
+            || self
+                .running_plans
+                .places()
+                .any(|running| running.is_under_way() && below.contains(&running.node))
     }
 
     /// Replaces a subtree by an empty one of the same shape. Its schemes are taken from `fresh`, a newly built copy of
@@ -262,9 +271,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ///
     /// # Panics
     /// If the subtree is still [at work](Engine::is_at_work): the new schemes cannot finish plans of the old ones.
-    pub fn refresh<L: Leaves<C>>(
+    pub fn refresh<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         fresh: Tree<S>,
@@ -280,10 +289,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.shape[at.index()].alive = true;
             self.gaps.none(at);
             self.health.restart(at, &self.schemes[at.index()]);
-            self.sheets.forget_carried(at);
+            self.buffers.forget_carried(at);
             self.note_exposure(now, at);
         }
-        self.change(leaves, now, node, Change::Replaced);
+        self.change(backends, now, node, Change::Replaced);
     }
 
     /// A node, and all below it.
@@ -299,45 +308,45 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The node of a backend; none for a hot spare.
     #[must_use]
-    pub fn node_of(&self, leaf: LeafId) -> Option<NodeId> {
-        let node = self.leaf_nodes.get(usize::from(leaf.0)).copied();
-        node.filter(|&node| node != NodeId::HOST && self.shape[node.index()].leaf == Some(leaf))
+    pub fn node_of(&self, backend: BackendId) -> Option<NodeId> {
+        let node = self.backend_nodes.get(usize::from(backend.0)).copied();
+        node.filter(|&node| node != NodeId::HOST && self.shape[node.index()].backend == Some(backend))
     }
 
     /// Reports a change of a node to its parent's scheme, which may begin to rebuild.
-    pub(super) fn tell_parent<L: Leaves<C>>(
+    pub(super) fn tell_parent<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         change: Change,
     ) {
         let Some((parent, member)) = self.shape[node.index()].parent else { return };
         if matches!(change, Change::Replaced | Change::Returned) {
-            self.close_gaps_of_zeros(leaves, parent);
+            self.close_gaps_of_zeros(backends, parent);
         }
         if !matches!(change, Change::Retired(_)) {
-            self.note_member(leaves, parent, member, change);
+            self.note_member(backends, parent, member, change);
         }
-        self.consult(leaves, parent, |scheme, view| scheme.member(member, change, view));
+        self.consult(backends, parent, |scheme, view| scheme.member(member, change, view));
         if self.is_below_map(node) {
-            self.pass_up(leaves, now, parent, change);
+            self.pass_up(backends, now, parent, change);
         }
         self.note_exposure(now, parent);
-        self.press(leaves, now, parent);
+        self.press(backends, now, parent);
         self.begin_rebuild(now, parent);
     }
 
     /// Handles an event of a backend.
     #[cold]
-    fn hear<L: Leaves<C>>(
+    fn hear<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
-        (leaf, page): (LeafId, Page),
+        (backend, page): (BackendId, Page),
         part: CompletionPart,
     ) {
-        let Some(node) = self.node_of(leaf) else { return };
+        let Some(node) = self.node_of(backend) else { return };
         let why: Option<fn(Member, Page) -> Why> = match part {
             CompletionPart::Leaving => Some(Why::Leaving),
             CompletionPart::Moved => Some(Why::Moved),
@@ -345,27 +354,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         };
         if let Some(why) = why {
             if let Some((parent, member)) = self.shape[node.index()].parent {
-                self.ask(leaves, now, parent, why(member, page));
+                self.ask(backends, now, parent, why(member, page));
                 // A map in flash passes on which old versions are about to be collected.
                 let above = self.shape[parent.index()].parent.filter(|_| self.is_below_map(node));
                 if let Some((above, member)) = above.filter(|_| part == CompletionPart::Leaving) {
-                    self.ask(leaves, now, above, why(member, page));
+                    self.ask(backends, now, above, why(member, page));
                 }
             }
         } else if part == CompletionPart::Retired {
-            self.tell_parent(leaves, now, node, Change::Retired(page));
-        } else if !self.is_before(node, page) && !leaves.holds(leaf, page) {
+            self.tell_parent(backends, now, node, Change::Retired(page));
+        } else if !self.is_before(node, page) && !backends.holds(backend, page) {
             // A page that was written since is not missing.
             let refused = part == CompletionPart::Refused;
             let change = if refused { Change::Refused(page) } else { Change::Damaged(page) };
-            self.lose_page_of(leaves, now, node, change);
+            self.lose_page_of(backends, now, node, change);
         }
     }
 
     /// Whether no operation is in progress.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.joins.live() == 0 && self.frames.live() == 0 && self.parked.is_empty()
+        self.counters.live() == 0 && self.running_plans.live() == 0 && self.parked.is_empty()
     }
 
     // ---------------------------------------------------------------- small things
@@ -373,24 +382,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The scheme of a node that has one.
     ///
     /// # Panics
-    /// Where the node is a leaf.
+    /// Where the node is a backend.
     pub fn scheme_mut(&mut self, node: NodeId) -> &mut S {
         self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
     }
 
     /// Calls the scheme at `node` with its view.
     #[inline(always)]
-    pub(super) fn consult<L: Leaves<C>, T>(
+    pub(super) fn consult<L: Backends<C>, T>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         ask: impl FnOnce(&mut S, &View<'_>) -> T,
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, health, names, ports, frames, parked, .. } = self;
-        let deeper = After { node, schemes: after, ports, coming: OutstandingWork { frames, locks, parked } };
-        let (below, deeper) = (leaves, &deeper);
+        let Engine { shape, locks, gaps, health, names, ports, running_plans, parked, .. } = self;
+        let deeper =
+            After { node, schemes: after, ports, coming: OutstandingWork { running_plans, locks, parked } };
+        let (below, deeper) = (backends, &deeper);
         ask(scheme, &View { shape, node, below, locks, gaps, health, names, deeper, fell_short: false })
     }
 
@@ -404,35 +414,35 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A completion counter for this many pages.
     #[inline]
-    pub(super) fn claim_join(&mut self, pages: u32) -> Id<Join> {
-        let join = self.joins.claim();
-        self.sheets.open(join, pages as usize);
-        join
+    pub(super) fn claim_counter(&mut self, pages: u32) -> Id<CompletionCounter> {
+        let counter = self.counters.claim();
+        self.buffers.open(counter, pages as usize);
+        counter
     }
 
     /// Handles the completion of pages.
     #[inline]
-    fn complete<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, done: &Done<C>) {
-        if let Some((leaf, page)) = done.failed {
+    fn complete<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, done: &Done<C>) {
+        if let Some((backend, page)) = done.failed {
             let asked = matches!(
                 done.part,
                 CompletionPart::Both | CompletionPart::Acknowledged | CompletionPart::Durable
             );
             if !asked {
-                return self.hear(leaves, now, (leaf, page), done.part);
+                return self.hear(backends, now, (backend, page), done.part);
             }
-            let child = self.leaf_nodes[usize::from(leaf.0)];
+            let child = self.backend_nodes[usize::from(backend.0)];
             return self.failed(
-                leaves,
+                backends,
                 now,
-                super::repair::FailedPage { child, page, ticket: done.ticket, flags: Flags::NONE },
+                super::repair::FailedPage { child, page, token: done.token, flags: Flags::NONE },
             );
         }
-        let frame = self.joins[done.ticket.owner].frame;
-        if frame.is_some() {
-            self.receive(leaves, now, frame, done);
+        let running = self.counters[done.token.owner].running;
+        if running.is_some() {
+            self.receive(backends, now, running, done);
         } else {
-            self.sheets.keep(done);
+            self.buffers.keep(done);
             self.count_off(done);
         }
     }

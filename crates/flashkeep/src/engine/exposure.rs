@@ -1,10 +1,10 @@
 //! Unprotected pages over time, and lost pages.
 
+use super::backends::BackendId;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
 use super::health::OwnHealth;
-use super::leaves::LeafId;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{Bits, SimTime};
@@ -86,7 +86,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether no node ever failed or lost a page.
     #[must_use]
-    pub fn is_untroubled(&self) -> bool {
+    pub fn is_healthy(&self) -> bool {
         !self.troubled
     }
 
@@ -132,8 +132,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
     #[must_use]
-    pub fn is_intact(&self, leaf: LeafId, page: Page) -> bool {
-        let node = self.node_of(leaf);
+    pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
+        let node = self.node_of(backend);
         let has = |node: NodeId| self.shape[node.index()].alive && !self.gaps.lacks(node, page.0);
         let above = node.and_then(|node| self.shape[node.index()].parent).map(|(above, _)| above);
         let through =

@@ -2,11 +2,11 @@
 //! data to be written could not be reconstructed. A read of a missing page fails like any other failed read,
 //! so that it is repaired or reported. A write of the page ends that.
 
+use super::backends::Backends;
 use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
-use super::leaves::Leaves;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
 use super::tree::{NodeId, NodeLinks};
@@ -65,7 +65,7 @@ impl Gaps {
     }
 
     /// A page is moved to another address; its old address is a known zero.
-    pub(super) fn rename(&mut self, node: NodeId, from: u32, to: u32) {
+    pub(super) fn remap(&mut self, node: NodeId, from: u32, to: u32) {
         let lacks = self.lacks(node, from);
         self.set(node, to, lacks);
         self.set(node, from, false);
@@ -83,12 +83,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A member that has just been replaced, or responds again, is recorded to lack pages. This clears the record of
     /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
     /// page.
-    pub(super) fn close_gaps_of_zeros<L: Leaves<C>>(&mut self, leaves: &L, node: NodeId) {
+    pub(super) fn close_gaps_of_zeros<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
         if !self.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
             return;
         }
         let mut zeros = Vec::new();
-        self.consult(leaves, node, |scheme, view| {
+        self.consult(backends, node, |scheme, view| {
             let mut places = Vec::new();
             for page in 0..scheme.capacity() as u32 {
                 places.clear();
@@ -120,24 +120,24 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A read of a node's page has failed. If the page is still unreadable, it is recorded as missing, and the scheme
     /// of the node's parent rebuilds it like other missing pages.
     #[cold]
-    pub(super) fn note_unreadable<L: Leaves<C>>(
+    pub(super) fn note_unreadable<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         page: Page,
     ) {
         let NodeLinks { alive, parent, .. } = self.shape[node.index()];
         let known = !alive || parent.is_none() || self.gaps.lacks(node, page.0);
-        if known || !self.is_unreadable(leaves, node, page) {
+        if known || !self.is_unreadable(backends, node, page) {
             return;
         }
-        self.lose_page_of(leaves, now, node, Change::Unreadable(page));
+        self.lose_page_of(backends, now, node, Change::Unreadable(page));
     }
 
     /// Whether no place of a node's page can be read now. For a scheme with several copies or with parity this is
     /// called after its repair failed. A member that does not respond may respond later.
-    fn is_unreadable<L: Leaves<C>>(&self, leaves: &L, node: NodeId, page: Page) -> bool {
+    fn is_unreadable<L: Backends<C>>(&self, backends: &L, node: NodeId, page: Page) -> bool {
         let shape = &self.shape[node.index()];
         if !shape.alive {
             return false;
@@ -149,19 +149,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return false;
         }
         let page = shape.inner(page);
-        let Engine { frames, locks, parked, .. } = self;
-        if (OutstandingWork { frames, locks, parked }).holds(node, page).is_some() {
+        let Engine { running_plans, locks, parked, .. } = self;
+        if (OutstandingWork { running_plans, locks, parked }).holds(node, page).is_some() {
             // A read was behind a copy of the page, and the page has been written since: that waits as well.
             return false;
         }
-        if let Some(leaf) = shape.leaf {
-            return leaves.is_unreadable(leaf, page);
+        if let Some(backend) = shape.backend {
+            return backends.is_unreadable(backend, page);
         }
         let (mut places, mut unreadable) = (0, 0);
         let Some(scheme) = self.scheme(node) else { return false };
         scheme.places(page, |Member(member), page| {
             places += 1;
-            unreadable += u32::from(self.is_unreadable(leaves, shape.children[usize::from(member)], page));
+            unreadable += u32::from(self.is_unreadable(backends, shape.children[usize::from(member)], page));
         });
         unreadable > 0 && (unreadable == places || scheme.protection().is_sum(page))
     }
@@ -177,7 +177,7 @@ mod tests {
         assert!(!gaps.lacks(node, 5));
         gaps.set(node, 5, true);
         assert!(gaps.lacks(node, 5) && !gaps.lacks(node, 6) && !gaps.lacks(NodeId(2), 5));
-        gaps.rename(node, 5, 900);
+        gaps.remap(node, 5, 900);
         assert!(gaps.lacks(node, 900) && !gaps.lacks(node, 5));
         gaps.all(node);
         assert!(gaps.lacks(node, 7) && gaps.lacks(node, 70_000));

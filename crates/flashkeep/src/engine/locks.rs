@@ -1,7 +1,7 @@
 //! The third law of order: plans that hold the same stripe run one after the other.
 
+use super::backends::CompletionToken;
 use super::command::Command;
-use super::leaves::Ticket;
 use super::plan::Key;
 use super::repair::FailedPage;
 use super::tree::NodeId;
@@ -13,9 +13,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LockWaiter {
     /// A command to be planned when the stripe is free.
-    Command(Command, Ticket),
+    Command(Command, CompletionToken),
     /// A partial-page write at the root.
-    Merge(Merge, Ticket),
+    Merge(Merge, CompletionToken),
     /// A page of a member to be repaired when the stripe is free.
     Repair(FailedPage),
 }
@@ -50,8 +50,8 @@ pub(super) struct Locks {
     stripes: Arena<Stripe>,
     /// The first entry of each chain. The number of chains is a power of two.
     chains: Vec<Id<Stripe>>,
-    /// The waiters of stripes that were released, with their nodes, while they are planned one after the other. A plan may
-    /// release another stripe meanwhile: its waiters are the last.
+    /// The waiters of stripes that were released, with their nodes, while they are planned one after the other. A plan
+    /// may release another stripe meanwhile: its waiters are the last.
     resumed: Vec<(NodeId, VecDeque<LockWaiter>)>,
     spare: Vec<VecDeque<LockWaiter>>,
 }

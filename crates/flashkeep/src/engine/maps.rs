@@ -1,10 +1,10 @@
 //! Maps: nodes with one member that determine the places of its pages. A failure or replacement of the member applies
 //! to the map as well.
 
+use super::backends::{BackendId, Backends};
 use super::command::{Command, Page};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::leaves::{LeafId, Leaves};
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::SimTime;
@@ -16,26 +16,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         parent.is_some_and(|(parent, _)| self.scheme(parent).is_some_and(|scheme| scheme.capabilities().map))
     }
 
-    /// The backend of a node, if it is a leaf.
+    /// The backend of a node, if it is a backend.
     #[must_use]
-    pub fn leaf_at(&self, node: NodeId) -> Option<LeafId> {
-        self.shape[node.index()].leaf
+    pub fn backend_at(&self, node: NodeId) -> Option<BackendId> {
+        self.shape[node.index()].backend
     }
 
     /// Whether the map above a backend, if there is one, has plans in progress or waiting commands: it is not replaced
     /// before these have ended.
     #[must_use]
-    pub fn is_map_at_work(&self, leaf: LeafId) -> bool {
-        let member = self.node_of(leaf).filter(|&node| self.is_below_map(node));
+    pub fn is_map_at_work(&self, backend: BackendId) -> bool {
+        let member = self.node_of(backend).filter(|&node| self.is_below_map(node));
         let map = member.and_then(|node| self.shape[node.index()].parent);
         map.is_some_and(|(map, _)| self.is_at_work(map))
     }
 
     /// A map's member has changed: applies the change to the map, which may have lost pages.
     #[cold]
-    pub(super) fn pass_up<L: Leaves<C>>(
+    pub(super) fn pass_up<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         map: NodeId,
         change: Change,
@@ -43,28 +43,28 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let losses = self.scheme_mut(map).losses();
         for loss in losses {
             let Some(page) = loss.page() else { continue };
-            self.lose_page_of(leaves, now, map, loss.over(self.outer(map, page)));
+            self.lose_page_of(backends, now, map, loss.over(self.outer(map, page)));
         }
         if matches!(change, Change::Failed | Change::Replaced | Change::Returned) {
-            self.change(leaves, now, map, change);
+            self.change(backends, now, map, change);
         }
     }
 
     /// A map, or a log, has no room for the pages of a write.
     #[cold]
-    pub(super) fn refuse<L: Leaves<C>>(
+    pub(super) fn refuse<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         map: NodeId,
         command: &Command,
     ) {
         let member = self.shape[map.index()].children[0];
-        if let Some(leaf) = self.shape[member.index()].leaf {
-            leaves.note_refusal(now, leaf);
+        if let Some(backend) = self.shape[member.index()].backend {
+            backends.note_refusal(now, backend);
         }
         for page in (command.start.0..command.end()).map(Page) {
-            self.lose_page_of(leaves, now, map, Change::Refused(self.outer(map, page)));
+            self.lose_page_of(backends, now, map, Change::Refused(self.outer(map, page)));
         }
     }
 }

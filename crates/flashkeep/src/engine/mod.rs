@@ -12,16 +12,14 @@
 //! An unrecoverable page stays lost: pages that would be computed from it are recorded as missing where they are
 //! written ([`View::has`]), so that reads report them as lost and never return wrong contents.
 
+mod backends;
 mod background;
 mod coming;
 mod descend;
 mod executor;
 mod exposure;
-mod frame;
-mod frames;
 mod gaps;
 mod health;
-mod leaves;
 mod locks;
 mod maps;
 mod names;
@@ -33,6 +31,8 @@ mod recovery;
 mod remap;
 mod repair;
 mod requests;
+mod running;
+mod running_plans;
 mod scheme;
 mod sums;
 #[cfg(test)]
@@ -44,16 +44,16 @@ mod view;
 pub use crate::device::port::Merge;
 use crate::device::{command, contents};
 pub(crate) use crate::kernel::FixedMap;
+pub use backends::{BackendId, BackendView, Backends, CompletionPart, CompletionToken, Done, OobData};
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, Version, gf};
 pub use executor::Engine;
 pub use health::{Codeword, Codewords, MissingUnits, OwnHealth, Protection};
-pub use leaves::{BackendView, CompletionPart, Done, LeafId, Leaves, Spare, Ticket};
 pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
 pub use rebuild::Controller;
-pub use requests::{Finished, Join};
-pub use scheme::{BackgroundWork, Capabilities, Change, Hazard, Recoverable, Rhythm, Scheme, StripeUnit};
+pub use requests::{CompletionCounter, Finished};
+pub use scheme::{BackgroundWork, Capabilities, Change, Hazard, Recoverable, Scheme, StripeUnit, Triggers};
 pub use sums::Carried;
 pub use tree::{NodeId, NodeLinks, Tree, TreeLevel};
 pub use units::ChunkOrder;

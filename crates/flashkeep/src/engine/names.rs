@@ -6,10 +6,10 @@
 //! host's, which stamps name themselves ([`Version`]). Parity covers OOB metadata, so the stamp of a page that was
 //! reconstructed is known here as well.
 
+use super::backends::CompletionToken;
 use super::command::{Command, Page, Verb};
 use super::contents::{Contents, Version};
 use super::executor::Engine;
-use super::leaves::Ticket;
 use super::scheme::{Capabilities, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, sorted};
@@ -68,13 +68,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A node gets these pages.
     #[inline]
-    pub(super) fn name_pages(&mut self, node: NodeId, command: &Command, ticket: Ticket) {
+    pub(super) fn name_pages(&mut self, node: NodeId, command: &Command, token: CompletionToken) {
         if !C::KEEP || command.verb != Verb::Write || !self.names.are_given_by(node) {
             return;
         }
         for n in 0..command.count {
             let at = u32::from(n);
-            let stamp = self.sheets.written(&command.part(at, 1), ticket.plus(at))[0].stamp();
+            let stamp = self.buffers.written(&command.part(at, 1), token.plus(at))[0].stamp();
             self.names.give(node, command.start.0 + at, stamp);
         }
     }

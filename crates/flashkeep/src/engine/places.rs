@@ -1,9 +1,9 @@
 //! Where pages lie: on the way from a node down to backends.
 
+use super::backends::BackendId;
 use super::command::{Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::leaves::LeafId;
 use super::plan::Member;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -11,11 +11,12 @@ use super::tree::NodeId;
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The backends and pages of a page of the root.
     #[must_use]
-    pub fn places(&self, page: Page) -> Vec<(LeafId, Page)> {
+    pub fn places(&self, page: Page) -> Vec<(BackendId, Page)> {
         self.places_below(NodeId::ROOT, page)
     }
 
-    /// The number of consecutive pages that make up one stripe of each scheme from the root down along the first members.
+    /// The number of consecutive pages that make up one stripe of each scheme from the root down along the first
+    /// members.
     #[must_use]
     pub fn stripe_pages(&self) -> u32 {
         let mut pages: u32 = 1;
@@ -32,16 +33,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The backends and pages of a page of a node.
     #[must_use]
-    pub fn places_below(&self, node: NodeId, page: Page) -> Vec<(LeafId, Page)> {
+    pub fn places_below(&self, node: NodeId, page: Page) -> Vec<(BackendId, Page)> {
         let mut places = Vec::new();
         self.find_places(node, page, &mut places);
         places
     }
 
-    fn find_places(&self, node: NodeId, page: Page, places: &mut Vec<(LeafId, Page)>) {
+    fn find_places(&self, node: NodeId, page: Page, places: &mut Vec<(BackendId, Page)>) {
         let shape = &self.shape[node.index()];
         let page = shape.inner(page);
-        places.extend(shape.leaf.map(|leaf| (leaf, page)));
+        places.extend(shape.backend.map(|backend| (backend, page)));
         if let Some(scheme) = self.scheme(node) {
             scheme.places(page, |member, page| {
                 self.find_places(shape.child(member), page, places);
@@ -70,7 +71,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// ([`OwnHealth::is_sum`](super::OwnHealth::is_sum)). None if there is no such copy, or if a part of the sum is
     /// missing. A page that its scheme has put nowhere is a known zero.
     #[must_use]
-    pub fn intact_contents(&self, page: Page, contents: &impl Fn(LeafId, Page) -> Option<C>) -> Option<C> {
+    pub fn intact_contents(&self, page: Page, contents: &impl Fn(BackendId, Page) -> Option<C>) -> Option<C> {
         self.intact_contents_below(NodeId::ROOT, page, contents)
     }
 
@@ -78,15 +79,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &self,
         node: NodeId,
         page: Page,
-        contents: &impl Fn(LeafId, Page) -> Option<C>,
+        contents: &impl Fn(BackendId, Page) -> Option<C>,
     ) -> Option<C> {
         let shape = &self.shape[node.index()];
         if !shape.alive || self.gaps.lacks(node, page.0) {
             return None;
         }
         let page = shape.inner(page);
-        if let Some(leaf) = shape.leaf {
-            return Some(contents(leaf, page).unwrap_or_default());
+        if let Some(backend) = shape.backend {
+            return Some(contents(backend, page).unwrap_or_default());
         }
         let scheme = self.scheme(node)?;
         let (is_sum, mut first, mut sum) = (scheme.protection().is_sum(page), None, Some(C::default()));
@@ -107,11 +108,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A command for this page of a node will come soon: calls `ask` with the backends and pages that it will access.
     /// Affects speed only.
-    pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(LeafId, Page)) {
+    pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(BackendId, Page)) {
         let shape = &self.shape[node.index()];
         let page = shape.inner(page);
-        if let Some(leaf) = shape.leaf {
-            return ask(leaf, page);
+        if let Some(backend) = shape.backend {
+            return ask(backend, page);
         }
         if let Some(scheme) = self.scheme(node) {
             scheme.prefetch(page, |Member(member), page| {

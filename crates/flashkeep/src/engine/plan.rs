@@ -225,13 +225,13 @@ pub struct Plan {
     /// member's page back to theirs later ([`Scheme::owner`]).
     ///
     /// [`Scheme::owner`]: super::Scheme::owner
-    pub keeps_frame: bool,
-    /// The scheme has urgent work from now on, although the command is a read ([`BackgroundWork::pressed`]).
+    pub keeps_running_plan: bool,
+    /// The scheme has urgent work from now on, although the command is a read ([`BackgroundWork::urgent`]).
     ///
-    /// [`BackgroundWork::pressed`]: super::BackgroundWork::pressed
+    /// [`BackgroundWork::urgent`]: super::BackgroundWork::urgent
     pub presses: bool,
     /// Some of its steps rename pages: members that cannot do that copy them.
-    pub renames: bool,
+    pub remaps: bool,
     /// The command's pages have no place any more: they are recorded as missing, and the node above is told
     /// ([`Change::Refused`]). The steps of the plan are carried out.
     ///
@@ -253,8 +253,8 @@ impl Plan {
         self.rescued = 0;
         self.presses = false;
         self.refuses = false;
-        self.renames = false;
-        self.keeps_frame = false;
+        self.remaps = false;
+        self.keeps_running_plan = false;
     }
 
     /// Adds a step.
@@ -276,7 +276,7 @@ impl Plan {
         let sums = C::KEEP && self.keep.is_some();
         self.tell == Tell::All
             && !sums
-            && !self.keeps_frame
+            && !self.keeps_running_plan
             && self.under.is_none()
             && self.steps.iter().all(plain)
     }
@@ -312,24 +312,24 @@ pub enum Lock {
 /// The reason for a call of `BackgroundWork::background`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// There were no requests of the host for `Rhythm::idle_after`.
+    /// There were no requests of the host for `Triggers::idle_after`.
     Idle,
-    /// `Rhythm::wake_after` has passed since the last command that was not a read.
+    /// `Triggers::wake_after` has passed since the last command that was not a read.
     Wake,
     /// The scheme has pages to rebuild (`BackgroundWork::rebuilding`).
     Rebuild,
     /// The engine rebuilds this stripe, whose parity does not cover some newest versions
-    /// ([`Codewords::has_newer`](super::Codewords::has_newer)): its parity is to be written anew, or what it lacks is to be
-    /// rebuilt.
+    /// ([`Codewords::has_newer`](super::Codewords::has_newer)): its parity is to be written anew, or what it lacks is
+    /// to be rebuilt.
     Renew(u32),
     /// A member is about to collect this page of its hidden LBA range: the scheme may do now the work that needs the
     /// page there.
     Leaving(Member, Page),
     /// Garbage collection of a member has moved this page: a copy of its address elsewhere is outdated.
     Moved(Member, Page),
-    /// A command waits until the scheme has made room, or the scheme has urgent work (`BackgroundWork::pressed`). The scheme
-    /// returns false when enough work for that has begun.
-    Pressed,
+    /// A command waits until the scheme has made room, or the scheme has urgent work (`BackgroundWork::urgent`). The
+    /// scheme returns false when enough work for that has begun.
+    Urgent,
 }
 
 /// The result of `Scheme::repair`.

@@ -1,8 +1,8 @@
 //! Rebuild: pieces one after another, at a pace that leaves the rest of the bandwidth to the host.
 
+use super::backends::Backends;
 use super::contents::Contents;
 use super::executor::{Due, Engine};
-use super::leaves::Leaves;
 use super::plan::Why;
 use super::scheme::Scheme;
 use super::tree::NodeId;
@@ -64,12 +64,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The next piece, if there is one.
-    pub(super) fn rebuild<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId) {
-        if self.ask(leaves, now, node, Why::Rebuild) {
+    pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
+        if self.ask(backends, now, node, Why::Rebuild) {
             return;
         }
         // No work is in progress that could help: the remaining pages cannot be restored.
-        let waits = self.joins.live() > 0 && self.has_to_rebuild(node);
+        let waits = self.counters.live() > 0 && self.has_to_rebuild(node);
         if waits {
             return self.due.push(now + AGAIN, Due::Rebuild(node));
         }

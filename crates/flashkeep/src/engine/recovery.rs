@@ -1,15 +1,15 @@
 //! After a power loss: commands in progress are dropped, and schemes report which pages their members lack.
 
+use super::backends::Backends;
 use super::background::{BackgroundClock, Parked};
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::health;
-use super::leaves::Leaves;
 use super::locks::Locks;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
-use super::sums::Sheets;
+use super::sums::PageBuffers;
 use super::tree::NodeId;
 use crate::kernel::{Arena, Deadlines, SimTime};
 
@@ -17,13 +17,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Recovery after a power cut: requests, plans, locks and sums are lost. At `now`, when the backends have restored
     /// their maps, every scheme examines its members, and repairs of missing pages begin like a rebuild.
     #[cold]
-    pub fn recover<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+    pub fn recover<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         for node in 0..self.shape.len() {
             self.note_exposure(now, NodeId(node as u16));
         }
-        self.joins = Arena::default();
-        self.frames = Arena::default();
-        self.sheets = Sheets::default();
+        self.counters = Arena::default();
+        self.running_plans = Arena::default();
+        self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
         let mut held = std::mem::take(&mut self.locks);
         self.gaps.forget_members();
@@ -42,27 +42,33 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // Children before their parents.
         for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
             if self.schemes[node.index()].is_some() {
-                self.recover_node(leaves, now, node, &mut held);
+                self.recover_node(backends, now, node, &mut held);
             }
         }
-        self.settle(leaves, now);
+        self.settle(backends, now);
     }
 
     /// The recovery is over: urgent work begins, children before their parents.
     #[cold]
-    pub(super) fn recovered<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+    pub(super) fn recovered<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         self.clock.paused = false;
         for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
             if self.schemes[node.index()].is_some() {
-                self.press(leaves, now, node);
+                self.press(backends, now, node);
             }
         }
     }
 
-    fn recover_node<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, node: NodeId, held: &mut Locks) {
+    fn recover_node<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        node: NodeId,
+        held: &mut Locks,
+    ) {
         let mut lacking = Vec::new();
         std::mem::swap(&mut self.locks, held);
-        self.consult(leaves, node, |scheme, view| {
+        self.consult(backends, node, |scheme, view| {
             let lacks = &mut |member, page| lacking.push((member, page));
             health::recover_copies(scheme, view, lacks);
             scheme.recover(view, lacks);
@@ -73,33 +79,33 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
             self.gaps.set(child, page.0, true);
-            self.disown(leaves, child, page);
+            self.invalidate(backends, child, page);
         }
         let members = (0..).map(Member).zip(&children);
         let failed = members.filter(|(_, child)| !self.shape[child.index()].alive);
         let failed = failed.map(|(member, _)| (member, Change::Failed)).collect::<Vec<_>>();
         let lacking = lacking.into_iter().map(|(member, page)| (member, Change::Lacking(page)));
         for (member, change) in failed.into_iter().chain(lacking) {
-            self.note_member(leaves, node, member, change);
-            self.consult(leaves, node, |scheme, view| scheme.member(member, change, view));
+            self.note_member(backends, node, member, change);
+            self.consult(backends, node, |scheme, view| scheme.member(member, change, view));
         }
         self.note_exposure(now, node);
         self.begin_rebuild(now, node);
     }
 
     /// Invalidates a node's page whose OOB metadata is wrong.
-    fn disown<L: Leaves<C>>(&mut self, leaves: &mut L, node: NodeId, page: Page) {
+    fn invalidate<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, page: Page) {
         let shape = &self.shape[node.index()];
-        if let Some(leaf) = shape.raw() {
-            return leaves.disown(leaf, page);
+        if let Some(backend) = shape.raw() {
+            return backends.invalidate(backend, page);
         }
         let (page, children) = (shape.inner(page), shape.children.clone());
         let mut places = Vec::new();
-        self.consult(leaves, node, |scheme, view| {
-            scheme.disown(page, view, &mut |member, page| places.push((member, page)));
+        self.consult(backends, node, |scheme, view| {
+            scheme.invalidate(page, view, &mut |member, page| places.push((member, page)));
         });
         for (Member(member), page) in places {
-            self.disown(leaves, children[usize::from(member)], page);
+            self.invalidate(backends, children[usize::from(member)], page);
         }
     }
 }

@@ -1,30 +1,30 @@
 //! Pages that get another address. A member that cannot rename its pages has them copied before they are written again.
 
+use super::backends::Backends;
 use super::command::{Command, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::leaves::Leaves;
 use super::plan::{Plan, Step};
 use super::scheme::Scheme;
 use super::tree::NodeId;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Replaces the steps of a plan that rename pages of members that cannot do so: each page is read, and written to the
-    /// other address, before the stage that the step was in. Whether there were any.
+    /// Replaces the steps of a plan that rename pages of members that cannot do so: each page is read, and written to
+    /// the other address, before the stage that the step was in. Whether there were any.
     #[cold]
-    pub(super) fn copy_instead<L: Leaves<C>>(
+    pub(super) fn copy_instead<L: Backends<C>>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         command: &Command,
         plan: &mut Plan,
     ) -> bool {
-        let renamed = plan.steps.iter().filter(|step| step.command.verb == Verb::Rename);
-        let members: Vec<_> = renamed.map(|step| step.member).collect();
-        let copying: Vec<_> = self.consult(leaves, node, |_, view| {
+        let remapped = plan.steps.iter().filter(|step| step.command.verb == Verb::Remap);
+        let members: Vec<_> = remapped.map(|step| step.member).collect();
+        let copying: Vec<_> = self.consult(backends, node, |_, view| {
             members.into_iter().filter(|&member| !view.remaps(member)).collect()
         });
-        let is_copied = |step: &Step| step.command.verb == Verb::Rename && copying.contains(&step.member);
+        let is_copied = |step: &Step| step.command.verb == Verb::Remap && copying.contains(&step.member);
         let Some(stage) = plan.steps.iter().find(|step| is_copied(step)).map(|step| step.stage) else {
             return false;
         };

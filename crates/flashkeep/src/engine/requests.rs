@@ -1,13 +1,13 @@
 //! The interface above the tree: requests, and partial-page writes.
 
+use super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::frame::{Frame, Start};
-use super::leaves::{CompletionPart, Done, Leaves, Ticket};
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{Member, Release, Step};
 use super::ports::{PortId, PortRequest};
+use super::running::{RunningPlan, Start};
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::device::port::Merge;
@@ -15,14 +15,14 @@ use crate::kernel::{Id, SimTime, Span};
 
 /// A completion counter for several pages: of a request, or of a plan with stages.
 #[derive(Clone, Debug, Default)]
-pub struct Join {
+pub struct CompletionCounter {
     pub(super) unacknowledged: u32,
     pub(super) undurable: u32,
     pub(super) acknowledged: SimTime,
     pub(super) durable: SimTime,
     pub(super) service: Span,
     /// The plan that it counts for; none for a request.
-    pub(super) frame: Id<Frame>,
+    pub(super) running: Id<RunningPlan>,
     /// The port request that it counts for; none if it is a request of the host or a plan's.
     pub(super) request: Id<PortRequest>,
     /// The steps of the plan are tracked separately as well.
@@ -35,15 +35,15 @@ pub struct Join {
     forgotten: bool,
 }
 
-impl Join {
+impl CompletionCounter {
     /// The counter for a plan that begins now.
-    pub(super) fn of(frame: Id<Frame>, tracked: bool, now: SimTime) -> Self {
-        Join { frame, tracked, acknowledged: now, ..Join::default() }
+    pub(super) fn of(running: Id<RunningPlan>, tracked: bool, now: SimTime) -> Self {
+        CompletionCounter { running, tracked, acknowledged: now, ..CompletionCounter::default() }
     }
 
     /// The counter for a port request: one more than its pages, until all its commands are submitted.
     pub(super) fn of_port_request(request: Id<PortRequest>) -> Self {
-        Join { request, unacknowledged: 1, undurable: 1, ..Join::default() }
+        CompletionCounter { request, unacknowledged: 1, undurable: 1, ..CompletionCounter::default() }
     }
 
     /// The caller has been notified.
@@ -58,7 +58,7 @@ pub struct Finished {
     /// The number that the caller gave the request.
     pub tag: u32,
     /// Its completion counter: the caller can take its contents until [`Engine::forget`].
-    pub join: Id<Join>,
+    pub counter: Id<CompletionCounter>,
     /// When it is acknowledged; may lie ahead.
     pub acknowledged: SimTime,
     /// When all its pages are on the media, if that is known already.
@@ -77,27 +77,28 @@ pub struct Finished {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Opens a request of `pages` pages; `tag` is the caller's number for it.
     #[inline]
-    pub fn open(&mut self, tag: u32, pages: u32) -> Ticket {
-        let join = self.claim_join(pages);
+    pub fn open(&mut self, tag: u32, pages: u32) -> CompletionToken {
+        let counter = self.claim_counter(pages);
         // One more than its pages, until it is closed: it cannot finish while it is being submitted.
-        self.joins[join] = Join { unacknowledged: 1, undurable: 1, tag, ..Join::default() };
+        self.counters[counter] =
+            CompletionCounter { unacknowledged: 1, undurable: 1, tag, ..CompletionCounter::default() };
         self.clock.foreground += 1;
         self.opened = self.opened.wrapping_add(1);
-        Ticket::at(join, 0, self.opened)
+        CompletionToken::at(counter, 0, self.opened)
     }
 
     /// The contents of a request's pages: those to write before it is submitted, those read when it is finished. Empty
     /// if contents are not kept.
-    pub fn pages(&mut self, owner: Id<Join>) -> &mut [C] {
-        self.sheets.of(owner)
+    pub fn pages(&mut self, owner: Id<CompletionCounter>) -> &mut [C] {
+        self.buffers.of(owner)
     }
 
     /// Adds pages with these contents to an open request; returns the place of the first. If contents are not kept,
     /// places do not matter.
     #[inline]
-    pub fn extend(&mut self, request: Ticket, contents: impl Iterator<Item = C>) -> Ticket {
+    pub fn extend(&mut self, request: CompletionToken, contents: impl Iterator<Item = C>) -> CompletionToken {
         if C::KEEP {
-            Ticket { slot: self.sheets.extend(request.owner, contents), ..request }
+            CompletionToken { slot: self.buffers.extend(request.owner, contents), ..request }
         } else {
             request
         }
@@ -106,27 +107,33 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Submits a command of an open request. Pages that are being merged are submitted after the merge; the pages
     /// between them are submitted in runs.
     #[inline]
-    pub fn submit<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, command: Command, ticket: Ticket) {
+    pub fn submit<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        command: Command,
+        token: CompletionToken,
+    ) {
         if self.merging == 0 {
-            return self.dispatch(leaves, now, NodeId::ROOT, command, ticket);
+            return self.dispatch(backends, now, NodeId::ROOT, command, token);
         }
-        self.submit_past_merges(leaves, now, PortId::HOST, command, ticket);
+        self.submit_past_merges(backends, now, PortId::HOST, command, token);
     }
 
     /// Submits a command behind a port.
     #[inline]
-    pub(super) fn submit_behind<L: Leaves<C>>(
+    pub(super) fn submit_behind<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         port: PortId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         if *self.merging_at(port) == 0 {
-            return self.dispatch_behind(leaves, now, port, command, ticket);
+            return self.dispatch_behind(backends, now, port, command, token);
         }
-        self.submit_past_merges(leaves, now, port, command, ticket);
+        self.submit_past_merges(backends, now, port, command, token);
     }
 
     /// The number of pages that a port is merging.
@@ -138,50 +145,50 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Submits a command behind a port, without waiting for merges.
-    pub(super) fn dispatch_behind<L: Leaves<C>>(
+    pub(super) fn dispatch_behind<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         port: PortId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         let node = self.ports.node_of(port);
         if port == PortId::HOST {
-            return self.dispatch(leaves, now, node, command, ticket);
+            return self.dispatch(backends, now, node, command, token);
         }
         // The member's missing pages may have changed since the command reached its port. Writes, and whether their
         // contents are lost, were recorded then.
         if self.troubled && command.verb == Verb::Read {
-            return self.dispatch_examined(leaves, now, node, true, command, ticket);
+            return self.dispatch_examined(backends, now, node, true, command, token);
         }
-        self.hand_below(leaves, now, node, command, ticket);
+        self.hand_below(backends, now, node, command, token);
     }
 
     #[inline(never)]
-    fn submit_past_merges<L: Leaves<C>>(
+    fn submit_past_merges<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         port: PortId,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         let mut first = 0;
         for n in 0..=command.count {
             let at = u32::from(n);
             let blocked = n < command.count && {
                 let key = port.key(command.start.0 + at);
-                let waiting = || LockWaiter::Command(command.alone().part(at, 1), ticket.plus(at));
+                let waiting = || LockWaiter::Command(command.alone().part(at, 1), token.plus(at));
                 self.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
             };
             if blocked {
-                self.account(ticket, 1);
+                self.account(token, 1);
             }
             if (blocked || n == command.count) && first < n {
                 let from = u32::from(first);
                 let run = command.part(from, n - first);
-                self.dispatch_behind(leaves, now, port, run, ticket.plus(from));
+                self.dispatch_behind(backends, now, port, run, token.plus(from));
             }
             if blocked {
                 first = n + 1;
@@ -192,22 +199,28 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Merges a page that is written in part: reads the old part (cause `update`), then writes old and new together.
     /// The page is locked until the write has been submitted. The contents are given as the difference to the expected
     /// contents of the read.
-    pub fn merge<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, merge: Merge, ticket: Ticket) {
-        self.merge_behind(leaves, now, PortId::HOST, merge, ticket);
+    pub fn merge<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        merge: Merge,
+        token: CompletionToken,
+    ) {
+        self.merge_behind(backends, now, PortId::HOST, merge, token);
     }
 
     /// The same behind a port.
-    pub(super) fn merge_behind<L: Leaves<C>>(
+    pub(super) fn merge_behind<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         port: PortId,
         merge: Merge,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
-        self.account(ticket, 1);
+        self.account(token, 1);
         let key = port.key(merge.page);
-        if self.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, ticket)) {
+        if self.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, token)) {
             return;
         }
         self.locks.take(NodeId::HOST, key, LockMode::Hold);
@@ -218,19 +231,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan.push(Step::new(Member(0), one(Verb::Read, merge.old_sectors).because(Cause::Update), 0));
         let write = Command { flags: Flags::OLD_IN_HAND, ..one(Verb::Write, merge.all_sectors) };
         plan.push(Step::new(Member(0), write.because(merge.cause), 0).stage(1));
-        let start = Start::new(NodeId::HOST, one(Verb::Write, 0), ticket).holding(Some(key));
-        self.start(leaves, now, start, &mut plan);
+        let start = Start::new(NodeId::HOST, one(Verb::Write, 0), token).holding(Some(key));
+        self.start(backends, now, start, &mut plan);
         self.plans.push(plan);
     }
 
     /// Closes the request: all its commands have been submitted.
     #[inline]
-    pub fn close<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, ticket: Ticket) {
+    pub fn close<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, token: CompletionToken) {
         if self.ports.has_open() {
-            self.send_open(leaves, now, ticket.owner);
+            self.send_open(backends, now, token.owner);
         }
-        self.settle(leaves, now);
-        self.count_off(&Done::<C>::at(ticket, 1, now));
+        self.settle(backends, now);
+        self.count_off(&Done::<C>::at(token, 1, now));
     }
 
     /// The requests that were acknowledged since the last call; the caller calls [`Engine::forget`] for each when it
@@ -241,80 +254,88 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The caller no longer needs a finished request. It is kept until its pages are durable.
     #[inline]
-    pub fn forget(&mut self, join: Id<Join>) {
-        let this = &mut self.joins[join];
+    pub fn forget(&mut self, counter: Id<CompletionCounter>) {
+        let this = &mut self.counters[counter];
         debug_assert!(this.told && !this.forgotten, "a finished request is forgotten once");
         this.forgotten = true;
         if this.undurable == 0 {
-            self.joins.release(join);
+            self.counters.release(counter);
         }
     }
 
-    /// The join waits for this many more pages.
+    /// The counter waits for this many more pages.
     #[inline]
-    pub(super) fn account(&mut self, ticket: Ticket, pages: u32) {
-        let join = &mut self.joins[ticket.owner];
-        join.undurable += pages;
-        if join.tracked {
-            self.track(ticket, pages as i32);
+    pub(super) fn account(&mut self, token: CompletionToken, pages: u32) {
+        let counter = &mut self.counters[token.owner];
+        counter.undurable += pages;
+        if counter.tracked {
+            self.track(token, pages as i32);
         } else {
-            join.unacknowledged += pages;
+            counter.unacknowledged += pages;
         }
     }
 
     /// Reverts [`Engine::account`] for a command that waited, which is about to be counted again.
     #[inline]
-    pub(super) fn unaccount(&mut self, ticket: Ticket, pages: u32) {
-        let join = &mut self.joins[ticket.owner];
-        join.undurable -= pages;
-        if join.tracked {
-            self.track(ticket, -(pages as i32));
+    pub(super) fn unaccount(&mut self, token: CompletionToken, pages: u32) {
+        let counter = &mut self.counters[token.owner];
+        counter.undurable -= pages;
+        if counter.tracked {
+            self.track(token, -(pages as i32));
         } else {
-            join.unacknowledged -= pages;
+            counter.unacknowledged -= pages;
         }
     }
 
     /// Counts completed pages of a request, which is finished when the last one is acknowledged.
     #[inline(always)]
     pub(super) fn count_off(&mut self, done: &Done<C>) {
-        let owner = done.ticket.owner;
-        let join = &mut self.joins[owner];
+        let owner = done.token.owner;
+        let counter = &mut self.counters[owner];
         if done.part != CompletionPart::Durable {
-            join.acknowledged = join.acknowledged.max(done.acknowledged);
-            join.service = join.service.max(done.service);
-            join.unacknowledged -= done.pages;
+            counter.acknowledged = counter.acknowledged.max(done.acknowledged);
+            counter.service = counter.service.max(done.service);
+            counter.unacknowledged -= done.pages;
         }
         if done.part != CompletionPart::Acknowledged {
-            join.undurable -= done.pages;
-            join.durable = join.durable.max(done.durable);
+            counter.undurable -= done.pages;
+            counter.durable = counter.durable.max(done.durable);
         }
-        if join.unacknowledged == 0 && !join.told {
+        if counter.unacknowledged == 0 && !counter.told {
             self.finish_request(owner);
-        } else if join.undurable == 0 && join.forgotten {
+        } else if counter.undurable == 0 && counter.forgotten {
             self.let_go(owner);
         }
     }
 
     /// The pages of a finished request are durable.
-    fn let_go(&mut self, owner: Id<Join>) {
-        let request = self.joins[owner].request;
+    fn let_go(&mut self, owner: Id<CompletionCounter>) {
+        let request = self.counters[owner].request;
         if request.is_some() {
             self.ports.end(request);
         } else {
-            self.joins.release(owner);
+            self.counters.release(owner);
         }
     }
 
     /// The last page of a request is acknowledged.
-    fn finish_request(&mut self, owner: Id<Join>) {
-        let join = &mut self.joins[owner];
-        join.told = true;
-        if join.request.is_some() {
-            return self.ports.end(join.request);
+    fn finish_request(&mut self, owner: Id<CompletionCounter>) {
+        let counter = &mut self.counters[owner];
+        counter.told = true;
+        if counter.request.is_some() {
+            return self.ports.end(counter.request);
         }
-        let Join { tag, acknowledged, service, lost, may_be_newer, .. } = *join;
-        let durable = (join.undurable == 0).then_some(join.durable);
-        self.finished.push(Finished { tag, join: owner, acknowledged, durable, service, lost, may_be_newer });
+        let CompletionCounter { tag, acknowledged, service, lost, may_be_newer, .. } = *counter;
+        let durable = (counter.undurable == 0).then_some(counter.durable);
+        self.finished.push(Finished {
+            tag,
+            counter: owner,
+            acknowledged,
+            durable,
+            service,
+            lost,
+            may_be_newer,
+        });
         self.foreground_done(acknowledged);
     }
 }

@@ -1,16 +1,16 @@
 //! The interface of redundancy schemes: the calls from the engine to a scheme. What a scheme knows of the health of its
 //! pages is in `health`, what it can query in `view`.
 
+use super::backends::OobData;
 use super::command::{Command, Page, Verb};
 use super::health::{self, Protection};
-use super::leaves::Spare;
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict, RepairOutcome, Role, Step, Why};
 use super::view::View;
 use crate::kernel::Span;
 
 /// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Rhythm {
+pub struct Triggers {
     /// After this time without requests of the host, one small plan at a time ([`Why::Idle`]).
     pub idle_after: Option<Span>,
     /// This time after the last command that was not a read ([`Why::Wake`]).
@@ -95,13 +95,13 @@ pub struct StripeUnit {
 pub struct Capabilities {
     /// It has exactly one member and maps every page to the member's page of the same number.
     pub transparent: bool,
-    /// It is a map, which only determines the places of pages on its one member: a failure, replacement or return of the
-    /// member is one of this node, and the pages that it has lost thereby are reported ([`Recoverable::losses`]).
+    /// It is a map, which only determines the places of pages on its one member: a failure, replacement or return of
+    /// the member is one of this node, and the pages that it has lost thereby are reported ([`Recoverable::losses`]).
     pub map: bool,
-    /// Its pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor copies them.
+    /// Its pages can get other addresses ([`Verb::Remap`](super::Verb::Remap)); where not, the executor copies them.
     pub remaps: bool,
-    /// It passes commands for parts of pages on, so that its members merge them. For schemes that need whole pages the port
-    /// above merges.
+    /// It passes commands for parts of pages on, so that its members merge them. For schemes that need whole pages the
+    /// port above merges.
     pub passes_parts: bool,
     /// It needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no pages, and has no
     /// timers or background work.
@@ -109,7 +109,7 @@ pub struct Capabilities {
     /// A stripe determines the contents of its pages: if the OOB metadata of one is wrong, the page is rewritten.
     pub rewrites: bool,
     /// When it wants to be asked for background work.
-    pub rhythm: Rhythm,
+    pub triggers: Triggers,
 }
 
 /// Background work: what a scheme does without a command.
@@ -122,14 +122,14 @@ pub trait BackgroundWork {
     }
 
     /// Whether the scheme has urgent work, which does not wait for idle time, a timer or a command: the executor asks
-    /// for it immediately, with [`Why::Pressed`]. It checks this after each plan that is not a read, after each piece
+    /// for it immediately, with [`Why::Urgent`]. It checks this after each plan that is not a read, after each piece
     /// of background work and after each change; once a part has failed, also when a plan releases a stripe.
-    fn pressed(&self) -> bool {
+    fn urgent(&self) -> bool {
         false
     }
 
-    /// Whether the scheme has pages to rebuild or to move beside those that the engine rebuilds, or may have when plans of
-    /// the engine that are `restoring` stripes have ended.
+    /// Whether the scheme has pages to rebuild or to move beside those that the engine rebuilds, or may have when plans
+    /// of the engine that are `restoring` stripes have ended.
     fn rebuilding(&self, restoring: bool) -> bool {
         let _ = restoring;
         false
@@ -144,7 +144,7 @@ pub trait BackgroundWork {
 /// What is left of a scheme's pages after a power cut or a failure.
 pub trait Recoverable {
     /// Restores the scheme's state after a power cut, from non-volatile memory and the OOB metadata of pages
-    /// ([`View::spare`]). Calls `lacks` with each page that a member lacks: missing or outdated pages, and parities
+    /// ([`View::oob`]). Calls `lacks` with each page that a member lacks: missing or outdated pages, and parities
     /// that do not match their data. The executor then reports these pages one by one ([`Change::Lacking`]), and the
     /// scheme repairs them like other missing pages. A log names the stripes that plans held exclusively when the power
     /// failed: in this call only, these are [`View::held`].
@@ -154,13 +154,13 @@ pub trait Recoverable {
 
     /// The OOB metadata of a page of this scheme after a power cut; of several copies, that of the newest. None if no
     /// member has the page.
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare>
+    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData>
     where
         Self: Scheme,
     {
-        let mut newest: Option<Spare> = None;
+        let mut newest: Option<OobData> = None;
         self.places(page, |member, place| {
-            let copy = if view.has(member, place) { view.spare(member, place) } else { None };
+            let copy = if view.has(member, place) { view.oob(member, place) } else { None };
             if let Some(copy) =
                 copy.filter(|copy| newest.is_none_or(|newest| view.is_newer(page, copy, &newest)))
             {
@@ -170,10 +170,10 @@ pub trait Recoverable {
         newest
     }
 
-    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next power
-    /// cut does not find it. Calls `tell` with the pages of members to invalidate: by default its places, unless a stripe
-    /// determines its contents.
-    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page))
+    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next
+    /// power cut does not find it. Calls `tell` with the pages of members to invalidate: by default its places, unless
+    /// a stripe determines its contents.
+    fn invalidate(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page))
     where
         Self: Scheme,
     {
@@ -202,8 +202,8 @@ pub trait Scheme: BackgroundWork + Recoverable + Sized {
         Capabilities::default()
     }
 
-    /// The executor splits commands at multiples of this number of pages, so that each plan stays within one stripe. Reads
-    /// are split at pages if the member that serves a page depends on the page before.
+    /// The executor splits commands at multiples of this number of pages, so that each plan stays within one stripe.
+    /// Reads are split at pages if the member that serves a page depends on the page before.
     fn grain(&self, verb: Verb) -> u32 {
         let _ = verb;
         u32::MAX
@@ -215,7 +215,8 @@ pub trait Scheme: BackgroundWork + Recoverable + Sized {
         let _ = (page, tell);
     }
 
-    /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which order.
+    /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which
+    /// order.
     fn protection(&self) -> Protection<'_> {
         Protection::None
     }
@@ -243,7 +244,8 @@ pub trait Scheme: BackgroundWork + Recoverable + Sized {
     /// read of one page, and the plan must deliver that page at place 0. Earlier steps of `failed` are failed reads of
     /// the repairs that this repair belongs to. The contents may be newer than at the time of the read, never older.
     /// Returns [`RepairOutcome::Lost`] if the page cannot be reconstructed. The executor does not ask twice for the
-    /// same page of the same member: a repair that depends on itself is lost. By default it follows from the protection.
+    /// same page of the same member: a repair that depends on itself is lost. By default it follows from the
+    /// protection.
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         health::repair(self, failed, view, plan)
     }

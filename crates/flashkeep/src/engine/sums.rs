@@ -1,13 +1,13 @@
 //! Contents of pages that plans work on: the pages of every completion counter, the sums of every plan, and the running
 //! parity of stripes that several plans write. If contents are not kept, all of it compiles away.
 
+use super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};
 use super::executor::Engine;
-use super::frame::Frame;
-use super::leaves::{CompletionPart, Done, Leaves, Ticket};
 use super::plan::{Key, Role, Step};
-use super::requests::Join;
+use super::requests::CompletionCounter;
+use super::running::RunningPlan;
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, Id, SimTime};
@@ -15,20 +15,20 @@ use std::collections::BTreeSet;
 
 /// The pages of every completion counter and the sums of every plan.
 #[derive(Clone, Debug)]
-pub(super) struct Sheets<C> {
+pub(super) struct PageBuffers<C> {
     pages: Vec<Vec<C>>,
     /// The old contents that writes replace, if the caller supplies them.
     olds: Vec<Vec<C>>,
-    /// For each frame, the P and Q sums of each row.
+    /// For each running plan, the P and Q sums of each row.
     sums: Vec<[Vec<C>; 2]>,
     carried: FixedMap<(NodeId, Key), [C; 2]>,
     /// The running sums that lack a lost page; known even if contents are not kept.
     lacking: BTreeSet<(NodeId, Key)>,
 }
 
-impl<C> Default for Sheets<C> {
+impl<C> Default for PageBuffers<C> {
     fn default() -> Self {
-        Sheets {
+        PageBuffers {
             pages: Vec::new(),
             olds: Vec::new(),
             sums: Vec::new(),
@@ -38,32 +38,36 @@ impl<C> Default for Sheets<C> {
     }
 }
 
-impl<C: Contents> Sheets<C> {
+impl<C: Contents> PageBuffers<C> {
     /// Clears the buffer for a completion counter of this many pages.
     #[inline]
-    pub(super) fn open(&mut self, join: Id<Join>, pages: usize) {
+    pub(super) fn open(&mut self, counter: Id<CompletionCounter>, pages: usize) {
         if !C::KEEP {
             return;
         }
-        for sheets in [&mut self.pages, &mut self.olds] {
-            if sheets.len() <= join.index() {
-                sheets.resize_with(join.index() + 1, Vec::new);
+        for buffers in [&mut self.pages, &mut self.olds] {
+            if buffers.len() <= counter.index() {
+                buffers.resize_with(counter.index() + 1, Vec::new);
             }
-            sheets[join.index()].clear();
+            buffers[counter.index()].clear();
         }
-        self.pages[join.index()].resize(pages, C::default());
+        self.pages[counter.index()].resize(pages, C::default());
     }
 
     /// The pages of a completion counter.
     #[inline]
-    pub(super) fn of(&mut self, join: Id<Join>) -> &mut [C] {
-        if C::KEEP { &mut self.pages[join.index()] } else { &mut [] }
+    pub(super) fn of(&mut self, counter: Id<CompletionCounter>) -> &mut [C] {
+        if C::KEEP { &mut self.pages[counter.index()] } else { &mut [] }
     }
 
     /// Adds pages to a completion counter; returns the place of the first.
     #[inline]
-    pub(super) fn extend(&mut self, join: Id<Join>, contents: impl Iterator<Item = C>) -> u32 {
-        let pages = &mut self.pages[join.index()];
+    pub(super) fn extend(
+        &mut self,
+        counter: Id<CompletionCounter>,
+        contents: impl Iterator<Item = C>,
+    ) -> u32 {
+        let pages = &mut self.pages[counter.index()];
         let first = pages.len() as u32;
         pages.extend(contents);
         first
@@ -71,13 +75,13 @@ impl<C: Contents> Sheets<C> {
 
     /// The contents that go with a command.
     #[inline]
-    pub(super) fn written(&self, command: &Command, ticket: Ticket) -> &[C] {
+    pub(super) fn written(&self, command: &Command, token: CompletionToken) -> &[C] {
         if !C::KEEP || command.verb != Verb::Write {
             return &[];
         }
-        debug_assert!(command.count == 1 || ticket.is_run(), "what leaves are given follows each other");
-        let first = ticket.slot as usize;
-        &self.pages[ticket.owner.index()][first..first + usize::from(command.count)]
+        debug_assert!(command.count == 1 || token.is_run(), "what leaves are given follows each other");
+        let first = token.slot as usize;
+        &self.pages[token.owner.index()][first..first + usize::from(command.count)]
     }
 
     /// Sets the contents that a page of a request was read with. (A write is completed without contents and keeps what
@@ -87,18 +91,19 @@ impl<C: Contents> Sheets<C> {
         if C::KEEP
             && done.part != CompletionPart::Durable
             && done.contents != C::default()
-            && let Some(place) = self.pages[done.ticket.owner.index()].get_mut(done.ticket.slot as usize)
+            && let Some(place) = self.pages[done.token.owner.index()].get_mut(done.token.slot as usize)
         {
             *place = done.contents;
         }
     }
 
     /// The contents of a page of a port request: those read below, and the newer sectors in the cache.
-    pub(super) fn brought(&self, join: Id<Join>, place: u32) -> C {
+    pub(super) fn brought(&self, counter: Id<CompletionCounter>, place: u32) -> C {
         if !C::KEEP {
             return C::default();
         }
-        let of = |sheets: &[Vec<C>]| sheets[join.index()].get(place as usize).copied().unwrap_or_default();
+        let of =
+            |buffers: &[Vec<C>]| buffers[counter.index()].get(place as usize).copied().unwrap_or_default();
         of(&self.pages).plus(1, of(&self.olds))
     }
 
@@ -108,22 +113,22 @@ impl<C: Contents> Sheets<C> {
         self.lacking.retain(|&(of, _)| of != node);
     }
 
-    pub(super) fn set_old(&mut self, join: Id<Join>, place: u32, contents: C) {
-        let olds = &mut self.olds[join.index()];
+    pub(super) fn set_old(&mut self, counter: Id<CompletionCounter>, place: u32, contents: C) {
+        let olds = &mut self.olds[counter.index()];
         if olds.len() <= place as usize {
             olds.resize(place as usize + 1, C::default());
         }
         olds[place as usize] = contents;
     }
 
-    fn old(&self, ticket: Ticket) -> C {
-        let old = self.olds[ticket.owner.index()].get(ticket.slot as usize).copied();
+    fn old(&self, token: CompletionToken) -> C {
+        let old = self.olds[token.owner.index()].get(token.slot as usize).copied();
         old.expect("who says that the old contents are in hand hands them in")
     }
 
     /// Adds a page to the sums of its row.
-    fn fold(&mut self, frame: Id<Frame>, second: bool, role: Role, row: usize, contents: C) {
-        let [p, q] = &mut self.sums[frame.index()];
+    fn fold(&mut self, running: Id<RunningPlan>, second: bool, role: Role, row: usize, contents: C) {
+        let [p, q] = &mut self.sums[running.index()];
         match role {
             Role::Data(index) => {
                 p[row] = p[row].plus(1, contents);
@@ -147,7 +152,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn carried(&self) -> Vec<Carried> {
         #[allow(clippy::iter_over_hash_type)] // they are sorted
         let tokens = |(&place, sums): (&(NodeId, Key), &[C; 2])| (place, sums.map(C::stamp));
-        let mut all: Vec<Carried> = self.sheets.carried.iter().map(tokens).collect();
+        let mut all: Vec<Carried> = self.buffers.carried.iter().map(tokens).collect();
         all.sort_unstable();
         all
     }
@@ -159,91 +164,91 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.schemes[node.index()] = Some(scheme);
         }
         let contents = |(place, sums): Carried| (place, sums.map(C::token));
-        self.sheets.carried = carried.into_iter().map(contents).collect();
+        self.buffers.carried = carried.into_iter().map(contents).collect();
         nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
     }
 
     /// Copies the caller's pages to the places of the steps that write them, and adds new data to the sums.
-    pub(super) fn lay_out(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
+    pub(super) fn lay_out(&mut self, id: Id<RunningPlan>, carry: Option<Key>, peek: Option<Key>) {
         if !C::KEEP {
             return;
         }
-        let sheets = &mut self.sheets;
-        if sheets.sums.len() <= id.index() {
-            sheets.sums.resize_with(id.index() + 1, Default::default);
+        let buffers = &mut self.buffers;
+        if buffers.sums.len() <= id.index() {
+            buffers.sums.resize_with(id.index() + 1, Default::default);
         }
-        let frame = &mut self.frames[id];
+        let running = &mut self.running_plans[id];
         // Both sums are kept, because another plan may write the parities.
-        frame.sums.second |= frame.sums.keep.is_some();
-        let rows = frame.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
+        running.sums.second |= running.sums.keep.is_some();
+        let rows = running.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
         let rows = rows.max().unwrap_or(0).max(1);
-        for sum in &mut sheets.sums[id.index()] {
+        for sum in &mut buffers.sums[id.index()] {
             sum.clear();
             sum.resize(rows, C::default());
         }
         let carried = match peek {
-            Some(key) => sheets.carried.get(&(frame.node, key)).copied(),
-            None => carry.and_then(|key| sheets.carried.remove(&(frame.node, key))),
+            Some(key) => buffers.carried.get(&(running.node, key)).copied(),
+            None => carry.and_then(|key| buffers.carried.remove(&(running.node, key))),
         };
         if let Some([p, q]) = carried {
-            sheets.sums[id.index()][0][0] = p;
-            sheets.sums[id.index()][1][0] = q;
+            buffers.sums[id.index()][0][0] = p;
+            buffers.sums[id.index()][1][0] = q;
         }
-        for at in 0..frame.steps.len() {
-            let step = frame.steps[at];
-            for n in (0..step.command.count).take_while(|&n| frame.is_given(&step, n)) {
-                let caller = frame.caller.plus(u32::from(step.at + n));
-                let contents = sheets.pages[caller.owner.index()][caller.slot as usize];
-                let place = frame.bases[at] + u32::from(n);
-                sheets.pages[frame.join.index()][place as usize] = contents;
-                sheets.fold(id, frame.sums.second, step.role, usize::from(step.row + n), contents);
+        for at in 0..running.steps.len() {
+            let step = running.steps[at];
+            for n in (0..step.command.count).take_while(|&n| running.is_given(&step, n)) {
+                let caller = running.caller.plus(u32::from(step.at + n));
+                let contents = buffers.pages[caller.owner.index()][caller.slot as usize];
+                let place = running.bases[at] + u32::from(n);
+                buffers.pages[running.counter.index()][place as usize] = contents;
+                buffers.fold(id, running.sums.second, step.role, usize::from(step.row + n), contents);
             }
         }
     }
 
     /// A plan begins with running sums: it takes over whether they lack a lost page.
     #[cold]
-    pub(super) fn take_lacking_sums(&mut self, id: Id<Frame>, carry: Option<Key>, peek: Option<Key>) {
-        let frame = &mut self.frames[id];
-        frame.sums.lack = match (peek, carry) {
-            (Some(key), _) => self.sheets.lacking.contains(&(frame.node, key)),
-            (None, Some(key)) => self.sheets.lacking.remove(&(frame.node, key)),
+    pub(super) fn take_lacking_sums(&mut self, id: Id<RunningPlan>, carry: Option<Key>, peek: Option<Key>) {
+        let running = &mut self.running_plans[id];
+        running.sums.lack = match (peek, carry) {
+            (Some(key), _) => self.buffers.lacking.contains(&(running.node, key)),
+            (None, Some(key)) => self.buffers.lacking.remove(&(running.node, key)),
             (None, None) => false,
         };
     }
 
     /// All stages have been submitted: the sums that are kept lack each lost page that belongs to them.
     #[cold]
-    pub(super) fn note_lacking_sums(&mut self, id: Id<Frame>) {
-        let frame = &self.frames[id];
-        let Some(key) = frame.sums.keep.filter(|_| frame.next == frame.steps.len()) else { return };
-        let last = frame.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
+    pub(super) fn note_lacking_sums(&mut self, id: Id<RunningPlan>) {
+        let running = &self.running_plans[id];
+        let Some(key) = running.sums.keep.filter(|_| running.next == running.steps.len()) else { return };
+        let last = running.steps.iter().map(|step| u32::from(step.row)).max().unwrap_or(0);
         let lacks = self.lacks_in_row(id, last, Role::P);
-        let of = (frame.node, key);
+        let of = (running.node, key);
         if lacks {
-            self.sheets.lacking.insert(of);
+            self.buffers.lacking.insert(of);
         } else {
-            self.sheets.lacking.remove(&of);
+            self.buffers.lacking.remove(&of);
         }
     }
 
     /// All stages have been submitted: keeps the sums of the last row for the stripe's next plan.
-    pub(super) fn keep_sums(&mut self, id: Id<Frame>) {
-        let frame = &mut self.frames[id];
-        if !C::KEEP || frame.next < frame.steps.len() {
+    pub(super) fn keep_sums(&mut self, id: Id<RunningPlan>) {
+        let running = &mut self.running_plans[id];
+        if !C::KEEP || running.next < running.steps.len() {
             return;
         }
-        if let Some(key) = frame.sums.keep.take() {
-            let last = frame.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
-            let [p, q] = &self.sheets.sums[id.index()];
-            self.sheets.carried.insert((frame.node, key), [p[last], q[last]]);
+        if let Some(key) = running.sums.keep.take() {
+            let last = running.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
+            let [p, q] = &self.buffers.sums[id.index()];
+            self.buffers.carried.insert((running.node, key), [p[last], q[last]]);
         }
     }
 
     /// Computes the contents of a step's pages when it is submitted. If contents are not kept, only the fact that pages
     /// are lost is passed on.
-    pub(super) fn work_out(&mut self, id: Id<Frame>, at: usize) {
-        let step = self.frames[id].steps[at];
+    pub(super) fn work_out(&mut self, id: Id<RunningPlan>, at: usize) {
+        let step = self.running_plans[id].steps[at];
         for n in 0..step.command.count {
             if step.is_in_hand() {
                 self.take_from_hand(id, at, n);
@@ -259,169 +264,169 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The old contents of a page, which the caller has just read.
-    fn take_from_hand(&mut self, id: Id<Frame>, at: usize, n: u16) {
+    fn take_from_hand(&mut self, id: Id<RunningPlan>, at: usize, n: u16) {
         if C::KEEP {
-            let frame = &self.frames[id];
-            let step = frame.steps[at];
-            let old = self.sheets.old(frame.caller.plus(u32::from(step.at + n)));
-            self.sheets.fold(id, frame.sums.second, step.role, usize::from(step.row + n), old);
+            let running = &self.running_plans[id];
+            let step = running.steps[at];
+            let old = self.buffers.old(running.caller.plus(u32::from(step.at + n)));
+            self.buffers.fold(id, running.sums.second, step.role, usize::from(step.row + n), old);
         }
     }
 
     /// A write without contents of the caller takes those that an earlier read brought to the same place; for a
     /// partial-page write, the caller's contents are the difference to those.
-    fn copy_from_read(&mut self, id: Id<Frame>, at: usize, n: u16) {
-        let frame = &mut self.frames[id];
-        let step = frame.steps[at];
+    fn copy_from_read(&mut self, id: Id<RunningPlan>, at: usize, n: u16) {
+        let running = &mut self.running_plans[id];
+        let step = running.steps[at];
         if step.command.verb != Verb::Write || step.at == Step::NOWHERE {
             return;
         }
-        let merges = frame.node == NodeId::HOST;
-        if frame.is_given(&step, n) && !merges {
+        let merges = running.node == NodeId::HOST;
+        if running.is_given(&step, n) && !merges {
             return;
         }
-        let Some(source) = frame.source(at, step.at + n) else { return };
-        let place = frame.bases[at] + u32::from(n);
-        if frame.lost.contains(&source) {
+        let Some(source) = running.source(at, step.at + n) else { return };
+        let place = running.bases[at] + u32::from(n);
+        if running.lost.contains(&source) {
             // A lost page stays lost, and so does a parity computed from it.
-            frame.lost.push(place);
+            running.lost.push(place);
         }
         if C::KEEP {
-            let pages = &mut self.sheets.pages[frame.join.index()];
+            let pages = &mut self.buffers.pages[running.counter.index()];
             let contents = pages[place as usize].plus(1, pages[source as usize]);
             pages[place as usize] = contents;
-            self.sheets.fold(id, frame.sums.second, step.role, usize::from(step.row + n), contents);
+            self.buffers.fold(id, running.sums.second, step.role, usize::from(step.row + n), contents);
         }
     }
 
     /// Parity, or a page reconstructed from the others.
-    fn take_from_sums(&mut self, id: Id<Frame>, at: usize, n: u16) {
+    fn take_from_sums(&mut self, id: Id<RunningPlan>, at: usize, n: u16) {
         if !C::KEEP {
             return;
         }
-        let frame = &self.frames[id];
-        let step = frame.steps[at];
+        let running = &self.running_plans[id];
+        let step = running.steps[at];
         let writes = step.command.verb == Verb::Write;
         let row = usize::from(step.row + n);
-        let [p, q] = &self.sheets.sums[id.index()];
+        let [p, q] = &self.buffers.sums[id.index()];
         let contents = match step.role {
             Role::P if writes => p[row],
             Role::Q if writes => q[row],
-            role if role.is_lost() => solve(&frame.steps, frame.sums.peeked, role, p[row], q[row]),
+            role if role.is_lost() => solve(&running.steps, running.sums.peeked, role, p[row], q[row]),
             _ => return,
         };
-        let place = frame.bases[at] as usize + usize::from(n);
-        self.sheets.pages[frame.join.index()][place] = contents;
+        let place = running.bases[at] as usize + usize::from(n);
+        self.buffers.pages[running.counter.index()][place] = contents;
     }
 
     /// A write with `OLD_IN_HAND` supplies the contents that it replaces: those that this plan read from the same page,
     /// or those that its own caller supplied. Contents that were lost meanwhile are not supplied.
-    fn hand_on_old(&mut self, id: Id<Frame>, at: usize) {
-        let frame = &self.frames[id];
-        let step = frame.steps[at];
+    fn hand_on_old(&mut self, id: Id<RunningPlan>, at: usize) {
+        let running = &self.running_plans[id];
+        let step = running.steps[at];
         for n in 0..step.command.count {
             let page = step.command.start.plus(u32::from(n));
-            let read = frame.steps[..at].iter().zip(&frame.bases).find(|(s, _)| {
+            let read = running.steps[..at].iter().zip(&running.bases).find(|(s, _)| {
                 s.command.verb == Verb::Read
                     && s.travels()
                     && s.member == step.member
                     && (s.command.start.0..s.command.end()).contains(&page.0)
             });
             let source = read.map(|(s, &base)| base + (page.0 - s.command.start.0));
-            if source.is_some_and(|place| frame.lost.contains(&place)) {
-                let step = &mut self.frames[id].steps[at];
+            if source.is_some_and(|place| running.lost.contains(&place)) {
+                let step = &mut self.running_plans[id].steps[at];
                 step.command.flags = step.command.flags.without(Flags::OLD_IN_HAND);
                 return;
             }
             if C::KEEP {
                 let old = match source {
-                    Some(place) => self.sheets.pages[frame.join.index()][place as usize],
-                    None => self.sheets.old(frame.caller.plus(u32::from(step.at + n))),
+                    Some(place) => self.buffers.pages[running.counter.index()][place as usize],
+                    None => self.buffers.old(running.caller.plus(u32::from(step.at + n))),
                 };
-                self.sheets.set_old(frame.join, frame.bases[at] + u32::from(n), old);
+                self.buffers.set_old(running.counter, running.bases[at] + u32::from(n), old);
             }
         }
     }
 
     /// Stores the contents of a step's completed pages in their places and adds them to the sums.
-    pub(super) fn take_in(&mut self, id: Id<Frame>, done: &Done<C>) {
+    pub(super) fn take_in(&mut self, id: Id<RunningPlan>, done: &Done<C>) {
         if !C::KEEP || done.part == CompletionPart::Durable {
             return;
         }
-        let frame = &self.frames[id];
-        let at = frame.step_of(done.ticket.slot);
-        let step = frame.steps[at];
+        let running = &self.running_plans[id];
+        let at = running.step_of(done.token.slot);
+        let step = running.steps[at];
         if step.command.verb == Verb::Read {
-            let row = usize::from(step.row) + (done.ticket.slot - frame.bases[at]) as usize;
-            self.sheets.pages[frame.join.index()][done.ticket.slot as usize] = done.contents;
-            self.sheets.fold(id, frame.sums.second, step.role, row, done.contents);
+            let row = usize::from(step.row) + (done.token.slot - running.bases[at]) as usize;
+            self.buffers.pages[running.counter.index()][done.token.slot as usize] = done.contents;
+            self.buffers.fold(id, running.sums.second, step.role, row, done.contents);
         }
     }
 
     /// What a plan read for its caller's `n`th page.
-    pub(super) fn read_for_caller(&self, id: Id<Frame>, n: u16) -> C {
+    pub(super) fn read_for_caller(&self, id: Id<RunningPlan>, n: u16) -> C {
         if !C::KEEP {
             return C::default();
         }
-        let frame = &self.frames[id];
-        let place = frame.source(frame.steps.len(), n);
-        place.map_or(C::default(), |place| self.sheets.pages[frame.join.index()][place as usize])
+        let running = &self.running_plans[id];
+        let place = running.source(running.steps.len(), n);
+        place.map_or(C::default(), |place| self.buffers.pages[running.counter.index()][place as usize])
     }
 
     /// Pages of a step that could not be computed, or are copies of lost pages, are recorded as missing.
-    pub(super) fn spoil<L: Leaves<C>>(
+    pub(super) fn poison<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
-        id: Id<Frame>,
+        id: Id<RunningPlan>,
         at: usize,
         target: NodeId,
     ) {
-        let step = self.frames[id].steps[at];
+        let step = self.running_plans[id].steps[at];
         if step.command.verb != Verb::Write {
             return;
         }
         for n in 0..u32::from(step.command.count) {
-            let place = self.frames[id].bases[at] + n;
-            if self.frames[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
+            let place = self.running_plans[id].bases[at] + n;
+            if self.running_plans[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
                 self.troubled = true;
                 let page = step.command.start.plus(n);
                 self.gaps.set(target, page.0, true);
                 if target == NodeId::ROOT {
                     self.gaps.poison(page.0);
                 }
-                if let Some(leaf) = self.shape[target.index()].raw() {
-                    leaves.spoil(leaf, page);
+                if let Some(backend) = self.shape[target.index()].raw() {
+                    backends.poison(backend, page);
                 }
-                let frame = &self.frames[id];
-                let merged = frame.node == NodeId::HOST && target != NodeId::ROOT;
-                if frame.sums.lack && !frame.lost.contains(&place) {
+                let running = &self.running_plans[id];
+                let merged = running.node == NodeId::HOST && target != NodeId::ROOT;
+                if running.sums.lack && !running.lost.contains(&place) {
                     // An earlier plan lost the page. The scheme took this parity for a good one.
-                    self.tell_parent(leaves, now, target, Change::Unreadable(page));
+                    self.tell_parent(backends, now, target, Change::Unreadable(page));
                 } else if merged || self.is_below_map(target) {
                     // Of a member that merged, the others have the page; a map knows which page it was.
-                    self.tell_parent(leaves, now, target, Change::Damaged(page));
+                    self.tell_parent(backends, now, target, Change::Damaged(page));
                 }
             }
         }
     }
 
     /// Whether pages needed for a place are lost.
-    pub(super) fn is_spoiled(&self, id: Id<Frame>, at: usize, place: u32) -> bool {
-        let frame = &self.frames[id];
-        self.lacks_in_row(id, frame.row_of(at, place), frame.steps[at].role)
+    pub(super) fn is_spoiled(&self, id: Id<RunningPlan>, at: usize, place: u32) -> bool {
+        let running = &self.running_plans[id];
+        self.lacks_in_row(id, running.row_of(at, place), running.steps[at].role)
     }
 
     /// Whether a sum of a row, or what is reconstructed from it, lacks a lost page.
-    fn lacks_in_row(&self, id: Id<Frame>, row: u32, role: Role) -> bool {
-        let frame = &self.frames[id];
-        if frame.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::P | Role::Q)) {
+    fn lacks_in_row(&self, id: Id<RunningPlan>, row: u32, role: Role) -> bool {
+        let running = &self.running_plans[id];
+        if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::P | Role::Q)) {
             return true;
         }
-        frame.lost.iter().any(|&lost| {
-            let other = frame.step_of(lost);
-            frame.row_of(other, lost) == row
-                && match frame.steps[other].role {
+        running.lost.iter().any(|&lost| {
+            let other = running.step_of(lost);
+            running.row_of(other, lost) == row
+                && match running.steps[other].role {
                     Role::Data(_) => role.is_lost() || matches!(role, Role::P | Role::Q),
                     Role::P => role.is_lost() || role == Role::P,
                     Role::Q => role.is_lost() || role == Role::Q,

@@ -1,7 +1,7 @@
 //! The shape of the tree: parents, children and members of nodes.
 
+use super::backends::BackendId;
 use super::command::Page;
-use super::leaves::LeafId;
 use super::plan::Member;
 use super::rebuild::Controller;
 use super::units::ChunkOrder;
@@ -30,11 +30,11 @@ impl NodeId {
 pub struct NodeLinks {
     /// Its children, in order of member number.
     pub children: Vec<NodeId>,
-    /// The backend of the node, if it is a leaf.
-    pub leaf: Option<LeafId>,
+    /// The backend of the node, if it is a backend.
+    pub backend: Option<BackendId>,
     /// The backend below it with the same page numbers, if all schemes between are transparent
     /// ([`Capabilities::transparent`](super::Capabilities::transparent)).
-    pub through: Option<LeafId>,
+    pub through: Option<BackendId>,
     /// Its parent, and its member number there; none for the root.
     pub parent: Option<(NodeId, Member)>,
     /// Whether it responds to commands.
@@ -60,8 +60,8 @@ impl NodeLinks {
     }
 
     /// The backend with the same page numbers, if there is one: the node itself, or the one below transparent schemes.
-    pub(super) fn raw(&self) -> Option<LeafId> {
-        self.leaf.or(self.through)
+    pub(super) fn raw(&self) -> Option<BackendId> {
+        self.backend.or(self.through)
     }
 
     /// The scheme's number of a page that its parent numbers `page`.
@@ -98,8 +98,8 @@ pub(super) struct Flat<S> {
 /// A tree to be executed.
 #[derive(Clone, Debug)]
 pub enum Tree<S> {
-    /// A leaf.
-    Leaf(LeafId),
+    /// A backend.
+    Backend(BackendId),
     /// A scheme over members.
     Node(S, Vec<Tree<S>>),
     /// A tree with a controller of its own.
@@ -110,7 +110,7 @@ impl<S> Tree<S> {
     /// Adds `first` to the numbers of its backends.
     pub fn shift(&mut self, first: u16) {
         match self {
-            Tree::Leaf(leaf) => leaf.0 += first,
+            Tree::Backend(backend) => backend.0 += first,
             Tree::Node(_, members) => members.iter_mut().for_each(|member| member.shift(first)),
             Tree::Level(_, tree) => tree.shift(first),
         }
@@ -127,8 +127,8 @@ impl<S> Tree<S> {
 
 impl<S> Flat<S> {
     fn plant(&mut self, tree: Tree<S>, parent: Option<(NodeId, Member)>, level: u16) -> NodeId {
-        let (scheme, leaf, members) = match tree {
-            Tree::Leaf(leaf) => (None, Some(leaf), Vec::new()),
+        let (scheme, backend, members) = match tree {
+            Tree::Backend(backend) => (None, Some(backend), Vec::new()),
             Tree::Node(scheme, members) => (Some(scheme), None, members),
             Tree::Level(TreeLevel { units, controller, port }, tree) => {
                 self.controllers.push(controller);
@@ -146,7 +146,7 @@ impl<S> Flat<S> {
         self.schemes.push(scheme);
         self.shapes.push(NodeLinks {
             children: Vec::new(),
-            leaf,
+            backend,
             through: None,
             parent,
             alive: true,

@@ -5,10 +5,10 @@
 //! page `n % data` there. Above a tree the host's addresses pass through it. In an array within an array a command
 //! passes through it on entry, split into runs of pages that are consecutive to its scheme.
 
+use super::backends::{Backends, CompletionToken};
 use super::command::{Command, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::leaves::{Leaves, Ticket};
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::SimTime;
@@ -69,26 +69,26 @@ impl ChunkOrder {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Submits a command to a node whose scheme numbers its pages differently from the node's parent.
     #[inline(never)]
-    pub(super) fn enter_by_units<L: Leaves<C>>(
+    pub(super) fn enter_by_units<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         units: ChunkOrder,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
-        if command.count == 1 || command.verb == Verb::Rename {
+        if command.count == 1 || command.verb == Verb::Remap {
             for n in 0..u32::from(command.count) {
                 let mut one = command.part(n, 1);
                 (one.start, one.to) = (units.inner(one.start), units.inner(one.to));
-                self.enter(leaves, now, node, one, ticket.plus(n));
+                self.enter(backends, now, node, one, token.plus(n));
             }
             return;
         }
         units.runs(command.start, command.count, |start, count, at| {
             let run = command.over(start, count);
-            self.enter(leaves, now, node, run, ticket.plus(at).apart(units.unit));
+            self.enter(backends, now, node, run, token.plus(at).apart(units.unit));
         });
     }
 

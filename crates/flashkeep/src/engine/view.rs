@@ -1,11 +1,11 @@
 //! What a scheme can query: the state of its members and of the devices below them.
 
+use super::backends::{BackendId, BackendView, OobData};
 use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::{Contents, Version};
 use super::gaps::Gaps;
 use super::health::Health;
-use super::leaves::{BackendView, LeafId, Spare};
 use super::locks::Locks;
 use super::names::PageNames;
 use super::plan::{Key, Member};
@@ -42,7 +42,7 @@ pub(super) trait Deeper {
     /// The places of a page of such a scheme.
     fn places(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(Member, Page));
     /// The OOB metadata of a page of such a scheme.
-    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare>;
+    fn oob(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<OobData>;
     /// Whether the port before a node will have a page; none if the port does not know.
     fn held_before(&self, port: u16, page: Page) -> Option<bool>;
     /// Whether pages of such a scheme can get other addresses.
@@ -69,10 +69,10 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
         }
     }
 
-    fn spare(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<Spare> {
+    fn oob(&self, node: NodeId, page: Page, view: &View<'_>) -> Option<OobData> {
         let (scheme, schemes) = self.from(node).split_first()?;
         let deeper = After { node, schemes, ports: self.ports, coming: self.coming };
-        scheme.as_ref()?.spare(page, &View { node, deeper: &deeper, ..*view })
+        scheme.as_ref()?.oob(page, &View { node, deeper: &deeper, ..*view })
     }
 
     fn held_before(&self, port: u16, page: Page) -> Option<bool> {
@@ -133,7 +133,8 @@ impl View<'_> {
         self.health.is_degraded(self.node, codeword)
     }
 
-    /// The unrecoverable pages of this scheme; in [`Recoverable::recover`](super::Recoverable::recover), those known before the power cut.
+    /// The unrecoverable pages of this scheme; in [`Recoverable::recover`](super::Recoverable::recover), those known
+    /// before the power cut.
     #[must_use]
     pub fn lost(&self) -> Option<&Bits> {
         self.health.lost(self.node)
@@ -144,15 +145,15 @@ impl View<'_> {
     #[must_use]
     pub fn holds(&self, member: Member, page: Page) -> bool {
         let child = self.child(member);
-        match self.shape[child.index()].leaf {
+        match self.shape[child.index()].backend {
             _ if self.before(child, page).is_some() => self.before(child, page) == Some(true),
-            Some(leaf) => self.below.holds(leaf, page),
+            Some(backend) => self.below.holds(backend, page),
             None => self.tree_holds(child, page).unwrap_or(true),
         }
     }
 
-    /// Whether the member stores the page when it is written: it responds, has not lost so much flash that it may refuse
-    /// pages, and, if it is a tree, the same is true of one of the page's places in it.
+    /// Whether the member stores the page when it is written: it responds, has not lost so much flash that it may
+    /// refuse pages, and, if it is a tree, the same is true of one of the page's places in it.
     #[must_use]
     pub fn stores(&self, member: Member, page: Page) -> bool {
         self.is_stored(self.child(member), page)
@@ -160,8 +161,8 @@ impl View<'_> {
 
     fn is_stored(&self, node: NodeId, page: Page) -> bool {
         let shape = &self.shape[node.index()];
-        if let Some(leaf) = shape.leaf {
-            return shape.alive && self.below.takes_all(leaf);
+        if let Some(backend) = shape.backend {
+            return shape.alive && self.below.takes_all(backend);
         }
         if !shape.alive || !self.deeper.takes_all(node) {
             return false;
@@ -175,15 +176,15 @@ impl View<'_> {
         stored || places == 0
     }
 
-    /// Whether the member's pages can get other addresses ([`Verb::Rename`](super::Verb::Rename)); where not, the executor
-    /// copies them.
+    /// Whether the member's pages can get other addresses ([`Verb::Remap`](super::Verb::Remap)); where not, the
+    /// executor copies them.
     #[must_use]
     pub fn remaps(&self, member: Member) -> bool {
         let child = self.child(member);
         let shape = &self.shape[child.index()];
         shape.port.is_none()
-            && match shape.leaf {
-                Some(leaf) => self.below.remaps(leaf),
+            && match shape.backend {
+                Some(backend) => self.below.remaps(backend),
                 None => self.deeper.remaps(child),
             }
     }
@@ -206,10 +207,10 @@ impl View<'_> {
             let child = self.shape[node.index()].child(member);
             let shape = &self.shape[child.index()];
             let writes = || coming.writes(node, member, page);
-            let held = match shape.leaf {
+            let held = match shape.backend {
                 _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
                 _ if self.before(child, page).is_some() => self.before(child, page),
-                Some(leaf) => Some(self.below.holds(leaf, page) || writes()),
+                Some(backend) => Some(self.below.holds(backend, page) || writes()),
                 None => self.tree_holds(child, page),
             };
             known = known.max(held);
@@ -238,13 +239,13 @@ impl View<'_> {
     /// The OOB metadata of a member's page on flash; none if the page is not there or cannot be read. For a member that
     /// is a tree, that of the newest copy.
     #[must_use]
-    pub fn spare(&self, member: Member, page: Page) -> Option<Spare> {
+    pub fn oob(&self, member: Member, page: Page) -> Option<OobData> {
         let child = self.child(member);
         let shape = &self.shape[child.index()];
         match shape.raw() {
             _ if !shape.alive => None,
-            Some(leaf) => self.below.spare(leaf, page),
-            None => self.deeper.spare(child, shape.inner(page), self),
+            Some(backend) => self.below.oob(backend, page),
+            None => self.deeper.oob(child, shape.inner(page), self),
         }
     }
 
@@ -258,7 +259,7 @@ impl View<'_> {
     /// Whether one copy of a page of this scheme is newer than another. If both have a version, the versions decide:
     /// members that delay writes do not number them in the order of submission.
     #[must_use]
-    pub fn is_newer(&self, page: Page, one: &Spare, other: &Spare) -> bool {
+    pub fn is_newer(&self, page: Page, one: &OobData, other: &OobData) -> bool {
         match (self.version(page, one.stamp), self.version(page, other.stamp)) {
             (Some(version), Some(than)) => version.is_newer_than(than),
             _ => one.sequence > other.sequence,
@@ -275,22 +276,22 @@ impl View<'_> {
     /// respond.
     #[must_use]
     pub fn is_erased(&self, member: Member, page: Page) -> bool {
-        let leaf = self.shape[self.child(member).index()].leaf;
-        !self.alive(member) || leaf.is_some_and(|leaf| self.below.is_erased(leaf, page))
+        let backend = self.shape[self.child(member).index()].backend;
+        !self.alive(member) || backend.is_some_and(|backend| self.below.is_erased(backend, page))
     }
 
     /// How often the erase unit of a member's physical page has been erased: the most worn of its blocks.
     #[must_use]
     pub fn erases_at(&self, member: Member, page: Page) -> u32 {
-        let leaf = self.shape[self.child(member).index()].leaf;
-        leaf.map_or(0, |leaf| self.below.erases_at(leaf, page))
+        let backend = self.shape[self.child(member).index()].backend;
+        backend.map_or(0, |backend| self.below.erases_at(backend, page))
     }
 
     /// Whether a physical page of a member can never be programmed again.
     #[must_use]
     pub fn has_failed(&self, member: Member, page: Page) -> bool {
-        let leaf = self.shape[self.child(member).index()].leaf;
-        leaf.is_some_and(|leaf| self.below.has_failed(leaf, page))
+        let backend = self.shape[self.child(member).index()].backend;
+        backend.is_some_and(|backend| self.below.has_failed(backend, page))
     }
 
     /// A lower bound of the time until a read of the member's page could start, ns; of a page with several places in a
@@ -302,10 +303,10 @@ impl View<'_> {
 
     fn wait(&self, node: NodeId, page: Page) -> Option<Span> {
         let shape = &self.shape[node.index()];
-        match shape.leaf {
+        match shape.backend {
             _ if !shape.alive => None,
             _ if self.before(node, page) == Some(true) => Some(Span::ZERO),
-            Some(leaf) => Some(self.below.backlog(leaf, page)),
+            Some(backend) => Some(self.below.backlog(backend, page)),
             None => {
                 let mut least: Option<Span> = None;
                 self.places(node, page, &mut |member, page| {
@@ -320,7 +321,7 @@ impl View<'_> {
     /// The number of block erases of the member; for a member of several parts, the least of them.
     #[must_use]
     pub fn wear(&self, member: Member) -> u64 {
-        self.least(self.child(member), &|leaf| self.below.wear(leaf)).unwrap_or(0)
+        self.least(self.child(member), &|backend| self.below.wear(backend)).unwrap_or(0)
     }
 
     /// The mean erase count of the member's blocks; 0 for a member that does not respond.
@@ -333,9 +334,9 @@ impl View<'_> {
     /// The erases of all devices below a node, and their number of blocks.
     fn erases_below(&self, node: NodeId) -> (u64, u64) {
         let shape = &self.shape[node.index()];
-        match shape.leaf {
+        match shape.backend {
             _ if !shape.alive => (0, 0),
-            Some(leaf) => (self.below.wear(leaf), self.below.erase_blocks(leaf)),
+            Some(backend) => (self.below.wear(backend), self.below.erase_blocks(backend)),
             None => {
                 let parts = shape.children.iter().map(|&child| self.erases_below(child));
                 parts.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1))
@@ -347,7 +348,7 @@ impl View<'_> {
     /// least of them.
     #[must_use]
     pub fn room(&self, member: Member) -> u64 {
-        self.least(self.child(member), &|leaf| self.below.room(leaf)).unwrap_or(0)
+        self.least(self.child(member), &|backend| self.below.room(backend)).unwrap_or(0)
     }
 
     /// In [`Scheme::settled`]: whether the plan was background work that could not read all pages that it needed, or
@@ -363,11 +364,11 @@ impl View<'_> {
         self.locks.is_held(self.node, key)
     }
 
-    fn least<T: Ord>(&self, node: NodeId, ask: &dyn Fn(LeafId) -> T) -> Option<T> {
+    fn least<T: Ord>(&self, node: NodeId, ask: &dyn Fn(BackendId) -> T) -> Option<T> {
         let shape = &self.shape[node.index()];
-        match shape.leaf {
+        match shape.backend {
             _ if !shape.alive => None,
-            Some(leaf) => Some(ask(leaf)),
+            Some(backend) => Some(ask(backend)),
             None => shape.children.iter().filter_map(|&child| self.least(child, ask)).min(),
         }
     }

@@ -65,14 +65,14 @@ impl Rows {
 
     /// Pages of a group.
     #[must_use]
-    pub fn group_pages(&self) -> u32 {
+    pub fn superblock_pages(&self) -> u32 {
         self.group_blocks() * self.height.by()
     }
 
     /// Pages in all.
     #[must_use]
     pub fn pages(&self) -> u32 {
-        self.group_pages() * self.groups
+        self.superblock_pages() * self.groups
     }
 
     /// The physical page of that number.
@@ -110,7 +110,7 @@ mod tests {
         };
         let geometry = Geometry::new(&spec);
         let rows = Rows::new(&geometry, &geometry.part(Across::Channel, 1, 0).expect("all of it"));
-        assert_eq!((rows.group_pages(), rows.groups(), rows.pages()), (80, 3, 240));
+        assert_eq!((rows.superblock_pages(), rows.groups(), rows.pages()), (80, 3, 240));
         for number in 0..rows.pages() {
             let ppn = rows.ppn(&geometry, number);
             let at = geometry.place(geometry.plane_of(ppn));

@@ -6,12 +6,12 @@
 //! the last page is programmed.
 
 use super::defects::Defects;
-use super::owners::Owners;
+use super::reverse_map::ReverseMap;
 use super::streams::Aside;
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Ppn};
 
-/// A block's score: valid pages while it is sealed; with [`OPEN`] set while it is being filled; [`FREE`] when
+/// A block's score: valid pages while it is closed; with [`OPEN`] set while it is being filled; [`FREE`] when
 /// erased. So the least score of a plane is its best victim, found by a vectorised scan.
 pub(super) const OPEN: u16 = 0x8000;
 pub(super) const FREE: u16 = 0xFFFF;
@@ -36,8 +36,8 @@ pub struct Plane {
     pub(super) free_blocks: u32,
     /// Pages that can be programmed before the next erase.
     pub free_pages: u32,
-    /// Blocks sealed so far.
-    pub(super) seals: u32,
+    /// Blocks closed so far.
+    pub(super) closes: u32,
     /// Blocks erased so far.
     pub(super) erases: u32,
 }
@@ -61,13 +61,13 @@ pub struct Blocks<C> {
     pub(super) geometry: Geometry,
     pub(super) planes: Vec<Plane>,
     pub(super) score: Vec<u16>,
-    /// When each block was sealed, counted in its plane.
-    pub(super) sealed: Vec<u32>,
+    /// When each block was closed, counted in its plane.
+    pub(super) closed: Vec<u32>,
     pub(super) erases: Vec<u32>,
     /// When each block was opened last, counted over all planes: with the place within the block the version of a page.
     pub(super) opened: Vec<u32>,
     openings: u32,
-    pub(super) owners: Owners,
+    pub(super) reverse_map: ReverseMap,
     /// The contents of each physical page; empty if contents are not kept.
     #[serde(skip)]
     pub(super) contents: Vec<C>,
@@ -97,11 +97,11 @@ impl<C: Contents> Blocks<C> {
                 .map(|plane| Plane::erased(geometry, PlaneId(plane)))
                 .collect(),
             score: vec![FREE; geometry.block_space()],
-            sealed: vec![0; geometry.block_space()],
+            closed: vec![0; geometry.block_space()],
             erases: vec![0; geometry.block_space()],
             opened: vec![0; geometry.block_space()],
             openings: 0,
-            owners: Owners::new(geometry, |plane| first_block(geometry, plane)),
+            reverse_map: ReverseMap::new(geometry, |plane| first_block(geometry, plane)),
             contents: vec![C::default(); contents],
             defects: Defects::default(),
             clean: Vec::new(),
@@ -199,7 +199,7 @@ impl<C: Contents> Blocks<C> {
         state.free_pages -= 1;
         state.next = Some(Ppn(ppn.0 + 1));
         let full = state.left == 0;
-        self.owners.set(plane, ppn, lpn);
+        self.reverse_map.set(plane, ppn, lpn);
         if C::KEEP {
             self.contents[ppn.0 as usize] = contents;
         }
@@ -223,7 +223,7 @@ impl<C: Contents> Blocks<C> {
         state.next = Some(Ppn(first.0 + count));
         let full = state.left == 0;
         let pages = count as usize;
-        self.owners.set_run(plane, first, &lpns[..pages]);
+        self.reverse_map.set_run(plane, first, &lpns[..pages]);
         self.score[self.geometry.block_index_of(first)] += count as u16;
         if full {
             self.go_on_after(plane, Ppn(first.0 + count - 1));
@@ -231,7 +231,7 @@ impl<C: Contents> Blocks<C> {
         (first, pages)
     }
 
-    /// No page of a sealed block is valid any more.
+    /// No page of a closed block is valid any more.
     pub fn invalidate_all(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
         self.score[index] = self.failed_in(index);
@@ -261,15 +261,15 @@ impl<C: Contents> Blocks<C> {
             (state.next, state.left) = (Some(next), left);
             return;
         }
-        self.seal(plane, last);
+        self.close(plane, last);
     }
 
     /// The block of a page is full, or given up as it is.
-    pub(super) fn seal(&mut self, plane: PlaneId, page: Ppn) {
+    pub(super) fn close(&mut self, plane: PlaneId, page: Ppn) {
         let state = &mut self.planes[plane.0 as usize];
-        state.seals += 1;
+        state.closes += 1;
         let index = self.geometry.block_index_of(page);
-        self.sealed[index] = state.seals;
+        self.closed[index] = state.closes;
         self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
     }
 
@@ -283,7 +283,7 @@ impl<C: Contents> Blocks<C> {
         if self.geometry.page_of(ppn) + 1 == self.geometry.pages && self.score[index] & OPEN != 0 {
             self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
         }
-        self.owners.set(self.geometry.plane_of(ppn), ppn, lpn);
+        self.reverse_map.set(self.geometry.plane_of(ppn), ppn, lpn);
         if C::KEEP {
             self.contents[ppn.0 as usize] = contents;
         }
@@ -310,7 +310,7 @@ impl<C: Contents> Blocks<C> {
             let clean = self.clean.get(index).is_some_and(|&clean| clean > 0) && victim != Some(block);
             self.score[index] == FREE || clean
         };
-        let taken_over = || self.open_fronts(plane).next().map(|next| self.geometry.block_of(next));
+        let taken_over = || self.open_blocks(plane).next().map(|next| self.geometry.block_of(next));
         (from..self.geometry.blocks).chain(0..from).find(usable).or_else(taken_over)
     }
 
@@ -360,7 +360,7 @@ impl<C: Contents> Blocks<C> {
     #[inline]
     pub fn prefetch_next(&self, plane: PlaneId) {
         if let Some(ppn) = self.plane(plane).next {
-            self.owners.prefetch(plane, ppn);
+            self.reverse_map.prefetch(plane, ppn);
             self.prefetch(ppn);
         }
     }

@@ -62,7 +62,7 @@ impl<C: Contents> Blocks<C> {
     }
 
     /// Marks the page as unreadable until its block is erased.
-    pub fn blot(&mut self, ppn: Ppn) {
+    pub fn poison(&mut self, ppn: Ppn) {
         if self.defects.unreadable.is_empty() {
             self.defects.unreadable = vec![0; self.geometry.ppn_space().div_ceil(64)];
         }
@@ -234,7 +234,7 @@ impl<C: Contents> Blocks<C> {
         let first = self.geometry.block_index(plane, 0);
         let blocks = first..first + self.geometry.blocks as usize;
         self.score[blocks.clone()].fill(FREE);
-        self.sealed[blocks.clone()].fill(0);
+        self.closed[blocks.clone()].fill(0);
         let old = self.erases[blocks.clone()].iter().copied().map(u64::from).sum();
         self.erases[blocks].fill(0);
         (0..self.geometry.blocks).for_each(|block| self.unblot(plane, block));
@@ -268,7 +268,7 @@ impl<C: Contents> Blocks<C> {
         let free: Vec<u32> = free.map(|(n, _)| n).collect();
         assert_eq!(free.len() as u32, state.free_blocks, "erased blocks of {plane:?}");
         let end = |next: Ppn| next.0 + self.geometry.pages - self.geometry.page_of(next);
-        let rest = self.open_fronts(plane).flat_map(|next| (next.0..end(next)).map(Ppn));
+        let rest = self.open_blocks(plane).flat_map(|next| (next.0..end(next)).map(Ppn));
         let pages = free.into_iter().flat_map(block).chain(rest);
         pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32 + self.clean_pages(plane)
     }

@@ -7,14 +7,14 @@ use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 
 impl<C: Contents> Blocks<C> {
-    /// Whether a sealed block has no valid page.
+    /// Whether a closed block has no valid page.
     #[must_use]
     pub fn is_garbage(&self, plane: PlaneId, block: u32) -> bool {
         let index = self.geometry.block_index(plane, block);
         self.score[index] == self.failed_in(index)
     }
 
-    /// Valid pages of a sealed block.
+    /// Valid pages of a closed block.
     #[must_use]
     pub fn valid_in(&self, plane: PlaneId, block: u32) -> u32 {
         let index = self.geometry.block_index(plane, block);
@@ -47,18 +47,18 @@ impl<C: Contents> Blocks<C> {
     #[must_use]
     #[inline]
     pub fn owner(&self, ppn: Ppn) -> u32 {
-        self.owners.get(self.geometry.plane_of(ppn), ppn)
+        self.reverse_map.get(self.geometry.plane_of(ppn), ppn)
     }
 
     /// The logical pages that these physical pages were programmed for.
     #[must_use]
-    pub fn owners(&self, first: Ppn, count: u32) -> &[u32] {
-        self.owners.run(self.geometry.plane_of(first), first, count as usize)
+    pub fn reverse_map(&self, first: Ppn, count: u32) -> &[u32] {
+        self.reverse_map.run(self.geometry.plane_of(first), first, count as usize)
     }
 
     /// Assigns the physical page to another logical page.
-    pub fn rename(&mut self, ppn: Ppn, lpn: u32) {
-        self.owners.set(self.geometry.plane_of(ppn), ppn, lpn);
+    pub fn remap(&mut self, ppn: Ppn, lpn: u32) {
+        self.reverse_map.set(self.geometry.plane_of(ppn), ppn, lpn);
     }
 
     /// The contents of a page.
@@ -123,11 +123,11 @@ impl<C: Contents> Blocks<C> {
         }
     }
 
-    /// When the block of a page was sealed, counted in its plane; one that is being filled comes after all others.
+    /// When the block of a page was closed, counted in its plane; one that is being filled comes after all others.
     #[must_use]
     pub fn block_age(&self, ppn: Ppn) -> u32 {
         let index = self.geometry.block_index_of(ppn);
-        if self.score[index] & OPEN != 0 { u32::MAX } else { self.sealed[index] }
+        if self.score[index] & OPEN != 0 { u32::MAX } else { self.closed[index] }
     }
 
     /// A block is erased once more that is erased already.
@@ -137,7 +137,7 @@ impl<C: Contents> Blocks<C> {
         self.planes[plane.0 as usize].erases += 1;
     }
 
-    /// The last erase of a block has not taken place: it is sealed, as it was.
+    /// The last erase of a block has not taken place: it is closed, as it was.
     pub fn take_back_erase(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
         assert_eq!(self.score[index], FREE, "nothing was programmed since");
@@ -167,11 +167,11 @@ impl<C: Contents> EraseUnits for PlaneBlocks<'_, C> {
 
     fn closed_at(&self) -> &[u32] {
         let first = self.blocks.geometry.block_index(self.plane, 0);
-        &self.blocks.sealed[first..first + self.blocks.geometry.blocks as usize]
+        &self.blocks.closed[first..first + self.blocks.geometry.blocks as usize]
     }
 
     fn closings(&self) -> u32 {
-        self.blocks.plane(self.plane).seals
+        self.blocks.plane(self.plane).closes
     }
 
     fn worth(&self) -> u16 {

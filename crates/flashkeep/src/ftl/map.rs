@@ -39,33 +39,33 @@ impl MapEntry {
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Maps {
     entries: Vec<u32>,
-    leaves: usize,
+    backends: usize,
 }
 
 const PENDING: u32 = 1 << 31;
 
 impl Maps {
-    /// Maps of `leaves` leaves, each of `pages` unmapped pages.
+    /// Maps of `backends` backends, each of `pages` unmapped pages.
     #[must_use]
-    pub fn new(leaves: usize, pages: u32) -> Self {
-        let entries = vec![0; leaves * pages as usize];
+    pub fn new(backends: usize, pages: u32) -> Self {
+        let entries = vec![0; backends * pages as usize];
         in_large_pages(&entries);
-        Maps { entries, leaves }
+        Maps { entries, backends }
     }
 
     #[inline]
-    fn index(&self, leaf: usize, lpn: u32) -> usize {
-        debug_assert!(leaf < self.leaves);
-        lpn as usize * self.leaves + leaf
+    fn index(&self, backend: usize, lpn: u32) -> usize {
+        debug_assert!(backend < self.backends);
+        lpn as usize * self.backends + backend
     }
 
-    /// Logical pages of a leaf.
+    /// Logical pages of a backend.
     #[must_use]
     pub fn len(&self) -> u32 {
-        self.entries.len().checked_div(self.leaves).unwrap_or(0) as u32
+        self.entries.len().checked_div(self.backends).unwrap_or(0) as u32
     }
 
-    /// Whether a leaf has no pages at all.
+    /// Whether a backend has no pages at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -73,34 +73,34 @@ impl Maps {
 
     /// The number of mapped pages of a backend, counted one by one.
     #[must_use]
-    pub fn mapped(&self, leaf: usize) -> u32 {
-        self.entries.iter().skip(leaf).step_by(self.leaves).filter(|&&raw| raw != 0).count() as u32
+    pub fn mapped(&self, backend: usize) -> u32 {
+        self.entries.iter().skip(backend).step_by(self.backends).filter(|&&raw| raw != 0).count() as u32
     }
 
     /// Where a page is.
     #[must_use]
     #[inline]
-    pub fn get(&self, leaf: usize, lpn: u32) -> MapEntry {
-        MapEntry::from_raw(self.entries[self.index(leaf, lpn)])
+    pub fn get(&self, backend: usize, lpn: u32) -> MapEntry {
+        MapEntry::from_raw(self.entries[self.index(backend, lpn)])
     }
 
     /// Whether a page is at `ppn`.
     #[must_use]
     #[inline]
-    pub fn is_at(&self, leaf: usize, lpn: u32, ppn: Ppn) -> bool {
-        self.entries[self.index(leaf, lpn)] == ppn.0 + 1
+    pub fn is_at(&self, backend: usize, lpn: u32, ppn: Ppn) -> bool {
+        self.entries[self.index(backend, lpn)] == ppn.0 + 1
     }
 
     /// Prefetches a page's entry.
     #[inline]
-    pub fn prefetch(&self, leaf: usize, lpn: u32) {
-        prefetch(&self.entries, self.index(leaf, lpn));
+    pub fn prefetch(&self, backend: usize, lpn: u32) {
+        prefetch(&self.entries, self.index(backend, lpn));
     }
 
     /// A page of an operation has been placed; false if the page has been overwritten or trimmed since.
     #[inline]
-    pub fn arrive(&mut self, leaf: usize, lpn: u32, op: u32, ppn: Ppn) -> bool {
-        let at = self.index(leaf, lpn);
+    pub fn arrive(&mut self, backend: usize, lpn: u32, op: u32, ppn: Ppn) -> bool {
+        let at = self.index(backend, lpn);
         let entry = &mut self.entries[at];
         let expected = *entry == op | PENDING;
         if expected {
@@ -111,21 +111,21 @@ impl Maps {
 
     /// Sets a page's entry.
     #[inline]
-    pub fn set(&mut self, leaf: usize, lpn: u32, entry: MapEntry) {
-        let at = self.index(leaf, lpn);
+    pub fn set(&mut self, backend: usize, lpn: u32, entry: MapEntry) {
+        let at = self.index(backend, lpn);
         self.entries[at] = entry.to_raw();
     }
 
     /// Sets a page's entry; returns the old one.
     #[inline]
-    pub fn replace(&mut self, leaf: usize, lpn: u32, entry: MapEntry) -> MapEntry {
-        let at = self.index(leaf, lpn);
+    pub fn replace(&mut self, backend: usize, lpn: u32, entry: MapEntry) -> MapEntry {
+        let at = self.index(backend, lpn);
         MapEntry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
     }
 
     /// Unmaps all pages of a backend, without touching unused memory.
-    pub fn clear(&mut self, leaf: usize) {
-        let entries = self.entries.iter_mut().skip(leaf).step_by(self.leaves);
+    pub fn clear(&mut self, backend: usize) {
+        let entries = self.entries.iter_mut().skip(backend).step_by(self.backends);
         entries.filter(|entry| **entry != 0).for_each(|entry| *entry = 0);
     }
 }

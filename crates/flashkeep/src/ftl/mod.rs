@@ -7,8 +7,8 @@ mod defects;
 mod look;
 mod map;
 mod options;
-mod owners;
 mod packing;
+mod reverse_map;
 mod streams;
 
 pub use allocation::Allocation;

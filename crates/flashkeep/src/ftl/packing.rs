@@ -38,7 +38,7 @@ impl<C: Contents> Blocks<C> {
     pub fn front(&self, stream: Stream, plane: PlaneId) -> Option<Ppn> {
         match stream {
             Some(0) => self.plane(plane).next,
-            Some(stream) => self.front_aside(stream, plane),
+            Some(stream) => self.open_block_aside(stream, plane),
             None => self.next_held(plane),
         }
     }

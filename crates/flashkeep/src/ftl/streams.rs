@@ -46,8 +46,8 @@ impl Aside {
 }
 
 impl<C: Contents> Blocks<C> {
-    /// From now on planes have this many streams, and may `hold` one more block. Nothing has been programmed yet. What that
-    /// needs to spare stands at the head of `ftl/streams.rs`.
+    /// From now on planes have this many streams, and may `hold` one more block. Nothing has been programmed yet. What
+    /// that needs to spare stands at the head of `ftl/streams.rs`.
     pub fn set_streams(&mut self, streams: u8, hold: bool) {
         let per_plane = streams - 1 + u8::from(hold);
         let fronts = vec![OpenBlock::default(); self.planes.len() * usize::from(per_plane)];
@@ -114,12 +114,12 @@ impl<C: Contents> Blocks<C> {
         let plane = self.geometry.plane_of(ppn);
         match self.stream_of(plane, self.geometry.block_index_of(ppn)) {
             0 => self.planes[plane.0 as usize].next,
-            stream => self.front_aside(stream, plane),
+            stream => self.open_block_aside(stream, plane),
         }
     }
 
     /// The page that a stream but the first programs next.
-    pub(super) fn front_aside(&self, stream: u8, plane: PlaneId) -> Option<Ppn> {
+    pub(super) fn open_block_aside(&self, stream: u8, plane: PlaneId) -> Option<Ppn> {
         self.aside.fronts[self.aside.of(plane).start + usize::from(stream) - 1].next
     }
 
@@ -129,7 +129,7 @@ impl<C: Contents> Blocks<C> {
     }
 
     /// The next pages of a plane's open blocks, the held one left out.
-    pub(super) fn open_fronts(&self, plane: PlaneId) -> impl Iterator<Item = Ppn> {
+    pub(super) fn open_blocks(&self, plane: PlaneId) -> impl Iterator<Item = Ppn> {
         let aside = &self.aside.fronts[self.streams_aside(plane)];
         let first = self.planes[plane.0 as usize].next;
         first.into_iter().chain(aside.iter().filter_map(|front| front.next))
@@ -192,7 +192,7 @@ impl<C: Contents> Blocks<C> {
         self.program_in(self.aside.per_plane, plane, lpn, contents)
     }
 
-    /// The held block is sealed as it is; one that nothing was moved into is erased like others.
+    /// The held block is closed as it is; one that nothing was moved into is erased like others.
     pub fn let_go(&mut self, plane: PlaneId) {
         let Some(OpenBlock { next: Some(next), .. }) =
             self.held(plane).map(|held| std::mem::take(&mut self.aside.fronts[held]))
@@ -202,7 +202,7 @@ impl<C: Contents> Blocks<C> {
         let index = self.geometry.block_index_of(next);
         let first = Ppn(next.0 - self.geometry.page_of(next));
         if self.good_pages_from(first).is_some_and(|(first, _)| first < next) {
-            return self.seal(plane, next);
+            return self.close(plane, next);
         }
         self.score[index] = FREE;
         let pages = self.geometry.pages - u32::from(self.failed_in(index));

@@ -12,7 +12,7 @@ pub struct HostQueue {
     /// The largest number of requests that had arrived and were not done, including the one that arrives.
     most: usize,
     /// Whether requests may have arrived before they come in.
-    waits_outside: bool,
+    waits_before_admission: bool,
     /// If so, when the requests leave that were not done when the last one arrived.
     since_arrival: BinaryHeap<Reverse<u64>>,
     entered: usize,
@@ -24,9 +24,9 @@ impl HostQueue {
     /// A queue of `depth` requests; 0 for no limit. In a closed loop requests arrive when there is room.
     #[must_use]
     pub fn new(depth: u32, closed: bool) -> Self {
-        let waits_outside = depth > 0 && !closed;
+        let waits_before_admission = depth > 0 && !closed;
         let depth = if depth == 0 { usize::MAX } else { depth as usize };
-        HostQueue { depth, waits_outside, ..HostQueue::default() }
+        HostQueue { depth, waits_before_admission, ..HostQueue::default() }
     }
 
     /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] if that is not known yet.
@@ -45,11 +45,11 @@ impl HostQueue {
         self.inside -= left_by(&mut self.departures, now);
         self.inside += 1;
         debug_assert!(self.inside <= self.depth);
-        if self.waits_outside {
+        if self.waits_before_admission {
             self.entered -= left_by(&mut self.since_arrival, arrival);
             self.entered += 1;
         }
-        let present = if self.waits_outside { self.entered } else { self.inside };
+        let present = if self.waits_before_admission { self.entered } else { self.inside };
         self.most = self.most.max(present);
     }
 
@@ -57,15 +57,15 @@ impl HostQueue {
     #[inline]
     pub fn leave(&mut self, at: SimTime) {
         self.departures.push(Reverse(at.0));
-        if self.waits_outside {
+        if self.waits_before_admission {
             self.since_arrival.push(Reverse(at.0));
         }
     }
 
     /// Removes all requests.
     pub fn empty(&mut self) {
-        let HostQueue { depth, most, waits_outside, .. } = *self;
-        *self = HostQueue { depth, most, waits_outside, ..HostQueue::default() };
+        let HostQueue { depth, most, waits_before_admission, .. } = *self;
+        *self = HostQueue { depth, most, waits_before_admission, ..HostQueue::default() };
     }
 
     /// The largest number of requests at once, including those that wait outside.

@@ -8,9 +8,9 @@ mod fixed;
 mod hint;
 mod manual;
 mod memory;
+mod rebuild_queue;
 mod runs;
 mod time;
-mod todo;
 mod use_order;
 
 pub use agenda::{Agenda, Deadlines};
@@ -22,6 +22,6 @@ pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{in_large_pages, prefetch};
 pub use manual::head_comment;
 pub use memory::{OutOfMemory, check_room, make_room};
+pub use rebuild_queue::RebuildQueue;
 pub use time::{SimTime, Span, whole};
-pub use todo::Todo;
 pub use use_order::UseOrder;

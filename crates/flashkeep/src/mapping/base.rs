@@ -6,7 +6,7 @@ use super::damage::Damage;
 use super::remains::Disorder;
 use super::wear::MapWear;
 use super::work::BlockPlanBuilder;
-use super::{Counts, LEAF, MappingOptions};
+use super::{BACKEND, Counts, MappingOptions};
 use crate::engine::{Command, Key, Lock, Page, Plan, Step, Verb, View};
 use crate::kernel::Bits;
 use std::collections::{BTreeMap, VecDeque};
@@ -158,7 +158,7 @@ impl Base {
     /// Trims pages, which is logged in runs with power cuts.
     pub(super) fn trim(&mut self, command: &Command, view: &View<'_>) {
         self.set_valid(command, false);
-        if let Some(number) = view.last_write(LEAF) {
+        if let Some(number) = view.last_write(BACKEND) {
             self.trims.extend((command.start.0..command.end()).map(|page| (page, number)));
         }
     }
@@ -207,12 +207,12 @@ impl Base {
     /// Reads pages from their places, neighbours together; an unmapped page is a known zero, unless it was lost. The
     /// plan is kept, because the page of a place cannot be determined later, when the place may have been erased.
     pub(super) fn read(&self, command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
-        plan.keeps_frame = true;
+        plan.keeps_running_plan = true;
         for n in 0..command.count {
             let page = command.start.0 + u32::from(n);
             let Some(place) = find(page) else {
                 if self.damage.lost.has(page) {
-                    plan.push(Step::missing(LEAF, command.over(Page(page), 1), n));
+                    plan.push(Step::missing(BACKEND, command.over(Page(page), 1), n));
                 }
                 continue;
             };
@@ -220,7 +220,7 @@ impl Base {
                 Some(Step { command: last, at, .. }) if last.end() == place && *at + last.count == n => {
                     last.count += 1
                 }
-                _ => plan.push(Step::new(LEAF, command.over(Page(place), 1), n)),
+                _ => plan.push(Step::new(BACKEND, command.over(Page(place), 1), n)),
             }
         }
     }
@@ -232,7 +232,7 @@ pub(super) trait MergesBlocks {
     /// Whether the blocks are left that merging this logical block needs.
     fn has_room_to_join(&self, logical: u32) -> bool;
     /// Copies a logical block that lies in several blocks into one.
-    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>);
+    fn join_work(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>);
     /// Erases other blocks of a plane that have no more pages.
     fn drop_empty(&mut self, _plane: usize, _work: &mut BlockPlanBuilder<'_>) {}
 
@@ -245,7 +245,7 @@ pub(super) trait MergesBlocks {
         self.base().erase_useless(plane, work);
         for logical in self.base().to_be_joined(plane, logical) {
             if self.has_room_to_join(logical) {
-                self.join(logical, work);
+                self.join_work(logical, work);
             }
         }
         self.drop_empty(plane, work);
@@ -260,7 +260,7 @@ pub(super) trait MergesBlocks {
         let (plane, block_pages) = (self.base().plane_of(logical), self.base().block_pages);
         let mut work = BlockPlanBuilder::background(plan, plane, block_pages);
         self.base().erase_useless(plane, &mut work);
-        self.join(logical, &mut work);
+        self.join_work(logical, &mut work);
         self.drop_empty(plane, &mut work);
         work.end();
         true

@@ -24,7 +24,7 @@ use super::base::{Base, MergesBlocks, NONE};
 use super::damage::Seat;
 use super::remains::{SurvivingBlocks, go_together};
 use super::work::BlockPlanBuilder;
-use super::{BackendKind, LEAF, LogBlocks, Mapping, MappingEntry, MappingOptions};
+use super::{BACKEND, BackendKind, LogBlocks, Mapping, MappingEntry, MappingOptions};
 use crate::engine::{Change, Command, Page, Plan, PlanVerdict, Verb, View};
 use crate::options::OptionsPart;
 use std::collections::VecDeque;
@@ -95,7 +95,7 @@ impl BlockMap {
         match command.verb {
             Verb::Read => self.base.read(command, plan, |page| self.find(page)),
             Verb::Write => return self.plan_write(command, view, plan),
-            Verb::Trim | Verb::Rename => self.forget(command, view),
+            Verb::Trim | Verb::Remap => self.forget(command, view),
         }
         PlanVerdict::Go
     }
@@ -158,7 +158,8 @@ impl BlockMap {
         }
     }
 
-    /// Whether the pages from `offset` on can be programmed where they belong; a new block is taken where there is none.
+    /// Whether the pages from `offset` on can be programmed where they belong; a new block is taken where there is
+    /// none.
     fn fits_in_place(&mut self, logical: u32, offset: u32) -> bool {
         let at = logical as usize;
         if self.blocks[at].data == NONE {
@@ -339,7 +340,7 @@ impl BlockMap {
 
     /// Nothing brings a page of the member back. What is about a page that has failed is said with its block.
     fn lose(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
-        if view.has_failed(LEAF, place) {
+        if view.has_failed(BACKEND, place) {
             return;
         }
         for logical in self.those_in(place.0 / self.base.block_pages + 1) {
@@ -357,7 +358,7 @@ impl BlockMap {
             let mut left = Vec::new();
             for page in self.base.pages_of(logical) {
                 match self.find(page) {
-                    Some(place) if view.has_failed(LEAF, Page(place)) => {
+                    Some(place) if view.has_failed(BACKEND, Page(place)) => {
                         self.base.lose(page, Change::Damaged, view);
                     }
                     Some(place) => left.push((page, place)),
@@ -383,7 +384,7 @@ impl MergesBlocks for BlockMap {
         room > KEPT || room > 0 && self.base.has_good_part(logical)
     }
 
-    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
+    fn join_work(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let plane = self.base.plane_of(logical);
         self.free_one(plane, logical, work);
         let whole = self.base.take(plane);

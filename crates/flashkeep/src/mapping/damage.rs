@@ -1,15 +1,15 @@
 //! Block maps and log-block maps after failures of flash.
 //!
 //! A block is *retired* if all of it has failed, if one of its pages has, or if it has had its last erase (`wear`). It
-//! is never programmed or erased again. Its logical block is put together in another block of the plane, from what can still
-//! be read; pages that cannot are lost, and the node above is told. A log block that is retired gives way in the
+//! is never programmed or erased again. Its logical block is put together in another block of the plane, from what can
+//! still be read; pages that cannot are lost, and the node above is told. A log block that is retired gives way in the
 //! same manner: each logical block with a page in it is merged.
 //!
 //! A logical block without any block moves to the plane with most free blocks, if its own has none to spare (all of
 //! its planes may be gone). Each plane keeps the blocks that a merge needs: a write for which nothing else is left is
 //! refused.
 
-use super::LEAF;
+use super::BACKEND;
 use super::base::{Base, NONE};
 use crate::engine::{Change, Command, Key, Page, Plan, View};
 use crate::kernel::Bits;
@@ -81,7 +81,7 @@ impl Base {
     pub(super) fn lose(&mut self, page: u32, why: fn(Page) -> Change, view: &View<'_>) {
         self.set_page(page, false);
         self.disorder.astray.remove(&page);
-        if let Some(number) = view.last_write(LEAF) {
+        if let Some(number) = view.last_write(BACKEND) {
             self.trims.insert(page, number);
         }
         self.damage.lost.set(page, true);
@@ -104,8 +104,8 @@ impl Base {
         self.free[plane].retain(|&free| free != block);
     }
 
-    /// New flash is used, in planes where nothing is being changed: blocks that were retired, all of whose pages work. One
-    /// that nothing refers to is free, or erased before that.
+    /// New flash is used, in planes where nothing is being changed: blocks that were retired, all of whose pages work.
+    /// One that nothing refers to is free, or erased before that.
     pub(super) fn take_back(&mut self, view: &View<'_>, is_used: impl Fn(u32) -> bool) {
         let open: Vec<u32> =
             self.damage.renewed.iter().copied().filter(|&plane| !view.held(Key(u64::from(plane)))).collect();
@@ -119,17 +119,17 @@ impl Base {
 
     fn reinstate(&mut self, block: u32, view: &View<'_>, is_used: impl Fn(u32) -> bool) {
         let mut pages = (block * self.block_pages..(block + 1) * self.block_pages).map(Page);
-        if !self.damage.retired.has(block) || pages.any(|page| view.has_failed(LEAF, page)) {
+        if !self.damage.retired.has(block) || pages.any(|page| view.has_failed(BACKEND, page)) {
             return;
         }
         self.damage.retired.set(block, false);
         let stored = block + 1;
-        self.wear.look_up(stored, view.erases_at(LEAF, Page(block * self.block_pages)));
+        self.wear.look_up(stored, view.erases_at(BACKEND, Page(block * self.block_pages)));
         let in_parts = self.disorder.split.values().flatten().any(|&part| part == stored);
         if is_used(stored) || in_parts || self.disorder.useless.contains(&stored) {
             return;
         }
-        if view.is_erased(LEAF, Page(block * self.block_pages)) {
+        if view.is_erased(BACKEND, Page(block * self.block_pages)) {
             self.give(stored);
         } else {
             self.disorder.useless.push(stored);
@@ -150,7 +150,8 @@ impl Base {
         Seat::Moved
     }
 
-    /// A logical block has given up its own blocks: it is merged soon, or these are of no use if none of its pages is left.
+    /// A logical block has given up its own blocks: it is merged soon, or these are of no use if none of its pages is
+    /// left.
     pub(super) fn split(&mut self, logical: u32, parts: [u32; 2], is_any_left: bool) {
         let parts = parts.into_iter().filter(|&part| part != NONE);
         parts.clone().for_each(|part| self.wear.open(part));

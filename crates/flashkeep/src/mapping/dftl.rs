@@ -32,7 +32,7 @@
 //! an OOB area takes as long as a read of its page, and the controller knows which blocks to look at.
 
 use super::cache::MapCache;
-use super::{BackendKind, Counts, LEAF, Mapping, MappingEntry, MappingOptions};
+use super::{BACKEND, BackendKind, Counts, Mapping, MappingEntry, MappingOptions};
 use crate::engine::{
     Cause, Change, Command, Flags, Key, Lock, Page, Plan, Release, RepairOutcome, Role, Step,
 };
@@ -109,8 +109,8 @@ pub struct Dftl {
     #[serde(skip)]
     survives: bool,
     /// Translation pages of which collection has moved pages that are not in the cache.
-    stale: VecDeque<u32>,
-    is_stale: Bits,
+    outdated: VecDeque<u32>,
+    is_outdated: Bits,
     /// A write has been planned since the last one was brought up to date.
     is_due: bool,
     /// Translation pages to be written back; empty between plans.
@@ -135,8 +135,8 @@ impl Dftl {
             grain,
             cache: MapCache::new(options.cache_entries, options.pages, per_page),
             survives: options.survives,
-            stale: VecDeque::new(),
-            is_stale: Bits::default(),
+            outdated: VecDeque::new(),
+            is_outdated: Bits::default(),
             is_due: false,
             leaving: Vec::new(),
             losses: Vec::new(),
@@ -157,17 +157,18 @@ impl Dftl {
         page / self.per_page
     }
 
-    /// A command that waits for entries keeps later ones from overtaking it; one whose entries are all cached only queues.
+    /// A command that waits for entries keeps later ones from overtaking it; one whose entries are all cached only
+    /// queues.
     pub(super) fn lock(&self, command: &Command) -> Lock {
         let key = Key(u64::from(command.start.0 / self.grain));
         let cached = (command.start.0..command.end()).all(|page| self.cache.has(page));
-        let waits = !cached && command.verb != Verb::Rename && !command.flags.has(Flags::BEFORE);
+        let waits = !cached && command.verb != Verb::Remap && !command.flags.has(Flags::BEFORE);
         if waits { Lock::Hold(key) } else { Lock::Pass(key) }
     }
 
     pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
         let wanted = self.translation_of(command.start.0);
-        let host = Step::new(LEAF, *command, 0);
+        let host = Step::new(BACKEND, *command, 0);
         if command.flags.has(Flags::BEFORE) {
             plan.push(host);
             if command.verb == Verb::Write && !self.exists(wanted, view) {
@@ -178,15 +179,15 @@ impl Dftl {
         self.is_due |= command.verb != Verb::Read;
         let misses = self.counts.misses;
         self.want_all(command.start, command);
-        let renames = command.verb == Verb::Rename;
-        let other = self.translation_of(if renames { command.to.0 } else { command.start.0 });
-        if renames {
+        let remaps = command.verb == Verb::Remap;
+        let other = self.translation_of(if remaps { command.to.0 } else { command.start.0 });
+        if remaps {
             self.want_all(command.to, command);
             // It takes effect at once: what follows may be about the new address.
             plan.push(host);
         }
         if self.counts.misses == misses {
-            if !renames {
+            if !remaps {
                 plan.push(host);
             }
             return;
@@ -202,7 +203,7 @@ impl Dftl {
         }
         self.leaving = leaving;
         self.leaving.clear();
-        if !renames {
+        if !remaps {
             plan.push(host.stage(stage));
         }
     }
@@ -242,16 +243,16 @@ impl Dftl {
                 let translation = self.translation_of(page.0);
                 if self.cache.has(page.0) {
                     self.cache.mark(page.0);
-                } else if self.is_stale.set(translation, true) {
-                    self.stale.push_back(translation);
+                } else if self.is_outdated.set(translation, true) {
+                    self.outdated.push_back(translation);
                 }
                 false
             }
-            Why::Pressed => {
+            Why::Urgent => {
                 self.is_due = false;
                 // Some have been written since, for another reason.
-                let Some(translation) = std::iter::from_fn(|| self.stale.pop_front())
-                    .find(|&translation| self.is_stale.has(translation))
+                let Some(translation) = std::iter::from_fn(|| self.outdated.pop_front())
+                    .find(|&translation| self.is_outdated.has(translation))
                 else {
                     return false;
                 };
@@ -264,37 +265,38 @@ impl Dftl {
         }
     }
 
-    pub(super) fn pressed(&self) -> bool {
-        self.is_due && !self.stale.is_empty()
+    pub(super) fn urgent(&self) -> bool {
+        self.is_due && !self.outdated.is_empty()
     }
 
-    /// The power was cut: the cache is empty, unless its memory keeps it. The scan that found the pages has also found which translation pages do not
-    /// say where they are; those are brought up to date behind writes, like those of which collection has moved pages.
+    /// The power was cut: the cache is empty, unless its memory keeps it. The scan that found the pages has also found
+    /// which translation pages do not say where they are; those are brought up to date behind writes, like those of
+    /// which collection has moved pages.
     pub(super) fn recover(&mut self, view: &View<'_>) {
         let translations = self.pages.div_ceil(self.per_page);
         // What a cache that is still there has changed is written when it leaves that.
         let late = |&translation: &u32| {
-            self.is_stale.has(translation)
+            self.is_outdated.has(translation)
                 || match self.cache.is_dirty(translation) {
                     true => !self.survives,
                     false => self.is_behind(translation, view),
                 }
         };
-        let stale: VecDeque<u32> = (0..translations).filter(late).collect();
+        let outdated: VecDeque<u32> = (0..translations).filter(late).collect();
         if !self.survives {
             self.cache.empty();
         }
-        self.is_stale = Bits::default();
-        stale.iter().for_each(|&translation| {
-            self.is_stale.set(translation, true);
+        self.is_outdated = Bits::default();
+        outdated.iter().for_each(|&translation| {
+            self.is_outdated.set(translation, true);
         });
-        (self.stale, self.is_due) = (stale, false);
+        (self.outdated, self.is_due) = (outdated, false);
         self.leaving.clear();
     }
 
     /// Whether a page was written after its translation page.
     fn is_behind(&self, translation: u32, view: &View<'_>) -> bool {
-        let written = |page| view.spare(LEAF, page).map_or(0, |spare| spare.sequence);
+        let written = |page| view.oob(BACKEND, page).map_or(0, |oob| oob.sequence);
         let first = translation * self.per_page;
         let mut pages = first..self.pages.min(first + self.per_page);
         let known = written(self.page_of(translation));
@@ -304,16 +306,16 @@ impl Dftl {
     /// All that is known of its pages goes into the translation page.
     fn bring_up_to_date(&mut self, translation: u32) {
         self.cache.clean(translation);
-        self.is_stale.set(translation, false);
+        self.is_outdated.set(translation, false);
     }
 
     /// Reads and writes translation pages; the stage after that.
     fn rewrite(&self, translations: &[u32], view: &View<'_>, plan: &mut Plan) -> u8 {
         for &translation in translations.iter().filter(|&&translation| self.exists(translation, view)) {
-            if view.has(LEAF, self.page_of(translation)) {
+            if view.has(BACKEND, self.page_of(translation)) {
                 plan.push(self.fetch(translation, 0));
             } else {
-                self.read_spares(translation, view, plan);
+                self.read_oobs(translation, view, plan);
             }
         }
         let stage = u8::from(!plan.steps.is_empty());
@@ -325,12 +327,12 @@ impl Dftl {
 
     /// Reads a translation page, or works it out and writes it anew; the stage after that.
     fn look_up(&self, translation: u32, stage: u8, view: &View<'_>, plan: &mut Plan) -> u8 {
-        if view.has(LEAF, self.page_of(translation)) {
+        if view.has(BACKEND, self.page_of(translation)) {
             plan.push(self.fetch(translation, stage));
             return stage + 1;
         }
         let read = plan.steps.len();
-        self.read_spares(translation, view, plan);
+        self.read_oobs(translation, view, plan);
         plan.steps[read..].iter_mut().for_each(|step| step.stage = stage);
         let next = stage + u8::from(plan.steps.len() > read);
         plan.push(self.store(translation, next));
@@ -338,12 +340,12 @@ impl Dftl {
     }
 
     /// Reads the OOB areas of all pages that a translation page maps and that can be read.
-    fn read_spares(&self, translation: u32, view: &View<'_>, plan: &mut Plan) {
+    fn read_oobs(&self, translation: u32, view: &View<'_>, plan: &mut Plan) {
         let first = translation * self.per_page;
         let pages = first..self.pages.min(first + self.per_page);
-        for page in pages.map(Page).filter(|&page| view.holds(LEAF, page) && view.has(LEAF, page)) {
+        for page in pages.map(Page).filter(|&page| view.holds(BACKEND, page) && view.has(BACKEND, page)) {
             let stage = plan.steps.last().map_or(0, |step| step.stage);
-            plan.push(Step::fetch(LEAF, page, Role::Plain, Cause::Metadata).stage(stage));
+            plan.push(Step::fetch(BACKEND, page, Role::Plain, Cause::Metadata).stage(stage));
         }
     }
 
@@ -353,24 +355,24 @@ impl Dftl {
     pub(super) fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let page = failed[failed.len() - 1].command.start.0;
         let Some(translation) = page.checked_sub(self.pages) else { return RepairOutcome::Lost };
-        self.read_spares(translation, view, plan);
+        self.read_oobs(translation, view, plan);
         let stage = u8::from(!plan.steps.is_empty());
         plan.push(self.store(translation, stage));
         RepairOutcome::Planned
     }
 
-    /// What has become of the member's pages: those of data are this map's own; translation pages that cannot be read are
-    /// rebuilt behind writes, if no command needs them before. A new member has nothing.
+    /// What has become of the member's pages: those of data are this map's own; translation pages that cannot be read
+    /// are rebuilt behind writes, if no command needs them before. A new member has nothing.
     pub(super) fn member(&mut self, change: Change) {
         if change == Change::Replaced {
             self.cache.empty();
-            self.stale.clear();
-            self.is_stale = Bits::default();
+            self.outdated.clear();
+            self.is_outdated = Bits::default();
         }
         let Some(page) = change.page() else { return };
         let Some(translation) = page.0.checked_sub(self.pages) else { return self.losses.push(change) };
-        if !matches!(change, Change::Refused(_)) && self.is_stale.set(translation, true) {
-            self.stale.push_back(translation);
+        if !matches!(change, Change::Refused(_)) && self.is_outdated.set(translation, true) {
+            self.outdated.push_back(translation);
         }
     }
 
@@ -385,14 +387,14 @@ impl Dftl {
     /// One that was never written says that its pages are nowhere.
     fn exists(&self, translation: u32, view: &View<'_>) -> bool {
         let page = self.page_of(translation);
-        view.holds(LEAF, page) || !view.has(LEAF, page)
+        view.holds(BACKEND, page) || !view.has(BACKEND, page)
     }
 
     fn fetch(&self, translation: u32, stage: u8) -> Step {
-        Step::fetch(LEAF, self.page_of(translation), Role::Plain, Cause::Metadata).stage(stage)
+        Step::fetch(BACKEND, self.page_of(translation), Role::Plain, Cause::Metadata).stage(stage)
     }
 
     fn store(&self, translation: u32, stage: u8) -> Step {
-        Step::store(LEAF, self.page_of(translation), Role::Plain, Cause::Metadata).stage(stage)
+        Step::store(BACKEND, self.page_of(translation), Role::Plain, Cause::Metadata).stage(stage)
     }
 }

@@ -26,7 +26,7 @@
 use super::base::{Base, MergesBlocks, NONE};
 use super::damage::Seat;
 use super::work::BlockPlanBuilder;
-use super::{BackendKind, LEAF, LogBlocks, Mapping, MappingEntry, MappingOptions};
+use super::{BACKEND, BackendKind, LogBlocks, Mapping, MappingEntry, MappingOptions};
 use crate::blocks::{Chooser, EraseUnits, Policies};
 use crate::engine::{Command, Plan, PlanVerdict, Verb, View};
 use crate::options::OptionsPart;
@@ -140,7 +140,7 @@ impl Hybrid {
         match command.verb {
             Verb::Read => self.base.read(command, plan, |page| self.find(page)),
             Verb::Write => return self.plan_write(command, view, plan),
-            Verb::Trim | Verb::Rename => {
+            Verb::Trim | Verb::Remap => {
                 self.forget(command, view);
             }
         }
@@ -159,7 +159,7 @@ impl Hybrid {
             self.tidy(logical, &mut work);
         }
         let fits = !self.base.is_scarce() || self.has_place(logical, &mut work);
-        let fits = fits && self.write(command, view.last_write(LEAF).is_some(), &mut work);
+        let fits = fits && self.write(command, view.last_write(BACKEND).is_some(), &mut work);
         work.end();
         if !fits {
             self.forget(command, view);
@@ -168,8 +168,8 @@ impl Hybrid {
         PlanVerdict::Go
     }
 
-    /// With a power cut to come, what is written again must stay until that is durable. False where the plane has too few
-    /// blocks left for it.
+    /// With a power cut to come, what is written again must stay until that is durable. False where the plane has too
+    /// few blocks left for it.
     fn write(&mut self, command: &Command, keeps: bool, work: &mut BlockPlanBuilder<'_>) -> bool {
         let (logical, offset) = self.base.split_page(command.start.0);
         let (plane, at) = (self.base.plane_of(logical), logical as usize);
@@ -318,8 +318,8 @@ impl Hybrid {
         logs.blocks.push_back(LogBlock { block, pages, live: 0 });
     }
 
-    /// Merges until what is left in the victim can be merged by the writes that fill the last log block; false where blocks
-    /// have failed that this would need.
+    /// Merges until what is left in the victim can be merged by the writes that fill the last log block; false where
+    /// blocks have failed that this would need.
     fn make_room(&mut self, plane: usize, pages: u32, work: &mut BlockPlanBuilder<'_>) -> bool {
         self.drop_empty(plane, work);
         while self.logs[plane].blocks.len() >= self.most_logs(plane) {
@@ -341,8 +341,8 @@ impl Hybrid {
         self.room(plane) >= pages || self.can_open(plane, work)
     }
 
-    /// The log block that is being emptied, or is to be from now on. The one that is being filled is the oldest where there
-    /// is no other; with others it is left alone.
+    /// The log block that is being emptied, or is to be from now on. The one that is being filled is the oldest where
+    /// there is no other; with others it is left alone.
     fn victim(&mut self, plane: usize) -> usize {
         let logs = &self.logs[plane];
         let place = |block| logs.blocks.iter().position(|log| log.block == block);

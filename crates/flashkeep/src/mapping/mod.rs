@@ -147,23 +147,23 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Each count of this one and that one, joined by `join`.
+    /// Each count of this one and that one, joined by `join_work`.
     #[must_use]
-    pub fn with(self, other: Counts, join: fn(u64, u64) -> u64) -> Counts {
+    pub fn with(self, other: Counts, join_work: fn(u64, u64) -> u64) -> Counts {
         Counts {
-            hits: join(self.hits, other.hits),
-            misses: join(self.misses, other.misses),
-            evictions: join(self.evictions, other.evictions),
-            write_backs: join(self.write_backs, other.write_backs),
-            moved_updates: join(self.moved_updates, other.moved_updates),
-            switch_merges: join(self.switch_merges, other.switch_merges),
-            partial_merges: join(self.partial_merges, other.partial_merges),
-            full_merges: join(self.full_merges, other.full_merges),
+            hits: join_work(self.hits, other.hits),
+            misses: join_work(self.misses, other.misses),
+            evictions: join_work(self.evictions, other.evictions),
+            write_backs: join_work(self.write_backs, other.write_backs),
+            moved_updates: join_work(self.moved_updates, other.moved_updates),
+            switch_merges: join_work(self.switch_merges, other.switch_merges),
+            partial_merges: join_work(self.partial_merges, other.partial_merges),
+            full_merges: join_work(self.full_merges, other.full_merges),
         }
     }
 }
 
-/// Any mapping that is a node. It has one member, the leaf.
+/// Any mapping that is a node. It has one member, the backend.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Mapping {
     /// See the file `dftl.rs`.
@@ -206,8 +206,8 @@ impl Mapping {
     }
 }
 
-/// The leaf.
-const LEAF: Member = Member(0);
+/// The backend.
+const BACKEND: Member = Member(0);
 
 impl Scheme for Mapping {
     fn capacity(&self) -> u64 {
@@ -242,7 +242,7 @@ impl Scheme for Mapping {
             Mapping::Hybrid(map) => map.find(page.0),
         };
         if let Some(place) = place {
-            tell(LEAF, Page(place));
+            tell(BACKEND, Page(place));
         }
     }
 
@@ -267,7 +267,7 @@ impl Scheme for Mapping {
         }
     }
 
-    /// Other maps' reads keep their frames.
+    /// Other maps' reads keep their running plans.
     fn owner(&self, _: Member, page: Page) -> Option<Page> {
         match self {
             Mapping::Dftl(map) => Some(page).filter(|page| u64::from(page.0) < map.capacity()),
@@ -296,14 +296,14 @@ impl BackgroundWork for Mapping {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match self {
             Mapping::Dftl(map) => map.hear(why, view, plan),
-            Mapping::Block(map) => why == Why::Pressed && map.background(view, plan),
-            Mapping::Hybrid(map) => why == Why::Pressed && map.background(view, plan),
+            Mapping::Block(map) => why == Why::Urgent && map.background(view, plan),
+            Mapping::Hybrid(map) => why == Why::Urgent && map.background(view, plan),
         }
     }
 
-    fn pressed(&self) -> bool {
+    fn urgent(&self) -> bool {
         match self {
-            Mapping::Dftl(map) => map.pressed(),
+            Mapping::Dftl(map) => map.urgent(),
             Mapping::Block(map) => map.base.is_urgent(),
             Mapping::Hybrid(map) => map.base.is_urgent(),
         }
@@ -327,10 +327,10 @@ impl Recoverable for Mapping {
         }
     }
 
-    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+    fn invalidate(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
         let one = Command::new(Verb::Trim, page, 1);
         match self {
-            Mapping::Dftl(_) => tell(LEAF, page),
+            Mapping::Dftl(_) => tell(BACKEND, page),
             Mapping::Block(map) => map.forget(&one, view),
             Mapping::Hybrid(map) => map.forget(&one, view),
         }

@@ -10,7 +10,7 @@
 //! A cut keeps a prefix of a plane's operations: of a merge either all sources or all copies exist. So an
 //! erased block, or one to discard, always remains for repeating the merge.
 
-use super::LEAF;
+use super::BACKEND;
 use super::base::Base;
 use crate::engine::{Page, View};
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ impl SurvivingBlocks {
         let mut blocks = Vec::new();
         for block in 0..base.blocks() {
             let at = |offset| Page(block * base.block_pages + offset);
-            let next = (0..base.block_pages).find(|&offset| view.is_erased(LEAF, at(offset)));
+            let next = (0..base.block_pages).find(|&offset| view.is_erased(BACKEND, at(offset)));
             let next = next.unwrap_or(base.block_pages);
             if next == 0 {
                 remains.erased.push(block + 1);
@@ -103,11 +103,11 @@ impl SurvivingBlocks {
                 SurvivingBlock { block: block + 1, next, age: 0, is_log: false, pages: BTreeMap::new() };
             let mut found = Vec::new();
             for offset in 0..next {
-                let Some(spare) = view.spare(LEAF, at(offset)) else { continue };
-                let (page, version) = (spare.mark & !IN_LOG, (spare.sequence, spare.stamp));
-                kept.is_log = spare.mark & IN_LOG != 0;
-                kept.age = kept.age.max(spare.sequence);
-                if base.trims.get(&page).is_none_or(|&trimmed| spare.sequence > trimmed) {
+                let Some(oob) = view.oob(BACKEND, at(offset)) else { continue };
+                let (page, version) = (oob.mark & !IN_LOG, (oob.sequence, oob.stamp));
+                kept.is_log = oob.mark & IN_LOG != 0;
+                kept.age = kept.age.max(oob.sequence);
+                if base.trims.get(&page).is_none_or(|&trimmed| oob.sequence > trimmed) {
                     newest[page as usize] = version.max(newest[page as usize]);
                     found.push(SurvivingPage { offset, page, version });
                 }

@@ -1,15 +1,15 @@
 //! Wear leveling and erase budgets of maps of blocks, by the policies of page maps (`ftl.wear`).
 //!
 //! With `rate-limit` a worn free block is passed over as long as the plane has others. With `migration` the data of the
-//! coldest logical block of the plane move into a worn block as soon as that has been erased, each page to its own place
-//! (cause `migrate`), and the block that they leave is erased.
+//! coldest logical block of the plane move into a worn block as soon as that has been erased, each page to its own
+//! place (cause `migrate`), and the block that they leave is erased.
 //!
 //! The map counts erases as it plans them, so it knows the last one in advance: that block is not free afterwards. The
 //! drive retires it when it is erased, and tells the map.
 
 use super::base::{Base, NONE};
 use super::work::BlockPlanBuilder;
-use super::{LEAF, MappingOptions};
+use super::{BACKEND, MappingOptions};
 use crate::blocks::wear::WearVerdict;
 use crate::blocks::{Chooser, EraseUnits, Score};
 use crate::engine::{Cause, Page, View};
@@ -214,8 +214,8 @@ impl Base {
         stored != NONE && !self.damage.is_retired(stored) && !self.wear.is_last(stored)
     }
 
-    /// A block has just been released. If it is worn, the data of the coldest logical block move into it, but for pages that
-    /// are elsewhere; returns that logical block.
+    /// A block has just been released. If it is worn, the data of the coldest logical block move into it, but for pages
+    /// that are elsewhere; returns that logical block.
     pub(super) fn move_coldest(
         &mut self,
         worn: u32,
@@ -253,8 +253,8 @@ impl Base {
         self.wear.open_all();
         for block in 0..self.blocks() {
             let first = Page(block * self.block_pages);
-            self.wear.look_up(block + 1, view.erases_at(LEAF, first));
-            if view.has_failed(LEAF, first) {
+            self.wear.look_up(block + 1, view.erases_at(BACKEND, first));
+            if view.has_failed(BACKEND, first) {
                 self.retire(block);
             }
         }

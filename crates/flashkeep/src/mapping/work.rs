@@ -2,7 +2,7 @@
 //! came from are erased when the copies are durable; no request waits for that. The host's own pages are
 //! programmed behind the last copies.
 
-use super::LEAF;
+use super::BACKEND;
 use super::remains::IN_LOG;
 use crate::engine::{Cause, Command, Key, Page, Plan, Release, Step, Verb};
 
@@ -70,9 +70,9 @@ impl<'a> BlockPlanBuilder<'a> {
             write.command.count += 1;
             return;
         }
-        self.plan.push(Step::new(LEAF, one(Verb::Read, from), at).stage(self.stage));
+        self.plan.push(Step::new(BACKEND, one(Verb::Read, from), at).stage(self.stage));
         let write = Command { to: Page(page), ..one(Verb::Write, to) };
-        self.writes.push(Step::new(LEAF, write, at).stage(self.stage + 1));
+        self.writes.push(Step::new(BACKEND, write, at).stage(self.stage + 1));
     }
 
     /// Programs the copied pages; returns whether there were any.
@@ -105,7 +105,7 @@ impl<'a> BlockPlanBuilder<'a> {
         for (block, cause) in self.erases.drain(..) {
             let first = Page(block * self.block_pages);
             let all = Command::new(Verb::Trim, first, self.block_pages as u16).because(cause);
-            self.plan.push(Step::new(LEAF, all, Step::NOWHERE).stage(self.stage).later());
+            self.plan.push(Step::new(BACKEND, all, Step::NOWHERE).stage(self.stage).later());
         }
     }
 
@@ -127,7 +127,7 @@ impl<'a> BlockPlanBuilder<'a> {
         }
         let beside = Page(self.command.start.plus(u32::from(n)).0 | mark);
         let program = Command { to: beside, ..self.command.over(Page(to), count) };
-        self.plan.push(Step::new(LEAF, program, n).stage(self.stage));
+        self.plan.push(Step::new(BACKEND, program, n).stage(self.stage));
     }
 
     /// Completes the plan.

@@ -22,21 +22,21 @@ fn terms(drive: &Resolved) -> Option<Terms> {
     if !drive.is_array() {
         return Some(Terms { ssd: 1.0, disk: 0.0, life: 1.0 });
     }
-    let member = |member: &Resolved| MemberTerms { drive: !member.is_shelf(), terms: terms(member) };
+    let member = |member: &Resolved| MemberTerms { drive: !member.is_device_set(), terms: terms(member) };
     let members: Vec<MemberTerms> = drive.array.iter().map(member).collect();
     (drive.scheme().formula)(&members)
 }
 
 /// The mean price of a GB of the drives, or of the disks, of an array; none if there are none, or if one has no price.
 fn price(drive: &Resolved, disks: bool) -> Option<f64> {
-    fn leaves<'a>(drive: &'a Resolved, all: &mut Vec<&'a Resolved>) {
+    fn backends<'a>(drive: &'a Resolved, all: &mut Vec<&'a Resolved>) {
         if drive.is_array() {
-            return drive.array.iter().for_each(|member| leaves(member, all));
+            return drive.array.iter().for_each(|member| backends(member, all));
         }
         all.push(drive);
     }
     let mut all = Vec::new();
-    leaves(drive, &mut all);
+    backends(drive, &mut all);
     all.retain(|one| one.is_disk() == disks);
     let usd = all.iter().map(|one| one.cost_usd()).sum::<Option<f64>>()?;
     let gb = all.iter().map(|one| one.capacity_bytes() as f64).sum::<f64>() / 1e9;

@@ -42,7 +42,7 @@ pub struct RunPhases {
     whole_at: Option<SimTime>,
     /// A rebuild has ended that could not restore everything: further attempts do not begin a phase.
     in_vain: bool,
-    struck_at: Option<SimTime>,
+    injected_at: Option<SimTime>,
 }
 
 impl RunPhases {
@@ -64,7 +64,7 @@ impl RunPhases {
         self.end(now, tally.clone());
         self.in_vain = event.is_none() && (self.in_vain || (self.name(), name) == ("rebuilding", "degraded"));
         if event.is_some() {
-            (self.struck_at, self.whole_at) = (Some(now), None);
+            (self.injected_at, self.whole_at) = (Some(now), None);
         }
         if name == "after" {
             self.whole_at = Some(now);
@@ -111,7 +111,7 @@ impl RunPhases {
     /// From the last event until full redundancy; none if it was not reached.
     #[must_use]
     pub fn recovery(&self) -> Option<Span> {
-        Some(self.whole_at?.since(self.struck_at?))
+        Some(self.whole_at?.since(self.injected_at?))
     }
 
     /// The section of the summary.

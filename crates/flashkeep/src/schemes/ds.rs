@@ -1,8 +1,8 @@
 //! # What it does
 //! Dynamic striping, a log-structured scheme: pages are written in the order of their arrival, independent of
-//! their addresses, each to the next member of a row (page r of every member). The controller accumulates the
-//! parity on the way. When a row has its N − 1 data pages, the parity goes to member N − 1 − (r mod N). An
-//! overwritten page goes to the open row like any other. Its old copy stays readable, and part of its stripe,
+//! their addresses, each to the next member of a superpage (page r of every member). The controller accumulates the
+//! parity on the way. When a superpage has its N − 1 data pages, the parity goes to member N − 1 − (r mod N). An
+//! overwritten page goes to the open superpage like any other. Its old copy stays readable, and part of its stripe,
 //! until GC reclaims its superblock (the same block of every member): GC copies the valid pages into new
 //! stripes of a reserved superblock, then erases the victim. The scheme is its own translation layer.
 //!
@@ -11,7 +11,7 @@
 //!
 //! # What it costs
 //! One member's worth of capacity. One parity page per N − 1 data pages, and no reads: N/(N − 1) programs per
-//! page, for random and sequential writes. GC works on the blocks of all members at a time. Until a row is
+//! page, for random and sequential writes. GC works on the blocks of all members at a time. Until a superpage is
 //! full, its pages have no parity on flash. The failure of one unit is survived nevertheless, with the sum in
 //! the controller's memory, but not a power loss after it.
 //!
@@ -41,10 +41,10 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: Some(log::data_in_whole_row),
+    data_members: Some(log::data_in_whole_superpage),
     survives: |_| 1,
-    kind: Members::Raw,
-    over_drives: |members, redundancy| log::over_drives(members, redundancy, log::data_in_whole_row),
+    kind: Members::Physical,
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, log::data_in_whole_superpage),
     ..SchemeEntry::BASE
 };
 

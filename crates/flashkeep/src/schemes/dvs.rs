@@ -1,7 +1,7 @@
 //! # What it does
 //! Dynamic and variable-size striping: as `ds`, but when data have waited `redundancy.timeout_ms` for more
-//! data, they get a parity of their own at the next member of the row, and the row continues behind it with
-//! another stripe. The parity of the row's last stripe is where a full stripe would have it. If only one slot
+//! data, they get a parity of their own at the next member of the superpage, and the superpage continues behind it with
+//! another stripe. The parity of the superpage's last stripe is where a full stripe would have it. If only one slot
 //! is left at the timeout, this slot is wasted. With a timeout of 0, every request that leaves a stripe open
 //! closes it.
 //!
@@ -46,10 +46,10 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: Some(log::data_in_whole_row),
+    data_members: Some(log::data_in_whole_superpage),
     survives: |_| 1,
-    kind: Members::Raw,
-    over_drives: |members, redundancy| log::over_drives(members, redundancy, log::data_in_whole_row),
+    kind: Members::Physical,
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, log::data_in_whole_superpage),
     ..SchemeEntry::BASE
 };
 

@@ -29,14 +29,14 @@ pub struct SchemeOptions<'a> {
     /// The number of members, without a non-volatile memory.
     pub members: u8,
     /// The size of each member's hidden LBA range in pages, at the addresses from `member_pages` on.
-    pub shadow_pages: u32,
+    pub hidden_pages: u32,
     /// Pages of the non-volatile memory, which is the member after the last one; 0 without a memory.
     pub memory_pages: u32,
     /// Raw members only: pages of a group (the same block of every plane of a member, erased as one) in each member,
     /// and how many groups there are.
-    pub group_pages: u32,
+    pub superblock_pages: u32,
     /// Physical pages only: the number of superblocks.
-    pub groups: u32,
+    pub superblocks: u32,
     /// Physical pages only: GC starts when no more than this many superblocks are free.
     pub clean_below: u32,
     /// Physical pages only: the same in idle time; 0 for never.
@@ -63,9 +63,9 @@ pub enum Members {
     /// Each member has an FTL of its own, so that any page can be overwritten.
     Mapped,
     /// The same, with a hidden LBA range for old versions.
-    Shadowed,
+    WithHiddenRange,
     /// Physical pages: the scheme decides where each page is, and erases blocks.
-    Raw,
+    Physical,
 }
 
 /// The cost of a GB and the life of the flash, by the formulas of table 1 of the hybrid-backup paper.
@@ -217,11 +217,12 @@ impl SchemeEntry {
         }
     }
 
-    /// Pages of each member of an array for the scheme's stripes, and for old versions, which its drives know nothing of.
+    /// Pages of each member of an array for the scheme's stripes, and for old versions, which its drives know nothing
+    /// of.
     #[must_use]
     pub fn divide_members(&self, members: &[MemberFacts], redundancy: &RedundancySpec) -> (u64, u64) {
         let pages = members::common_pages(members);
-        let kept = if self.kind == Members::Shadowed {
+        let kept = if self.kind == Members::WithHiddenRange {
             members::stripes_beside_old(pages, redundancy)
         } else {
             pages
@@ -256,8 +257,8 @@ impl SchemeEntry {
         };
         let parts = self.options.iter().filter(|part| !other(part));
         // A scheme with a `width` inside drives has it over drives as well, as the width of groups.
-        let groups = (over_drives && self.has::<Inside>()).then_some(&GROUPS);
-        parts.chain(groups).collect()
+        let superblocks = (over_drives && self.has::<Inside>()).then_some(&GROUPS);
+        parts.chain(superblocks).collect()
     }
 }
 

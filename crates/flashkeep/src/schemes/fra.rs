@@ -4,7 +4,7 @@
 //! unchanged pages of the stripe. After `redundancy.idle_ms` without host requests, the scheme updates one
 //! stripe after another: it reads the current pages, writes the parity and drops the old versions.
 //!
-//! If a member has no room for another old version (`redundancy.shadow`), the write waits and parities are
+//! If a member has no room for another old version (`redundancy.hidden`), the write waits and parities are
 //! updated immediately. As long as a member is missing, or a part of a member that a write goes to, or a member
 //! has lost so much of its flash that it may refuse pages, parity is written with the data.
 //!
@@ -30,11 +30,11 @@ use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Spare, Step, StripeUnit, Verb,
+    BackgroundWork, Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, OobData, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Triggers, Verb,
     View, Why,
 };
-use crate::kernel::{Span, Todo};
+use crate::kernel::{RebuildQueue, Span};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "fra",
@@ -50,7 +50,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
-    kind: Members::Shadowed,
+    kind: Members::WithHiddenRange,
     defers: true,
     over_drives: members::with_old_versions,
     ..SchemeEntry::BASE
@@ -62,7 +62,7 @@ pub struct Fra {
     versions: Versions,
     idle_after: Span,
     /// Stripes whose parity is older than their data, and is not being written.
-    dirty: Todo,
+    dirty: RebuildQueue,
     /// Parities being written because a command waits.
     renewing: u8,
     members: u8,
@@ -77,7 +77,7 @@ impl Fra {
         Fra {
             versions: Versions::new(options),
             idle_after: milliseconds(options.redundancy.read::<Idle>().idle_ms),
-            dirty: Todo::default(),
+            dirty: RebuildQueue::default(),
             renewing: 0,
             members: options.members,
             missing: false,
@@ -91,7 +91,7 @@ impl Fra {
         command.flags.has(Flags::BEFORE)
             || self.missing
             || view.is_degraded(stripe)
-            || self.versions.shadow.is_missing()
+            || self.versions.hidden.is_missing()
     }
 
     /// Writes or trims data and leaves the parity as it is.
@@ -145,8 +145,8 @@ impl Scheme for Fra {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() };
-        Capabilities { rewrites: true, rhythm, ..Capabilities::default() }
+        let triggers = Triggers { idle_after: Some(self.idle_after), ..Triggers::default() };
+        Capabilities { rewrites: true, triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -166,8 +166,8 @@ impl Scheme for Fra {
         u32::from(self.versions.stripes.data())
     }
 
-    /// A write that puts the parity off only goes behind a plan that writes the parity; one that writes it as well holds the
-    /// stripe.
+    /// A write that puts the parity off only goes behind a plan that writes the parity; one that writes it as well
+    /// holds the stripe.
     #[inline(never)]
     fn lock(&self, command: &Command) -> Lock {
         Lock::Pass(Key(u64::from(self.versions.stripes.split(command.start).0)))
@@ -175,7 +175,7 @@ impl Scheme for Fra {
 
     #[inline(never)]
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        assert!(command.verb != Verb::Remap, "old versions are kept below a parity, not above it");
         let place = self.versions.stripes.place(command);
         if command.verb == Verb::Read {
             self.versions.stripes.read(command, place, view, plan);
@@ -227,12 +227,12 @@ impl BackgroundWork for Fra {
                 return true;
             }
             // As many at once as there are members, so that each has work.
-            Why::Pressed if self.renewing >= self.members => return false,
-            Why::Idle | Why::Pressed => {}
+            Why::Urgent if self.renewing >= self.members => return false,
+            Why::Idle | Why::Urgent => {}
             Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
         }
         let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else { return false };
-        let makes_room = why == Why::Pressed;
+        let makes_room = why == Why::Urgent;
         self.renewing += u8::from(makes_room);
         self.rewrite_parity(stripe, makes_room, plan);
         true
@@ -241,7 +241,7 @@ impl BackgroundWork for Fra {
 
 impl Recoverable for Fra {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        (self.dirty, self.renewing) = (Todo::default(), 0);
+        (self.dirty, self.renewing) = (RebuildQueue::default(), 0);
         for stripe in 0..self.versions.stripes.count() {
             // They may be on their way; what was lost of them is logged as lost.
             let changed = self.versions.deferred(stripe);
@@ -250,8 +250,8 @@ impl Recoverable for Fra {
         self.versions.recover(|_| None, view, lacks);
     }
 
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-        self.versions.stripes.spare_of(page, view)
+    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
+        self.versions.stripes.oob_of(page, view)
     }
 }
 

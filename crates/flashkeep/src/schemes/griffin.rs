@@ -31,8 +31,8 @@ use super::hybrid::{self, HybridMembers, extend};
 use super::ring::{Ring, of_page};
 use super::{DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith};
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page,
-    Plan, PlanVerdict, Protection, Recoverable, Rhythm, Scheme, Spare, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OobData,
+    OwnHealth, Page, Plan, PlanVerdict, Protection, Recoverable, Scheme, Step, Triggers, Verb, View, Why,
 };
 use crate::kernel::Span;
 use schemars::JsonSchema;
@@ -238,8 +238,8 @@ impl Griffin {
         true
     }
 
-    /// Frees the oldest slots that hold nothing any more, unless some of them are migrating: a page could be given the same
-    /// slot again in the meantime.
+    /// Frees the oldest slots that hold nothing any more, unless some of them are migrating: a page could be given the
+    /// same slot again in the meantime.
     fn release(&mut self) {
         if self.under_way {
             return;
@@ -260,8 +260,8 @@ impl Scheme for Griffin {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm { wake_after: Some(self.after), from_first: true, ..Rhythm::default() };
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers { wake_after: Some(self.after), from_first: true, ..Triggers::default() };
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -282,7 +282,7 @@ impl Scheme for Griffin {
     }
 
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept below, not above");
+        assert!(command.verb != Verb::Remap, "old versions are kept below, not above");
         if command.verb == Verb::Read {
             self.read(command, plan);
             return PlanVerdict::Go;
@@ -323,14 +323,14 @@ impl Scheme for Griffin {
 
 impl BackgroundWork for Griffin {
     fn background(&mut self, why: Why, _: &View<'_>, plan: &mut Plan) -> bool {
-        if matches!(why, Why::Wake | Why::Pressed) {
+        if matches!(why, Why::Wake | Why::Urgent) {
             self.begin();
             return self.migrate(plan);
         }
         false
     }
 
-    fn pressed(&self) -> bool {
+    fn urgent(&self) -> bool {
         self.left > 0 && !self.under_way && self.answers
     }
 }
@@ -339,9 +339,9 @@ impl Recoverable for Griffin {
     /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         (self.under_way, self.left) = (false, 0);
-        let logged = |slot, page| view.spare(DISK, Page(slot)).and_then(|spare| of_page(spare, page, view));
-        let newer = |page, one: &Spare, other: &Spare| view.is_newer(Page(page), one, other);
-        self.log.recover(logged, |page| view.spare(DRIVE, Page(page)), newer);
+        let logged = |slot, page| view.oob(DISK, Page(slot)).and_then(|oob| of_page(oob, page, view));
+        let newer = |page, one: &OobData, other: &OobData| view.is_newer(Page(page), one, other);
+        self.log.recover(logged, |page| view.oob(DRIVE, Page(page)), newer);
     }
 }
 

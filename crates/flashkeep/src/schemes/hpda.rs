@@ -41,9 +41,9 @@ use super::{
     Sums, TriedWith,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View,
-    Why,
+    BackgroundWork, Capabilities, Cause, Change, Codewords, Command, Flags, Key, Lock, Member, OobData, Page,
+    Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb,
+    View, Why,
 };
 use crate::kernel::Span;
 
@@ -226,8 +226,8 @@ impl Scheme for Hpda {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() };
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers { idle_after: Some(self.idle_after), ..Triggers::default() };
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -253,7 +253,7 @@ impl Scheme for Hpda {
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        assert!(command.verb != Verb::Remap, "old versions are kept below a parity, not above it");
         if command.verb == Verb::Read {
             self.read(command, view, plan);
             return PlanVerdict::Go;
@@ -318,7 +318,7 @@ impl BackgroundWork for Hpda {
         match why {
             Why::Renew(stripe) => self.restore(stripe, view, plan),
             Why::Idle => self.reclaim(false, view, plan),
-            Why::Pressed => self.reclaim(true, view, plan),
+            Why::Urgent => self.reclaim(true, view, plan),
             Why::Wake | Why::Rebuild | Why::Leaving(..) | Why::Moved(..) => false,
         }
     }
@@ -334,17 +334,17 @@ impl Recoverable for Hpda {
         let (drives, first_slot) = (self.drives, self.first_slot);
         let at = |slot| [(Member(drives + 1), Page(slot)), (Member(drives), Page(first_slot + slot))];
         let newest = |slot, page| {
-            let copies = at(slot).into_iter().filter_map(|(member, at)| view.spare(member, at));
+            let copies = at(slot).into_iter().filter_map(|(member, at)| view.oob(member, at));
             let newer = |one, other| if view.is_newer(Page(page), &other, &one) { other } else { one };
-            copies.filter_map(|spare| of_page(spare, page, view)).reduce(newer)
+            copies.filter_map(|oob| of_page(oob, page, view)).reduce(newer)
         };
         let stripes = &self.stripes;
-        let newer = |page, one: &Spare, other: &Spare| view.is_newer(Page(page), one, other);
-        self.log.recover(newest, |page| stripes.spare_of(Page(page), view), newer);
+        let newer = |page, one: &OobData, other: &OobData| view.is_newer(Page(page), one, other);
+        self.log.recover(newest, |page| stripes.oob_of(Page(page), view), newer);
         for (slot, page) in self.log.live(u32::MAX) {
-            let stamp = newest(slot, page).map(|spare| spare.stamp);
+            let stamp = newest(slot, page).map(|oob| oob.stamp);
             for (member, at) in at(slot) {
-                if view.alive(member) && view.spare(member, at).map(|spare| spare.stamp) != stamp {
+                if view.alive(member) && view.oob(member, at).map(|oob| oob.stamp) != stamp {
                     lacks(member, at);
                 }
             }

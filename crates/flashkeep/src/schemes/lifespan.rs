@@ -44,10 +44,10 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Rebuilds>(),
     ],
     members: log::members,
-    data_members: Some(data_in_row),
+    data_members: Some(data_in_superpage),
     survives: |_| 1,
-    kind: Members::Raw,
-    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_row),
+    kind: Members::Physical,
+    over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_superpage),
     ..SchemeEntry::BASE
 };
 
@@ -91,8 +91,8 @@ impl Default for LifespanOptions {
 /// Stripes that get narrower with wear.
 pub type Lifespan = StripeLog;
 
-fn data_in_row(members: u32, redundancy: &RedundancySpec) -> u32 {
-    log::data_in_row(members, redundancy.read::<LifespanOptions>().narrowest)
+fn data_in_superpage(members: u32, redundancy: &RedundancySpec) -> u32 {
+    log::data_in_superpage(members, redundancy.read::<LifespanOptions>().narrowest)
 }
 
 pub(super) fn build(options: &SchemeOptions<'_>) -> Lifespan {

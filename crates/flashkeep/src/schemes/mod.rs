@@ -3,8 +3,8 @@
 //! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
-    Recoverable, RepairOutcome, Scheme, Spare, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, OobData, Page, Plan, PlanVerdict,
+    Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 
 use crate::blocks::Policies;
@@ -51,7 +51,7 @@ pub use griffin::Griffin;
 pub use hpda::Hpda;
 pub use i_cash::ICash;
 pub use lifespan::Lifespan;
-pub use log::{AgedSuperblock, StripeLog, least_groups};
+pub use log::{AgedSuperblock, StripeLog, least_superblocks};
 pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
@@ -85,10 +85,10 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         redundancy,
         member_pages: pages,
         members: 1,
-        shadow_pages: 0,
+        hidden_pages: 0,
         memory_pages: 0,
-        group_pages: 0,
-        groups: 0,
+        superblock_pages: 0,
+        superblocks: 0,
         clean_below: 0,
         soft_below: 0,
         streams: 1,
@@ -277,8 +277,8 @@ impl BackgroundWork for Any {
     }
 
     #[inline]
-    fn pressed(&self) -> bool {
-        of_any!(self, s => s.pressed())
+    fn urgent(&self) -> bool {
+        of_any!(self, s => s.urgent())
     }
 
     fn rebuilding(&self, restoring: bool) -> bool {
@@ -295,12 +295,12 @@ impl Recoverable for Any {
         of_any!(self, s => s.recover(view, lacks))
     }
 
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-        of_any!(self, s => s.spare(page, view))
+    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
+        of_any!(self, s => s.oob(page, view))
     }
 
-    fn disown(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        of_any!(self, s => s.disown(page, view, tell))
+    fn invalidate(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
+        of_any!(self, s => s.invalidate(page, view, tell))
     }
 
     fn losses(&mut self) -> Vec<Change> {

@@ -2,7 +2,7 @@
 //! Deferred parity with RAID-5's layout. A non-volatile memory (`redundancy.nvram_mib`) holds, for each
 //! recently written stripe, the partial parity: the sum of its new pages. A write programs its data and
 //! updates the partial parity in the memory; if the page was already new, its previous version is read for
-//! that. The versions that the parity on flash covers are kept at hidden addresses (`redundancy.shadow`), so
+//! that. The versions that the parity on flash covers are kept at hidden addresses (`redundancy.hidden`), so
 //! that this parity still protects the unchanged pages.
 //!
 //! A stripe's parity is *committed* to flash when the memory is full (the stripe not written for the longest
@@ -37,9 +37,9 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Spare, Step, StripeUnit, Verb, View,
-    Why,
+    BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, OobData,
+    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Verb,
+    View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
-    kind: Members::Shadowed,
+    kind: Members::WithHiddenRange,
     memory: true,
     over_drives: members::with_old_versions,
     told_of_moves: |redundancy| {
@@ -124,7 +124,7 @@ impl Ppc {
 
     /// Whether the memory can take the partial parity of a stripe, and has the one it has been given.
     fn is_usable(&self, stripe: u32, view: &View<'_>) -> bool {
-        let configured = self.entries.capacity > 0 && !self.versions.shadow.is_missing();
+        let configured = self.entries.capacity > 0 && !self.versions.hidden.is_missing();
         let has = |(member, page)| view.has(member, page);
         configured && view.alive(self.memory()) && self.partial(stripe).is_none_or(has)
     }
@@ -154,7 +154,7 @@ impl Ppc {
         self.versions.write(command, place, &touch, plan, |step| step.stage(1));
         plan.push(Step::store(memory, slot, Role::P, Cause::PartialParity).stage(1));
         let trims = command.verb == Verb::Trim;
-        let partial_before = view.spare(memory, slot).map_or(0, |spare| spare.sequence);
+        let partial_before = view.oob(memory, slot).map_or(0, |oob| oob.sequence);
         let touched = touch.touched;
         let settling = Settling { touched, trims, puts_off: true, partial_before, ..Settling::default() };
         self.versions.stripes.settling.insert(stripe, settling);
@@ -250,7 +250,7 @@ impl Scheme for Ppc {
 
     #[inline(never)]
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        assert!(command.verb != Verb::Remap, "old versions are kept below a parity, not above it");
         if command.verb != Verb::Read {
             return self.write(command, view, plan);
         }
@@ -284,7 +284,7 @@ impl Scheme for Ppc {
 impl BackgroundWork for Ppc {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         let work = match why {
-            Why::Pressed => self.make_room(view, plan),
+            Why::Urgent => self.make_room(view, plan),
             Why::Leaving(member, page) => self.forestall(member, page, view, plan),
             // It lacks a unit, or its partial parity.
             Why::Renew(stripe) => {
@@ -315,8 +315,8 @@ impl Recoverable for Ppc {
         }
     }
 
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-        self.versions.stripes.spare_of(page, view)
+    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
+        self.versions.stripes.oob_of(page, view)
     }
 }
 

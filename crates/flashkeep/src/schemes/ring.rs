@@ -1,6 +1,6 @@
 //! A circular log on a disk: appended pages, and the place of the newest version of each.
 
-use crate::engine::{Page, Spare, View};
+use crate::engine::{OobData, Page, View};
 use crate::kernel::Bits;
 
 /// Slots of a log, and what they hold. A slot is used again when it holds no newest version any more, all older slots
@@ -76,13 +76,13 @@ impl Ring {
         Some(slot)
     }
 
-    /// After a power loss: of what each logged page's slots have, and what is `there` outside of the log, the newest version
-    /// is the page. `newer` compares versions of a page.
+    /// After a power loss: of what each logged page's slots have, and what is `there` outside of the log, the newest
+    /// version is the page. `newer` compares versions of a page.
     pub(super) fn recover(
         &mut self,
-        has: impl Fn(u32, u32) -> Option<Spare>,
-        there: impl Fn(u32) -> Option<Spare>,
-        newer: impl Fn(u32, &Spare, &Spare) -> bool,
+        has: impl Fn(u32, u32) -> Option<OobData>,
+        there: impl Fn(u32) -> Option<OobData>,
+        newer: impl Fn(u32, &OobData, &OobData) -> bool,
     ) {
         let slots = (0..self.used).map(|n| self.nth(n));
         let mut slots: Vec<(u32, u32)> = slots.filter_map(|slot| Some((self.written(slot)?, slot))).collect();
@@ -142,8 +142,8 @@ impl Ring {
 }
 
 /// What a place of a log says of itself, if it has this page.
-pub(super) fn of_page(spare: Spare, page: u32, view: &View<'_>) -> Option<Spare> {
-    view.version(Page(page), spare.stamp).map(|_| spare)
+pub(super) fn of_page(oob: OobData, page: u32, view: &View<'_>) -> Option<OobData> {
+    view.version(Page(page), oob.stamp).map(|_| oob)
 }
 
 /// Puts a number at a place, which need not be there yet.
@@ -164,15 +164,15 @@ mod tests {
         let mut ring = Ring::new(8);
         [7, 8, 7, 9, 8].iter().for_each(|&page| _ = ring.append(page));
         ring.forget(9);
-        let spare = |version| Spare { sequence: version, stamp: 0, mark: 0 };
+        let oob = |version| OobData { sequence: version, stamp: 0, mark: 0 };
         // The second version of page 7 has not come; page 8 has been moved since its first; 9 is in the log no more.
-        let slots = [Some((7, spare(1))), Some((8, spare(1))), None, Some((9, spare(1))), None];
+        let slots = [Some((7, oob(1))), Some((8, oob(1))), None, Some((9, oob(1))), None];
         let has = |slot: u32, page| {
-            let (owner, spare) = slots[slot as usize]?;
-            (owner == page).then_some(spare)
+            let (owner, oob) = slots[slot as usize]?;
+            (owner == page).then_some(oob)
         };
-        let newer = |_, one: &Spare, other: &Spare| one.sequence > other.sequence;
-        ring.recover(has, |page| (page == 8).then(|| spare(1)), newer);
+        let newer = |_, one: &OobData, other: &OobData| one.sequence > other.sequence;
+        ring.recover(has, |page| (page == 8).then(|| oob(1)), newer);
         assert_eq!([7, 8, 9].map(|page| ring.of(page)), [Some(0), None, None]);
     }
 

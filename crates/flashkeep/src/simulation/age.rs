@@ -5,7 +5,7 @@ use super::age_log::begin_ageing_log;
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, LeafId, NodeId, Page, Scheme, Verb};
+use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
 use crate::job::Progress;
 use crate::kernel::{Bits, SimTime};
@@ -78,14 +78,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return Ok(());
         }
         let units = self.device.buffer.pages().len() / unit;
-        let straight = if C::KEEP { None } else { self.straight_flash() };
+        let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
         // Within a drive one page of a stripe stands for all.
         let asked = if self.resolved.is_array() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
             for first in scattered(units, seed).map(|at| at * unit) {
                 if self.slots(&logs) > 0 && (!bound || self.fits(first, asked, &logs)) {
-                    self.fill_slot(straight, first, unit);
+                    self.fill_slot(fast_path, first, unit);
                 }
             }
             self.end_ageing(&logs);
@@ -107,7 +107,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if (first..first + unit).any(taken) || (bound && !self.fits(first, asked, &logs)) {
                 continue;
             }
-            self.fill_slot(straight, first, unit);
+            self.fill_slot(fast_path, first, unit);
         }
         self.end_ageing(&logs);
         Ok(())
@@ -116,14 +116,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Tells drives and logs what they are aged to.
     fn begin_ageing(&mut self, existing: Existing, seed: u64) -> AgedParts {
         let mut parts = AgedParts::default();
-        let Device { engine, body, plots, .. } = &mut self.device;
-        for (device, plot) in (0..).zip(&*plots) {
-            let drive = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_shelf());
+        let Device { engine, body, placements, .. } = &mut self.device;
+        for (device, placement) in (0..).zip(&*placements) {
+            let drive = self.resolved.descendant(&placement.path).filter(|drive| !drive.is_device_set());
             let Some((drive, (model, wish))) = drive.and_then(|drive| Some((drive, drive.ageing(existing)?)))
             else {
                 continue;
             };
-            let node = engine.descendant(&plot.path).filter(|_| plot.raw);
+            let node = engine.descendant(&placement.path).filter(|_| placement.physical);
             if let Some(node) = node
                 && let Some(log) = engine.scheme_mut(node).log_mut()
             {
@@ -145,14 +145,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Consecutive pages that put equally many copies on each backend of a drive, where a page has copies on some of
     /// them only: drawn one by one, they would leave valid places that no page can take.
     fn row_of_copies(&self) -> u32 {
-        let leaves = self.resolved.members() as usize;
+        let backends = self.resolved.members() as usize;
         let copies = |page: u32| self.device.engine.places(Page(page));
-        if self.resolved.is_array() || [1, leaves].contains(&copies(0).len()) {
+        if self.resolved.is_array() || [1, backends].contains(&copies(0).len()) {
             return 1;
         }
-        let mut on_each = vec![0_u32; leaves];
-        for page in 0..64 * leaves as u32 {
-            copies(page).into_iter().for_each(|(leaf, _)| on_each[usize::from(leaf.0)] += 1);
+        let mut on_each = vec![0_u32; backends];
+        for page in 0..64 * backends as u32 {
+            copies(page).into_iter().for_each(|(backend, _)| on_each[usize::from(backend.0)] += 1);
             if on_each.iter().all(|&copies| copies == on_each[0]) {
                 return page + 1;
             }
@@ -160,8 +160,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         1
     }
 
-    /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go to
-    /// one. The slots that are left become invalid pages.
+    /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go
+    /// to one. The slots that are left become invalid pages.
     fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64, logs: &[NodeId]) {
         let pages = self.device.buffer.pages().len();
         let unit = Some(self.device.engine.stripe_pages()).filter(|&unit| unit <= pages).unwrap_or(1);
@@ -184,9 +184,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Pages of the host fill valid places.
-    fn fill_slot(&mut self, straight: Option<LeafId>, first: u32, count: u32) {
-        if let Some(leaf) = straight {
-            self.flash_mut().fill_slot(leaf, first, C::default());
+    fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u32, count: u32) {
+        if let Some(backend) = fast_path {
+            self.flash_mut().fill_slot(backend, first, C::default());
             self.device.buffer.set_written(&[first]);
         } else {
             self.create_run(first, count);
@@ -203,13 +203,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether the remaining valid slots can take these pages.
     fn fits(&self, first: u32, count: u32, logs: &[NodeId]) -> bool {
         let mut places = (first..first + count).flat_map(|page| self.device.engine.places(Page(page)));
-        places.all(|(leaf, page)| self.device.body.has_slot(leaf, page))
+        places.all(|(backend, page)| self.device.body.has_slot(backend, page))
             && (logs.is_empty() || (first..first + count).all(|page| self.fits_logs(page)))
     }
 
     /// The only backend of a drive, if whole pages can be written to it directly.
-    pub(super) fn straight_flash(&self) -> Option<LeafId> {
-        self.device.body.flash().and_then(|_| self.device.engine.only_leaf())
+    pub(super) fn fast_path_drive(&self) -> Option<BackendId> {
+        self.device.body.flash().and_then(|_| self.device.engine.only_backend())
     }
 
     fn no_place(&self, left: u64) -> Stop {
@@ -281,20 +281,20 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
         let places = u64::from(self.device.buffer.pages().len() / size);
-        let straight = if C::KEEP { None } else { self.straight_flash() };
+        let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
         let mut pages = std::mem::take(&mut self.host.pages);
         let mut left = writes;
         while left > 0 {
             pages.clear();
             for _ in 0..left.min(BATCH as u64) {
                 let first = random.below(places) as u32 * size;
-                match straight {
+                match fast_path {
                     Some(_) => pages.extend(first..first + size),
                     None => self.write_run(first, size),
                 }
             }
-            if let Some(leaf) = straight {
-                self.flash_mut().write_untimed(leaf, &pages);
+            if let Some(backend) = fast_path {
+                self.flash_mut().write_untimed(backend, &pages);
             }
             left -= left.min(BATCH as u64);
             self.look(None, tell)?;
@@ -309,7 +309,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
+        let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
         buffer.write_run(first, count, &mut below);
         self.end_preparation(request);
     }

@@ -1,5 +1,5 @@
-//! Ageing by construction of log-structured schemes: each superblock but the one that GC keeps is a block of the model. The
-//! log fills its slots itself, those that are to be valid with the pages that it gets.
+//! Ageing by construction of log-structured schemes: each superblock but the one that GC keeps is a block of the model.
+//! The log fills its slots itself, those that are to be valid with the pages that it gets.
 
 use super::{Device, Simulation};
 use crate::buffer::Existing;
@@ -61,7 +61,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let Device { engine, body, .. } = &mut self.device;
         log_mut(engine.scheme_mut(node)).give_up_slots();
         while log_mut(engine.scheme_mut(node)).wastes_next()
-            && engine.background(body, now, node, Why::Pressed)
+            && engine.background(body, now, node, Why::Urgent)
         {}
         log_mut(engine.scheme_mut(node)).end_ageing();
     }

@@ -4,8 +4,8 @@ use crate::config::Resolved;
 use crate::device::port::{Evict, PartialPages, PortOptions, ps_per_sector};
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
-use crate::drive::{Drive, Fault, LeafKind, Nvram};
-use crate::engine::{ChunkOrder, Contents, Controller, LeafId, Scheme, Tree, TreeLevel, Verb};
+use crate::drive::{Drive, Fault, FlashBackendKind, Nvram};
+use crate::engine::{BackendId, ChunkOrder, Contents, Controller, Scheme, Tree, TreeLevel, Verb};
 use crate::flash::{Domain, Geometry, PlaneId};
 use crate::kernel::Span;
 use crate::mapping::{self, BackendKind};
@@ -21,22 +21,22 @@ pub struct Built<H> {
     /// Its controller.
     pub controller: Controller,
     /// The drives, disks and memories, in order of their backends.
-    pub plots: Vec<Plot>,
+    pub placements: Vec<DevicePlacement>,
     /// The number of backends: members, hot spares, and a non-volatile memory.
-    pub leaf_count: u16,
+    pub backend_count: u16,
 }
 
 /// One drive, disk or memory, and its place in the tree.
 #[derive(Clone, Debug)]
-pub struct Plot {
+pub struct DevicePlacement {
     /// Its leaves.
-    pub leaves: Range<u16>,
+    pub backends: Range<u16>,
     /// Its path of member numbers from the root.
     pub path: Vec<u32>,
     /// The part of its flash of each of its members, and then of the hot spares.
     pub domains: Vec<Domain>,
     /// Whether its scheme decides where each page is (physical-page backends).
-    pub raw: bool,
+    pub physical: bool,
     /// The whole tree.
     pub whole: Vec<Fault>,
 }
@@ -47,19 +47,21 @@ pub fn build<C: Contents>(drive: &Resolved, seed: u64) -> Built<Drive<C>> {
     let domains = domains(drive);
     let mut flash = flash(drive, &domains);
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
-    let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
-    let (group_pages, memory_pages) = (narrow(drive.group_pages()), narrow(drive.memory_pages()));
-    let groups = narrow(drive.part_pages()) / group_pages;
-    let raw = scheme.kind == Members::Raw;
-    debug_assert!(!raw || u64::from(groups) >= schemes::least_groups(u64::from(pages), group_pages));
+    let (pages, hidden) = (narrow(drive.member_pages()), narrow(drive.hidden_pages()));
+    let (superblock_pages, memory_pages) = (narrow(drive.superblock_pages()), narrow(drive.memory_pages()));
+    let superblocks = narrow(drive.part_pages()) / superblock_pages;
+    let physical = scheme.kind == Members::Physical;
+    debug_assert!(
+        !physical || u64::from(superblocks) >= schemes::least_superblocks(u64::from(pages), superblock_pages)
+    );
     let options = schemes::SchemeOptions {
         redundancy,
         member_pages: u64::from(pages),
         members: drive.members() as u8,
-        shadow_pages: shadow,
+        hidden_pages: hidden,
         memory_pages,
-        group_pages,
-        groups,
+        superblock_pages,
+        superblocks,
         clean_below: drive.clean_below(),
         soft_below: drive.soft_below(),
         streams: drive.spec.ftl.streams,
@@ -72,37 +74,38 @@ pub fn build<C: Contents>(drive: &Resolved, seed: u64) -> Built<Drive<C>> {
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
-    let member = |leaf| match (drive.map().build)(&mapping_options(drive, seed)) {
-        Some(mapping) => Tree::Node(Any::Mapped(Box::new(mapping)), vec![Tree::Leaf(LeafId(leaf))]),
-        None => Tree::Leaf(LeafId(leaf)),
+    let member = |backend| match (drive.map().build)(&mapping_options(drive, seed)) {
+        Some(mapping) => Tree::Node(Any::Mapped(Box::new(mapping)), vec![Tree::Backend(BackendId(backend))]),
+        None => Tree::Backend(BackendId(backend)),
     };
-    let mut leaves: Vec<_> = (0..drive.members() as u16).map(member).collect();
+    let mut backends: Vec<_> = (0..drive.members() as u16).map(member).collect();
     let planes = flash.geometry().plane_count();
     let mut whole = vec![Fault::Planes { first: PlaneId(0), count: planes }];
     if scheme.memory {
-        let leaf = flash.add_nvram(memory_pages, latency(drive));
-        leaves.push(Tree::Leaf(leaf));
-        whole.push(Fault::Nvram(leaf));
+        let backend = flash.add_nvram(memory_pages, latency(drive));
+        backends.push(Tree::Backend(backend));
+        whole.push(Fault::Nvram(backend));
     }
-    let leaf_count = flash.ftl_count() + u16::from(scheme.memory);
-    let plot = Plot { leaves: 0..leaf_count, path: Vec::new(), domains, raw, whole };
-    let tree = Tree::Node(root, leaves);
-    Built { hardware: flash, tree, controller: controller(drive), plots: vec![plot], leaf_count }
+    let backend_count = flash.ftl_count() + u16::from(scheme.memory);
+    let placement =
+        DevicePlacement { backends: 0..backend_count, path: Vec::new(), domains, physical, whole };
+    let tree = Tree::Node(root, backends);
+    Built { hardware: flash, tree, controller: controller(drive), placements: vec![placement], backend_count }
 }
 
-/// The flash of a drive, divided among its leaves.
+/// The flash of a drive, divided among its backends.
 fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
-    let (pages, shadow) = (narrow(drive.member_pages()), narrow(drive.shadow_pages()));
-    let notify_leaving = shadow > 0 && (drive.scheme().told_of_moves)(&drive.spec.redundancy).is_some();
+    let (pages, hidden) = (narrow(drive.member_pages()), narrow(drive.hidden_pages()));
+    let notify_leaving = hidden > 0 && (drive.scheme().told_of_moves)(&drive.spec.redundancy).is_some();
     let (map, tables) = (drive.map(), narrow(drive.translation_pages()));
     let notify_moves = map.below == BackendKind::Mapped;
     let kind = match drive.scheme().kind {
-        Members::Raw => LeafKind::Raw,
-        _ if map.below == BackendKind::Blocks => LeafKind::Blocks,
-        Members::Mapped | Members::Shadowed => {
+        Members::Physical => FlashBackendKind::Physical,
+        _ if map.below == BackendKind::Blocks => FlashBackendKind::Blocks,
+        Members::Mapped | Members::WithHiddenRange => {
             // Hidden addresses lie between those of data and those of tables.
-            let (pages, shadow) = if shadow > 0 { (pages, shadow + tables) } else { (pages + tables, 0) };
-            LeafKind::Mapped { pages, shadow, notify_leaving, notify_moves }
+            let (pages, hidden) = if hidden > 0 { (pages, hidden + tables) } else { (pages + tables, 0) };
+            FlashBackendKind::Mapped { pages, hidden, notify_leaving, notify_moves }
         }
     };
     Drive::new(&drive.drive_parameters(kind), domains)
@@ -111,34 +114,35 @@ fn flash<C: Contents>(drive: &Resolved, domains: &[Domain]) -> Drive<C> {
 /// The drives of an array, and the tree of its redundancy over them and within them.
 #[must_use]
 pub fn build_array<C: Contents>(array: &Resolved, seed: u64) -> Built<DeviceSet<C>> {
-    let mut stock = Stock { seed, devices: Vec::new(), plots: Vec::new(), leaves: 0 };
-    let mut tree = stock.take_in(array, &[], false);
-    if let Tree::Leaf(_) = tree {
+    let mut builder = DeviceBuilder { seed, devices: Vec::new(), placements: Vec::new(), backends: 0 };
+    let mut tree = builder.take_in(array, &[], false);
+    if let Tree::Backend(_) = tree {
         // A lone disk gets a scheme that passes commands on.
         let pages = array.whole_pages();
         tree = Tree::Node(schemes::alone(&array.spec.redundancy, pages), vec![tree]);
     }
-    let Stock { devices, plots, leaves, .. } = stock;
+    let DeviceBuilder { devices, placements, backends, .. } = builder;
     let hardware = DeviceSet::new(devices, memory(array));
-    Built { hardware, tree, controller: controller(array), plots, leaf_count: leaves }
+    Built { hardware, tree, controller: controller(array), placements, backend_count: backends }
 }
 
 /// The parts built so far.
-struct Stock<C> {
+struct DeviceBuilder<C> {
     seed: u64,
     devices: Vec<(AnyDevice<C>, u16)>,
-    plots: Vec<Plot>,
-    leaves: u16,
+    placements: Vec<DevicePlacement>,
+    backends: u16,
 }
 
-impl<C: Contents> Stock<C> {
+impl<C: Contents> DeviceBuilder<C> {
     /// Adds a drive, or all drives of an array; returns the tree over it. `parts` says whether it gets requests for
     /// parts of pages.
     fn take_in(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
         if let Some(disk) = drive.disk() {
-            let disk = AnyDevice::Disk(Box::new(Disk::new(disk, LeafId(0), self.seed(path))));
-            let leaf = self.put(disk, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
-            let tree = Tree::Leaf(LeafId(leaf));
+            let disk = AnyDevice::Disk(Box::new(Disk::new(disk, BackendId(0), self.seed(path))));
+            let backend =
+                self.put(disk, 1, DevicePlacement { path: path.to_vec(), ..DevicePlacement::of_no_flash() });
+            let tree = Tree::Backend(BackendId(backend));
             // The link of a lone drive belongs to the simulation.
             return if path.is_empty() { tree } else { behind(port(drive, None, parts), tree) };
         }
@@ -152,10 +156,10 @@ impl<C: Contents> Stock<C> {
             redundancy: &drive.spec.redundancy,
             member_pages,
             members: facts.len() as u8,
-            shadow_pages: narrow(hidden),
+            hidden_pages: narrow(hidden),
             memory_pages,
-            group_pages: 0,
-            groups: 0,
+            superblock_pages: 0,
+            superblocks: 0,
             clean_below: 0,
             soft_below: 0,
             streams: 1,
@@ -179,8 +183,12 @@ impl<C: Contents> Stock<C> {
         }
         if drive.scheme().memory {
             let memory = AnyDevice::Memory(Nvram::new(memory_pages, latency(drive)));
-            let leaf = self.put(memory, 1, Plot { path: path.to_vec(), ..Plot::of_no_flash() });
-            members.push(Tree::Leaf(LeafId(leaf)));
+            let backend = self.put(
+                memory,
+                1,
+                DevicePlacement { path: path.to_vec(), ..DevicePlacement::of_no_flash() },
+            );
+            members.push(Tree::Backend(BackendId(backend)));
         }
         if on_top {
             return Tree::Node(root, members);
@@ -200,13 +208,14 @@ impl<C: Contents> Stock<C> {
     }
 
     fn take_drive(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
-        let Built { hardware, mut tree, controller, plots, leaf_count } = build(drive, self.seed(path));
-        let plot = Plot { path: path.to_vec(), ..plots[0].clone() };
-        let first = self.put(AnyDevice::Flash(Box::new(hardware)), leaf_count, plot);
+        let Built { hardware, mut tree, controller, placements, backend_count } =
+            build(drive, self.seed(path));
+        let placement = DevicePlacement { path: path.to_vec(), ..placements[0].clone() };
+        let first = self.put(AnyDevice::Flash(Box::new(hardware)), backend_count, placement);
         tree.shift(first);
         // A scheme without effect is left out.
         match tree {
-            Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Leaf(_)]) => {
+            Tree::Node(Any::Plain(_), mut only) if matches!(only[..], [Tree::Backend(_)]) => {
                 behind(port(drive, None, parts), only.remove(0))
             }
             tree => {
@@ -217,20 +226,20 @@ impl<C: Contents> Stock<C> {
         }
     }
 
-    /// Adds a device to the set; its first leaf.
-    fn put(&mut self, device: AnyDevice<C>, leaves: u16, plot: Plot) -> u16 {
-        let first = self.leaves;
-        self.leaves += leaves;
-        self.devices.push((device, leaves));
-        self.plots.push(Plot { leaves: first..self.leaves, ..plot });
+    /// Adds a device to the set; its first backend.
+    fn put(&mut self, device: AnyDevice<C>, backends: u16, placement: DevicePlacement) -> u16 {
+        let first = self.backends;
+        self.backends += backends;
+        self.devices.push((device, backends));
+        self.placements.push(DevicePlacement { backends: first..self.backends, ..placement });
         first
     }
 }
 
-impl Plot {
-    fn of_no_flash() -> Plot {
-        let whole = vec![Fault::Nvram(LeafId(0))];
-        Plot { leaves: 0..1, path: Vec::new(), domains: Vec::new(), raw: false, whole }
+impl DevicePlacement {
+    fn of_no_flash() -> DevicePlacement {
+        let whole = vec![Fault::Nvram(BackendId(0))];
+        DevicePlacement { backends: 0..1, path: Vec::new(), domains: Vec::new(), physical: false, whole }
     }
 }
 
@@ -261,7 +270,7 @@ pub(super) fn cache_sectors(drive: &Resolved) -> u64 {
 
 /// The time of a request that the controller's memory serves. An array without DRAM passes on all requests.
 fn memory(drive: &Resolved) -> Span {
-    let has_none = drive.is_shelf() && drive.buffer_bytes() == 0;
+    let has_none = drive.is_device_set() && drive.buffer_bytes() == 0;
     if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
 }
 
@@ -272,10 +281,10 @@ pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
 }
 
 /// A backend, behind its port if it has one.
-fn behind(port: Option<PortOptions>, leaf: Tree<Any>) -> Tree<Any> {
+fn behind(port: Option<PortOptions>, backend: Tree<Any>) -> Tree<Any> {
     match port {
-        Some(_) => Tree::Level(TreeLevel { port, ..TreeLevel::default() }, Box::new(leaf)),
-        None => leaf,
+        Some(_) => Tree::Level(TreeLevel { port, ..TreeLevel::default() }, Box::new(backend)),
+        None => backend,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The clock: selects what happens next, a request, an event or a fault event.
 
-use super::{LOOK, Outside, Simulation, Stop, Volumes};
+use super::{ArrivedRequests, LOOK, Simulation, Stop, Volumes};
 use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::Contents;
@@ -18,27 +18,27 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Stop> {
         let closed = self.workload.replay != Replay::Open;
-        let straight = self.straight_leaf();
+        let fast_path = self.fast_path_backend();
         let mut next = if self.host.volumes.is_some() { None } else { self.next_placed(requests)? };
         loop {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
-            let blow = self.failures.blows.next_at;
+            let fault_event = self.failures.fault_events.next_at;
             let admission = match &next {
                 None if self.host.volumes.is_some() => self.next_from_volumes(),
                 Some(_) if closed => self.host.window.room_at(self.clock.now),
-                Some(request) if self.host.outside.is_none() => {
+                Some(request) if self.host.arrived.is_none() => {
                     self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
                 }
-                None if self.host.outside.is_none() => SimTime::NEVER,
-                _ => self.next_from_outside(next.as_ref()),
+                None if self.host.arrived.is_none() => SimTime::NEVER,
+                _ => self.next_arrived(next.as_ref()),
             };
             let crossing = self.host.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
-            let limit = admission.min(blow).min(crossing);
+            let limit = admission.min(fault_event).min(crossing);
             if event <= limit {
                 if event == SimTime::NEVER {
                     break;
                 }
-                if self.failures.ledger.is_some() {
+                if self.failures.durability.is_some() {
                     self.end_recovery();
                 }
                 // A drive is saved at rest.
@@ -50,25 +50,25 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.clock.now = self.clock.now.max(crossing);
                 self.cross();
                 self.collect_finished();
-            } else if blow <= admission {
+            } else if fault_event <= admission {
                 // After the last request no more failures are injected, but replacements still take place.
                 let comes = next.is_some() || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
-                if !comes && idle && !self.failures.blows.replaces_next() {
+                if !comes && idle && !self.failures.fault_events.replaces_next() {
                     break;
                 }
-                self.strike_by_time();
+                self.inject_by_time();
             } else {
                 self.clock.now = admission;
-                if self.failures.ledger.is_some() {
+                if self.failures.durability.is_some() {
                     self.end_recovery();
                 }
-                if self.host.admitted >= self.failures.blows.next_count {
-                    self.strike_by_count();
+                if self.host.admitted >= self.failures.fault_events.next_count {
+                    self.inject_by_count();
                 }
                 self.watch_life();
-                if self.host.outside.is_some() {
-                    if self.take_from_outside(&mut next) {
+                if self.host.arrived.is_some() {
+                    if self.take_arrived(&mut next) {
                         next = self.next_placed(requests)?;
                     }
                     continue;
@@ -77,21 +77,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     if let Some(request) = self.take_from_volumes()? {
                         self.admit(&request, closed);
                     }
-                    if (self.host.admitted + self.failures.door.turned_away).is_multiple_of(LOOK) {
+                    if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK) {
                         self.look(self.host.volumes.as_ref().and_then(Volumes::share_done), progress)?;
                     }
                     continue;
                 }
                 let Some(request) = next else { break };
-                if let Some(leaf) = straight
+                if let Some(backend) = fast_path
                     && event == SimTime::NEVER
-                    && self.goes_straight(&request)
+                    && self.takes_fast_path(&request)
                 {
-                    next = self.write_straight(leaf, &request, requests, closed, progress)?;
+                    next = self.write_fast_path(backend, &request, requests, closed, progress)?;
                     continue;
                 }
                 self.admit(&request, closed);
-                if (self.host.admitted + self.failures.door.turned_away).is_multiple_of(LOOK) {
+                if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK) {
                     self.look(requests.share_done(), progress)?;
                 }
                 next = self.next_placed(requests)?;
@@ -114,8 +114,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The next instant at which a request arrives or is admitted.
     #[inline(never)]
-    pub(super) fn next_from_outside(&self, next: Option<&Request>) -> SimTime {
-        let waits = self.host.outside.as_ref().is_some_and(|outside| !outside.is_empty());
+    pub(super) fn next_arrived(&self, next: Option<&Request>) -> SimTime {
+        let waits = self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
         let admission = if waits { self.host.window.room_at(self.clock.now) } else { SimTime::NEVER };
         let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.clock.now));
         admission.min(arrival)
@@ -123,15 +123,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Admits the next request; returns whether the one that arrives next was admitted or waits in the host.
     #[inline(never)]
-    pub(super) fn take_from_outside(&mut self, next: &mut Option<Request>) -> bool {
+    pub(super) fn take_arrived(&mut self, next: &mut Option<Request>) -> bool {
         let room = |this: &Self| this.host.window.room_at(this.clock.now) <= this.clock.now;
-        let outside = self.host.outside.as_mut().expect("requests wait outside");
-        let arrives = outside.is_empty() || self.host.window.room_at(self.clock.now) > self.clock.now;
+        let arrived = self.host.arrived.as_mut().expect("requests wait outside");
+        let arrives = arrived.is_empty() || self.host.window.room_at(self.clock.now) > self.clock.now;
         if arrives && let Some(request) = next.take() {
-            outside.arrive(request, std::mem::take(&mut self.host.ranges));
+            arrived.arrive(request, std::mem::take(&mut self.host.ranges));
         }
         if room(self)
-            && let Some((request, mut ranges)) = self.host.outside.as_mut().and_then(Outside::next)
+            && let Some((request, mut ranges)) = self.host.arrived.as_mut().and_then(ArrivedRequests::next)
         {
             std::mem::swap(&mut self.host.ranges, &mut ranges);
             self.admit(&request, false);

@@ -1,6 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Device, Plot, Simulation, Totals};
+use super::{Device, DevicePlacement, Simulation, Totals};
 use crate::buffer::HostContext;
 use crate::device::port::Hits;
 use crate::devices::Body;
@@ -25,19 +25,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let mut expected = Vec::new();
             let now = self.clock.now;
             let Device { engine, body, buffer, .. } = &mut self.device;
-            let mut below = HostContext { engine, leaves: body, now, request, expected: &mut expected };
+            let mut below = HostContext { engine, backends: body, now, request, expected: &mut expected };
             buffer.read_back(page, &mut below);
             self.device.engine.close(&mut self.device.body, self.clock.now, request);
             for finished in std::mem::take(self.device.engine.finished()) {
                 if C::KEEP && finished.lost == 0 {
-                    let pages = self.device.engine.pages(finished.join);
+                    let pages = self.device.engine.pages(finished.counter);
                     let wrong = |expected: &&Expected<C>| {
                         !self.device.buffer.accepts(expected, pages[expected.slot as usize], false)
                     };
                     self.accounts.statistics.checked_reads += expected.len() as u64;
                     self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
                 }
-                self.device.engine.forget(finished.join);
+                self.device.engine.forget(finished.counter);
             }
         }
     }
@@ -52,13 +52,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Sector hits and misses of a member's DRAM.
-    fn hits_of(&self, plot: &Plot) -> Option<Hits> {
-        self.device.engine.hits(self.device.engine.descendant(&plot.path)?)
+    fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
+        self.device.engine.hits(self.device.engine.descendant(&placement.path)?)
     }
 
     /// The same for all devices.
     pub(super) fn member_hits(&self) -> Vec<Option<Hits>> {
-        self.device.plots.iter().map(|plot| self.hits_of(plot)).collect()
+        self.device.placements.iter().map(|placement| self.hits_of(placement)).collect()
     }
 
     /// The statistics of each drive or disk of an array since counting began; memories have none.
@@ -67,17 +67,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut before = self.accounts.baseline.devices.iter();
         let span = totals.at.since(self.accounts.baseline.at);
         let mut hits_before = self.accounts.baseline.member_hits.iter().copied();
-        let members = self.device.plots.iter().zip(totals.devices.iter().cloned()).zip(&totals.member_hits);
-        for (((plot, now), hits), marks) in members.zip(&self.accounts.ends) {
+        let members =
+            self.device.placements.iter().zip(totals.devices.iter().cloned()).zip(&totals.member_hits);
+        for (((placement, now), hits), marks) in members.zip(&self.accounts.ends) {
             let before = before.next().cloned().unwrap_or_default();
             let hits_before = hits_before.next().flatten().unwrap_or_default();
-            let Some(drive) = self.resolved.descendant(&plot.path).filter(|drive| !drive.is_array()) else {
+            let Some(drive) = self.resolved.descendant(&placement.path).filter(|drive| !drive.is_array())
+            else {
                 continue;
             };
             let (first_death, first_refusal) = (marks.first_death, marks.first_refusal);
             let end = self.clock.last;
             facts.push(MemberActivity {
-                path: &plot.path,
+                path: &placement.path,
                 drive,
                 now,
                 before,
@@ -142,7 +144,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             mapping: totals
                 .mapping
                 .map(|counts| (self.resolved.map().name, counts.with(mapping, |now, before| now - before))),
-            power_cuts: self.failures.ledger.as_ref().map_or(&[], |ledger| &ledger.cuts),
+            power_cuts: self.failures.durability.as_ref().map_or(&[], |durability| &durability.cuts),
             warnings,
         })
     }

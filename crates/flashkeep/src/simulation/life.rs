@@ -31,14 +31,14 @@ impl Marks {
 
 /// The write gate: whether writes and trims are accepted.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Door {
+pub(super) struct WriteGate {
     /// When it was closed, and the number of requests admitted by then.
     shut: Option<(Mark, u64)>,
     /// The number of writes and trims refused since.
     pub(super) turned_away: u64,
 }
 
-impl Door {
+impl WriteGate {
     #[inline]
     pub(super) fn is_shut(&self) -> bool {
         self.shut.is_some()
@@ -49,15 +49,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Records events since the last request was admitted.
     #[inline]
     pub(super) fn watch_life(&mut self) {
-        if self.device.body.life().expired > 0 && !self.failures.door.is_shut() {
+        if self.device.body.life().expired > 0 && !self.failures.write_gate.is_shut() {
             self.note_life();
-            self.strike_the_worn();
+            self.inject_into_worn();
         }
     }
 
     /// The same at the end, when nothing fails any more.
     pub(super) fn look_at_life(&mut self) {
-        if self.device.body.life().expired > 0 && !self.failures.door.is_shut() {
+        if self.device.body.life().expired > 0 && !self.failures.write_gate.is_shut() {
             self.note_life();
         }
     }
@@ -68,10 +68,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.accounts.marks.note(self.device.body.life(), bytes);
         let array = self.resolved.is_array();
         if array && self.have_more_members_ended(bytes) && self.is_worn_out(self.resolved, &mut Vec::new()) {
-            self.failures.door.shut = Some(((self.clock.now, bytes), self.host.admitted));
+            self.failures.write_gate.shut = Some(((self.clock.now, bytes), self.host.admitted));
         }
         if !array && self.device.body.life().has_ended() {
-            self.failures.door.shut =
+            self.failures.write_gate.shut =
                 self.accounts.marks.first_refusal.map(|mark| (mark, self.host.admitted));
         }
     }
@@ -91,8 +91,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether more members of an array are worn out than it survives, or a lone drive is.
     fn is_worn_out(&self, drive: &Resolved, path: &mut Vec<u32>) -> bool {
         if !drive.is_array() {
-            let mut plots = self.device.plots.iter().zip(&self.accounts.ends);
-            return plots.any(|(plot, marks)| marks.ended && plot.path == *path);
+            let mut placements = self.device.placements.iter().zip(&self.accounts.ends);
+            return placements.any(|(placement, marks)| marks.ended && placement.path == *path);
         }
         let mut worn = 0;
         for (number, member) in (0..).zip(&drive.array) {
@@ -117,7 +117,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
              written by the host: too few blocks are left for its data, and a write was refused; {} of {} \
              blocks have had their last erase, the first after {death:.3} s. {}",
             seconds(at.0),
-            self.failures.door.shut.map_or(self.host.admitted, |(_, admitted)| admitted),
+            self.failures.write_gate.shut.map_or(self.host.admitted, |(_, admitted)| admitted),
             life.expired,
             self.device.body.erases().len(),
             self.refusals(),
@@ -127,7 +127,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn refusals(&self) -> String {
         format!(
             "It is read-only from then on: {} writes and trims were refused",
-            self.failures.door.turned_away
+            self.failures.write_gate.turned_away
         )
     }
 
@@ -141,21 +141,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 "the drive reached the end of its life before time 0, so all {} writes and trims were \
                  refused; accepted: more erases, or a shorter conditioning (condition.round, \
                  condition.most_rounds)",
-                self.failures.door.turned_away
+                self.failures.write_gate.turned_away
             ),
         })
     }
 
     /// The same for an array: which members reached their end of life, and when.
     fn obituaries(&self) -> String {
-        let ends = self.device.plots.iter().zip(&self.accounts.ends);
-        let mut ends: Vec<_> = ends.filter_map(|(plot, marks)| Some((marks.first_refusal?, plot))).collect();
+        let ends = self.device.placements.iter().zip(&self.accounts.ends);
+        let mut ends: Vec<_> =
+            ends.filter_map(|(placement, marks)| Some((marks.first_refusal?, placement))).collect();
         ends.sort_by_key(|&(end, _)| end);
-        let told = ends.iter().map(|((at, bytes), plot)| {
-            format!("member {} after {:.3} s and {bytes} bytes", called(&plot.path), at.0 as f64 / 1e9)
+        let told = ends.iter().map(|((at, bytes), placement)| {
+            format!("member {} after {:.3} s and {bytes} bytes", called(&placement.path), at.0 as f64 / 1e9)
         });
         let told = told.collect::<Vec<_>>().join(", ");
-        let end = self.failures.door.shut.map_or_else(String::new, |(_, admitted)| {
+        let end = self.failures.write_gate.shut.map_or_else(String::new, |(_, admitted)| {
             format!(
                 ". The array does not survive that; it ended after {admitted} requests. {}",
                 self.refusals()
@@ -177,10 +178,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             expired: self.device.body.life().expired,
             first_death: self.accounts.marks.first_death,
             first_refusal: self.accounts.marks.first_refusal,
-            refused_requests: Some(self.failures.door.turned_away),
+            refused_requests: Some(self.failures.write_gate.turned_away),
             end: self
                 .failures
-                .door
+                .write_gate
                 .shut
                 .map_or((self.clock.last, self.accounts.facts.bytes[1]), |(mark, _)| mark),
             capacity: self.resolved.capacity_bytes(),

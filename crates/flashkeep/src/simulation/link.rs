@@ -40,7 +40,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// A request has passed link and device at `end`.
     fn leave(&mut self, id: u32, end: SimTime) {
-        if self.failures.ledger.is_some() {
+        if self.failures.durability.is_some() {
             self.host.window.leave(end);
             self.acknowledge(Id::new(id));
         }
@@ -51,7 +51,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The link is free: starts its next transfers, until it is busy again or has no requests.
     #[inline(never)]
     pub(super) fn cross(&mut self) {
-        let (now, holds) = (self.clock.now, self.failures.ledger.is_some());
+        let (now, holds) = (self.clock.now, self.failures.durability.is_some());
         while let Some(crossing) = self.link().next(now, holds) {
             match crossing {
                 Crossing::In(id) => self.submit(Id::new(id)),

@@ -10,17 +10,17 @@ use serde_json::Value;
 
 /// Pages in use for each disk, integrated over time; sampled at each request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Gauge {
+pub(super) struct Occupancy {
     since: SimTime,
     begun: SimTime,
     used: Vec<u32>,
     page_ns: Vec<u128>,
 }
 
-impl Gauge {
-    /// A gauge for this many disks.
+impl Occupancy {
+    /// The occupancy for this many disks.
     pub(super) fn new(disks: usize) -> Self {
-        Gauge { used: vec![0; disks], page_ns: vec![0; disks], ..Gauge::default() }
+        Occupancy { used: vec![0; disks], page_ns: vec![0; disks], ..Occupancy::default() }
     }
 
     fn look(&mut self, now: SimTime, backup: &Backup) {
@@ -56,11 +56,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Samples the memory.
     #[inline(never)]
     pub(super) fn look_at_memory(&mut self) {
-        let Some(mut gauge) = self.accounts.gauge.take() else { return };
+        let Some(mut occupancy) = self.accounts.occupancy.take() else { return };
         if let Some(backup) = self.backup() {
-            gauge.look(self.clock.now, backup);
+            occupancy.look(self.clock.now, backup);
         }
-        self.accounts.gauge = Some(gauge);
+        self.accounts.occupancy = Some(occupancy);
     }
 
     /// The section of the scheme in the summary: its key, and its figures.
@@ -71,10 +71,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The figures of the backup, for the summary.
     fn backup_figures(&self) -> Option<Value> {
-        let (backup, gauge) = (self.backup()?, self.accounts.gauge.as_ref()?);
+        let (backup, occupancy) = (self.backup()?, self.accounts.occupancy.as_ref()?);
         let facts = backup.facts();
         let mib = |pages: f64| pages * self.resolved.page_bytes() as f64 / f64::from(1 << 20);
-        let means = gauge.means();
+        let means = occupancy.means();
         let figures = BackupFigures::new(&facts, &means, mib);
         Some(figures.to_json())
     }

@@ -6,7 +6,7 @@ use crate::device::port::{Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, OperationTimes};
-use crate::engine::{Contents, Engine, Finished, LeafId, NodeId, Page, Token};
+use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, Page, Token};
 use crate::error::Error;
 use crate::ftl::MapEntry;
 use crate::host::{AddressMode, Addresses, Expected, HostOrder, HostQueue, Interleave, Range, fragments};
@@ -23,31 +23,31 @@ use std::ops::ControlFlow;
 mod age;
 mod age_blocks;
 mod age_log;
+mod arrived;
 mod build;
 mod checks;
 mod clock;
 mod end;
-mod image;
+mod inject;
 mod life;
 mod link;
 mod memory;
-mod outside;
 mod power;
 mod requests;
+mod snapshot;
 mod start;
-mod strike;
 mod timeline;
 mod untimed;
 mod volumes;
 
-pub use build::{Built, Plot, build, build_array};
+use arrived::ArrivedRequests;
+pub use build::{Built, DevicePlacement, build, build_array};
 use build::{cache_sectors, evicted_together, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
-use life::{Door, Marks};
-use memory::Gauge;
-use outside::Outside;
-use power::Ledger;
-use strike::Blows;
+use inject::FaultEvents;
+use life::{Marks, WriteGate};
+use memory::Occupancy;
+use power::DurabilityOracle;
 use volumes::Volumes;
 
 /// The number of requests between two checks for an interruption.
@@ -115,7 +115,7 @@ fn begin<C: Contents>(
     progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<RunOutcome, Stop> {
     check_memory::<C>(drive);
-    if drive.is_shelf() {
+    if drive.is_device_set() {
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
     }
@@ -126,23 +126,23 @@ fn begin<C: Contents>(
 /// Ends the run if the largest table of a drive does not fit in memory: its map, or the contents of its pages. Arrays
 /// and disks have tables for written pages only.
 fn check_memory<C: Contents>(drive: &Resolved) {
-    if !drive.is_shelf() {
+    if !drive.is_device_set() {
         let page = if C::KEEP { size_of::<C>() } else { size_of::<u32>() };
         check_room(drive.logical_pages().saturating_mul(page as u64));
     }
 }
 
 /// The drives, or the lone disk, for output files.
-fn sites<C: Contents>(hardware: &impl Body<C>, resolved: &Resolved, plots: &[Plot]) -> Sites {
+fn sites<C: Contents>(hardware: &impl Body<C>, resolved: &Resolved, placements: &[DevicePlacement]) -> Sites {
     if let Some(disk) = resolved.disk() {
         return Sites::Disk(Platters { surface: Surface::new(disk), page_sectors: disk.page_sectors() });
     }
-    let site = |(device, plot): (u16, &Plot)| {
+    let site = |(device, placement): (u16, &DevicePlacement)| {
         let drive = hardware.drive(device)?;
-        let member = called(&plot.path);
+        let member = called(&placement.path);
         Some(Site { member, geometry: drive.geometry().clone(), pools: drive.pools() })
     };
-    Sites::Flash((0..).zip(plots).map(site).collect())
+    Sites::Flash((0..).zip(placements).map(site).collect())
 }
 
 /// Why a run has no result.
@@ -213,9 +213,9 @@ struct Device<C: Contents, H> {
     body: H,
     engine: Engine<schemes::Any, C>,
     buffer: Buffer<C>,
-    /// What each drive or disk is, in order of leaves.
-    plots: Vec<Plot>,
-    leaf_count: u16,
+    /// What each drive or disk is, in order of backends.
+    placements: Vec<DevicePlacement>,
+    backend_count: u16,
 }
 
 /// The host: outstanding requests, their places, and waiting requests.
@@ -228,7 +228,7 @@ struct Host<C: Contents> {
     /// Kept to reuse its memory.
     spread: Vec<Range>,
     /// Requests that wait for a place in the queue, if they do not enter in order of arrival.
-    outside: Option<Outside>,
+    arrived: Option<ArrivedRequests>,
     /// The volumes of an array that have a workload each.
     volumes: Option<Volumes>,
     /// How chunks of an array become stripes.
@@ -250,10 +250,10 @@ struct Host<C: Contents> {
 /// The failures of the run.
 struct Failures {
     /// The fault events to come.
-    blows: Blows,
+    fault_events: FaultEvents,
     /// The durability oracle, if the power will fail.
-    ledger: Option<Box<Ledger>>,
-    door: Door,
+    durability: Option<Box<DurabilityOracle>>,
+    write_gate: WriteGate,
 }
 
 /// The time of the run.
@@ -277,8 +277,8 @@ struct RunAccounts {
     marks: Marks,
     /// The same for each drive of an array, in order of backends.
     ends: Vec<Marks>,
-    /// The gauge of a backup's memory.
-    gauge: Option<Gauge>,
+    /// The occupancy of a backup's memory.
+    occupancy: Option<Occupancy>,
     facts: WorkloadFacts,
     records: Vec<RequestRecord>,
     resolved_bytes: u64,
@@ -299,7 +299,7 @@ impl<C: Contents> Host<C> {
         let [unit, data] = drive.units();
         let sorts = workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook;
         Ok(Host {
-            outside: sorts.then(Outside::default),
+            arrived: sorts.then(ArrivedRequests::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
             interleave: Interleave::new(bytes, unit, data),
             link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
@@ -334,7 +334,7 @@ impl RunAccounts {
             phases: RunPhases::default(),
             marks: Marks::default(),
             ends: vec![Marks::default(); devices],
-            gauge: drive.scheme().shows_occupancy.then(|| Gauge::new(drive.disks())),
+            occupancy: drive.scheme().shows_occupancy.then(|| Occupancy::new(drive.disks())),
             facts: WorkloadFacts {
                 provenance: Provenance::default(),
                 requests: [0; 3],
@@ -357,7 +357,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         workload: &'a Workload<'a>,
         built: Built<H>,
     ) -> Result<Self, Error> {
-        let Built { mut hardware, tree, controller, plots, leaf_count } = built;
+        let Built { mut hardware, tree, controller, placements, backend_count } = built;
         // A job that only saves a drive takes no simulated time.
         let untimed = job.untimed || job.traces.is_empty();
         if untimed {
@@ -382,18 +382,18 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             body: hardware,
             engine,
             buffer: Buffer::new(port, drive.spec.start.existing),
-            leaf_count,
-            plots,
+            backend_count,
+            placements,
         };
-        let accounts = RunAccounts::new(drive, counters, device.plots.len());
-        let blows = Blows::new(job, drive, workload, spares)?;
+        let accounts = RunAccounts::new(drive, counters, device.placements.len());
+        let fault_events = FaultEvents::new(job, drive, workload, spares)?;
         Ok(Simulation {
             job,
             resolved: drive,
             workload,
             device,
             host: Host::new(job, drive, workload)?,
-            failures: Failures { blows, ledger: None, door: Door::default() },
+            failures: Failures { fault_events, durability: None, write_gate: WriteGate::default() },
             clock: RunClock { untimed, ..RunClock::default() },
             accounts,
         })
@@ -420,14 +420,14 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if loses_power {
             let (buffer, pages) = (&self.device.buffer, self.device.buffer.pages());
             let version = |page| (pages.sectors(page) != 0).then(|| buffer.version(page));
-            self.failures.ledger = Some(Box::new(Ledger::new(pages.len(), version)));
+            self.failures.durability = Some(Box::new(DurabilityOracle::new(pages.len(), version)));
         }
         if self.host.warmup == 0 {
             // Work that the start leaves, such as GC of an aged drive, takes time and is counted.
             self.begin_counting(SimTime::ZERO);
         }
         self.replay(&mut requests, progress)?;
-        if self.host.admitted == 0 && self.failures.door.turned_away > 0 {
+        if self.host.admitted == 0 && self.failures.write_gate.turned_away > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
         if self.host.admitted == 0 && !self.job.traces.is_empty() {
@@ -447,7 +447,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let erases = self.device.body.erases();
         let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
         self.device.body.close_log().map_err(Error::Output)?;
-        if self.failures.blows.struck || !self.device.engine.is_untroubled() {
+        if self.failures.fault_events.injected || !self.device.engine.is_healthy() {
             self.read_everything();
         }
         // Pages that the final read finds lost were lost in the last phase.
@@ -457,7 +457,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.device.body.audit();
         }
         if let Some(path) = &self.job.map {
-            let sites = sites::<C>(&self.device.body, self.resolved, &self.device.plots);
+            let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
             output::map(path, &sites, self.device.buffer.pages().len(), &|page| self.copies(page))?;
         }
         let volumes = self.host.volumes.as_ref();
@@ -480,7 +480,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }));
         warnings.extend(
             self.failures
-                .blows
+                .fault_events
                 .left()
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
@@ -493,7 +493,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
 
     /// The logs that the job asks for. They begin at time 0.
     fn logs(&self) -> Result<Vec<Box<dyn DeviceObserver>>, Error> {
-        let sites = sites::<C>(&self.device.body, self.resolved, &self.device.plots);
+        let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
         let operations = self.job.operations.as_ref();
         let operations = operations.map(|path| output::operations(path, sites.clone())).transpose()?;
         let timeline = timeline::of(self.job, self.clock.untimed, sites)?;
@@ -503,12 +503,16 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other
     /// devices.
     fn copies(&self, page: Page) -> Vec<Option<Spot>> {
-        let find = |(leaf, page): (LeafId, Page)| {
+        let find = |(backend, page): (BackendId, Page)| {
             if self.resolved.is_disk() {
-                return self.device.body.contents_of(leaf, page).map(|_| Spot::Disk(page));
+                return self.device.body.contents_of(backend, page).map(|_| Spot::Disk(page));
             }
-            let device = self.device.plots.iter().position(|plot| plot.leaves.contains(&leaf.0))?;
-            let within = LeafId(leaf.0 - self.device.plots[device].leaves.start);
+            let device = self
+                .device
+                .placements
+                .iter()
+                .position(|placement| placement.backends.contains(&backend.0))?;
+            let within = BackendId(backend.0 - self.device.placements[device].backends.start);
             match self.device.body.drive(device as u16)?.lookup(within, page) {
                 MapEntry::At(ppn) => Some(Spot::Flash(device as u16, ppn)),
                 _ => None,

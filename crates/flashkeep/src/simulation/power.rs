@@ -23,14 +23,14 @@ struct Promise {
 
 /// The durability oracle of a run with power cuts.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct DurabilityOracle {
     promises: Vec<Promise>,
     /// Versions that will be durable.
     coming: Vec<(SimTime, u32, u16)>,
     /// Requests whose end is known and lies ahead.
     held: Vec<Finished>,
-    /// The latest instant up to which requests have ended. With `host.late_requests = "from-arrival"` the clock goes back
-    /// afterwards; the power does not fail before it.
+    /// The latest instant up to which requests have ended. With `host.late_requests = "from-arrival"` the clock goes
+    /// back afterwards; the power does not fail before it.
     reached: SimTime,
     /// When the drive accepts requests again.
     ready: SimTime,
@@ -58,14 +58,14 @@ impl Promise {
     }
 }
 
-impl Ledger {
+impl DurabilityOracle {
     /// An oracle for a drive on which some pages exist already.
     pub(super) fn new(pages: u32, version: impl Fn(u32) -> Option<u16>) -> Self {
         let promise = |page| {
             let version = version(page);
             Promise { acknowledged: version, durable: version, trimmed: None }
         };
-        Ledger { promises: (0..pages).map(promise).collect(), ..Ledger::default() }
+        DurabilityOracle { promises: (0..pages).map(promise).collect(), ..DurabilityOracle::default() }
     }
 
     /// When the drive accepts requests again.
@@ -109,12 +109,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
         }
-        let Some(ledger) = &mut self.failures.ledger else { return };
+        let Some(durability) = &mut self.failures.durability else { return };
         for finished in finished {
             let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
             let wait = if memory { self.device.body.memory_time() } else { crate::kernel::Span::ZERO };
             self.host.window.leave(finished.acknowledged + wait);
-            ledger.held.push(finished);
+            durability.held.push(finished);
         }
         self.end_requests(self.clock.now);
     }
@@ -129,10 +129,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
         for finished in finished {
             let written = &self.host.in_flight[Id::new(finished.tag)].written;
-            if let (false, Some(ledger), Some(at)) =
-                (self.is_volatile(), &mut self.failures.ledger, finished.durable)
+            if let (false, Some(durability), Some(at)) =
+                (self.is_volatile(), &mut self.failures.durability, finished.durable)
             {
-                ledger.await_durable(written, at);
+                durability.await_durable(written, at);
             }
             self.finish(finished);
         }
@@ -141,8 +141,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A request is acknowledged to the host.
     pub(super) fn acknowledge(&mut self, id: Id<OutstandingRequest<C>>) {
         let written = std::mem::take(&mut self.host.in_flight[id].written);
-        if let Some(ledger) = &mut self.failures.ledger {
-            ledger.acknowledge(&written);
+        if let Some(durability) = &mut self.failures.durability {
+            durability.acknowledge(&written);
         }
     }
 
@@ -150,32 +150,32 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn end_requests(&mut self, now: SimTime) {
         let is_volatile = self.is_volatile();
-        let Some(ledger) = &mut self.failures.ledger else { return };
-        let mut held = std::mem::take(&mut ledger.held);
+        let Some(durability) = &mut self.failures.durability else { return };
+        let mut held = std::mem::take(&mut durability.held);
         held.sort_by_key(|finished| finished.acknowledged);
         let over = held.partition_point(|finished| finished.acknowledged <= now);
         for finished in held.drain(..over) {
             let written = std::mem::take(&mut self.host.in_flight[Id::new(finished.tag)].written);
-            if let Some(ledger) = &mut self.failures.ledger {
+            if let Some(durability) = &mut self.failures.durability {
                 // The page may be only in DRAM.
                 let durable = finished.durable.filter(|_| !is_volatile);
-                ledger.acknowledge(&written);
-                durable.into_iter().for_each(|at| ledger.await_durable(&written, at));
+                durability.acknowledge(&written);
+                durable.into_iter().for_each(|at| durability.await_durable(&written, at));
             }
             self.finish(finished);
         }
-        if let Some(ledger) = &mut self.failures.ledger {
-            ledger.held = held;
-            ledger.come(now);
+        if let Some(durability) = &mut self.failures.durability {
+            durability.held = held;
+            durability.come(now);
         }
     }
 
     /// Another event happens: a recovery has ended by then.
     #[cold]
     pub(super) fn end_recovery(&mut self) {
-        let Some(ledger) = &mut self.failures.ledger else { return };
-        if std::mem::take(&mut ledger.recovering) {
-            let ready = ledger.ready;
+        let Some(durability) = &mut self.failures.durability else { return };
+        if std::mem::take(&mut durability.recovering) {
+            let ready = durability.ready;
             let tally = self.tally();
             self.accounts.phases.begin(self.phase(), None, ready, tally);
         }
@@ -184,7 +184,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The power fails and returns immediately.
     #[cold]
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
-        let at = self.failures.ledger.as_ref().map_or(at, |ledger| at.max(ledger.reached));
+        let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
         let interrupted = self.host.in_flight.live() as u64;
         self.host.in_flight = Arena::default();
@@ -200,13 +200,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.recover(&mut self.device.body, recovery.ready);
         let drive = &self.device.body;
-        self.device.engine.fall_back_ports(|leaf, page| drive.contents_of(leaf, page));
-        let volatile_pages_lost = self.take_stock();
-        let Some(ledger) = &mut self.failures.ledger else { return };
-        ledger.held.clear();
-        ledger.coming.clear();
-        (ledger.ready, ledger.recovering) = (recovery.ready, true);
-        ledger.cuts.push(PowerCut {
+        self.device.engine.fall_back_ports(|backend, page| drive.contents_of(backend, page));
+        let volatile_pages_lost = self.look_at_all_pages();
+        let Some(durability) = &mut self.failures.durability else { return };
+        durability.held.clear();
+        durability.coming.clear();
+        (durability.ready, durability.recovering) = (recovery.ready, true);
+        durability.cuts.push(PowerCut {
             recovery: recovery.ready.since(at),
             interrupted,
             volatile_pages_lost,
@@ -216,12 +216,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Checks every page; returns the number of pages older than the acknowledged version.
-    fn take_stock(&mut self) -> u64 {
-        let Some(mut ledger) = self.failures.ledger.take() else { return 0 };
+    fn look_at_all_pages(&mut self) -> u64 {
+        let Some(mut durability) = self.failures.durability.take() else { return 0 };
         let (rescued, is_volatile) = (self.device.engine.rescued(), self.device.engine.has_caches());
         let mut volatile = 0;
         for page in 0..self.device.buffer.pages().len() {
-            let promise = ledger.promises[page as usize];
+            let promise = durability.promises[page as usize];
             // If an unacknowledged write reached the media, later reads must return it.
             let awaited = self.device.buffer.pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
@@ -254,18 +254,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let is_durable = !is_volatile || self.intact(page).is_some();
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
-            ledger.promises[page as usize] = kept;
+            durability.promises[page as usize] = kept;
             self.device.buffer.fall_back(page, contents);
         }
         self.device.engine.set_rescued(rescued);
-        self.failures.ledger = Some(ledger);
+        self.failures.durability = Some(durability);
         volatile
     }
 
     /// The contents of a page that the backends have without a reconstruction.
     fn intact(&self, page: u32) -> Option<C> {
         let body = &self.device.body;
-        self.device.engine.intact_contents(Page(page), &|leaf, page| body.contents_of(leaf, page))
+        self.device.engine.intact_contents(Page(page), &|backend, page| body.contents_of(backend, page))
     }
 
     /// The contents of a page, without time; none if the page is unrecoverable. A missing page is reconstructed from
@@ -281,15 +281,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut nothing = Vec::new();
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
+        let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
         buffer.look(page, &mut below);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         let mut found = None;
         for finished in std::mem::take(self.device.engine.finished()) {
             if finished.lost == 0 {
-                found = self.device.engine.pages(finished.join).first().copied();
+                found = self.device.engine.pages(finished.counter).first().copied();
             }
-            self.device.engine.forget(finished.join);
+            self.device.engine.forget(finished.counter);
         }
         found
     }
@@ -298,7 +298,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn note_versions(&mut self, id: Id<OutstandingRequest<C>>, trims: bool) {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.device.buffer.page_sectors();
-        let Some(ledger) = &mut self.failures.ledger else { return };
+        let Some(durability) = &mut self.failures.durability else { return };
         let written = &mut self.host.in_flight[id].written;
         written.clear();
         for &crate::host::Range { offset, length } in &self.host.ranges {
@@ -306,7 +306,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 for page in fragment.page..fragment.page + fragment.count {
                     let version = self.device.buffer.version(page);
                     if trims && fragment.mask == self.device.buffer.pages().whole() {
-                        ledger.trim(page, version);
+                        durability.trim(page, version);
                     } else if !trims {
                         written.push((page, version));
                     }

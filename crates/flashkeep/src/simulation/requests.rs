@@ -3,7 +3,7 @@
 use super::{AHEAD, Device, OutstandingRequest, Simulation, Stop, Totals};
 use crate::buffer::{Buffer, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, Finished, LeafId, NodeId, Page, Scheme, Ticket};
+use crate::engine::{BackendId, CompletionToken, Contents, Finished, NodeId, Page, Scheme};
 use crate::host::{AddressMode, LateRequests, Range, SectorRange, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span, make_room};
@@ -37,8 +37,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let page = Page(page as u32);
             self.device.buffer.prefetch(page);
             if let Some(scheme) = self.device.engine.scheme(NodeId::ROOT) {
-                scheme
-                    .prefetch(page, |member, page| self.device.body.prefetch(LeafId(member.0.into()), page));
+                scheme.prefetch(page, |member, page| {
+                    self.device.body.prefetch(BackendId(member.0.into()), page)
+                });
             }
         }
     }
@@ -55,7 +56,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.buffer.prefetch(page);
         self.device
             .engine
-            .prefetch(NodeId::ROOT, page, &mut |leaf, page| self.device.body.prefetch(leaf, page));
+            .prefetch(NodeId::ROOT, page, &mut |backend, page| self.device.body.prefetch(backend, page));
     }
 
     /// Finds a request's place on the drive; false if it has none and is left out.
@@ -93,14 +94,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
-        if self.failures.door.is_shut() && request.op != Op::Read {
-            self.failures.door.turned_away += 1;
+        if self.failures.write_gate.is_shut() && request.op != Op::Read {
+            self.failures.write_gate.turned_away += 1;
             return;
         }
         if self.host.admitted == self.host.warmup && self.host.warmup > 0 {
             self.begin_counting(if closed { self.clock.now } else { SimTime(request.arrival_ns) });
         }
-        if self.accounts.gauge.is_some() {
+        if self.accounts.occupancy.is_some() {
             self.look_at_memory();
         }
         let id = self.host.in_flight.claim();
@@ -114,8 +115,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.in_flight[id].volume = volumes.current as u32;
         }
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
-            self.clock.now =
-                arrival.max(self.failures.ledger.as_ref().map_or(SimTime::ZERO, |ledger| ledger.ready()));
+            self.clock.now = arrival.max(
+                self.failures.durability.as_ref().map_or(SimTime::ZERO, |durability| durability.ready()),
+            );
         }
         self.device.body.admit(admitted, self.clock.now);
         self.accounts.facts.span = self.accounts.facts.span.max(arrival.since(SimTime::ZERO));
@@ -158,33 +160,33 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Submits the ranges that were located last.
     #[inline]
     pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
-        let ticket = self.device.engine.open(id.raw(), 0);
+        let token = self.device.engine.open(id.raw(), 0);
         let mut pages = 0;
         let asked = match op {
-            Op::Read => self.each_fragment(ticket, id, Buffer::read),
+            Op::Read => self.each_fragment(token, id, Buffer::read),
             Op::Write => {
                 if self.host.whole_pages {
                     self.widen();
                 }
-                let asked = self.each_fragment(ticket, id, |buffer, fragment, below| {
+                let asked = self.each_fragment(token, id, |buffer, fragment, below| {
                     pages += u64::from(fragment.count);
                     buffer.write(fragment, below)
                 });
                 if self.host.logical_page > 1 && !self.device.buffer.has_cache() {
-                    self.write_the_rest(ticket, id);
+                    self.write_the_rest(token, id);
                 }
                 asked
             }
-            Op::Trim => self.each_fragment(ticket, id, Buffer::trim),
+            Op::Trim => self.each_fragment(token, id, Buffer::trim),
         };
         self.host.in_flight[id].from_memory = !asked;
-        if self.failures.ledger.is_some() && op != Op::Read {
+        if self.failures.durability.is_some() && op != Op::Read {
             self.note_versions(id, op == Op::Trim);
         }
         if self.host.in_flight[id].counted {
             self.accounts.statistics.pages_written += pages;
         }
-        self.device.engine.close(&mut self.device.body, self.clock.now, ticket);
+        self.device.engine.close(&mut self.device.body, self.clock.now, token);
         self.collect_finished();
     }
 
@@ -201,7 +203,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The rest of each logical page that was written in part.
     #[cold]
-    pub(super) fn write_the_rest(&mut self, request: Ticket, id: Id<OutstandingRequest<C>>) {
+    pub(super) fn write_the_rest(&mut self, request: CompletionToken, id: Id<OutstandingRequest<C>>) {
         let (size, pages) = (u64::from(self.host.logical_page), u64::from(self.device.buffer.pages().len()));
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
@@ -213,7 +215,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
                 let Device { engine, body, buffer, .. } = &mut self.device;
-                let mut below = HostContext { engine, leaves: body, now, request, expected };
+                let mut below = HostContext { engine, backends: body, now, request, expected };
                 buffer.rewrite(page as u32, &mut below);
             }
         }
@@ -223,7 +225,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn each_fragment(
         &mut self,
-        request: Ticket,
+        request: CompletionToken,
         id: Id<OutstandingRequest<C>>,
         mut act: impl FnMut(
             &mut Buffer<C>,
@@ -240,7 +242,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
                 let Device { engine, body, buffer, .. } = &mut self.device;
-                let mut below = HostContext { engine, leaves: body, now, request, expected };
+                let mut below = HostContext { engine, backends: body, now, request, expected };
                 asked |= act(buffer, fragment, &mut below);
             }
         }
@@ -249,12 +251,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Counting begins with the request that arrived at this instant.
     pub(super) fn begin_counting(&mut self, arrival: SimTime) {
-        if !self.failures.blows.is_empty() || !self.accounts.phases.is_empty() {
+        if !self.failures.fault_events.is_empty() || !self.accounts.phases.is_empty() {
             let tally = self.tally();
             self.accounts.phases.count_from(self.clock.now, tally);
         }
-        if let Some(gauge) = &mut self.accounts.gauge {
-            gauge.restart(self.clock.now);
+        if let Some(occupancy) = &mut self.accounts.occupancy {
+            occupancy.restart(self.clock.now);
         }
         let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
         self.accounts.baseline = Totals { at, ..self.totals(self.clock.now) };
@@ -279,7 +281,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     #[inline(always)]
     pub(super) fn collect_finished(&mut self) {
-        if self.failures.ledger.is_some() {
+        if self.failures.durability.is_some() {
             return self.hold_finished();
         }
         if !self.device.engine.finished().is_empty() {
@@ -318,7 +320,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let id = Id::new(finished.tag);
         let service = finished.service;
         let this = &mut self.host.in_flight[id];
-        if self.failures.ledger.is_none() {
+        if self.failures.durability.is_none() {
             self.host.window.leave(acknowledged);
         }
         if let Some(volumes) = &mut self.host.volumes {
@@ -330,7 +332,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.record.service_ns = service.0;
         let statistics = &mut self.accounts.statistics;
         if C::KEEP && finished.lost == 0 {
-            let pages = self.device.engine.pages(finished.join);
+            let pages = self.device.engine.pages(finished.counter);
             for expected in &this.expected {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
@@ -370,7 +372,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.job.timeline.is_some() {
             self.tell_request(id, acknowledged);
         }
-        self.device.engine.forget(finished.join);
+        self.device.engine.forget(finished.counter);
         self.host.in_flight.release(id);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, Ticket};
+use crate::engine::{CompletionToken, Contents};
 use crate::job::Progress;
 use std::ops::ControlFlow;
 
@@ -49,7 +49,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
+        let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
         buffer.create_run(first, count, &mut below);
         self.end_preparation(request);
     }
@@ -61,21 +61,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let now = this.clock.now;
             let Device { engine, body, buffer, .. } = &mut this.device;
             let mut nothing = Vec::new();
-            let mut below = HostContext { engine, leaves: body, now, request, expected: &mut nothing };
+            let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
             buffer.create(fragment, &mut below);
             this.end_preparation(request);
         })
     }
 
-    pub(super) fn end_preparation(&mut self, request: Ticket) {
+    pub(super) fn end_preparation(&mut self, request: CompletionToken) {
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         self.end_finished();
     }
 
     pub(super) fn end_finished(&mut self) {
         for at in 0..self.device.engine.finished().len() {
-            let join = self.device.engine.finished()[at].join;
-            self.device.engine.forget(join);
+            let counter = self.device.engine.finished()[at].counter;
+            self.device.engine.forget(counter);
         }
         self.device.engine.finished().clear();
     }

@@ -4,7 +4,7 @@
 
 use super::{Simulation, Stop};
 use crate::devices::Body;
-use crate::engine::{Contents, LeafId};
+use crate::engine::{BackendId, Contents};
 use crate::host::AddressMode;
 use crate::job::Progress;
 use crate::kernel::SimTime;
@@ -14,19 +14,19 @@ use std::ops::ControlFlow;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The backend to which whole pages can be written directly.
-    pub(super) fn straight_leaf(&self) -> Option<LeafId> {
+    pub(super) fn fast_path_backend(&self) -> Option<BackendId> {
         let plain = self.clock.untimed
             && !C::KEEP
             && self.host.page_shift.is_some()
             && !self.device.buffer.has_cache();
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
-        if plain && as_is { self.straight_flash() } else { None }
+        if plain && as_is { self.fast_path_drive() } else { None }
     }
 
     /// Whether the next request can take the fast path.
-    pub(super) fn goes_straight(&self, request: &Request) -> bool {
-        let nothing_is_due =
-            self.host.admitted < self.failures.blows.next_count && self.host.admitted != self.host.warmup;
+    pub(super) fn takes_fast_path(&self, request: &Request) -> bool {
+        let nothing_is_due = self.host.admitted < self.failures.fault_events.next_count
+            && self.host.admitted != self.host.warmup;
         nothing_is_due && self.device.body.is_healthy() && self.whole_pages(request).is_some()
     }
 
@@ -39,14 +39,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let end = first + u64::from(count);
         let inside =
             end << shift <= self.accounts.resolved_bytes && (request.device == 0 || self.job.merge_devices);
-        let due = request.op == Op::Write && request.arrival_ns < self.failures.blows.next_at.0;
+        let due = request.op == Op::Write && request.arrival_ns < self.failures.fault_events.next_at.0;
         (aligned && inside && due).then_some((first as u32, count))
     }
 
-    /// Writes requests as long as they are whole pages and nothing else is due, a batch at a time; the next one, placed.
-    pub(super) fn write_straight(
+    /// Writes requests as long as they are whole pages and nothing else is due, a batch at a time; the next one,
+    /// placed.
+    pub(super) fn write_fast_path(
         &mut self,
-        leaf: LeafId,
+        backend: BackendId,
         first: &Request,
         requests: &mut Requests,
         closed: bool,
@@ -54,16 +55,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     ) -> Result<Option<Request>, Stop> {
         let mut pages = std::mem::take(&mut self.host.pages);
         pages.clear();
-        self.take_straight(first, closed, &mut pages);
-        while self.host.admitted < self.failures.blows.next_count
+        self.take_fast_path(first, closed, &mut pages);
+        while self.host.admitted < self.failures.fault_events.next_count
             && self.host.admitted != self.host.warmup
             && let Some(&request) = requests.peek()
-            && self.take_straight(&request, closed, &mut pages)
+            && self.take_fast_path(&request, closed, &mut pages)
         {
             requests.skip();
         }
         self.device.buffer.set_written(&pages);
-        self.flash_mut().write_untimed(leaf, &pages);
+        self.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
         self.look(requests.share_done(), progress)?;
         self.next_placed(requests)
@@ -71,7 +72,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Adds a request's pages, if they can take the fast path.
     #[inline(always)]
-    fn take_straight(&mut self, request: &Request, closed: bool, pages: &mut Vec<u32>) -> bool {
+    fn take_fast_path(&mut self, request: &Request, closed: bool, pages: &mut Vec<u32>) -> bool {
         let Some((first, count)) = self.whole_pages(request) else { return false };
         let arrival = if closed { self.clock.now } else { SimTime(request.arrival_ns) };
         self.clock.now = self.clock.now.max(arrival);

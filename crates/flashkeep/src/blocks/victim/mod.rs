@@ -1,6 +1,6 @@
 //! Victim selection: one file per policy, one line in the table.
 
-use super::Draws;
+use super::RandomStream;
 use super::units::Score;
 use crate::options::{Options, OptionsPart, Selector, SelectorValue};
 
@@ -26,7 +26,7 @@ pub struct Candidates<'a, S> {
     /// Among equal units `greedy` takes the first one from here on.
     pub first: u32,
     /// The random numbers of this decision.
-    pub draws: Draws,
+    pub random: RandomStream,
     /// The number of units that the policy considers, from its options.
     pub considered: u32,
 }

@@ -29,13 +29,13 @@ pub(super) fn nth<S: Score>(candidates: &Candidates<'_, S>, n: u32) -> Option<u3
     let blocks = candidates.valid.len() as u32;
     let first = n * (TRIES + 1);
     let worth = |block: &u32| candidates.valid[*block as usize] < candidates.pages;
-    let drawn = (first..first + TRIES).map(|n| candidates.draws.below(n, blocks));
+    let drawn = (first..first + TRIES).map(|n| candidates.random.below(n, blocks));
     if let Some(block) = drawn.into_iter().find(worth) {
         return Some(block);
     }
     // Few blocks are worth taking: draws one of them.
     let count = candidates.valid.iter().filter(|&&valid| valid < candidates.pages).count() as u32;
-    let at = (count > 0).then(|| candidates.draws.below(first + TRIES, count))?;
+    let at = (count > 0).then(|| candidates.random.below(first + TRIES, count))?;
     (0..blocks).filter(worth).nth(at as usize)
 }
 

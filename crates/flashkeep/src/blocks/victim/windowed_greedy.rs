@@ -54,7 +54,7 @@ fn pick<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
     best.or_else(beyond).map(|(_, block)| block)
 }
 
-/// When the youngest block of the window was sealed. Sealed blocks have numbers of their own, so it is found by
+/// When the youngest block of the window was closed. Closed blocks have numbers of their own, so it is found by
 /// halving, each time counting all that are older: no sorting, no memory.
 fn end_of_window<S: Score>(candidates: &Candidates<'_, S>) -> u32 {
     let older = |than: u32| {

@@ -16,7 +16,7 @@ pub struct Wear<'a> {
     pub remaining: Remaining,
     /// A random number for this decision.
     pub draw: u64,
-    /// The coldest block: the one sealed longest ago, of those that hold data and have more than a share of the average
+    /// The coldest block: the one closed longest ago, of those that hold data and have more than a share of the average
     /// life left. Searched on demand.
     pub coldest: &'a dyn Fn(Share) -> Option<u32>,
     /// What the user can choose.

@@ -30,8 +30,8 @@ fn each_policy_begins_at_its_line() {
 #[test]
 fn a_worn_block_is_taken_with_the_chance_that_the_formula_says() {
     let taken = |life, window| {
-        let draws = (0..1000).map(|n| n * (u64::MAX / 1000) + u64::MAX / 2000);
-        draws.filter(|&draw| judged("rate-limit", life, draw, window) == WearVerdict::Take).count()
+        let random = (0..1000).map(|n| n * (u64::MAX / 1000) + u64::MAX / 2000);
+        random.filter(|&draw| judged("rate-limit", life, draw, window) == WearVerdict::Take).count()
     };
     assert_eq!((taken(400, 0.8), taken(0, 0.8), taken(600, 0.8)), (500, 0, 750));
     // A window of 0.4: none below 0.4 of the average, half of those at 0.6.

@@ -30,7 +30,7 @@ fn a_full_cache_makes_writes_wait_for_room() {
     rig.ask(write(400, 17), 4, &[]);
     let told = |part: CompletionPart, done: &[Done<Token>]| -> Vec<(u32, u64)> {
         let of_part = done.iter().filter(|done| done.part == part);
-        of_part.map(|done| (done.ticket.slot, done.durable.0)).collect()
+        of_part.map(|done| (done.token.slot, done.durable.0)).collect()
     };
     let done = rig.settle();
     let durable = told(CompletionPart::Durable, &done);

@@ -14,8 +14,8 @@ fn a_disk_that_fails_answers_what_waits_and_holds_nothing() {
     assert_eq!(told.len(), 3, "before time 0, under way, acknowledged");
     rig.disk.fail(SimTime(5));
     let told: Vec<_> =
-        rig.done().iter().map(|d| (d.ticket.slot, d.pages, d.part, d.failed, d.durable.0)).collect();
-    let failed = |page| Some((LEAF, Page(page)));
+        rig.done().iter().map(|d| (d.token.slot, d.pages, d.part, d.failed, d.durable.0)).collect();
+    let failed = |page| Some((BACKEND, Page(page)));
     let expected = [
         (1, 1, CompletionPart::Both, failed(100), 5),
         (2, 1, CompletionPart::Both, failed(101), 5),
@@ -23,7 +23,7 @@ fn a_disk_that_fails_answers_what_waits_and_holds_nothing() {
         (4, 4, CompletionPart::Both, None, 5),
     ];
     assert_eq!(told, expected);
-    assert!(rig.disk.is_dead() && rig.disk.is_quiet() && !rig.disk.holds(LEAF, Page(0)));
+    assert!(rig.disk.is_dead() && rig.disk.is_quiet() && !rig.disk.holds(BACKEND, Page(0)));
     assert_eq!(rig.disk.next_event(), SimTime::NEVER);
     rig.now = SimTime(9);
     rig.ask(read(3, 1), 0, &[]);
@@ -32,7 +32,7 @@ fn a_disk_that_fails_answers_what_waits_and_holds_nothing() {
     assert_eq!(told, [(failed(3), rig.now), (None, rig.now)]);
     rig.disk.renew(SimTime(10));
     rig.now = SimTime(10);
-    assert!(!rig.disk.is_dead() && rig.disk.is_sound());
+    assert!(!rig.disk.is_dead() && rig.disk.is_healthy());
     rig.ask(write(3, 1), 0, &tokens(5, 1));
     rig.ask(read(4, 1), 1, &[]);
     let done = rig.settle();
@@ -52,11 +52,11 @@ fn a_page_that_cannot_be_read_is_found_by_its_reader_and_mended_by_a_write() {
     for page in [11, 20, 30] {
         rig.disk.fail_page(rig.now, Page(page));
     }
-    assert!(!rig.disk.is_sound() && rig.disk.contents_of(Page(11)).is_none());
-    assert!(rig.disk.holds(LEAF, Page(11)));
+    assert!(!rig.disk.is_healthy() && rig.disk.contents_of(Page(11)).is_none());
+    assert!(rig.disk.holds(BACKEND, Page(11)));
     let done = rig.settle();
     let read_: Vec<_> = done[1..4].iter().map(|done| (done.failed, done.contents.0)).collect();
-    assert_eq!(read_, [(None, 1), (Some((LEAF, Page(11))), 0), (None, 3)]);
+    assert_eq!(read_, [(None, 1), (Some((BACKEND, Page(11))), 0), (None, 3)]);
     rig.now = SimTime(1_000_000_000);
     for page in [20, 30] {
         rig.ask(read(page, 1), 0, &[]);
@@ -79,7 +79,7 @@ fn untimed_commands_are_done_at_once_and_counted() {
     rig.ask(read(1, 2), 4, &[]);
     rig.ask(before(write(9, 1)), 6, &tokens(1, 1));
     let done: Vec<_> =
-        rig.done().iter().map(|d| (d.ticket.slot, d.pages, d.durable.0, d.contents.0)).collect();
+        rig.done().iter().map(|d| (d.token.slot, d.pages, d.durable.0, d.contents.0)).collect();
     assert_eq!(done, [(0, 4, 0, 0), (4, 1, 0, 2), (5, 1, 0, 3), (6, 1, 0, 0)]);
     let counters = rig.disk.counters();
     assert_eq!((counters.of(OpKind::Program, Cause::Mirror), counters.of(OpKind::Read, Cause::Host)), (4, 2));
@@ -93,16 +93,16 @@ fn untimed_commands_are_done_at_once_and_counted() {
 
 #[test]
 #[should_panic(expected = "no other address")]
-fn pages_are_not_renamed() {
-    Rig::small("").ask(Command::new(Verb::Rename, Page(0), 1), 0, &[]);
+fn pages_are_not_remapped() {
+    Rig::small("").ask(Command::new(Verb::Remap, Page(0), 1), 0, &[]);
 }
 
 #[test]
 fn a_page_that_was_never_written_takes_its_time_and_is_zeros() {
     let mut rig = Rig::small("");
-    assert!(!rig.disk.holds(LEAF, Page(0)));
+    assert!(!rig.disk.holds(BACKEND, Page(0)));
     assert_eq!(rig.takes(read(0, 1)), 12.0);
-    assert_eq!((rig.disk.wear(LEAF), rig.disk.room(LEAF), rig.disk.pages()), (0, u64::MAX, 500));
+    assert_eq!((rig.disk.wear(BACKEND), rig.disk.room(BACKEND), rig.disk.pages()), (0, u64::MAX, 500));
 }
 
 #[test]
@@ -116,12 +116,12 @@ fn a_page_that_fails_for_good_is_told_and_goes_to_spare_sectors() {
     rig.disk.lose_page(rig.now, Page(40));
     let done = rig.settle();
     let gone: Vec<_> =
-        done.iter().filter(|done| done.part == CompletionPart::Gone).map(|done| done.failed).collect();
-    assert_eq!(gone, [Some((LEAF, Page(11)))], "what holds nothing has nothing to lose");
-    assert!(!rig.disk.holds(LEAF, Page(11)) && rig.disk.contents_of(Page(11)).is_none());
-    let waited = |done: &&Done<Token>| done.part == CompletionPart::Both && done.ticket.slot >= 3;
+        done.iter().filter(|done| done.part == CompletionPart::Lost).map(|done| done.failed).collect();
+    assert_eq!(gone, [Some((BACKEND, Page(11)))], "what holds nothing has nothing to lose");
+    assert!(!rig.disk.holds(BACKEND, Page(11)) && rig.disk.contents_of(Page(11)).is_none());
+    let waited = |done: &&Done<Token>| done.part == CompletionPart::Both && done.token.slot >= 3;
     let failed: Vec<_> = done.iter().filter(waited).map(|done| done.failed).collect();
-    assert_eq!(failed, [None, Some((LEAF, Page(11))), None], "a read that waited finds out");
+    assert_eq!(failed, [None, Some((BACKEND, Page(11))), None], "a read that waited finds out");
     rig.now = SimTime(1_000_000_000);
     rig.ask(write(11, 1), 0, &tokens(9, 1));
     rig.settle();

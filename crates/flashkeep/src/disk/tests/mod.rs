@@ -15,7 +15,7 @@ use crate::kernel::Random;
 
 /// Later than anything, and yet an instant.
 const LAST: SimTime = SimTime(u64::MAX - 1);
-const LEAF: LeafId = LeafId(3);
+const BACKEND: BackendId = BackendId(3);
 
 /// A disk, the clock, and what it has told.
 struct Rig {
@@ -48,11 +48,17 @@ impl Rig {
     }
 
     fn of(spec: &DiskSpec) -> Rig {
-        Rig { disk: Disk::new(spec, LEAF, 7), now: SimTime::ZERO }
+        Rig { disk: Disk::new(spec, BACKEND, 7), now: SimTime::ZERO }
     }
 
     fn ask(&mut self, command: Command, slot: u32, contents: &[Token]) {
-        self.disk.submit(self.now, LEAF, &command, Ticket { slot, ..Ticket::default() }, contents);
+        self.disk.submit(
+            self.now,
+            BACKEND,
+            &command,
+            CompletionToken { slot, ..CompletionToken::default() },
+            contents,
+        );
     }
 
     fn done(&mut self) -> Vec<Done<Token>> {
@@ -105,5 +111,5 @@ fn tokens(first: u64, count: u16) -> Vec<Token> {
 
 /// When each slot was done, in ms, in the order in which it was told.
 fn ends(done: &[Done<Token>]) -> Vec<(u32, f64)> {
-    done.iter().map(|done| (done.ticket.slot, done.durable.0 as f64 / 1e6)).collect()
+    done.iter().map(|done| (done.token.slot, done.durable.0 as f64 / 1e6)).collect()
 }

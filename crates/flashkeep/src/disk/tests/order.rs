@@ -1,5 +1,5 @@
-//! The first two laws of order: overlapping commands take effect in the order submitted, and are carried out in it; what
-//! waits to be written is read from memory.
+//! The first two laws of order: overlapping commands take effect in the order submitted, and are carried out in it;
+//! what waits to be written is read from memory.
 
 use super::*;
 use proptest::prelude::*;
@@ -11,9 +11,9 @@ fn what_waits_to_be_written_is_read_from_memory() {
     rig.ask(read(400, 1), 0, &[]);
     rig.ask(write(0, 2), 1, &tokens(7, 2));
     rig.ask(read(0, 2), 2, &[]);
-    rig.done().iter().filter(|done| done.ticket.slot >= 2).for_each(|done| {
+    rig.done().iter().filter(|done| done.token.slot >= 2).for_each(|done| {
         // 0.5 ms of overhead, 8 KiB at 20.48 MB/s.
-        assert_eq!((done.durable, done.contents), (SimTime(900_000), Token(u64::from(done.ticket.slot) + 5)));
+        assert_eq!((done.durable, done.contents), (SimTime(900_000), Token(u64::from(done.token.slot) + 5)));
     });
     assert_eq!(rig.disk.counters().reads_from_memory, 2);
     // While it is being written, too; not afterwards.
@@ -35,12 +35,12 @@ fn a_read_brings_what_was_there_when_it_was_asked() {
     rig.ask(read(100, 1), 1, &[]);
     rig.ask(write(100, 1), 2, &tokens(2, 1));
     rig.ask(Command::new(Verb::Trim, Page(100), 1), 3, &[]);
-    assert!(!rig.disk.holds(LEAF, Page(100)) && rig.disk.contents_of(Page(100)).is_none());
+    assert!(!rig.disk.holds(BACKEND, Page(100)) && rig.disk.contents_of(Page(100)).is_none());
     rig.ask(read(100, 1), 4, &[]);
     rig.ask(write(100, 1), 5, &tokens(3, 1));
     assert_eq!(rig.disk.contents_of(Page(100)), Some(Token(3)));
     let done = rig.settle();
-    let contents = |slot| done.iter().find(|done| done.ticket.slot == slot).expect("an answer").contents;
+    let contents = |slot| done.iter().find(|done| done.token.slot == slot).expect("an answer").contents;
     assert_eq!((contents(1), contents(4)), (Token(1), Token(0)));
 }
 
@@ -96,7 +96,7 @@ proptest! {
             }
             rig.ask(*command, n * 8, &tokens(u64::from(n) * 8 + 1, command.count));
             for page in command.start.0..command.end() {
-                prop_assert!(rig.disk.holds(LEAF, Page(page)) == model.contains_key(&page));
+                prop_assert!(rig.disk.holds(BACKEND, Page(page)) == model.contains_key(&page));
             }
         }
         done.extend(rig.settle());
@@ -104,11 +104,11 @@ proptest! {
         let mut ends = vec![SimTime::ZERO; all.len()];
         let (mut reads, mut others) = (0, 0);
         for one in &done {
-            let n = one.ticket.slot / 8;
+            let n = one.token.slot / 8;
             let Command { verb, count, .. } = all[n as usize].command;
             if verb == Verb::Read {
                 reads += 1;
-                prop_assert_eq!(Some(&one.contents), expected.get(&one.ticket.slot));
+                prop_assert_eq!(Some(&one.contents), expected.get(&one.token.slot));
             } else if one.part != CompletionPart::Acknowledged {
                 others += one.pages;
                 prop_assert_eq!(one.pages, u32::from(count));
@@ -120,7 +120,7 @@ proptest! {
         let written = all.iter().filter(|one| one.command.verb != Verb::Read);
         prop_assert_eq!(others, written.map(|one| u32::from(one.command.count)).sum::<u32>());
         let from_memory = |n: usize| {
-            let own = done.iter().filter(|one| one.ticket.slot / 8 == n as u32);
+            let own = done.iter().filter(|one| one.token.slot / 8 == n as u32);
             let service = Span(500_000 + u64::from(all[n].command.count) * 200_000);
             own.clone().all(|one| one.service == service)
         };

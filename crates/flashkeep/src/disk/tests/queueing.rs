@@ -10,7 +10,7 @@ fn poisson(set: &[&str], count: u32, gap_ms: f64) -> (Vec<f64>, Vec<f64>) {
     let mut now = 0.0;
     let mut take = |rig: &mut Rig, arrivals: &[SimTime]| {
         for done in rig.done() {
-            let response = done.durable.since(arrivals[done.ticket.slot as usize]);
+            let response = done.durable.since(arrivals[done.token.slot as usize]);
             responses.push(response.0 as f64 / 1e6);
             services.push(done.service.0 as f64 / 1e6);
         }
@@ -80,7 +80,7 @@ fn order(keys: &str, commands: &[Command]) -> Vec<u32> {
     for (slot, command) in (1..).zip(commands) {
         rig.ask(*command, slot, &[]);
     }
-    rig.settle().into_iter().map(|done| done.ticket.slot).collect()
+    rig.settle().into_iter().map(|done| done.token.slot).collect()
 }
 
 #[test]
@@ -109,16 +109,16 @@ fn work_in_the_background_goes_behind() {
 #[test]
 fn the_backlog_is_what_waits() {
     let mut rig = Rig::small("");
-    assert_eq!(rig.disk.backlog(LEAF, Page(0)), Span::ZERO);
+    assert_eq!(rig.disk.backlog(BACKEND, Page(0)), Span::ZERO);
     rig.ask(read(0, 1), 0, &[]);
-    assert_eq!(rig.disk.backlog(LEAF, Page(9)), Span(12_000_000));
+    assert_eq!(rig.disk.backlog(BACKEND, Page(9)), Span(12_000_000));
     // 0.5 of overhead, 4.3 for a third of the cylinders (33), half a revolution, 2 of transfer.
     rig.ask(read(300, 1), 1, &[]);
     assert_eq!(
-        rig.disk.backlog(LEAF, Page(9)),
+        rig.disk.backlog(BACKEND, Page(9)),
         Span(12_000_000 + 500_000 + 4_300_000 + 5_000_000 + 2_000_000)
     );
     rig.settle();
     rig.disk.admit(LAST, LAST);
-    assert_eq!(rig.disk.backlog(LEAF, Page(0)), Span::ZERO);
+    assert_eq!(rig.disk.backlog(BACKEND, Page(0)), Span::ZERO);
 }

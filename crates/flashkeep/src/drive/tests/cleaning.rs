@@ -32,7 +32,7 @@ fn collected(rig: &mut Rig) -> (u64, Vec<OpKind>) {
     rig.settle();
     rig.drive.audit();
     for page in 0..6 {
-        assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(u64::from(page) + 1)));
+        assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(u64::from(page) + 1)));
     }
     let mut gc: Vec<LoggedOperation> = std::mem::take(&mut rig.operations);
     gc.retain(|operation| operation.cause == Cause::Gc);
@@ -111,7 +111,7 @@ fn a_read_waits_for_one_step_at_most() {
         rig.ask(0, read(4), 9, &[]);
         let done = rig.settle();
         rig.drive.audit();
-        let found = done.iter().find(|done| done.ticket.slot == 9).expect("it is answered");
+        let found = done.iter().find(|done| done.token.slot == 9).expect("it is answered");
         assert_eq!(found.contents, Token(5));
         let collected = std::mem::take(&mut rig.operations);
         let kinds: Vec<_> = collected.iter().map(|operation| operation.kind).collect();
@@ -179,7 +179,7 @@ proptest! {
         rig.settle();
         rig.drive.audit();
         for (page, held) in (0..).zip(held) {
-            let found = rig.drive.contents_of(LeafId(0), Page(page)).unwrap_or_default();
+            let found = rig.drive.contents_of(BackendId(0), Page(page)).unwrap_or_default();
             prop_assert_eq!(found, held, "page {}", page);
         }
     }

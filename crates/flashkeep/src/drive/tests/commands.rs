@@ -123,7 +123,7 @@ fn a_read_waits_for_the_program_but_not_for_the_next_one() {
     rig.ask(0, read(8), 9, &[]);
     let done = rig.settle();
     let program = COMMAND + TRANSFER + GAP + PROGRAM;
-    let read = done.iter().find(|done| done.ticket.slot == 9).expect("it is answered");
+    let read = done.iter().find(|done| done.token.slot == 9).expect("it is answered");
     assert_eq!(read.durable.0, program + COMMAND + READ + TRANSFER);
 }
 
@@ -179,7 +179,7 @@ proptest! {
         rig.settle();
         rig.drive.audit();
         for (page, held) in (0..).zip(held) {
-            let found = rig.drive.contents_of(LeafId(0), Page(page)).unwrap_or_default();
+            let found = rig.drive.contents_of(BackendId(0), Page(page)).unwrap_or_default();
             prop_assert_eq!(found, held, "page {}", page);
         }
     }

@@ -29,17 +29,17 @@ fn a_plane_is_lost_with_what_is_in_it_and_what_waits_for_it() {
     let at_once = rig.done();
     let mut reads: Vec<_> =
         at_once.iter().filter(|d| d.part == CompletionPart::Both && d.failed.is_some()).collect();
-    reads.sort_by_key(|done| done.ticket.slot);
-    let answered: Vec<_> = reads.iter().map(|d| (d.ticket.slot, d.failed, d.durable.0)).collect();
-    let expected = [(0, Some((LeafId(0), Page(0))), 10_000), (1, Some((LeafId(0), Page(2))), 10_000)];
+    reads.sort_by_key(|done| done.token.slot);
+    let answered: Vec<_> = reads.iter().map(|d| (d.token.slot, d.failed, d.durable.0)).collect();
+    let expected = [(0, Some((BackendId(0), Page(0))), 10_000), (1, Some((BackendId(0), Page(2))), 10_000)];
     assert_eq!(answered, expected);
-    assert_eq!(told(&at_once, CompletionPart::Gone), [0, 2, 6]);
+    assert_eq!(told(&at_once, CompletionPart::Lost), [0, 2, 6]);
     let later = rig.settle();
     assert!(later.iter().all(|done| done.failed.is_none()));
-    let held: Vec<_> = (0..8).map(|p| rig.drive.contents_of(LeafId(0), Page(p)).map(|t| t.0)).collect();
+    let held: Vec<_> = (0..8).map(|p| rig.drive.contents_of(BackendId(0), Page(p)).map(|t| t.0)).collect();
     let expected = [None, Some(8), None, Some(9), Some(7), Some(105), None, Some(107)];
     assert_eq!(held, expected, "page 4 went to the other channel");
-    assert!(!rig.drive.is_dead(LeafId(0)));
+    assert!(!rig.drive.is_dead(BackendId(0)));
     rig.drive.audit();
 }
 
@@ -52,7 +52,7 @@ fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
             rig.ask(0, before(write(0, 32)), 0, &tokens(100, 32));
             rig.done();
             rig.drive.fail(rig.now, channel(&rig, 1), true);
-            let mut gone = told(&rig.done(), CompletionPart::Gone);
+            let mut gone = told(&rig.done(), CompletionPart::Lost);
             assert_eq!(gone.len(), 16);
             for n in 0..320 {
                 let page = n * 7 % 32;
@@ -61,7 +61,7 @@ fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
                 gone.extend(told(&rig.done(), CompletionPart::Refused));
             }
             gone.extend(told(&rig.settle(), CompletionPart::Refused));
-            let holds = (0..32).filter(|&page| rig.drive.holds(LeafId(0), Page(page))).count();
+            let holds = (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page(page))).count();
             assert_eq!((holds, gone.len()), ((6 - 2) * 4, 16), "{allocation} {run}");
             rig.drive.audit();
         }
@@ -69,18 +69,18 @@ fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
 }
 
 #[test]
-fn a_dead_leaf_answers_and_begins_anew_when_it_is_renewed() {
-    for kind in [mapped(16), LeafKind::Raw] {
+fn a_dead_backend_answers_and_begins_anew_when_it_is_renewed() {
+    for kind in [mapped(16), FlashBackendKind::Physical] {
         let mut rig = Rig::new(TWO, "", 2, kind);
-        for leaf in 0..2 {
-            rig.ask(leaf, write(0, 4), 0, &tokens(1, 4));
+        for backend in 0..2 {
+            rig.ask(backend, write(0, 4), 0, &tokens(1, 4));
         }
         rig.now = SimTime(5_000);
         rig.go_on(rig.now);
         rig.drive.fail(rig.now, channel(&rig, 1), true);
         let done = rig.done();
-        assert!(rig.drive.is_dead(LeafId(1)) && !rig.drive.is_dead(LeafId(0)));
-        assert!(told(&done, CompletionPart::Gone).is_empty(), "the leaf is dead: that says it all");
+        assert!(rig.drive.is_dead(BackendId(1)) && !rig.drive.is_dead(BackendId(0)));
+        assert!(told(&done, CompletionPart::Lost).is_empty(), "the leaf is dead: that says it all");
         assert!(done.iter().all(|d| d.durable == rig.now), "what waited is void");
         rig.ask(1, read(0), 0, &[]);
         rig.ask(1, write(8, 1), 1, &tokens(1, 1));
@@ -90,11 +90,11 @@ fn a_dead_leaf_answers_and_begins_anew_when_it_is_renewed() {
         rig.settle();
         rig.now = SimTime(50_000_000);
         rig.drive.renew(rig.now, channel(&rig, 1));
-        assert!(!rig.drive.is_dead(LeafId(1)) && !rig.drive.holds(LeafId(1), Page(0)));
+        assert!(!rig.drive.is_dead(BackendId(1)) && !rig.drive.holds(BackendId(1), Page(0)));
         rig.ask(1, write(0, 2), 0, &tokens(7, 2));
         rig.settle();
-        assert_eq!(rig.drive.contents_of(LeafId(1), Page(1)), Some(Token(8)));
-        assert_eq!(rig.drive.contents_of(LeafId(0), Page(3)), Some(Token(4)));
+        assert_eq!(rig.drive.contents_of(BackendId(1), Page(1)), Some(Token(8)));
+        assert_eq!(rig.drive.contents_of(BackendId(0), Page(3)), Some(Token(4)));
         rig.drive.audit();
     }
 }
@@ -116,7 +116,7 @@ fn new_planes_have_never_been_erased() {
     assert_eq!(erases(&rig), worn);
     rig.drive.renew(rig.now, channel(&rig, 0));
     assert_eq!(erases(&rig), [0, worn[1]]);
-    assert_eq!(rig.drive.wear(LeafId(0)), u64::from(worn[1]));
+    assert_eq!(rig.drive.wear(BackendId(0)), u64::from(worn[1]));
     rig.settle();
     rig.drive.audit();
 }
@@ -126,19 +126,22 @@ fn a_page_that_cannot_be_read_is_found_by_its_reader() {
     let mut rig = Rig::new(TWO, "", 1, mapped(16));
     rig.ask(0, before(write(0, 4)), 0, &tokens(1, 4));
     rig.done();
-    let MapEntry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
+    let MapEntry::At(ppn) = rig.drive.lookup(BackendId(0), Page(2)) else { panic!("it has been written") };
     rig.drive.fail(rig.now, Fault::Page(ppn), false);
     assert!(rig.done().is_empty(), "the loss is not known yet");
-    assert!(rig.drive.holds(LeafId(0), Page(2)) && rig.drive.contents_of(LeafId(0), Page(2)).is_none());
+    assert!(rig.drive.holds(BackendId(0), Page(2)) && rig.drive.contents_of(BackendId(0), Page(2)).is_none());
     rig.ask(0, read(2), 0, &[]);
     let done = rig.settle();
-    assert_eq!((done[0].failed, done[0].durable.0), (Some((LeafId(0), Page(2))), COMMAND + READ + TRANSFER));
+    assert_eq!(
+        (done[0].failed, done[0].durable.0),
+        (Some((BackendId(0), Page(2))), COMMAND + READ + TRANSFER)
+    );
     assert_eq!(rig.drive.counters().total(OpKind::Read), 1);
     rig.ask(0, before(read(2)), 0, &[]);
     assert!(rig.done()[0].failed.is_some());
     rig.ask(0, write(2, 1), 0, &tokens(9, 1));
     rig.settle();
-    assert_eq!(rig.drive.contents_of(LeafId(0), Page(2)), Some(Token(9)), "written again");
+    assert_eq!(rig.drive.contents_of(BackendId(0), Page(2)), Some(Token(9)), "written again");
 }
 
 #[test]
@@ -147,17 +150,19 @@ fn a_page_that_cannot_be_read_is_found_by_a_collection() {
         let mut rig = Rig::new(TWO, &format!("gc = {{ threshold = 0.4, run = \"{run}\" }}"), 1, mapped(16));
         rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
         rig.done();
-        let MapEntry::At(ppn) = rig.drive.lookup(LeafId(0), Page(2)) else { panic!("it has been written") };
+        let MapEntry::At(ppn) = rig.drive.lookup(BackendId(0), Page(2)) else {
+            panic!("it has been written")
+        };
         rig.drive.fail(rig.now, Fault::Page(ppn), false);
         let mut gone = Vec::new();
         for n in 0..200 {
             let page = [0, 1, 3, 4, 5, 6, 7, 8, 9][n % 9];
             rig.ask(0, write(page, 1), 0, &tokens(50, 1));
-            gone.extend(told(&rig.go_on(rig.now + Span(400_000)), CompletionPart::Gone));
+            gone.extend(told(&rig.go_on(rig.now + Span(400_000)), CompletionPart::Lost));
         }
-        gone.extend(told(&rig.settle(), CompletionPart::Gone));
+        gone.extend(told(&rig.settle(), CompletionPart::Lost));
         assert_eq!(gone, [2], "{run}");
-        assert!(!rig.drive.holds(LeafId(0), Page(2)));
+        assert!(!rig.drive.holds(BackendId(0), Page(2)));
         let (reads, programs) =
             (rig.drive.counters().total(OpKind::Read), rig.drive.counters().of(OpKind::Program, Cause::Gc));
         assert_eq!(reads, programs + 1, "it was read, and not programmed");
@@ -166,11 +171,11 @@ fn a_page_that_cannot_be_read_is_found_by_a_collection() {
 }
 
 #[test]
-fn raw_pages_that_have_failed_are_void() {
+fn physical_pages_that_have_failed_are_void() {
     let flash =
         "channels = 2, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, pages_per_block = 4";
-    let mut rig = Rig::new(flash, "", 1, LeafKind::Raw);
-    let place = |rig: &Rig, page| rig.drive.raw_place(LeafId(0), Page(page));
+    let mut rig = Rig::new(flash, "", 1, FlashBackendKind::Physical);
+    let place = |rig: &Rig, page| rig.drive.physical_place(BackendId(0), Page(page));
     rig.ask(0, write(0, 3), 0, &tokens(1, 3));
     // Page 2 waits behind page 0; page 1 is being programmed on the other channel.
     rig.drive.fail(rig.now, Fault::Page(place(&rig, 2)), true);
@@ -185,7 +190,7 @@ fn raw_pages_that_have_failed_are_void() {
     rig.settle();
     let erases = rig.operations.iter().filter(|o| o.kind == OpKind::Erase);
     assert_eq!(erases.map(|o| o.ppn).collect::<Vec<_>>(), [place(&rig, 8)], "the failed block is left out");
-    let held: Vec<_> = (0..5).map(|p| rig.drive.contents_of(LeafId(0), Page(p)).map(|t| t.0)).collect();
+    let held: Vec<_> = (0..5).map(|p| rig.drive.contents_of(BackendId(0), Page(p)).map(|t| t.0)).collect();
     assert_eq!(held, [Some(1), Some(2), None, None, Some(7)]);
     rig.drive.audit();
 }
@@ -217,7 +222,7 @@ fn a_replaced_block_and_a_replaced_page_give_back_their_room() {
             rig.settle();
         }
         rig.drive.audit();
-        (0..32).filter(|&page| rig.drive.holds(LeafId(0), Page(page))).count()
+        (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page(page))).count()
     };
     let place = PlanePlace { channel: 1, ..PlanePlace::default() };
     // A block and a page that hold something, pages that are still free, and one behind which the open block goes on.

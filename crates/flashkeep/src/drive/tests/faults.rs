@@ -79,7 +79,7 @@ fn ways() -> impl Strategy<Value = Ways> {
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Write(u32, u16, bool),
-    Rename(u32, u32),
+    Remap(u32, u32),
     Trim(u32, u16),
     Read(u32, bool),
     Wait(u64),
@@ -91,7 +91,7 @@ fn act() -> impl Strategy<Value = Act> {
     let lasting = prop::sample::select(vec![true, true, false]);
     prop_oneof![
         20 => (any::<u32>(), 1u16..5, prop::bool::weighted(0.1)).prop_map(|(p, n, b)| Act::Write(p, n, b)),
-        4 => any::<(u32, u32)>().prop_map(|(from, to)| Act::Rename(from, to)),
+        4 => any::<(u32, u32)>().prop_map(|(from, to)| Act::Remap(from, to)),
         3 => (any::<u32>(), 1u16..5).prop_map(|(page, count)| Act::Trim(page, count)),
         14 => (any::<u32>(), prop::bool::weighted(0.1)).prop_map(|(page, before)| Act::Read(page, before)),
         12 => (0u64..1_500_000).prop_map(Act::Wait),
@@ -102,35 +102,35 @@ fn act() -> impl Strategy<Value = Act> {
 
 /// Half of the planes' usable pages, or all of them.
 fn pages(ways: &Ways, full: bool) -> u32 {
-    let rig = Rig::new(&ways.flash, &ways.ftl, ways.members, LeafKind::Raw);
+    let rig = Rig::new(&ways.flash, &ways.ftl, ways.members, FlashBackendKind::Physical);
     let planes = rig.drive.flash.geometry.plane_count() / ways.members;
     (planes * (ways.blocks - ways.spare) * ways.pages).div_ceil(if full { 1 } else { 2 })
 }
 
-fn act_on_mapped(model: &mut Model, act: Act, renames: bool) {
-    let leaves = model.leaves.len() as u32;
-    let pages = model.leaves[0].holds.len() as u32;
-    let place = |pick: u32| ((pick % leaves) as u16, pick / leaves % pages);
+fn act_on_mapped(model: &mut Model, act: Act, remaps: bool) {
+    let backends = model.backends.len() as u32;
+    let pages = model.backends[0].holds.len() as u32;
+    let place = |pick: u32| ((pick % backends) as u16, pick / backends % pages);
     let within = |page: u32, count: u16| count.min((pages - page) as u16);
     match act {
         Act::Write(pick, count, early) => {
-            let (leaf, page) = place(pick);
+            let (backend, page) = place(pick);
             let command = write(page, within(page, count));
-            model.write(leaf, if early { before(command) } else { command });
+            model.write(backend, if early { before(command) } else { command });
         }
-        Act::Rename(from, to) => {
-            let ((leaf, from), (_, to)) = (place(from), place(to));
-            if from != to && renames {
-                model.rename(leaf, from, to);
+        Act::Remap(from, to) => {
+            let ((backend, from), (_, to)) = (place(from), place(to));
+            if from != to && remaps {
+                model.remap(backend, from, to);
             }
         }
         Act::Trim(pick, count) => {
-            let (leaf, page) = place(pick);
-            model.trim(leaf, trim(page, within(page, count)));
+            let (backend, page) = place(pick);
+            model.trim(backend, trim(page, within(page, count)));
         }
         Act::Read(pick, early) => {
-            let (leaf, page) = place(pick);
-            model.read(leaf, if early { before(read(page)) } else { read(page) });
+            let (backend, page) = place(pick);
+            model.read(backend, if early { before(read(page)) } else { read(page) });
         }
         Act::Wait(span) => model.go_on(span),
         Act::Fail(kind, pick, lasting) => {
@@ -144,37 +144,37 @@ fn act_on_mapped(model: &mut Model, act: Act, renames: bool) {
     }
 }
 
-fn act_on_raw(model: &mut Model, cursors: &mut [Vec<u32>], act: Act) {
-    let leaves = model.leaves.len() as u32;
-    let group = model.rig.drive.raw_group_pages(LeafId(0));
-    let place = |pick: u32| ((pick % leaves) as u16, pick / leaves % model.rig.drive.pages(LeafId(0)));
+fn act_on_physical(model: &mut Model, cursors: &mut [Vec<u32>], act: Act) {
+    let backends = model.backends.len() as u32;
+    let group = model.rig.drive.physical_superblock_pages(BackendId(0));
+    let place = |pick: u32| ((pick % backends) as u16, pick / backends % model.rig.drive.pages(BackendId(0)));
     match act {
         Act::Write(pick, count, early) => {
             // Of two groups that are open most of the time, the next page, or one that leaves some out.
-            let (leaf, at) = place(pick);
+            let (backend, at) = place(pick);
             let (number, skip) = (at % 3, u32::from(at % 17 == 0));
-            let cursor = &mut cursors[usize::from(leaf)][number as usize];
+            let cursor = &mut cursors[usize::from(backend)][number as usize];
             let first = *cursor + skip;
             let count = u32::from(count).min(group.saturating_sub(first));
             if count > 0 {
                 *cursor = first + count;
                 let command = write(number * group + first, count as u16);
-                model.write(leaf, if early { before(command) } else { command });
+                model.write(backend, if early { before(command) } else { command });
             }
         }
         Act::Trim(pick, count) => {
-            let (leaf, at) = place(pick);
+            let (backend, at) = place(pick);
             let groups = 1 + u32::from(count == 1);
             let first = at % 3;
-            (first..first + groups).for_each(|number| cursors[usize::from(leaf)][number as usize] = 0);
+            (first..first + groups).for_each(|number| cursors[usize::from(backend)][number as usize] = 0);
             let command = trim(first * group, (groups * group) as u16);
-            model.trim(leaf, if count == 2 { before(command) } else { command });
+            model.trim(backend, if count == 2 { before(command) } else { command });
         }
         Act::Read(pick, early) => {
-            let (leaf, page) = place(pick);
-            let expected = &model.leaves[usize::from(leaf)];
+            let (backend, page) = place(pick);
+            let expected = &model.backends[usize::from(backend)];
             if expected.dead || expected.gone[page as usize] || expected.holds[page as usize] != 0 {
-                model.read(leaf, if early { before(read(page)) } else { read(page) });
+                model.read(backend, if early { before(read(page)) } else { read(page) });
             }
         }
         Act::Wait(span) => model.go_on(span),
@@ -183,16 +183,16 @@ fn act_on_raw(model: &mut Model, cursors: &mut [Vec<u32>], act: Act) {
             model.fail(what, lasting);
         }
         Act::Renew(kind, pick) => {
-            let dead: Vec<bool> = model.leaves.iter().map(|leaf| leaf.dead).collect();
+            let dead: Vec<bool> = model.backends.iter().map(|backend| backend.dead).collect();
             let what = fault(&model.rig.drive, kind, pick);
             model.renew(what);
-            for (leaf, was_dead) in dead.into_iter().enumerate() {
-                if was_dead && !model.leaves[leaf].dead {
-                    cursors[leaf].fill(0);
+            for (backend, was_dead) in dead.into_iter().enumerate() {
+                if was_dead && !model.backends[backend].dead {
+                    cursors[backend].fill(0);
                 }
             }
         }
-        Act::Rename(..) => {}
+        Act::Remap(..) => {}
     }
 }
 
@@ -209,27 +209,27 @@ proptest! {
         let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, kind));
         // An address that is bound to a plane and renamed to one of another plane may fill that.
         if full {
-            let fill = |leaf| model.write(leaf, before(write(0, pages(&ways, true) as u16)));
+            let fill = |backend| model.write(backend, before(write(0, pages(&ways, true) as u16)));
             (0..ways.members as u16).for_each(fill);
         }
-        let renames = !ways.is_static;
-        acts.into_iter().for_each(|act| act_on_mapped(&mut model, act, renames));
+        let remaps = !ways.is_static;
+        acts.into_iter().for_each(|act| act_on_mapped(&mut model, act, remaps));
         model.finish();
     }
 
     #[test]
-    fn raw_leaves_go_on_with_what_is_left(
+    fn physical_backends_go_on_with_what_is_left(
         ways in ways(),
         acts in prop::collection::vec(act(), 1..250),
     ) {
-        let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, LeafKind::Raw));
+        let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, FlashBackendKind::Physical));
         let mut cursors = vec![vec![0; 8]; ways.members as usize];
-        acts.into_iter().for_each(|act| act_on_raw(&mut model, &mut cursors, act));
+        acts.into_iter().for_each(|act| act_on_physical(&mut model, &mut cursors, act));
         model.finish();
     }
 
     #[test]
-    fn a_full_leaf_goes_on_without_a_part(
+    fn a_full_backend_goes_on_without_a_part(
         ways in ways(),
         strikes in prop::collection::vec((1u8..7, any::<[u32; 6]>()), 1..12),
         order in any::<u32>(),
@@ -238,9 +238,9 @@ proptest! {
         let mut model = Model::new(Rig::new(&ways.flash, &ways.ftl, ways.members, mapped(pages)));
         let round = |model: &mut Model, step: u32, wait: u64| {
             for n in 0..pages {
-                for leaf in 0..ways.members as u16 {
+                for backend in 0..ways.members as u16 {
                     let page = (n * step + order % pages) % pages;
-                    model.write(leaf, write(page, (1 + n % 4).min(pages - page) as u16));
+                    model.write(backend, write(page, (1 + n % 4).min(pages - page) as u16));
                 }
                 model.go_on(wait);
             }

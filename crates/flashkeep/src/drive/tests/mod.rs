@@ -4,19 +4,20 @@ mod cleaning;
 mod commands;
 mod damage;
 mod faults;
+mod hidden;
 mod model;
 mod nvram;
 mod order;
 mod packing;
-mod raw;
+mod physical;
 mod rounds;
-mod shadow;
 mod spread;
 
 use super::*;
 use crate::config::load_text;
 use crate::engine::{
-    BackendView, Cause, Command, CompletionPart, Flags, LeafId, Leaves, Page, Ticket, Token, Verb,
+    BackendId, BackendView, Backends, Cause, Command, CompletionPart, CompletionToken, Flags, Page, Token,
+    Verb,
 };
 use crate::flash::{Across, Domain, Geometry, PlaneId};
 use std::sync::mpsc;
@@ -53,7 +54,7 @@ const ERASE: u64 = 1_500_000;
 
 impl Rig {
     /// A drive of `flash`, cut into `members` along its channels.
-    fn new(flash: &str, ftl: &str, members: u32, kind: LeafKind) -> Rig {
+    fn new(flash: &str, ftl: &str, members: u32, kind: FlashBackendKind) -> Rig {
         let flash = format!("{TIMES}, {flash}");
         Rig::with(
             &format!("flash = {{ {flash} }}\nftl = {{ over_provisioning = 5, {ftl} }}\n"),
@@ -63,7 +64,7 @@ impl Rig {
     }
 
     /// The drive that a text says.
-    fn with(text: &str, members: u32, kind: LeafKind) -> Rig {
+    fn with(text: &str, members: u32, kind: FlashBackendKind) -> Rig {
         let resolved = load_text("small", text, &[]).expect("a drive that makes sense");
         let geometry = Geometry::new(&resolved.pooled_flash());
         let part = |index| geometry.part(Across::Channel, members, index).expect("equal parts");
@@ -74,9 +75,9 @@ impl Rig {
         Rig { drive, now: SimTime::ZERO, wire, operations: Vec::new() }
     }
 
-    fn ask(&mut self, leaf: u16, command: Command, slot: u32, contents: &[Token]) {
-        let ticket = Ticket { slot, ..Ticket::default() };
-        self.drive.submit(self.now, LeafId(leaf), &command, ticket, contents);
+    fn ask(&mut self, backend: u16, command: Command, slot: u32, contents: &[Token]) {
+        let token = CompletionToken { slot, ..CompletionToken::default() };
+        self.drive.submit(self.now, BackendId(backend), &command, token, contents);
     }
 
     /// What has been done since the last call.
@@ -106,8 +107,8 @@ impl Rig {
     }
 }
 
-fn mapped(pages: u32) -> LeafKind {
-    LeafKind::Mapped { pages, shadow: 0, notify_leaving: false, notify_moves: false }
+fn mapped(pages: u32) -> FlashBackendKind {
+    FlashBackendKind::Mapped { pages, hidden: 0, notify_leaving: false, notify_moves: false }
 }
 
 fn read(page: u32) -> Command {

@@ -3,11 +3,11 @@
 use super::*;
 use crate::flash::{PlanePlace, Pools, StripingLevel};
 
-/// What a leaf's pages ought to hold: 0 for nothing.
+/// What a backend's pages ought to hold: 0 for nothing.
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) holds: Vec<u64>,
-    /// The leaf has told that nothing is left of it.
+    /// The backend has told that nothing is left of it.
     pub(super) gone: Vec<bool>,
     pub(super) dead: bool,
 }
@@ -18,7 +18,7 @@ struct Asked {
     answered: bool,
     /// What a read is owed; none where that is not known, or it is no read.
     owed: Option<u64>,
-    leaf: u16,
+    backend: u16,
     page: u32,
     read: bool,
 }
@@ -26,11 +26,11 @@ struct Asked {
 /// A drive, and what is known of it.
 pub(super) struct Model {
     pub(super) rig: Rig,
-    pub(super) leaves: Vec<Expected>,
+    pub(super) backends: Vec<Expected>,
     asked: Vec<Asked>,
     written: u64,
     /// Something has failed, so reads may.
-    struck: bool,
+    hit: bool,
     /// Contents have been spoilt, so pages may turn out to be unreadable.
     spoilt: bool,
     failed: Vec<(Fault, SimTime)>,
@@ -40,58 +40,58 @@ pub(super) struct Model {
 impl Model {
     pub(super) fn new(rig: Rig) -> Model {
         let pages = rig.drive.ftl.maps.len() as usize;
-        let leaf = |_| Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false };
-        let leaves = (0..rig.drive.ftl_count()).map(leaf).collect();
+        let backend = |_| Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false };
+        let backends = (0..rig.drive.ftl_count()).map(backend).collect();
         let (asked, failed) = (Vec::new(), Vec::new());
-        Model { rig, leaves, asked, written: 0, struck: false, spoilt: false, failed, seen: 0 }
+        Model { rig, backends, asked, written: 0, hit: false, spoilt: false, failed, seen: 0 }
     }
 
-    fn submit(&mut self, leaf: u16, command: Command, contents: &[Token]) {
+    fn submit(&mut self, backend: u16, command: Command, contents: &[Token]) {
         let slot = self.asked.len() as u32;
         let pages = command.start.0..command.end();
         for page in pages {
-            let expected = &self.leaves[usize::from(leaf)];
+            let expected = &self.backends[usize::from(backend)];
             let known = command.verb == Verb::Read && !expected.gone[page as usize] && !expected.dead;
             let owed = known.then(|| expected.holds[page as usize]);
             let read = command.verb == Verb::Read;
-            self.asked.push(Asked { answered: false, owed, leaf, page, read });
+            self.asked.push(Asked { answered: false, owed, backend, page, read });
         }
-        self.rig.ask(leaf, command, slot, contents);
+        self.rig.ask(backend, command, slot, contents);
     }
 
-    pub(super) fn read(&mut self, leaf: u16, command: Command) {
-        self.submit(leaf, command, &[]);
+    pub(super) fn read(&mut self, backend: u16, command: Command) {
+        self.submit(backend, command, &[]);
         self.take();
     }
 
-    pub(super) fn write(&mut self, leaf: u16, command: Command) {
+    pub(super) fn write(&mut self, backend: u16, command: Command) {
         let contents = tokens(self.written + 1, command.count);
         self.written += u64::from(command.count);
         for (page, token) in (command.start.0..).zip(&contents) {
-            self.set(leaf, page, token.0);
+            self.set(backend, page, token.0);
         }
-        self.submit(leaf, command, &contents);
+        self.submit(backend, command, &contents);
         self.take();
     }
 
-    fn set(&mut self, leaf: u16, page: u32, token: u64) {
-        let expected = &mut self.leaves[usize::from(leaf)];
+    fn set(&mut self, backend: u16, page: u32, token: u64) {
+        let expected = &mut self.backends[usize::from(backend)];
         expected.holds[page as usize] = token;
         expected.gone[page as usize] = false;
     }
 
-    pub(super) fn trim(&mut self, leaf: u16, command: Command) {
-        (command.start.0..command.end()).for_each(|page| self.set(leaf, page, 0));
-        self.submit(leaf, command, &[]);
+    pub(super) fn trim(&mut self, backend: u16, command: Command) {
+        (command.start.0..command.end()).for_each(|page| self.set(backend, page, 0));
+        self.submit(backend, command, &[]);
         self.take();
     }
 
-    pub(super) fn rename(&mut self, leaf: u16, from: u32, to: u32) {
-        let expected = &mut self.leaves[usize::from(leaf)];
+    pub(super) fn remap(&mut self, backend: u16, from: u32, to: u32) {
+        let expected = &mut self.backends[usize::from(backend)];
         expected.holds[to as usize] = std::mem::take(&mut expected.holds[from as usize]);
         expected.gone[to as usize] = std::mem::take(&mut expected.gone[from as usize]);
-        let command = Command { to: Page(to), ..Command::new(Verb::Rename, Page(from), 1) };
-        self.submit(leaf, command, &[]);
+        let command = Command { to: Page(to), ..Command::new(Verb::Remap, Page(from), 1) };
+        self.submit(backend, command, &[]);
         self.take();
     }
 
@@ -110,16 +110,16 @@ impl Model {
 
     pub(super) fn fail(&mut self, what: Fault, lasting: bool) {
         self.take();
-        self.struck = true;
+        self.hit = true;
         self.spoilt |= !lasting;
         if lasting {
             self.failed.push((what, self.rig.now));
         }
         self.rig.drive.fail(self.rig.now, what, lasting);
         self.take();
-        for leaf in 0..self.leaves.len() {
-            if self.rig.drive.is_dead(LeafId(leaf as u16)) {
-                self.leaves[leaf].dead = true;
+        for backend in 0..self.backends.len() {
+            if self.rig.drive.is_dead(BackendId(backend as u16)) {
+                self.backends[backend].dead = true;
             }
         }
     }
@@ -143,8 +143,8 @@ impl Model {
         }
         self.failed = still;
         self.rig.drive.renew(self.rig.now, what);
-        for (leaf, expected) in (0..).map(LeafId).zip(&mut self.leaves) {
-            if expected.dead && !self.rig.drive.is_dead(leaf) {
+        for (backend, expected) in (0..).map(BackendId).zip(&mut self.backends) {
+            if expected.dead && !self.rig.drive.is_dead(backend) {
                 expected.holds.fill(0);
                 expected.gone.fill(false);
                 expected.dead = false;
@@ -157,23 +157,23 @@ impl Model {
     fn take(&mut self) {
         for done in self.rig.done() {
             match done.part {
-                CompletionPart::Gone | CompletionPart::Refused => {
-                    let (leaf, page) = done.failed.expect("a notice names its page");
-                    let expected = &mut self.leaves[usize::from(leaf.0)];
+                CompletionPart::Lost | CompletionPart::Refused => {
+                    let (backend, page) = done.failed.expect("a notice names its page");
+                    let expected = &mut self.backends[usize::from(backend.0)];
                     expected.holds[page.0 as usize] = 0;
                     expected.gone[page.0 as usize] = true;
                 }
                 CompletionPart::Leaving => {}
-                _ => (0..done.pages).for_each(|n| self.answered(done.ticket.slot + n, &done)),
+                _ => (0..done.pages).for_each(|n| self.answered(done.token.slot + n, &done)),
             }
         }
         for operation in &self.rig.operations[self.seen..] {
             for &(what, since) in &self.failed {
                 let begun = operation.start > since || matches!(what, Fault::Planes { .. });
-                let struck = what.strikes(&self.rig.drive.flash.geometry, operation.ppn);
+                let hit = what.strikes(&self.rig.drive.flash.geometry, operation.ppn);
                 // A block's erase is told with its first page, which alone may have failed.
                 let whole = operation.kind == OpKind::Erase && matches!(what, Fault::Page(_));
-                assert!(!begun || !struck || whole, "{operation:?} in {what:?}, failed at {since:?}");
+                assert!(!begun || !hit || whole, "{operation:?} in {what:?}, failed at {since:?}");
             }
         }
         self.seen = self.rig.operations.len();
@@ -184,8 +184,8 @@ impl Model {
         assert!(!std::mem::replace(&mut asked.answered, true), "{asked:?} is answered once");
         if let Some(failed) = done.failed {
             let lost = asked.owed.is_none();
-            assert!(asked.read && (lost || self.struck), "{asked:?} fails for nothing");
-            assert_eq!(failed, (LeafId(asked.leaf), Page(asked.page)));
+            assert!(asked.read && (lost || self.hit), "{asked:?} fails for nothing");
+            assert_eq!(failed, (BackendId(asked.backend), Page(asked.page)));
         } else if let Some(owed) = asked.owed {
             assert_eq!(done.contents.0, owed, "{asked:?}");
         }
@@ -197,30 +197,30 @@ impl Model {
         assert!(self.rig.drive.is_quiet(), "nothing is left to be done");
         self.rig.drive.audit();
         assert!(self.asked.iter().all(|asked| asked.answered));
-        self.struck = self.spoilt;
-        for leaf in 0..self.leaves.len() as u16 {
-            if self.leaves[usize::from(leaf)].dead {
+        self.hit = self.spoilt;
+        for backend in 0..self.backends.len() as u16 {
+            if self.backends[usize::from(backend)].dead {
                 continue;
             }
-            for page in 0..self.leaves[usize::from(leaf)].holds.len() as u32 {
-                self.look_at(leaf, page);
+            for page in 0..self.backends[usize::from(backend)].holds.len() as u32 {
+                self.look_at(backend, page);
             }
         }
         self.go_on(1 << 60);
         assert!(self.asked.iter().all(|asked| asked.answered));
     }
 
-    fn look_at(&mut self, leaf: u16, page: u32) {
-        let expected = &self.leaves[usize::from(leaf)];
+    fn look_at(&mut self, backend: u16, page: u32) {
+        let expected = &self.backends[usize::from(backend)];
         let (holds, gone) = (expected.holds[page as usize], expected.gone[page as usize]);
-        let (id, drive) = (LeafId(leaf), &self.rig.drive);
-        assert_eq!(drive.holds(id, Page(page)), holds != 0, "page {page} of {leaf}");
+        let (id, drive) = (BackendId(backend), &self.rig.drive);
+        assert_eq!(drive.holds(id, Page(page)), holds != 0, "page {page} of {backend}");
         match drive.contents_of(id, Page(page)) {
-            Some(found) => assert_eq!(found.0, holds, "page {page} of {leaf}"),
-            None => assert!(holds == 0 || self.spoilt, "page {page} of {leaf}"),
+            Some(found) => assert_eq!(found.0, holds, "page {page} of {backend}"),
+            None => assert!(holds == 0 || self.spoilt, "page {page} of {backend}"),
         }
         if holds != 0 && !gone {
-            self.read(leaf, read(page));
+            self.read(backend, read(page));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::config::load_text;
 use crate::drive::*;
-use crate::engine::{Cause, Command, Flags, LeafId, Leaves, Page, Ticket, Token, Verb};
+use crate::engine::{BackendId, Backends, Cause, Command, CompletionToken, Flags, Page, Token, Verb};
 use crate::flash::{Across, Geometry};
 use proptest::prelude::*;
 
@@ -17,7 +17,8 @@ fn drive(run: &str, allocation: &str) -> Drive<Token> {
     let resolved = load_text("small", &text, &[]).expect("a drive that makes sense");
     let whole =
         Geometry::new(&resolved.spec.flash).part(Across::Channel, 1, 0).expect("one part is all of it");
-    let kind = LeafKind::Mapped { pages: PAGES, shadow: 0, notify_leaving: false, notify_moves: false };
+    let kind =
+        FlashBackendKind::Mapped { pages: PAGES, hidden: 0, notify_leaving: false, notify_moves: false };
     Drive::new(&resolved.drive_parameters(kind), &[whole])
 }
 
@@ -25,7 +26,7 @@ fn drive(run: &str, allocation: &str) -> Drive<Token> {
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Write(u32, u16),
-    Rename(u32, u32),
+    Remap(u32, u32),
     Trim(u32),
     Read(u32),
     Wait(u8),
@@ -34,7 +35,7 @@ enum Act {
 fn act() -> impl Strategy<Value = Act> {
     prop_oneof![
         4 => (0..PAGES - 3, 1u16..4).prop_map(|(page, count)| Act::Write(page, count)),
-        2 => (0..PAGES, 0..PAGES).prop_map(|(from, to)| Act::Rename(from, to)),
+        2 => (0..PAGES, 0..PAGES).prop_map(|(from, to)| Act::Remap(from, to)),
         1 => (0..PAGES).prop_map(Act::Trim),
         3 => (0..PAGES).prop_map(Act::Read),
         3 => (1u8..60).prop_map(Act::Wait),
@@ -54,13 +55,19 @@ struct Model {
 impl Model {
     fn submit(&mut self, command: Command, contents: &[Token]) {
         let slot = self.owed.len() as u32;
-        self.drive.submit(self.now, LeafId(0), &command, Ticket { slot, ..Ticket::default() }, contents);
+        self.drive.submit(
+            self.now,
+            BackendId(0),
+            &command,
+            CompletionToken { slot, ..CompletionToken::default() },
+            contents,
+        );
         self.take();
     }
 
     fn take(&mut self) {
         for done in self.drive.done().drain(..) {
-            if let Some(place) = self.got.get_mut(done.ticket.slot as usize) {
+            if let Some(place) = self.got.get_mut(done.token.slot as usize) {
                 *place = Some(done.contents);
             }
         }
@@ -75,13 +82,13 @@ impl Model {
                 self.holds[page as usize..page as usize + contents.len()].copy_from_slice(&contents);
                 // Not a read: its place is beyond those of the reads.
                 let command = Command::new(Verb::Write, Page(page), count).because(Cause::Host);
-                let ticket = Ticket { slot: u32::MAX - 8, ..Ticket::default() };
-                self.drive.submit(self.now, LeafId(0), &command, ticket, &contents);
+                let token = CompletionToken { slot: u32::MAX - 8, ..CompletionToken::default() };
+                self.drive.submit(self.now, BackendId(0), &command, token, &contents);
                 self.take();
             }
-            Act::Rename(from, to) if from != to => {
+            Act::Remap(from, to) if from != to => {
                 self.holds[to as usize] = std::mem::take(&mut self.holds[from as usize]);
-                let command = Command { to: Page(to), ..Command::new(Verb::Rename, Page(from), 1) };
+                let command = Command { to: Page(to), ..Command::new(Verb::Remap, Page(from), 1) };
                 self.submit_metadata(command);
             }
             Act::Trim(page) => {
@@ -96,13 +103,13 @@ impl Model {
                 self.owed.push(owed);
             }
             Act::Wait(times_10_us) => self.go_on(self.now + Span(u64::from(times_10_us) * 10_000)),
-            Act::Rename(..) => {}
+            Act::Remap(..) => {}
         }
     }
 
     fn submit_metadata(&mut self, command: Command) {
-        let ticket = Ticket { slot: u32::MAX - 8, ..Ticket::default() };
-        self.drive.submit(self.now, LeafId(0), &command, ticket, &[]);
+        let token = CompletionToken { slot: u32::MAX - 8, ..CompletionToken::default() };
+        self.drive.submit(self.now, BackendId(0), &command, token, &[]);
         self.take();
     }
 
@@ -137,7 +144,7 @@ proptest! {
         model.drive.audit();
         // At the end every page holds what it should, wherever renames and collections have put it.
         for page in 0..PAGES {
-            let held = match model.drive.lookup(LeafId(0), Page(page)) {
+            let held = match model.drive.lookup(BackendId(0), Page(page)) {
                 MapEntry::At(ppn) => model.drive.ftl.blocks.contents(ppn),
                 MapEntry::Unmapped => Token::default(),
                 MapEntry::Pending(_) => unreachable!("nothing is under way"),

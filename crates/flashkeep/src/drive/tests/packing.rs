@@ -66,7 +66,7 @@ fn a_queue_of_32_fills_pages() {
         rig.ask(0, write(n, 1), n, &tokens(u64::from(n), 1));
     }
     let mut done = rig.settle();
-    done.sort_by_key(|done| done.ticket.slot);
+    done.sort_by_key(|done| done.token.slot);
     let batch = |n: u64| if n == 0 { 1 } else { 2 + (n - 1) / PLACES };
     let expected: Vec<u64> = (0..32).map(|n| batch(n) * (SENT + PROGRAM)).collect();
     assert_eq!(ends(&done), expected);
@@ -140,7 +140,8 @@ fn a_collection_reads_each_page_once_and_fills_what_it_programs() {
     }
 }
 
-/// Six valid pages in three pages of the flash, of which one is full: that one is copied back, where its parity allows it.
+/// Six valid pages in three pages of the flash, of which one is full: that one is copied back, where its parity allows
+/// it.
 #[test]
 fn a_full_page_is_copied_back() {
     for (copyback, read, programmed, copied, wasted) in
@@ -171,7 +172,7 @@ fn a_full_page_is_copied_back() {
         let erase = rig.operations.iter().find(|operation| operation.kind == OpKind::Erase);
         assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{copyback}");
         for (page, token) in [(3, 4), (4, 5), (7, 8), (12, 13)] {
-            assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(token)), "{copyback}");
+            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(token)), "{copyback}");
         }
     }
 }
@@ -194,14 +195,15 @@ fn planes_side_by_side_fill_a_page_each() {
     }
 }
 
-/// A raw leaf has a place for each page: what comes later is another program of the same page of the flash.
+/// A physical-page backend has a place for each page: what comes later is another program of the same page of the
+/// flash.
 #[test]
-fn a_raw_leaf_programs_what_waits_of_a_page() {
+fn a_physical_backend_programs_what_waits_of_a_page() {
     let text = format!(
         "flash = {{ {}, {ONE} }}\nftl = {{ over_provisioning = 5, logical_page_kib = 1 }}\n",
         TIMES.replace("page_kib = 1", "page_kib = 4")
     );
-    let mut rig = Rig::with(&text, 1, LeafKind::Raw);
+    let mut rig = Rig::with(&text, 1, FlashBackendKind::Physical);
     rig.ask(0, write(0, 9), 0, &tokens(1, 9));
     let parts = [1, 3, 4, 1].map(|pages: u64| COMMAND + pages * TRANSFER + PROGRAM);
     let ends_of = parts.iter().scan(0, |end, part| {

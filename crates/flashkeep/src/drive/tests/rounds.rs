@@ -91,7 +91,7 @@ fn units_take_their_own_writes_in_rounds() {
     let mut rig = Rig::new(flash, ftl, 1, mapped(20));
     rig.ask(0, before(write(0, 3)), 0, &tokens(1, 3));
     rig.settle();
-    let plane = |rig: &Rig, page| match rig.drive.lookup(LeafId(0), Page(page)) {
+    let plane = |rig: &Rig, page| match rig.drive.lookup(BackendId(0), Page(page)) {
         MapEntry::At(ppn) => rig.drive.geometry().plane_of(ppn),
         other => unreachable!("{other:?}"),
     };
@@ -101,7 +101,7 @@ fn units_take_their_own_writes_in_rounds() {
         rig.ask(0, write(page, 1), slot, &tokens(10 + u64::from(slot), 1));
     }
     let mut ends: Vec<(u32, u64)> =
-        rig.settle().iter().map(|done| (done.ticket.slot, done.durable.0)).collect();
+        rig.settle().iter().map(|done| (done.token.slot, done.durable.0)).collect();
     ends.sort_unstable();
     let (alone, both) = (SENT + PROGRAM, 2 * SENT + PROGRAM);
     assert_eq!(ends, [(0, alone), (1, 2 * alone), (2, alone + both + alone), (3, alone + both)]);

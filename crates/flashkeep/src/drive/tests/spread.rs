@@ -64,7 +64,7 @@ fn a_die_of_a_pool_fails_with_its_blocks() {
         rig.done();
         rig.drive.fail(rig.now, dies[1], true);
         // The second block has pages 4 and 5.
-        assert_eq!(told(&rig.done(), CompletionPart::Gone), [4, 5], "{unit}");
+        assert_eq!(told(&rig.done(), CompletionPart::Lost), [4, 5], "{unit}");
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 16);
         rig.ask(0, write(4, 2), 0, &tokens(20, 2));
         rig.settle();
@@ -72,18 +72,18 @@ fn a_die_of_a_pool_fails_with_its_blocks() {
         let geometry = rig.drive.geometry();
         assert!(rig.operations.iter().all(|operation| geometry.block_of(operation.ppn).is_multiple_of(2)));
         rig.drive.fail(rig.now, dies[0], true);
-        assert!(rig.drive.is_dead(LeafId(0)), "{unit}");
+        assert!(rig.drive.is_dead(BackendId(0)), "{unit}");
         rig.done();
         // Its blocks are new; those of the other die are replaced later.
         rig.drive.renew(rig.now, dies[0]);
-        assert!(!rig.drive.is_dead(LeafId(0)));
+        assert!(!rig.drive.is_dead(BackendId(0)));
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 16);
         rig.ask(0, write(0, 6), 0, &tokens(30, 6));
         rig.settle();
         rig.drive.renew(rig.now, dies[1]);
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 32);
         for page in 0..6 {
-            assert_eq!(rig.drive.contents_of(LeafId(0), Page(page)), Some(Token(30 + u64::from(page))));
+            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(30 + u64::from(page))));
         }
         rig.drive.audit();
     }
@@ -113,7 +113,7 @@ fn a_collection_reads_in_one_die_and_programs_in_another() {
         assert!(gc.contains(&(OpKind::Erase, 0)), "{run}: {gc:?}");
         for page in 0..6 {
             assert_eq!(
-                rig.drive.contents_of(LeafId(0), Page(page)),
+                rig.drive.contents_of(BackendId(0), Page(page)),
                 Some(Token(u64::from(page) + 1)),
                 "{run}"
             );

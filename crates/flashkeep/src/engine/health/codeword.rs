@@ -57,7 +57,7 @@ impl CodewordCondition {
     }
 
     /// Whether one more failure would lose pages.
-    pub(super) fn is_bare(&self) -> bool {
+    pub(super) fn is_missing(&self) -> bool {
         self.missing.count >= self.parities
     }
 
@@ -67,7 +67,7 @@ impl CodewordCondition {
     }
 
     /// Whether a member that responds lacks a unit.
-    pub(super) fn mends(&self, view: &View<'_>) -> bool {
+    pub(super) fn stripe_rebuilds(&self, view: &View<'_>) -> bool {
         self.missing.units().iter().any(|unit| view.alive(unit.member))
     }
 
@@ -96,8 +96,8 @@ impl Codeword {
         missing.count <= self.parities
     }
 
-    /// What it lacks; calls `lose` with the numbers of unrecoverable data units, of those that are the newest versions of
-    /// their pages (`counts`). Without a parity, every page is at risk.
+    /// What it lacks; calls `lose` with the numbers of unrecoverable data units, of those that are the newest versions
+    /// of their pages (`counts`). Without a parity, every page is at risk.
     pub(super) fn condition(
         &self,
         has: impl Fn(Member, Page) -> bool,
@@ -106,7 +106,7 @@ impl Codeword {
     ) -> CodewordCondition {
         let missing = self.missing(|member, page| !has(member, page));
         let mut condition = CodewordCondition { missing, parities: self.parities, at_risk: 0 };
-        let (lost, bare) = (!condition.can_be_solved(), condition.is_bare());
+        let (lost, missing) = (!condition.can_be_solved(), condition.is_missing());
         for unit in &self.units {
             let Role::Data(index) = unit.role else { continue };
             if !counts(index) {
@@ -115,7 +115,7 @@ impl Codeword {
             if lost && !has(unit.member, unit.page) {
                 lose(index);
             } else {
-                condition.at_risk += u8::from(bare);
+                condition.at_risk += u8::from(missing);
             }
         }
         condition
@@ -136,8 +136,8 @@ impl Codeword {
         }
     }
 
-    /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds. A unit
-    /// that the codeword does not have is a known zero.
+    /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds. A
+    /// unit that the codeword does not have is a known zero.
     pub fn bring_back(&self, role: Role, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);

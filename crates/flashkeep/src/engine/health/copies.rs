@@ -1,8 +1,8 @@
 //! Codewords of equal copies of one page, and copies of newest versions that a parity does not cover.
 
 use super::{Codeword, CodewordHealth, Codewords, NodeHealth};
+use crate::engine::backends::OobData;
 use crate::engine::command::{Cause, Command, Page, Verb};
-use crate::engine::leaves::Spare;
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
 use crate::engine::view::View;
@@ -46,8 +46,8 @@ pub(super) fn written(word: &Codeword, writes: bool, view: &View<'_>) -> Codewor
     CodewordHealth { degraded, at_risk: u8::from(writes && alive == 1), restorable: false }
 }
 
-/// Copies a page to the members that lack it; false if there is nothing to copy. If no copy is current, the page is lost: a
-/// member may still have outdated contents, which are not zeros.
+/// Copies a page to the members that lack it; false if there is nothing to copy. If no copy is current, the page is
+/// lost: a member may still have outdated contents, which are not zeros.
 pub(super) fn rebuild(word: &Codeword, view: &View<'_>, plan: &mut Plan) -> bool {
     if !is_left(word, view) {
         return false;
@@ -78,11 +78,11 @@ pub(super) fn repair(word: &Codeword, failed: &[Step], view: &View<'_>, plan: &m
 
 /// After a power cut: the newest copy is valid, and the others are rebuilt from it, unless they are equal.
 pub(super) fn recover(page: Page, word: &Codeword, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-    let copies = word.units.iter().filter_map(|unit| view.spare(unit.member, unit.page));
-    let newer = |one: Spare, other: Spare| if view.is_newer(page, &other, &one) { other } else { one };
+    let copies = word.units.iter().filter_map(|unit| view.oob(unit.member, unit.page));
+    let newer = |one: OobData, other: OobData| if view.is_newer(page, &other, &one) { other } else { one };
     let Some(newest) = copies.reduce(newer) else { return };
     for unit in word.units.iter().filter(|unit| view.alive(unit.member)) {
-        if view.spare(unit.member, unit.page).is_none_or(|copy| copy.stamp != newest.stamp) {
+        if view.oob(unit.member, unit.page).is_none_or(|copy| copy.stamp != newest.stamp) {
             lacks(unit.member, unit.page);
         }
     }

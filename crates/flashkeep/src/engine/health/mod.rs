@@ -1,9 +1,9 @@
 //! The health of nodes: degraded codewords, lost and exposed pages, and the rebuild queue.
 //!
-//! A scheme declares which pages protect each other ([`Scheme::protection`]). What they lack follows from the missing pages
-//! of its members and from which members respond. A codeword is examined when one of its members changes, and when a plan
-//! that worked on it has ended; plans of healthy nodes do not come here, unless their scheme defers parities. Schemes with
-//! more knowledge (logs, backups, maps) track their health themselves ([`Protection::Own`]).
+//! A scheme declares which pages protect each other ([`Scheme::protection`]). What they lack follows from the missing
+//! pages of its members and from which members respond. A codeword is examined when one of its members changes, and
+//! when a plan that worked on it has ended; plans of healthy nodes do not come here, unless their scheme defers
+//! parities. Schemes with more knowledge (logs, backups, maps) track their health themselves ([`Protection::Own`]).
 
 mod codeword;
 mod copies;
@@ -14,7 +14,7 @@ use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step, Why};
 use super::scheme::{Hazard, Scheme, StripeUnit};
 use super::tree::NodeId;
 use super::view::View;
-use crate::kernel::{Bits, Todo};
+use crate::kernel::{Bits, RebuildQueue};
 pub use codeword::{Codeword, MissingUnits};
 
 /// From what the engine derives the health of a scheme's pages.
@@ -22,8 +22,8 @@ pub use codeword::{Codeword, MissingUnits};
 pub enum Protection<'a> {
     /// Nothing protects them: once a member has lost a page, they are not whole any more.
     None,
-    /// Each page is a codeword: its copies are at [`Scheme::places`]. While copies are made, the engine splits commands at
-    /// pages, and lets none overtake the copy of its page.
+    /// Each page is a codeword: its copies are at [`Scheme::places`]. While copies are made, the engine splits commands
+    /// at pages, and lets none overtake the copy of its page.
     Copies,
     /// Stripes, which the scheme lists.
     Stripes(&'a dyn Codewords),
@@ -68,15 +68,15 @@ pub trait Codewords {
         0
     }
 
-    /// Calls `tell` with the units of a stripe: the data pages that are not known zeros, and their parities, if these have
-    /// been written. Of two units that are missing, the first is reconstructed first.
+    /// Calls `tell` with the units of a stripe: the data pages that are not known zeros, and their parities, if these
+    /// have been written. Of two units that are missing, the first is reconstructed first.
     fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit));
 
     /// The stripe that a member's page belongs to; none for unused pages.
     fn stripe_of(&self, member: Member, page: Page) -> Option<u32>;
 
-    /// Whether the parity of a stripe does not cover the newest version of a data unit: it covers an older one, or none. The
-    /// older version is among [`Codewords::units`], the newest one among [`Codewords::newer`].
+    /// Whether the parity of a stripe does not cover the newest version of a data unit: it covers an older one, or
+    /// none. The older version is among [`Codewords::units`], the newest one among [`Codewords::newer`].
     fn is_newer(&self, stripe: u32, index: u8) -> bool {
         let _ = (stripe, index);
         false
@@ -88,8 +88,8 @@ pub trait Codewords {
         false
     }
 
-    /// Calls `tell` with the units of a stripe's second codeword: newest versions that its parity does not cover, unless they
-    /// are known zeros, and the sum that protects them meanwhile, if there is one.
+    /// Calls `tell` with the units of a stripe's second codeword: newest versions that its parity does not cover,
+    /// unless they are known zeros, and the sum that protects them meanwhile, if there is one.
     fn newer(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
         let _ = (stripe, tell);
     }
@@ -106,10 +106,11 @@ pub trait Codewords {
     }
 }
 
-/// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup, a map.
+/// What only a scheme knows that keeps more of a page than its place in a codeword: old versions, a log, a backup, a
+/// map.
 pub trait OwnHealth {
-    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read, each
-    /// plan that settles, and each change, so it must be fast.
+    /// The number of pages that the failure of one more unit would lose now. Called after each plan that is not a read,
+    /// each plan that settles, and each change, so it must be fast.
     fn exposed(&self) -> u64 {
         0
     }
@@ -192,13 +193,13 @@ struct NodeHealth {
     /// Unrecoverable pages.
     lost: Bits,
     /// Codewords with units that can be rebuilt.
-    queue: Todo,
+    queue: RebuildQueue,
     /// The number of codewords that are being rebuilt.
     restoring: u32,
     /// Keys of background plans in progress from which a member has refused a page.
     refused: Vec<Key>,
     /// Stripes whose second codeword lacks as many units as its sum makes up for.
-    newer_bare: Bits,
+    newer_missing: Bits,
     /// Pages whose newest version lacks one of its copies, or all ([`Codewords::copies`]).
     thin: Bits,
     /// The codewords that are being examined.
@@ -319,7 +320,7 @@ impl NodeHealth {
             }
             Protection::Stripes(stripes) if view.is_healthy() => {
                 let at_risk = stripes.unprotected(codeword);
-                self.newer_bare.set(codeword, at_risk > 0);
+                self.newer_missing.set(codeword, at_risk > 0);
                 CodewordHealth { at_risk, ..CodewordHealth::default() }
             }
             Protection::Stripes(stripes) => {
@@ -353,26 +354,27 @@ impl NodeHealth {
             return CodewordHealth {
                 degraded: covered.is_degraded(),
                 at_risk: covered.at_risk + copies.at_risk,
-                restorable: covered.can_be_solved() && covered.mends(view) || copies.restorable,
+                restorable: covered.can_be_solved() && covered.stripe_rebuilds(view) || copies.restorable,
             };
         }
         if !two {
-            self.newer_bare.set(stripe, false);
+            self.newer_missing.set(stripe, false);
             return CodewordHealth {
                 degraded: covered.is_degraded(),
                 at_risk: covered.at_risk,
-                restorable: covered.can_be_solved() && covered.mends(view),
+                restorable: covered.can_be_solved() && covered.stripe_rebuilds(view),
             };
         }
         self.newer.take_newer(stripes, stripe);
         let newer = self.newer.condition(&has, |_| true, &mut lose);
-        self.newer_bare.set(stripe, newer.is_bare());
+        self.newer_missing.set(stripe, newer.is_missing());
         // The parity is written anew from the newest versions: that needs neither older ones nor the sum.
-        let mends = covered.mends(view) || newer.mends(view) || newer.lacks_sum();
+        let stripe_rebuilds =
+            covered.stripe_rebuilds(view) || newer.stripe_rebuilds(view) || newer.lacks_sum();
         CodewordHealth {
             degraded: covered.is_degraded(),
             at_risk: covered.at_risk + newer.at_risk,
-            restorable: mends && !pages.into_iter().any(|page| self.lost.has(page)),
+            restorable: stripe_rebuilds && !pages.into_iter().any(|page| self.lost.has(page)),
         }
     }
 

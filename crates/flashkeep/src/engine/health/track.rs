@@ -1,10 +1,10 @@
 //! When codewords are examined, and when they are rebuilt.
 
 use super::{Codeword, Health, NodeHealth, Protection, codeword_of, copies, repair_key};
+use crate::engine::backends::Backends;
 use crate::engine::command::{Command, Page, Verb};
 use crate::engine::contents::Contents;
 use crate::engine::executor::Engine;
-use crate::engine::leaves::Leaves;
 use crate::engine::plan::{Key, Member, Plan, Role};
 use crate::engine::scheme::{Change, Hazard, Scheme, StripeUnit};
 use crate::engine::tree::NodeId;
@@ -31,30 +31,30 @@ impl Health {
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Calls the tracker of a node with the node's scheme and view.
-    fn track_health<L: Leaves<C>, T>(
+    fn track_health<L: Backends<C>, T>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         act: impl FnOnce(&mut NodeHealth, &mut S, &View<'_>) -> T,
     ) -> T {
         let mut nodes = std::mem::take(&mut self.health.nodes);
-        let result = self.consult(leaves, node, |scheme, view| act(&mut nodes[node.index()], scheme, view));
+        let result = self.consult(backends, node, |scheme, view| act(&mut nodes[node.index()], scheme, view));
         self.health.nodes = nodes;
         result
     }
 
     /// A member of a node has changed: examines the codewords with pages of the member.
     #[cold]
-    pub(in crate::engine) fn note_member<L: Leaves<C>>(
+    pub(in crate::engine) fn note_member<L: Backends<C>>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         member: Member,
         change: Change,
     ) {
         self.health.trouble(node);
         let again = !matches!(change, Change::Refused(_));
-        self.track_health(leaves, node, |health, scheme, view| {
+        self.track_health(backends, node, |health, scheme, view| {
             let mut examine = |codeword| {
                 health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
             };
@@ -78,16 +78,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         });
     }
 
-    /// A command that is not a read has been planned, and its steps take effect at once, because no plan holds its stripe.
+    /// A command that is not a read has been planned, and its steps take effect at once, because no plan holds its
+    /// stripe.
     #[inline(never)]
-    pub(in crate::engine) fn note_planned<L: Leaves<C>>(
+    pub(in crate::engine) fn note_planned<L: Backends<C>>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         command: &Command,
         plan: &Plan,
     ) {
-        self.track_health(leaves, node, |health, scheme, view| match scheme.protection() {
+        self.track_health(backends, node, |health, scheme, view| match scheme.protection() {
             Protection::None | Protection::Own(_) => {}
             Protection::Copies => {
                 for page in command.start.0..command.end() {
@@ -102,9 +103,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 };
                 let stripe = command.start.0 / u32::from(stripes.data());
                 health.examine(scheme, stripe, true, view, |member, page| {
-                    let renamed = |command: &&Command| command.verb == Verb::Rename && command.to == page;
-                    if let Some(renamed) = changes(member).find(renamed) {
-                        view.has(member, renamed.start)
+                    let remapped = |command: &&Command| command.verb == Verb::Remap && command.to == page;
+                    if let Some(remapped) = changes(member).find(remapped) {
+                        view.has(member, remapped.start)
                     } else if changes(member)
                         .any(|command| (command.start.0..command.end()).contains(&page.0))
                     {
@@ -119,9 +120,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A plan that held a codeword has ended: examines what it lacks now.
     #[inline(never)]
-    pub(in crate::engine) fn note_settled<L: Leaves<C>>(
+    pub(in crate::engine) fn note_settled<L: Backends<C>>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         key: Key,
         restores: bool,
@@ -129,29 +130,29 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         let again = !(restores && fell_short);
         let codeword = key.0 as u32;
-        self.track_health(leaves, node, |health, scheme, view| {
+        self.track_health(backends, node, |health, scheme, view| {
             health.restoring -= u32::from(restores);
             health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
         });
-        self.consult(leaves, node, |scheme, view| scheme.examined(codeword, view));
+        self.consult(backends, node, |scheme, view| scheme.examined(codeword, view));
     }
 
     /// Plans the rebuild of one codeword; false if none can be rebuilt now.
-    pub(in crate::engine) fn restore<L: Leaves<C>>(
+    pub(in crate::engine) fn restore<L: Backends<C>>(
         &mut self,
-        leaves: &L,
+        backends: &L,
         node: NodeId,
         plan: &mut Plan,
     ) -> bool {
         !self.health.nodes[node.index()].queue.is_empty()
-            && self.track_health(leaves, node, |health, scheme, view| health.rebuild(scheme, view, plan))
+            && self.track_health(backends, node, |health, scheme, view| health.rebuild(scheme, view, plan))
     }
 
     /// Examines all codewords of nodes that defer parities, after their state has been loaded.
-    pub fn examine_deferred<L: Leaves<C>>(&mut self, leaves: &L) {
+    pub fn examine_deferred<L: Backends<C>>(&mut self, backends: &L) {
         for node in (0..self.shape.len()).map(|node| NodeId(node as u16)) {
             if self.health.is_watched(node) {
-                self.track_health(leaves, node, |health, scheme, view| {
+                self.track_health(backends, node, |health, scheme, view| {
                     let Protection::Stripes(stripes) = scheme.protection() else { return };
                     for stripe in 0..stripes.count() {
                         health.examine(scheme, stripe, true, view, |member, page| view.has(member, page));
@@ -162,12 +163,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A node has lost a page, or refuses it: records that the page is missing, marks plans that work on it, and tells the
-    /// scheme of the node's parent.
+    /// A node has lost a page, or refuses it: records that the page is missing, marks plans that work on it, and tells
+    /// the scheme of the node's parent.
     #[cold]
-    pub(in crate::engine) fn lose_page_of<L: Leaves<C>>(
+    pub(in crate::engine) fn lose_page_of<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         child: NodeId,
         change: Change,
@@ -179,7 +180,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if matches!(change, Change::Refused(_)) {
             self.note_refused(child, page);
         }
-        self.tell_parent(leaves, now, child, change);
+        self.tell_parent(backends, now, child, change);
     }
 
     /// Background work on the stripe of a refused page falls short.
@@ -188,8 +189,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some(scheme) = self.scheme(node) else { return };
         let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
         let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
-        let mut plans = self.frames.places().filter(|frame| frame.is_under_way() && frame.node == node);
-        if plans.any(|frame| frame.background().is_some() && frame.stripe.key() == Some(key)) {
+        let mut plans =
+            self.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
+        if plans.any(|running| running.background().is_some() && running.stripe.key() == Some(key)) {
             self.health.refuse(node, key);
         }
     }
@@ -202,8 +204,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             || self.scheme(node).is_some_and(|scheme| scheme.rebuilding(restoring))
     }
 
-    /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with the
-    /// pages that are really lost.
+    /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with
+    /// the pages that are really lost.
     #[must_use]
     pub fn is_exposed(&self, node: NodeId, page: Page, hazard: Hazard) -> bool {
         let Some(scheme) = self.scheme(node) else { return false };
@@ -222,13 +224,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
                 let weak = if newer {
                     word.take_newer(stripes, stripe);
-                    self.health.nodes[node.index()].newer_bare.has(stripe)
+                    self.health.nodes[node.index()].newer_missing.has(stripe)
                 } else {
                     word.take_from(scheme, stripe);
                     self.health.is_degraded(node, stripe)
                 };
                 let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
-                // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced it.
+                // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced
+                // it.
                 let newest = stripes.has_newer(stripe) && !has_copies;
                 let weak = if hazard == Hazard::Power { newest } else { weak };
                 written && (weak || word.parities == 0)
@@ -236,8 +239,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Calls `visit` with each codeword of a node that is complete on the media: the units of a stripe with their roles, or
-    /// the copies of a page. For checks against the state of the flash; units that were never written may be left out.
+    /// Calls `visit` with each codeword of a node that is complete on the media: the units of a stripe with their
+    /// roles, or the copies of a page. For checks against the state of the flash; units that were never written may be
+    /// left out.
     pub fn covers(&self, node: NodeId, visit: &mut dyn FnMut(&[StripeUnit])) {
         let Some(scheme) = self.scheme(node) else { return };
         let count = match scheme.protection() {
@@ -257,7 +261,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Protection::Stripes(stripes) = scheme.protection() {
                 word.take_newer(stripes, codeword);
                 let health = &self.health.nodes[node.index()];
-                if word.parities > 0 && !health.newer_bare.has(codeword) {
+                if word.parities > 0 && !health.newer_missing.has(codeword) {
                     visit(&word.units);
                 }
                 for index in 0..stripes.data() {

@@ -2,11 +2,11 @@
 //! results cross the link.
 
 use super::super::Contents;
+use super::super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::super::command::{Command, Flags, Verb};
 use super::super::executor::{Due, Engine};
-use super::super::leaves::{CompletionPart, Done, Leaves, Ticket};
 use super::super::repair::FailedPage;
-use super::super::requests::Join;
+use super::super::requests::CompletionCounter;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
@@ -18,7 +18,7 @@ use crate::kernel::{Id, SimTime, Span};
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct PortRequest {
     pub(super) port: u16,
-    pub(super) join: Id<Join>,
+    pub(super) counter: Id<CompletionCounter>,
     commands: Vec<Asked>,
     /// The number of places of its commands' pages.
     places: u32,
@@ -38,7 +38,7 @@ pub(in super::super) struct PortRequest {
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     command: Command,
-    caller: Ticket,
+    caller: CompletionToken,
     /// Its first page's place among those of the request.
     place: u32,
 }
@@ -48,12 +48,12 @@ impl PortRequest {
         self.commands[0].command.verb
     }
 
-    fn owner(&self) -> Id<Join> {
+    fn owner(&self) -> Id<CompletionCounter> {
         self.commands[0].caller.owner
     }
 
     /// The owner that waits for it, unless it has been told.
-    pub(super) fn waiting(&self) -> Id<Join> {
+    pub(super) fn waiting(&self) -> Id<CompletionCounter> {
         if self.told { Id::NONE } else { self.owner() }
     }
 
@@ -64,7 +64,7 @@ impl PortRequest {
 
 impl<C> Ports<C> {
     /// The port request that a command continues.
-    fn continued(&self, at: u16, command: &Command, caller: Ticket) -> Option<Id<PortRequest>> {
+    fn continued(&self, at: u16, command: &Command, caller: CompletionToken) -> Option<Id<PortRequest>> {
         let continued = |id: &Id<PortRequest>| {
             let request = &self.requests[*id];
             request.port == at && request.owner() == caller.owner && request.verb() == command.verb
@@ -76,13 +76,13 @@ impl<C> Ports<C> {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A command for a node with a port.
     #[inline(never)]
-    pub(in super::super) fn accept<L: Leaves<C>>(
+    pub(in super::super) fn accept<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         at: u16,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) {
         let this = &self.ports.all[usize::from(at)];
         // A command without time needs no link, but does not overtake commands that wait for it.
@@ -95,10 +95,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // Whole pages need no request of their own if there is neither link nor cache.
         let straight = !this.makes_requests() && command.sectors == 0 && command.verb != Verb::Trim;
         if self.ports.bypassed || straight || (before && !waits) {
-            self.ask_behind(leaves, now, at, command, ticket);
+            self.ask_behind(backends, now, at, command, token);
             return;
         }
-        let id = self.take_command(at, command, ticket);
+        let id = self.take_command(at, command, token);
         let this = &mut self.ports.all[usize::from(at)];
         let request = &mut self.ports.requests[id];
         if waits {
@@ -109,7 +109,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             this.await_pages(&command, true);
         } else {
             let last = request.commands.len() - 1;
-            self.come_in(leaves, now, id, last);
+            self.come_in(backends, now, id, last);
         }
         if command.flags.has(Flags::CONTINUES) {
             if !self.ports.open.contains(&id) {
@@ -119,12 +119,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if self.ports.has_open() {
                 self.ports.open.retain(|&open| open != id);
             }
-            self.send(leaves, now, id);
+            self.send(backends, now, id);
         }
     }
 
     /// Adds a command to the port request that it continues, or to a new one, with what it writes.
-    fn take_command(&mut self, at: u16, command: Command, caller: Ticket) -> Id<PortRequest> {
+    fn take_command(&mut self, at: u16, command: Command, caller: CompletionToken) -> Id<PortRequest> {
         self.account(caller, u32::from(command.count));
         let continued = if self.ports.has_open() { self.ports.continued(at, &command, caller) } else { None };
         let id = continued.unwrap_or_else(|| self.claim_request(at));
@@ -134,11 +134,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if C::KEEP {
             let written = |n: u32| {
                 let from = caller.plus(n);
-                let page = self.sheets.of(from.owner).get(from.slot as usize).copied();
+                let page = self.buffers.of(from.owner).get(from.slot as usize).copied();
                 if command.verb == Verb::Write { page.unwrap_or_default() } else { C::default() }
             };
             let pages: Vec<C> = (0..u32::from(command.count)).map(written).collect();
-            place = self.sheets.extend(this.join, pages.into_iter());
+            place = self.buffers.extend(this.counter, pages.into_iter());
         }
         // Old contents that the caller has read are not passed on.
         let command = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..command };
@@ -148,36 +148,36 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     fn claim_request(&mut self, at: u16) -> Id<PortRequest> {
         let id = self.ports.requests.claim();
-        let join = self.claim_join(0);
-        self.joins[join] = Join::of_port_request(id);
+        let counter = self.claim_counter(0);
+        self.counters[counter] = CompletionCounter::of_port_request(id);
         let this = &mut self.ports.requests[id];
         this.commands.clear();
         this.lost.clear();
-        (this.port, this.join, this.places, this.inward) = (at, join, 0, 0);
+        (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
         (this.waits, this.asked, this.told) = (false, false, false);
         id
     }
 
     /// The caller has submitted all its commands: port requests that could still grow are complete.
     #[inline(never)]
-    pub(in super::super) fn send_open<L: Leaves<C>>(
+    pub(in super::super) fn send_open<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
-        owner: Id<Join>,
+        owner: Id<CompletionCounter>,
     ) {
         let open = std::mem::take(&mut self.ports.open);
         let (mine, others): (Vec<_>, Vec<_>) =
             open.into_iter().partition(|&id| self.ports.requests[id].owner() == owner);
         self.ports.open = others;
-        mine.into_iter().for_each(|id| self.send(leaves, now, id));
+        mine.into_iter().for_each(|id| self.send(backends, now, id));
     }
 
     /// A port request is complete: it waits for the link, or starts below.
-    fn send<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
+    fn send<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
         let PortRequest { port: at, waits, inward, .. } = self.ports.requests[id];
         if !waits {
-            return self.close_request(leaves, now, id);
+            return self.close_request(backends, now, id);
         }
         if let Some(link) = &mut self.ports.all[usize::from(at)].link {
             link.come(id.raw(), inward);
@@ -186,7 +186,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A port's link is free: starts its next transfers, until it is busy again or has no requests.
-    fn cross<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, port: u16) {
+    fn cross<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, port: u16) {
         let at = usize::from(port);
         while let Some(crossing) = self.ports.all[at].link.as_mut().and_then(|link| link.next(now, false)) {
             match crossing {
@@ -195,13 +195,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     for n in 0..self.ports.requests[id].commands.len() {
                         let command = self.ports.requests[id].commands[n].command;
                         self.ports.all[at].await_pages(&command, false);
-                        self.come_in(leaves, now, id, n);
+                        self.come_in(backends, now, id, n);
                     }
                     // Completed requests cross the link before new ones.
-                    self.settle(leaves, now);
-                    self.close_request(leaves, now, id);
+                    self.settle(backends, now);
+                    self.close_request(backends, now, id);
                 }
-                Crossing::Out(id, end) => self.answer(leaves, now, Id::new(id), end),
+                Crossing::Out(id, end) => self.answer(backends, now, Id::new(id), end),
             }
         }
         self.arm_port(now, port);
@@ -210,25 +210,30 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Links with an event now continue if no other event was due. Otherwise they continue after the consequences of
     /// that event have been handled, as the link of a lone drive does.
     #[inline(never)]
-    pub(in super::super) fn cross_all<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, alone: bool) {
+    pub(in super::super) fn cross_all<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        alone: bool,
+    ) {
         let goes = alone && self.due.next() > now;
         let mut notified = std::mem::take(&mut self.ports.notified);
         for at in notified.drain(..) {
             if goes {
                 self.ports.all[usize::from(at)].armed = SimTime::NEVER;
-                self.cross(leaves, now, at);
+                self.cross(backends, now, at);
             } else {
                 self.due.push(now, Due::Port(at));
             }
         }
         self.ports.notified = notified;
-        self.settle(leaves, now);
+        self.settle(backends, now);
     }
 
     /// A command of a port request is behind the port: submits its operations.
-    fn come_in<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>, n: usize) {
+    fn come_in<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>, n: usize) {
         if n == 0 {
-            leaves.set_now(now);
+            backends.set_now(now);
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {
@@ -241,38 +246,38 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let request = &self.ports.requests[id];
         let (at, Asked { command, place, .. }) = (request.port, request.commands[n]);
-        let ticket = Ticket::at(request.join, place, request.age);
-        let asked = self.ask_behind(leaves, now, at, command, ticket);
+        let token = CompletionToken::at(request.counter, place, request.age);
+        let asked = self.ask_behind(backends, now, at, command, token);
         self.ports.requests[id].asked |= asked;
     }
 
     /// Handles a command at its port; returns whether it sent commands below, or takes no time.
-    fn ask_behind<L: Leaves<C>>(
+    fn ask_behind<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         at: u16,
         command: Command,
-        ticket: Ticket,
+        token: CompletionToken,
     ) -> bool {
         let this = &self.ports.all[usize::from(at)];
         let (before, bypassed) = (command.flags.has(Flags::BEFORE), self.ports.bypassed);
         let (writes, reads) = (command.verb == Verb::Write, command.verb == Verb::Read);
         if this.is_only_a_link() || (bypassed && !writes) {
             let node = this.node;
-            self.hand_below(leaves, now, node, command, ticket);
+            self.hand_below(backends, now, node, command, token);
             return command.verb != Verb::Trim;
         }
-        assert!(command.verb != Verb::Rename, "old versions are kept in drives, not in arrays of them");
+        assert!(command.verb != Verb::Remap, "old versions are kept in drives, not in arrays of them");
         let fragment = this.fragment(&command);
         let mut contents = Vec::new();
         if C::KEEP && writes {
-            let place = |n| ticket.plus(n).slot as usize;
-            contents.extend((0..fragment.count).map(|n| self.sheets.of(ticket.owner)[place(n)]));
+            let place = |n| token.plus(n).slot as usize;
+            contents.extend((0..fragment.count).map(|n| self.buffers.of(token.owner)[place(n)]));
         }
         let newest = |page: u32| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
         let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
-        let mut below = MemberBackend { engine: self, leaves, now, at, command, ticket };
+        let mut below = MemberBackend { engine: self, backends, now, at, command, token };
         let mut asked = true;
         match (reads, writes) {
             (true, _) if before => port.peek(fragment.page, fragment.count, 0, &mut below),
@@ -292,34 +297,34 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// All commands of a port request have been submitted below.
-    fn close_request<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
-        let join = self.ports.requests[id].join;
+    fn close_request<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
+        let counter = self.ports.requests[id].counter;
         if self.ports.has_open() {
-            self.send_open(leaves, now, join);
+            self.send_open(backends, now, counter);
         }
-        self.count_off(&Done::<C>::at(Ticket::at(join, 0, 0), 1, now));
-        self.end_port_requests(leaves, now);
+        self.count_off(&Done::<C>::at(CompletionToken::at(counter, 0, 0), 1, now));
+        self.end_port_requests(backends, now);
     }
 
     /// Finishes port requests whose pages are all acknowledged, and reports those that are durable after that.
-    pub(in super::super) fn end_port_requests<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime) {
+    pub(in super::super) fn end_port_requests<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         while let Some(id) = self.ports.ended.pop_front() {
             let this = &self.ports.requests[id];
-            let (at, join) = (usize::from(this.port), &self.joins[this.join]);
+            let (at, counter) = (usize::from(this.port), &self.counters[this.counter]);
             if this.told {
                 // Reads, and pages in the cache, were reported durable already.
                 if !self.ports.all[at].port().has_cache() && this.verb() != Verb::Read {
                     for asked in &this.commands {
                         let pages = u32::from(asked.command.count);
-                        let done = Done::<C>::at(asked.caller, pages, join.durable.max(now));
-                        leaves.done().push(Done { part: CompletionPart::Durable, ..done });
+                        let done = Done::<C>::at(asked.caller, pages, counter.durable.max(now));
+                        backends.done().push(Done { part: CompletionPart::Durable, ..done });
                     }
                 }
                 self.bury_request(id);
                 continue;
             }
             let memory = if this.asked { Span::ZERO } else { self.memory_of(this.port) };
-            let (ready, crosses) = (join.acknowledged + memory, !self.untimed && !this.is_before());
+            let (ready, crosses) = (counter.acknowledged + memory, !self.untimed && !this.is_before());
             let port = &mut self.ports.all[at];
             let reads = this.commands.iter().filter(|asked| asked.command.verb == Verb::Read);
             let outward = reads.map(|asked| port.sectors(&asked.command)).sum();
@@ -328,7 +333,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     link.go(id.raw(), ready, outward);
                     self.arm_port(now, at as u16);
                 }
-                _ => self.answer(leaves, now, id, ready),
+                _ => self.answer(backends, now, id, ready),
             }
         }
     }
@@ -338,9 +343,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Reports the end of commands to their callers.
-    pub(super) fn answer<L: Leaves<C>>(
+    pub(super) fn answer<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         id: Id<PortRequest>,
         end: SimTime,
@@ -348,9 +353,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let node = self.ports.node(id);
         let this = &mut self.ports.requests[id];
         this.told = true;
-        let (at, join, asked) = (this.port, this.join, this.asked);
+        let (at, counter, asked) = (this.port, this.counter, this.asked);
         let (lost, commands) = (std::mem::take(&mut this.lost), std::mem::take(&mut this.commands));
-        let Join { undurable, durable, service, .. } = &self.joins[join];
+        let CompletionCounter { undurable, durable, service, .. } = &self.counters[counter];
         let (undurable, durable, service) = (*undurable, *durable, *service);
         let service = if asked { service } else { self.memory_of(at) };
         // To the nodes above, pages in the cache count as durable.
@@ -361,39 +366,39 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if command.verb != Verb::Read {
                 let part =
                     if kept || undurable == 0 { CompletionPart::Both } else { CompletionPart::Acknowledged };
-                leaves.done().push(Done { pages: u32::from(command.count), part, ..done });
+                backends.done().push(Done { pages: u32::from(command.count), part, ..done });
                 continue;
             }
             for n in 0..u32::from(command.count) {
-                let ticket = caller.plus(n);
+                let token = caller.plus(n);
                 if !lost.is_empty() && lost.contains(&(place + n)) {
                     let (page, flags) = (command.start.plus(n), command.flags);
-                    self.failed(leaves, now, FailedPage { child: node, page, ticket, flags });
+                    self.failed(backends, now, FailedPage { child: node, page, token, flags });
                 } else {
-                    let contents = self.sheets.brought(join, place + n);
-                    leaves.done().push(Done { ticket, contents, ..done });
+                    let contents = self.buffers.brought(counter, place + n);
+                    backends.done().push(Done { token, contents, ..done });
                 }
             }
         }
         let this = &mut self.ports.requests[id];
         (this.lost, this.commands) = (lost, commands);
-        self.joins[join].forget();
+        self.counters[counter].forget();
         if undurable == 0 {
             self.bury_request(id);
         }
     }
 
     fn bury_request(&mut self, id: Id<PortRequest>) {
-        let join = std::mem::take(&mut self.ports.requests[id].join);
-        self.joins.release(join);
+        let counter = std::mem::take(&mut self.ports.requests[id].counter);
+        self.counters.release(counter);
         self.ports.requests.release(id);
     }
 
     /// Drops a port request that has not crossed the link and whose node no longer responds.
-    pub(super) fn turn_away<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, id: Id<PortRequest>) {
+    pub(super) fn turn_away<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
         let node = self.ports.node(id);
         let this = &mut self.ports.requests[id];
-        let join = this.join;
+        let counter = this.counter;
         let commands = this.commands.clone();
         for Asked { command, caller, place } in commands {
             if command.verb == Verb::Read {
@@ -403,28 +408,28 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         }
         // No operation of it is in progress: only the count for its arrival remains.
-        self.joins[join].undurable = 0;
-        self.answer(leaves, now, id, now);
+        self.counters[counter].undurable = 0;
+        self.answer(backends, now, id, now);
     }
 
     /// A page below a port is unrecoverable: it is reported with the rest of its request.
-    pub(in super::super) fn lose_in_port_request(&mut self, ticket: Ticket) -> bool {
-        let request = self.joins[ticket.owner].request;
+    pub(in super::super) fn lose_in_port_request(&mut self, token: CompletionToken) -> bool {
+        let request = self.counters[token.owner].request;
         if request.is_some() {
-            self.ports.requests[request].lost.push(ticket.slot);
+            self.ports.requests[request].lost.push(token.slot);
         }
         request.is_some()
     }
 
     /// Whether a failed page is one that a node's port asked for.
-    pub(in super::super) fn is_at_port(&self, node: NodeId, ticket: Ticket) -> bool {
-        let join = &self.joins[ticket.owner];
-        if join.request.is_some() {
-            return self.ports.node(join.request) == node;
+    pub(in super::super) fn is_at_port(&self, node: NodeId, token: CompletionToken) -> bool {
+        let counter = &self.counters[token.owner];
+        if counter.request.is_some() {
+            return self.ports.node(counter.request) == node;
         }
-        let merges = join.frame.is_some() && self.frames[join.frame].node == NodeId::HOST;
+        let merges = counter.running.is_some() && self.running_plans[counter.running].node == NodeId::HOST;
         merges
-            && self.frames[join.frame]
+            && self.running_plans[counter.running]
                 .port()
                 .member()
                 .is_some_and(|at| self.ports.all[usize::from(at)].node == node)

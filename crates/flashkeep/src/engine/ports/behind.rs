@@ -1,9 +1,9 @@
 //! The operations of a member's port on the subtree below it.
 
 use super::super::Contents;
+use super::super::backends::{Backends, CompletionToken, Done};
 use super::super::command::{Cause, Command, Flags, Page, Verb};
 use super::super::executor::Engine;
-use super::super::leaves::{Done, Leaves, Ticket};
 use super::super::scheme::Scheme;
 use super::PortId;
 use crate::device::port::{Merge, PortBackend, Run};
@@ -12,93 +12,98 @@ use crate::kernel::SimTime;
 /// The subtree below a member's port, and the command for which the port works.
 pub(super) struct MemberBackend<'a, S, C, L> {
     pub(super) engine: &'a mut Engine<S, C>,
-    pub(super) leaves: &'a mut L,
+    pub(super) backends: &'a mut L,
     pub(super) now: SimTime,
     pub(super) at: u16,
     pub(super) command: Command,
     /// The places of the command's pages.
-    pub(super) ticket: Ticket,
+    pub(super) token: CompletionToken,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Writes all that the caches of members hold below, as a part of this request. What leaves a cache may come to
     /// another one below.
-    pub fn write_back_ports<L: Leaves<C>>(&mut self, leaves: &mut L, now: SimTime, request: Ticket) {
+    pub fn write_back_ports<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        request: CompletionToken,
+    ) {
         let command = Command::new(Verb::Write, Page(0), 1);
         for at in 0..self.ports.all.len() as u16 {
             let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
-            let mut below = MemberBackend { engine: self, leaves, now, at, command, ticket: request };
+            let mut below = MemberBackend { engine: self, backends, now, at, command, token: request };
             port.write_back(&mut below);
             self.ports.all[usize::from(at)].port = Some(port);
         }
     }
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> MemberBackend<'_, S, C, L> {
-    fn hand(&mut self, command: Command, pages: Run, ticket: Ticket) {
+impl<S: Scheme, C: Contents, L: Backends<C>> MemberBackend<'_, S, C, L> {
+    fn hand(&mut self, command: Command, pages: Run, token: CompletionToken) {
         let Run { page, count, sectors, continues } = pages;
         let mut command = command.over(Page(page), count as u16).of(sectors);
         command.flags = command.flags.without(Flags::CONTINUES);
         if continues {
             command.flags = command.flags.with(Flags::CONTINUES);
         }
-        let MemberBackend { engine, leaves, now, at, .. } = self;
-        engine.submit_behind(*leaves, *now, PortId::of(*at), command, ticket);
+        let MemberBackend { engine, backends, now, at, .. } = self;
+        engine.submit_behind(*backends, *now, PortId::of(*at), command, token);
     }
 
     /// Adds a place for contents that are not part of the command.
-    fn place(&mut self, contents: impl Iterator<Item = C>) -> Ticket {
-        self.engine.extend(self.ticket, contents)
+    fn place(&mut self, contents: impl Iterator<Item = C>) -> CompletionToken {
+        self.engine.extend(self.token, contents)
     }
 }
 
-impl<S: Scheme, C: Contents, L: Leaves<C>> PortBackend<C> for MemberBackend<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_, S, C, L> {
     fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>) {
-        let ticket = self.ticket.plus(at);
+        let token = self.token.plus(at);
         if C::KEEP
             && let Some(newest) = newest
         {
             // The difference between the cached contents and those that are read.
             let difference = newest.plus(1, stored(pages.page));
-            self.engine.sheets.set_old(ticket.owner, ticket.slot, difference);
+            self.engine.buffers.set_old(token.owner, token.slot, difference);
         }
-        self.hand(self.command, pages, ticket);
+        self.hand(self.command, pages, token);
     }
 
     fn hit(&mut self, at: u32, newest: C) {
-        let ticket = self.ticket.plus(at);
+        let token = self.token.plus(at);
         if self.command.flags.has(Flags::BEFORE) {
-            self.engine.account(ticket, 1);
-            self.leaves.done().push(Done { contents: newest, ..Done::at(ticket, 1, self.now) });
+            self.engine.account(token, 1);
+            self.backends.done().push(Done { contents: newest, ..Done::at(token, 1, self.now) });
         } else if C::KEEP && self.command.verb == Verb::Read {
-            self.engine.sheets.of(ticket.owner)[ticket.slot as usize] = newest;
+            self.engine.buffers.of(token.owner)[token.slot as usize] = newest;
         }
     }
 
     fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C) {
         if let Some(at) = at {
-            return self.hand(self.command, pages, self.ticket.plus(at));
+            return self.hand(self.command, pages, self.token.plus(at));
         }
-        let ticket = self.place((pages.page..pages.page + pages.count).map(contents));
+        let token = self.place((pages.page..pages.page + pages.count).map(contents));
         let write = Command::new(Verb::Write, Page(pages.page), pages.count as u16);
-        self.hand(write.because(cause), pages, Ticket { gap: 0, ..ticket });
+        self.hand(write.because(cause), pages, CompletionToken { gap: 0, ..token });
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
-        let ticket = self.place(std::iter::once(difference));
-        let MemberBackend { engine, leaves, now, at, .. } = self;
-        engine.merge_behind(*leaves, *now, PortId::of(*at), merge, Ticket { gap: 0, ..ticket });
+        let token = self.place(std::iter::once(difference));
+        let MemberBackend { engine, backends, now, at, .. } = self;
+        engine.merge_behind(*backends, *now, PortId::of(*at), merge, CompletionToken { gap: 0, ..token });
     }
 
     fn trim(&mut self, pages: Run, at: u32) {
-        self.hand(self.command, pages, self.ticket.plus(at));
+        self.hand(self.command, pages, self.token.plus(at));
     }
 
     fn create(&mut self, pages: Run, at: u32, _: impl Fn(u32) -> C) {
-        self.hand(self.command, pages, self.ticket.plus(at));
+        self.hand(self.command, pages, self.token.plus(at));
     }
 
     fn takes_parts(&self) -> bool {
-        self.engine.is_untroubled()
+        self.engine.is_healthy()
     }
 }

@@ -18,10 +18,10 @@ mod behind;
 use super::command::{Command, Page, Verb};
 use super::executor::{Due, Engine};
 use super::plan::Key;
-use super::requests::Join;
+use super::requests::CompletionCounter;
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
-use super::{Contents, LeafId, Leaves};
+use super::{BackendId, Backends, Contents};
 use crate::device::command::Sectors;
 use crate::device::port::{Fragment, Hits, Link, PartialPages, Port, PortOptions, SectorMap};
 use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
@@ -133,7 +133,7 @@ impl<C: Contents> Ports<C> {
     /// Whether port requests are in progress at or below one of these nodes.
     pub(super) fn is_at_work(&self, nodes: &[NodeId]) -> bool {
         let here = |request: &PortRequest| nodes.contains(&self.all[usize::from(request.port)].node);
-        self.requests.places().any(|request| request.join.is_some() && here(request))
+        self.requests.places().any(|request| request.counter.is_some() && here(request))
     }
 
     /// The power was cut: drops all requests, empties the caches, and blocks the links until `ready`.
@@ -180,7 +180,7 @@ impl<C: Contents> Ports<C> {
     }
 
     /// The owner that waits for a port request, if there is one.
-    pub(super) fn caller(&self, id: Id<PortRequest>) -> Id<Join> {
+    pub(super) fn caller(&self, id: Id<PortRequest>) -> Id<CompletionCounter> {
         if id.is_some() { self.requests[id].waiting() } else { Id::NONE }
     }
 
@@ -311,7 +311,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// After a power cut, pages behind ports have the contents that their backends recovered, which may be older than
     /// the last write through the port. Missing pages are written as a whole when they are rebuilt.
     #[cold]
-    pub fn fall_back_ports(&mut self, contents: impl Fn(LeafId, Page) -> Option<C>) {
+    pub fn fall_back_ports(&mut self, contents: impl Fn(BackendId, Page) -> Option<C>) {
         for at in 0..self.ports.all.len() {
             let this = &self.ports.all[at];
             if this.port().parts() == PartialPages::AsTheyAre {
@@ -347,9 +347,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Completes the requests that wait at nodes that no longer respond: reads fail, writes have no effect. Their
     /// caches lose their contents.
     #[cold]
-    pub(super) fn close_ports<L: Leaves<C>>(
+    pub(super) fn close_ports<L: Backends<C>>(
         &mut self,
-        leaves: &mut L,
+        backends: &mut L,
         now: SimTime,
         node: NodeId,
         change: Change,
@@ -370,10 +370,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let (coming, going) = link.abandon(now);
             this.awaited.clear();
             for id in coming.into_iter().map(Id::new) {
-                self.turn_away(leaves, now, id);
+                self.turn_away(backends, now, id);
             }
             for (id, ready) in going {
-                self.answer(leaves, now, Id::new(id), ready.max(now));
+                self.answer(backends, now, Id::new(id), ready.max(now));
             }
         }
     }

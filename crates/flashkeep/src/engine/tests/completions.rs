@@ -62,15 +62,15 @@ fn a_mirror_reads_where_it_waits_least() {
     rig.fill(0, 8);
     rig.store.log.clear();
     // The first half is as busy as the less busy of its parts.
-    for (leaf, ns) in [(0, 50), (1, 30), (2, 90), (3, 20)] {
-        rig.store.set_backlog(leaf, ns);
+    for (backend, ns) in [(0, 50), (1, 30), (2, 90), (3, 20)] {
+        rig.store.set_backlog(backend, ns);
     }
     rig.read_all(8);
-    assert_eq!(rig.store.count(|leaf, _| leaf.0 == 3), 8);
+    assert_eq!(rig.store.count(|backend, _| backend.0 == 3), 8);
     rig.fail(6);
     rig.store.log.clear();
     rig.read_all(8);
-    assert_eq!(rig.store.count(|leaf, _| leaf.0 == 1), 8, "what does not answer is not asked");
+    assert_eq!(rig.store.count(|backend, _| backend.0 == 1), 8, "what does not answer is not asked");
 }
 
 #[test]
@@ -145,26 +145,26 @@ fn only_the_stripe_waits_for_later_steps() {
     use crate::engine::{Engine, NodeId};
     use crate::kernel::SimTime;
     let mut store: Store<Token> = Store::new(0);
-    let leaves = (0..3).map(|_| Tree::Leaf(store.add(8, 0, Report::After(10)))).collect();
-    let mut engine: Engine<Lazy, Token> = Engine::new(Tree::Node(Lazy, leaves));
+    let backends = (0..3).map(|_| Tree::Backend(store.add(8, 0, Report::After(10)))).collect();
+    let mut engine: Engine<Lazy, Token> = Engine::new(Tree::Node(Lazy, backends));
     let mut run = |verb, engine: &mut Engine<Lazy, Token>, at| {
-        let ticket = engine.open(verb as u32, 1);
-        engine.submit(&mut store, SimTime(at), Command::new(verb, Page(0), 1), ticket);
-        engine.close(&mut store, SimTime(at), ticket);
+        let token = engine.open(verb as u32, 1);
+        engine.submit(&mut store, SimTime(at), Command::new(verb, Page(0), 1), token);
+        engine.close(&mut store, SimTime(at), token);
         let mut told = Vec::new();
         for now in at..at + 100 {
             store.deliver(SimTime(now));
             engine.advance(&mut store, SimTime(now));
             for finished in std::mem::take(engine.finished()) {
                 told.push((now, finished.acknowledged.0));
-                engine.forget(finished.join);
+                engine.forget(finished.counter);
             }
             if verb == Verb::Write && now == at + 10 {
                 // The copies are still to come: a command that comes now waits for the stripe.
                 assert!(!engine.is_quiet());
-                let ticket = engine.open(9, 1);
-                engine.submit(&mut store, SimTime(now), Command::new(Verb::Read, Page(0), 1), ticket);
-                engine.close(&mut store, SimTime(now), ticket);
+                let token = engine.open(9, 1);
+                engine.submit(&mut store, SimTime(now), Command::new(Verb::Read, Page(0), 1), token);
+                engine.close(&mut store, SimTime(now), token);
             }
         }
         assert!(engine.is_quiet());

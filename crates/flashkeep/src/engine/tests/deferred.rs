@@ -5,7 +5,7 @@
 use super::raid::Layout;
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Change, Command, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Step, Verb, View, Why,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, Triggers, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ enum Old {
     Current,
     /// It was never written.
     Zero,
-    /// In the shadow.
+    /// In the hidden range.
     At(u32),
 }
 
@@ -29,18 +29,18 @@ pub(super) struct Deferred {
     idle_after: Span,
     written: Vec<bool>,
     old: Vec<Old>,
-    /// Free shadow pages of each member.
+    /// Free pages of the hidden range of each member.
     free: Vec<Vec<u32>>,
     /// Stripes whose parity is old, oldest first.
     dirty: VecDeque<u32>,
     /// Stripes whose parity is being renewed.
     renewing: Vec<u32>,
     failed: Vec<Member>,
-    todo: Vec<(Member, u32)>,
+    rebuild_queue: Vec<(Member, u32)>,
 }
 
 impl Deferred {
-    pub(super) fn new(members: u8, stripes: u32, shadow: u32, idle_after: Span) -> Self {
+    pub(super) fn new(members: u8, stripes: u32, hidden: u32, idle_after: Span) -> Self {
         let layout = Layout { members, parities: 1 };
         let pages = stripes as usize * usize::from(layout.data());
         Deferred {
@@ -49,11 +49,11 @@ impl Deferred {
             idle_after,
             written: vec![false; pages],
             old: vec![Old::Current; pages],
-            free: vec![(stripes..stripes + shadow).rev().collect(); usize::from(members)],
+            free: vec![(stripes..stripes + hidden).rev().collect(); usize::from(members)],
             dirty: VecDeque::new(),
             renewing: Vec::new(),
             failed: Vec::new(),
-            todo: Vec::new(),
+            rebuild_queue: Vec::new(),
         }
     }
 
@@ -91,9 +91,9 @@ impl Deferred {
         let parity = self.layout.member(stripe, Role::P);
         plan.push(Step::store(parity, Page(stripe), Role::P, Cause::Parity).stage(1));
         for index in self.data() {
-            if let Old::At(shadow) = self.old[self.page(stripe, index)] {
+            if let Old::At(hidden) = self.old[self.page(stripe, index)] {
                 let member = self.layout.member(stripe, Role::Data(index));
-                let trim = Command::new(Verb::Trim, Page(shadow), 1).because(Cause::Parity);
+                let trim = Command::new(Verb::Trim, Page(hidden), 1).because(Cause::Parity);
                 plan.push(Step::new(member, trim, Step::NOWHERE).stage(2));
             }
         }
@@ -106,7 +106,7 @@ impl Deferred {
             let page = self.page(stripe, index);
             let at = match self.old[page] {
                 Old::Current if self.written[page] => stripe,
-                Old::At(shadow) => shadow,
+                Old::At(hidden) => hidden,
                 _ => continue,
             };
             let role = Role::Data(index);
@@ -149,8 +149,8 @@ impl Scheme for Deferred {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm { idle_after: Some(self.idle_after), ..Rhythm::default() };
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers { idle_after: Some(self.idle_after), ..Triggers::default() };
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -194,8 +194,8 @@ impl Scheme for Deferred {
             }
             if keeps(self, index) {
                 let to = Page(self.free[usize::from(member.0)].pop().expect("checked above"));
-                let rename = Command { to, ..Command::new(Verb::Rename, Page(stripe), 1) };
-                plan.push(Step::new(member, rename, n));
+                let remap = Command { to, ..Command::new(Verb::Remap, Page(stripe), 1) };
+                plan.push(Step::new(member, remap, n));
                 self.old[page] = Old::At(to.0);
             } else if self.old[page] == Old::Current {
                 self.old[page] = Old::Zero;
@@ -242,9 +242,9 @@ impl Scheme for Deferred {
         }
         for index in self.data() {
             let page = self.page(stripe, index);
-            if let Old::At(shadow) = std::mem::replace(&mut self.old[page], Old::Current) {
+            if let Old::At(hidden) = std::mem::replace(&mut self.old[page], Old::Current) {
                 let member = self.layout.member(stripe, Role::Data(index));
-                self.free[usize::from(member.0)].push(shadow);
+                self.free[usize::from(member.0)].push(hidden);
             }
         }
         self.dirty.retain(|&dirty| dirty != stripe);
@@ -256,7 +256,7 @@ impl Scheme for Deferred {
         if change == Change::Failed {
             self.failed.push(member);
         } else {
-            self.todo.extend((0..self.stripes).rev().map(|stripe| (member, stripe)));
+            self.rebuild_queue.extend((0..self.stripes).rev().map(|stripe| (member, stripe)));
         }
     }
 }
@@ -268,7 +268,7 @@ impl BackgroundWork for Deferred {
             return false;
         }
         if why == Why::Rebuild {
-            while let Some((member, stripe)) = self.todo.pop() {
+            while let Some((member, stripe)) = self.rebuild_queue.pop() {
                 let role = self.layout.role(stripe, member);
                 let lost = matches!(role, Role::Data(i) if self.old[self.page(stripe, i)] != Old::Current
                         || !self.written[self.page(stripe, i)]);
@@ -276,7 +276,7 @@ impl BackgroundWork for Deferred {
                     continue;
                 }
                 if view.held(key(stripe)) {
-                    self.todo.push((member, stripe));
+                    self.rebuild_queue.push((member, stripe));
                     return false;
                 }
                 plan.hold = Some(key(stripe));
@@ -301,7 +301,7 @@ impl BackgroundWork for Deferred {
     }
 
     fn rebuilding(&self, _: bool) -> bool {
-        !self.todo.is_empty()
+        !self.rebuild_queue.is_empty()
     }
 }
 

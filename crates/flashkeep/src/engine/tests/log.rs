@@ -1,10 +1,10 @@
-//! Dynamic striping (DS-RAID and DVS-RAID): data fill stripes in the order in which they come, over raw chips.
-//! A stripe that waits too long is closed early with a parity of its own; groups of blocks are cleaned when no
+//! Dynamic striping (DS-RAID and DVS-RAID): data fill stripes in the order in which they come, over chips with physical
+//! pages. A stripe that waits too long is closed early with a parity of its own; groups of blocks are cleaned when no
 //! other is left.
 
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Recoverable,
-    RepairOutcome, Rhythm, Role, Scheme, Step, Verb, View, Why,
+    RepairOutcome, Role, Scheme, Step, Triggers, Verb, View, Why,
 };
 use crate::kernel::Span;
 use std::collections::VecDeque;
@@ -214,8 +214,8 @@ impl Scheme for Log {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm { wake_after: self.wake_after, ..Rhythm::default() };
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers { wake_after: self.wake_after, ..Triggers::default() };
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn grain(&self, _: Verb) -> u32 {
@@ -311,7 +311,7 @@ impl BackgroundWork for Log {
             }
             return true;
         }
-        if why != Why::Pressed || self.cleaning.is_some() || self.erasing {
+        if why != Why::Urgent || self.cleaning.is_some() || self.erasing {
             return false;
         }
         if let Some(group) = self.erase {

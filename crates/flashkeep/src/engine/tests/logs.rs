@@ -17,9 +17,9 @@ fn log(
     seed: u64,
 ) -> Rig<Token> {
     let mut store = Store::new(seed);
-    let leaves = (0..chips).map(|_| Tree::Leaf(store.add(groups * block, block, report))).collect();
+    let backends = (0..chips).map(|_| Tree::Backend(store.add(groups * block, block, report))).collect();
     let scheme = Log::new(chips, groups, block, pages, wake.map(Span));
-    Rig::new(Tree::Node(scheme.into(), leaves), store)
+    Rig::new(Tree::Node(scheme.into(), backends), store)
 }
 
 fn skip_rows(rig: &mut Rig<Token>, upto: u32) {
@@ -32,7 +32,7 @@ fn skip_rows(rig: &mut Rig<Token>, upto: u32) {
 /// The chips and rows that were written for a cause.
 fn written(rig: &Rig<Token>, causes: &[Cause]) -> Vec<(u16, u32)> {
     let writes = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Write && causes.contains(&c.cause));
-    writes.map(|(_, leaf, command)| (leaf.0, command.start.0)).collect()
+    writes.map(|(_, backend, command)| (backend.0, command.start.0)).collect()
 }
 
 #[test]

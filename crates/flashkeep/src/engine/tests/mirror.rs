@@ -41,13 +41,13 @@ pub(super) struct Mirror {
     tell: Tell,
     turn: u8,
     /// Members and pages still to be copied.
-    todo: Vec<(Member, u32)>,
+    rebuild_queue: Vec<(Member, u32)>,
     copying: Vec<Key>,
 }
 
 impl Mirror {
     pub(super) fn new(pages: u32, tell: Tell) -> Self {
-        Mirror { pages, tell, turn: 0, todo: Vec::new(), copying: Vec::new() }
+        Mirror { pages, tell, turn: 0, rebuild_queue: Vec::new(), copying: Vec::new() }
     }
 }
 
@@ -112,7 +112,7 @@ impl Scheme for Mirror {
 
     fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
         if change != Change::Failed {
-            self.todo.extend((0..self.pages).rev().map(|page| (member, page)));
+            self.rebuild_queue.extend((0..self.pages).rev().map(|page| (member, page)));
         }
     }
 }
@@ -122,14 +122,14 @@ impl BackgroundWork for Mirror {
         if why != Why::Rebuild {
             return false;
         }
-        while let Some((to, page)) = self.todo.pop() {
+        while let Some((to, page)) = self.rebuild_queue.pop() {
             let (page, key) = (Page(page), Key(u64::from(page)));
             if view.has(to, page) {
                 continue;
             }
             let Some(from) = (0..view.members()).map(Member).find(|&m| view.has(m, page)) else { continue };
             if view.held(key) {
-                self.todo.push((to, page.0));
+                self.rebuild_queue.push((to, page.0));
                 return false;
             }
             let one = |verb| Command::new(verb, page, 1).because(Cause::Rebuild);
@@ -143,7 +143,7 @@ impl BackgroundWork for Mirror {
     }
 
     fn rebuilding(&self, _: bool) -> bool {
-        !self.todo.is_empty() || !self.copying.is_empty()
+        !self.rebuild_queue.is_empty() || !self.copying.is_empty()
     }
 }
 

@@ -1,5 +1,5 @@
 //! The executor under small schemes on memory: mirror, RAID-5 and RAID-6, deferred and partial parity, and a
-//! striped log over raw chips, alone and nested, in any order of completion.
+//! striped log over chips with physical pages, alone and nested, in any order of completion.
 
 mod deferred;
 mod log;
@@ -16,7 +16,7 @@ mod failures;
 mod logs;
 mod nested;
 mod order;
-mod rhythm;
+mod triggers;
 mod waiting;
 
 use super::{Contents, Key, Member, Role, Token, Tree, gf};
@@ -53,6 +53,6 @@ fn node<C: Contents>(
     pages: u32,
     report: Report,
 ) -> Tree<Stub> {
-    let leaves = (0..members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
-    Tree::Node(scheme.into(), leaves)
+    let backends = (0..members).map(|_| Tree::Backend(store.add(pages, 0, report))).collect();
+    Tree::Node(scheme.into(), backends)
 }

@@ -4,7 +4,7 @@
 use super::raid::Layout;
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Recoverable,
-    Rhythm, Role, Scheme, Step, Verb, View, Why,
+    Role, Scheme, Step, Triggers, Verb, View, Why,
 };
 
 /// A stripe's entry in the memory.
@@ -52,8 +52,8 @@ impl Scheme for Partial {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm::default();
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers::default();
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn grain(&self, _: Verb) -> u32 {
@@ -117,7 +117,7 @@ impl Scheme for Partial {
 
 impl BackgroundWork for Partial {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Pressed || self.committing.is_some() {
+        if why != Why::Urgent || self.committing.is_some() {
             return false;
         }
         let key = |entry: &Entry| Key(u64::from(entry.stripe));

@@ -58,7 +58,7 @@ pub(super) struct Raid {
     pub(super) lockless: bool,
     /// Writes back what a repair brought.
     pub(super) heals: bool,
-    todo: Vec<(Member, u32)>,
+    rebuild_queue: Vec<(Member, u32)>,
 }
 
 impl Raid {
@@ -72,7 +72,7 @@ impl Raid {
             release: Release::Durable,
             lockless: false,
             heals: false,
-            todo: Vec::new(),
+            rebuild_queue: Vec::new(),
         }
     }
 
@@ -203,7 +203,7 @@ impl Scheme for Raid {
             }
             return PlanVerdict::Go;
         }
-        assert!(command.verb != Verb::Rename, "a stub");
+        assert!(command.verb != Verb::Remap, "a stub");
         for step in self.fetches(command, stripe, first, end, view) {
             plan.push(step);
         }
@@ -264,9 +264,9 @@ impl Scheme for Raid {
     }
 
     fn member(&mut self, member: Member, change: Change, _: &View<'_>) {
-        self.todo.retain(|&(other, _)| other != member);
+        self.rebuild_queue.retain(|&(other, _)| other != member);
         if change != Change::Failed {
-            self.todo.extend((0..self.stripes).map(|stripe| (member, stripe)));
+            self.rebuild_queue.extend((0..self.stripes).map(|stripe| (member, stripe)));
         }
     }
 }
@@ -277,13 +277,13 @@ impl BackgroundWork for Raid {
             return false;
         }
         let mut at = 0;
-        while let Some(&(member, stripe)) = self.todo.get(at) {
+        while let Some(&(member, stripe)) = self.rebuild_queue.get(at) {
             let key = Key(u64::from(stripe));
             if view.held(key) {
                 at += 1;
                 continue;
             }
-            self.todo.remove(at);
+            self.rebuild_queue.remove(at);
             let wanted = self.layout.role(stripe, member);
             let zero = matches!(wanted, Role::Data(index) if !self.is_written(stripe, index));
             let empty = (0..self.layout.data()).all(|index| !self.is_written(stripe, index));
@@ -303,7 +303,7 @@ impl BackgroundWork for Raid {
     }
 
     fn rebuilding(&self, _: bool) -> bool {
-        !self.todo.is_empty()
+        !self.rebuild_queue.is_empty()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::store::{Report, Store};
 use crate::engine::{
-    Change, Command, Contents, Engine, Finished, Flags, LeafId, Merge, NodeId, Page, Scheme, Tree, Verb, Why,
+    BackendId, Change, Command, Contents, Engine, Finished, Flags, Merge, NodeId, Page, Scheme, Tree, Verb,
+    Why,
 };
 use crate::kernel::{SimTime, mix};
 
@@ -61,8 +62,8 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     /// `scheme` over `members` leaves of this many pages.
     pub(crate) fn flat(scheme: S, members: u16, pages: u32, report: Report, seed: u64) -> Self {
         let mut store = Store::new(seed);
-        let leaves = (0..members).map(|_| Tree::Leaf(store.add(pages, 0, report))).collect();
-        Rig::new(Tree::Node(scheme, leaves), store)
+        let backends = (0..members).map(|_| Tree::Backend(store.add(pages, 0, report))).collect();
+        Rig::new(Tree::Node(scheme, backends), store)
     }
 
     fn versions(&mut self, page: u32) -> &mut Vec<u64> {
@@ -93,7 +94,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn submit(&mut self, command: Command) -> usize {
         let (start, count) = (command.start.0, command.count);
         let tag = self.request(start, count, Some(command.verb));
-        let ticket = self.engine.open(tag as u32, u32::from(count));
+        let token = self.engine.open(tag as u32, u32::from(count));
         for n in 0..usize::from(count) {
             let new = match command.verb {
                 Verb::Write => self.fresh(),
@@ -102,11 +103,11 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             };
             self.versions(start + n as u32).push(new);
             if C::KEEP && command.verb == Verb::Write {
-                self.engine.pages(ticket.owner)[n] = C::token(new);
+                self.engine.pages(token.owner)[n] = C::token(new);
             }
         }
-        self.engine.submit(&mut self.store, self.now, command, ticket);
-        self.engine.close(&mut self.store, self.now, ticket);
+        self.engine.submit(&mut self.store, self.now, command, token);
+        self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
     }
@@ -133,16 +134,16 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     /// Writes a part of a page.
     pub(crate) fn merge(&mut self, page: u32) -> usize {
         let tag = self.request(page, 1, None);
-        let ticket = self.engine.open(tag as u32, 1);
+        let token = self.engine.open(tag as u32, 1);
         let old = self.latest(page);
         let new = self.fresh();
         self.versions(page).push(new);
         if C::KEEP {
-            self.engine.pages(ticket.owner)[0] = C::token(new).plus(1, C::token(old));
+            self.engine.pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
         }
         let merge = Merge { page, old_sectors: 1, all_sectors: 0, cause: crate::engine::Cause::Host };
-        self.engine.merge(&mut self.store, self.now, merge, ticket);
-        self.engine.close(&mut self.store, self.now, ticket);
+        self.engine.merge(&mut self.store, self.now, merge, token);
+        self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
     }
@@ -150,12 +151,12 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     fn collect(&mut self) {
         for finished in std::mem::take(self.engine.finished()) {
             self.check(&finished);
-            self.engine.forget(finished.join);
+            self.engine.forget(finished.counter);
         }
     }
 
     fn check(&mut self, finished: &Finished) {
-        let Finished { tag, join, acknowledged, lost, .. } = *finished;
+        let Finished { tag, counter, acknowledged, lost, .. } = *finished;
         let tag = tag as usize;
         let expected = self.requests[tag].clone();
         assert!(!std::mem::replace(&mut self.requests[tag].finished, true), "finished twice");
@@ -169,7 +170,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         let mut missing = 0;
         for (n, &version) in expected.versions.iter().enumerate() {
             let page = expected.start + n as u32;
-            let found = self.engine.pages(join)[n];
+            let found = self.engine.pages(counter)[n];
             let versions = &self.history[page as usize][version..];
             let allowed = if self.lenient { versions } else { &versions[..1] };
             let right = allowed.iter().any(|&token| found == C::token(token));
@@ -241,8 +242,8 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         self.collect();
     }
 
-    fn leaf_of(&self, node: u16) -> LeafId {
-        self.engine.shape[usize::from(node)].leaf.expect("a leaf")
+    fn backend_of(&self, node: u16) -> BackendId {
+        self.engine.shape[usize::from(node)].backend.expect("a leaf")
     }
 
     /// Whether the node answers.
@@ -250,31 +251,31 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         self.engine.shape[usize::from(node)].alive
     }
 
-    /// The leaf at `node` fails.
+    /// The backend at `node` fails.
     pub(crate) fn fail(&mut self, node: u16) {
-        let leaf = self.leaf_of(node);
-        self.store.kill(leaf.0);
+        let backend = self.backend_of(node);
+        self.store.kill(backend.0);
         self.change(node, Change::Failed);
     }
 
-    /// An empty leaf stands at `node`.
+    /// An empty backend stands at `node`.
     pub(crate) fn replace(&mut self, node: u16) {
-        let leaf = self.leaf_of(node);
-        self.store.replace(leaf.0);
+        let backend = self.backend_of(node);
+        self.store.replace(backend.0);
         self.change(node, Change::Replaced);
     }
 
-    /// The leaf at `node` is back.
+    /// The backend at `node` is back.
     pub(crate) fn bring_back(&mut self, node: u16) {
-        let leaf = self.leaf_of(node);
-        self.store.revive(leaf.0);
+        let backend = self.backend_of(node);
+        self.store.revive(backend.0);
         self.change(node, Change::Returned);
     }
 
-    /// The leaf at `node` goes on without a page.
+    /// The backend at `node` goes on without a page.
     pub(crate) fn damage(&mut self, node: u16, page: u32) {
-        let leaf = self.leaf_of(node);
-        self.store.damage(leaf, page);
+        let backend = self.backend_of(node);
+        self.store.damage(backend, page);
         self.engine.settle(&mut self.store, self.now);
         self.collect();
     }

@@ -1,14 +1,15 @@
-//! The leaves of the tests: pages in memory, which take effect when they are submitted and are done some time
-//! later, in any order; and raw chips, which assert that they are programmed as flash must be, erase no page before
-//! its reads are served, and may have places that take no page any more.
+//! The leaves of the tests: pages in memory, which take effect when they are submitted and are done some time later, in
+//! any order; and chips with physical pages, which assert that they are programmed as flash must be, erase no page
+//! before its reads are served, and may have places that take no page any more.
 
 use crate::engine::{
-    BackendView, Cause, Command, CompletionPart, Contents, Done, Flags, LeafId, Leaves, Page, Ticket, Verb,
+    BackendId, BackendView, Backends, Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags,
+    Page, Verb,
 };
 use crate::kernel::{Random, SimTime, Span};
 use std::collections::BTreeMap;
 
-/// How a leaf reports.
+/// How a backend reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Report {
     /// Everything at once, at the instant of submission.
@@ -24,7 +25,7 @@ pub(crate) enum Report {
 }
 
 #[derive(Clone, Debug)]
-struct Leaf<C> {
+struct Backend<C> {
     pages: Vec<C>,
     /// Pages that cannot be read until they are written again.
     bad: Vec<bool>,
@@ -47,15 +48,15 @@ struct Leaf<C> {
 /// All leaves of a tree.
 #[derive(Debug)]
 pub(crate) struct Store<C> {
-    leaves: Vec<Leaf<C>>,
+    backends: Vec<Backend<C>>,
     random: Random,
     pending: BTreeMap<(SimTime, u64), Done<C>>,
     reported: u64,
     done: Vec<Done<C>>,
-    /// The leaf whose read is being answered.
-    reading: Option<LeafId>,
+    /// The backend whose read is being answered.
+    reading: Option<BackendId>,
     /// Every command, in the order of submission.
-    pub(crate) log: Vec<(SimTime, LeafId, Command)>,
+    pub(crate) log: Vec<(SimTime, BackendId, Command)>,
     /// Whether leaves say how much has been written to them.
     pub(crate) counts_wear: bool,
 }
@@ -63,7 +64,7 @@ pub(crate) struct Store<C> {
 impl<C: Contents> Store<C> {
     pub(crate) fn new(seed: u64) -> Self {
         Store {
-            leaves: Vec::new(),
+            backends: Vec::new(),
             random: Random::stream(seed, "store"),
             pending: BTreeMap::new(),
             reported: 0,
@@ -74,13 +75,13 @@ impl<C: Contents> Store<C> {
         }
     }
 
-    /// A leaf with this many pages, in erase blocks of `block` pages.
-    pub(crate) fn add(&mut self, pages: u32, block: u32, report: Report) -> LeafId {
+    /// A backend with this many pages, in erase blocks of `block` pages.
+    pub(crate) fn add(&mut self, pages: u32, block: u32, report: Report) -> BackendId {
         let (n, backlog) = (pages as usize, Span::ZERO);
         let [bad, broken, given, programmed] = [(); 4].map(|()| vec![false; n]);
         let (pages, served) = (vec![C::default(); n], SimTime::ZERO);
         let dead = false;
-        self.leaves.push(Leaf {
+        self.backends.push(Backend {
             pages,
             bad,
             broken,
@@ -93,68 +94,68 @@ impl<C: Contents> Store<C> {
             served,
             worn: 0,
         });
-        LeafId(self.leaves.len() as u16 - 1)
+        BackendId(self.backends.len() as u16 - 1)
     }
 
-    /// Pages written to a leaf, but for those that were moved, rebuilt, or there before time 0.
-    pub(crate) fn worn(&self, leaf: u16) -> u64 {
-        self.leaves[usize::from(leaf)].worn
+    /// Pages written to a backend, but for those that were moved, rebuilt, or there before time 0.
+    pub(crate) fn worn(&self, backend: u16) -> u64 {
+        self.backends[usize::from(backend)].worn
     }
 
-    pub(crate) fn page(&self, leaf: u16, page: u32) -> C {
-        self.leaves[usize::from(leaf)].pages[page as usize]
+    pub(crate) fn page(&self, backend: u16, page: u32) -> C {
+        self.backends[usize::from(backend)].pages[page as usize]
     }
 
-    pub(crate) fn set_report(&mut self, leaf: u16, report: Report) {
-        self.leaves[usize::from(leaf)].report = report;
+    pub(crate) fn set_report(&mut self, backend: u16, report: Report) {
+        self.backends[usize::from(backend)].report = report;
     }
 
-    pub(crate) fn set_backlog(&mut self, leaf: u16, ns: u64) {
-        self.leaves[usize::from(leaf)].backlog = Span(ns);
+    pub(crate) fn set_backlog(&mut self, backend: u16, ns: u64) {
+        self.backends[usize::from(backend)].backlog = Span(ns);
     }
 
     /// The page cannot be read until it is written again.
-    pub(crate) fn lose_page(&mut self, leaf: u16, page: u32) {
-        self.leaves[usize::from(leaf)].bad[page as usize] = true;
+    pub(crate) fn lose_page(&mut self, backend: u16, page: u32) {
+        self.backends[usize::from(backend)].bad[page as usize] = true;
     }
 
-    /// The page of a raw chip cannot be read any more, nor be written; its owner is notified.
-    pub(crate) fn break_page(&mut self, leaf: u16, page: u32) {
-        let this = &mut self.leaves[usize::from(leaf)];
+    /// The page of a chip with physical pages cannot be read any more, nor be written; its owner is notified.
+    pub(crate) fn break_page(&mut self, backend: u16, page: u32) {
+        let this = &mut self.backends[usize::from(backend)];
         this.broken[page as usize] = true;
         if this.programmed[page as usize] {
             this.bad[page as usize] = true;
-            self.done.push(Done::gone(LeafId(leaf), Page(page)));
+            self.done.push(Done::gone(BackendId(backend), Page(page)));
         }
     }
 
-    /// The page is lost, and the leaf says so.
-    pub(crate) fn damage(&mut self, leaf: LeafId, page: u32) {
-        let this = &mut self.leaves[usize::from(leaf.0)];
+    /// The page is lost, and the backend says so.
+    pub(crate) fn damage(&mut self, backend: BackendId, page: u32) {
+        let this = &mut self.backends[usize::from(backend.0)];
         (this.bad[page as usize], this.given[page as usize]) = (true, false);
-        self.done.push(Done::gone(leaf, Page(page)));
+        self.done.push(Done::gone(backend, Page(page)));
     }
 
     /// No page can be read any more.
-    pub(crate) fn kill(&mut self, leaf: u16) {
-        self.leaves[usize::from(leaf)].dead = true;
+    pub(crate) fn kill(&mut self, backend: u16) {
+        self.backends[usize::from(backend)].dead = true;
     }
 
-    /// An empty leaf in its place. What was read of the old one before is still on its way.
-    pub(crate) fn replace(&mut self, leaf: u16) {
-        let leaf = &mut self.leaves[usize::from(leaf)];
-        leaf.dead = false;
-        leaf.pages.fill(C::default());
-        leaf.bad.fill(false);
-        leaf.broken.fill(false);
-        leaf.given.fill(false);
-        leaf.programmed.fill(false);
-        leaf.worn = 0;
+    /// An empty backend in its place. What was read of the old one before is still on its way.
+    pub(crate) fn replace(&mut self, backend: u16) {
+        let backend = &mut self.backends[usize::from(backend)];
+        backend.dead = false;
+        backend.pages.fill(C::default());
+        backend.bad.fill(false);
+        backend.broken.fill(false);
+        backend.given.fill(false);
+        backend.programmed.fill(false);
+        backend.worn = 0;
     }
 
-    /// The same leaf again, with what it held.
-    pub(crate) fn revive(&mut self, leaf: u16) {
-        self.leaves[usize::from(leaf)].dead = false;
+    /// The same backend again, with what it held.
+    pub(crate) fn revive(&mut self, backend: u16) {
+        self.backends[usize::from(backend)].dead = false;
     }
 
     pub(crate) fn next(&self) -> SimTime {
@@ -170,14 +171,14 @@ impl<C: Contents> Store<C> {
     }
 
     /// Pages asked for by commands that `which` picks.
-    pub(crate) fn count(&self, which: impl Fn(LeafId, &Command) -> bool) -> u32 {
-        let picked = self.log.iter().filter(|(_, leaf, command)| which(*leaf, command));
+    pub(crate) fn count(&self, which: impl Fn(BackendId, &Command) -> bool) -> u32 {
+        let picked = self.log.iter().filter(|(_, backend, command)| which(*backend, command));
         picked.map(|(_, _, command)| u32::from(command.count)).sum()
     }
 
     fn later(&mut self, at: SimTime, done: Done<C>) {
-        if let Some(leaf) = self.reading {
-            let served = &mut self.leaves[usize::from(leaf.0)].served;
+        if let Some(backend) = self.reading {
+            let served = &mut self.backends[usize::from(backend.0)].served;
             *served = at.max(*served);
         }
         self.reported += 1;
@@ -218,7 +219,7 @@ impl<C: Contents> Store<C> {
     }
 }
 
-impl<C: Contents> Leaf<C> {
+impl<C: Contents> Backend<C> {
     /// The command takes effect; which of its pages could not be read, and what the others hold.
     fn take(&mut self, command: &Command, contents: &[C]) -> Vec<(bool, C)> {
         let pages = (0..u32::from(command.count)).map(|n| (n as usize, (command.start.0 + n) as usize));
@@ -246,7 +247,7 @@ impl<C: Contents> Leaf<C> {
                     (self.bad[page], self.given[page]) = (false, false);
                     (self.programmed[page], self.pages[page]) = (false, C::default());
                 }
-                Verb::Rename => {
+                Verb::Remap => {
                     assert_eq!(self.block, 0, "raw pages have no other address");
                     let to = command.to.0 as usize + n;
                     self.pages[to] = std::mem::take(&mut self.pages[page]);
@@ -269,32 +270,39 @@ impl<C: Contents> Leaf<C> {
 }
 
 impl<C: Contents> BackendView for Store<C> {
-    fn backlog(&self, leaf: LeafId, _: Page) -> Span {
-        self.leaves[usize::from(leaf.0)].backlog
+    fn backlog(&self, backend: BackendId, _: Page) -> Span {
+        self.backends[usize::from(backend.0)].backlog
     }
-    fn wear(&self, leaf: LeafId) -> u64 {
-        if self.counts_wear { self.worn(leaf.0) } else { 0 }
+    fn wear(&self, backend: BackendId) -> u64 {
+        if self.counts_wear { self.worn(backend.0) } else { 0 }
     }
-    fn room(&self, _: LeafId) -> u64 {
+    fn room(&self, _: BackendId) -> u64 {
         u64::MAX
     }
-    fn holds(&self, leaf: LeafId, page: Page) -> bool {
-        let this = &self.leaves[usize::from(leaf.0)];
+    fn holds(&self, backend: BackendId, page: Page) -> bool {
+        let this = &self.backends[usize::from(backend.0)];
         let raw = this.programmed[page.0 as usize] && !this.bad[page.0 as usize];
         if this.block > 0 { raw } else { this.given[page.0 as usize] }
     }
-    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool {
-        self.leaves[usize::from(leaf.0)].bad[page.0 as usize]
+    fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
+        self.backends[usize::from(backend.0)].bad[page.0 as usize]
     }
 }
 
-impl<C: Contents> Leaves<C> for Store<C> {
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]) {
-        self.log.push((now, leaf, *command));
+impl<C: Contents> Backends<C> for Store<C> {
+    fn submit(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+    ) {
+        self.log.push((now, backend, *command));
         if C::KEEP && command.verb == Verb::Write {
             assert_eq!(contents.len(), usize::from(command.count));
         }
-        let this = &mut self.leaves[usize::from(leaf.0)];
+        let this = &mut self.backends[usize::from(backend.0)];
         let report = if command.flags.has(Flags::BEFORE) { Report::AtOnce } else { this.report };
         let moves =
             matches!(command.cause, Cause::Rebuild | Cause::Migrate) || command.flags.has(Flags::BEFORE);
@@ -310,13 +318,13 @@ impl<C: Contents> Leaves<C> for Store<C> {
                 Span::ZERO
             };
             let report = if owed > Span::ZERO { Report::After(owed.0) } else { report };
-            self.done.extend(gone.into_iter().map(|page| Done::refused(leaf, Page(page))));
-            return self.report(now, report, Done::at(ticket, u32::from(command.count), now));
+            self.done.extend(gone.into_iter().map(|page| Done::refused(backend, Page(page))));
+            return self.report(now, report, Done::at(token, u32::from(command.count), now));
         }
-        self.reading = Some(leaf);
+        self.reading = Some(backend);
         for (n, (failed, contents)) in (0..).zip(read) {
-            let failed = failed.then(|| (leaf, command.start.plus(n)));
-            let done = Done { contents, failed, ..Done::at(ticket.plus(n), 1, now) };
+            let failed = failed.then(|| (backend, command.start.plus(n)));
+            let done = Done { contents, failed, ..Done::at(token.plus(n), 1, now) };
             self.report(now, report, done);
         }
         self.reading = None;

@@ -24,7 +24,8 @@ fn a_full_memory_lets_writers_wait_in_order() {
     // read, and is there at 30, with it the commands that stood behind; the third presses the second's entry out by 40.
     assert_eq!([first, second, behind, third].map(at), [10, 30, 30, 50]);
     // One commit read nothing (the page was covered); the other neither.
-    let reads = rig.store.count(|leaf, c| leaf.0 < 5 && c.verb == Verb::Read && c.cause == Cause::Parity);
+    let reads =
+        rig.store.count(|backend, c| backend.0 < 5 && c.verb == Verb::Read && c.cause == Cause::Parity);
     assert_eq!(reads, 0);
     assert_eq!(rig.pages(Verb::Write, Cause::Parity), 2);
 }

@@ -144,8 +144,8 @@ impl<C: Contents> Blocks<C> {
         state.cursor = if block + 1 == self.geometry.blocks { 0 } else { block + 1 };
         state.free_blocks -= 1;
         state.free_pages -= written;
-        state.seals += 1;
-        (self.score[index], self.sealed[index]) = (0, state.seals);
+        state.closes += 1;
+        (self.score[index], self.closed[index]) = (0, state.closes);
         if written < self.geometry.pages {
             self.clean.resize(self.score.len(), 0);
             self.clean[index] = (self.geometry.pages - written) as u16;

@@ -3,7 +3,7 @@
 use super::super::base::{Base, MergesBlocks, NONE};
 use super::super::damage::Seat;
 use super::super::work::BlockPlanBuilder;
-use super::{Hybrid, LEAF, Ordered, PlaneLogs};
+use super::{BACKEND, Hybrid, Ordered, PlaneLogs};
 use crate::engine::{Change, Page, View};
 
 /// Blocks of a plane that are reserved for logs when logical blocks need new ones: one log, and one to merge into.
@@ -99,7 +99,7 @@ impl Hybrid {
 
     /// A page of the member is unrecoverable. Failed flash pages are handled with their block.
     fn lose_place(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
-        if view.has_failed(LEAF, place) {
+        if view.has_failed(BACKEND, place) {
             return;
         }
         let stored = place.0 / self.base.block_pages + 1;
@@ -142,7 +142,7 @@ impl Hybrid {
                 else {
                     continue;
                 };
-                if view.has_failed(LEAF, Page(place)) {
+                if view.has_failed(BACKEND, Page(place)) {
                     self.lose(page, Change::Damaged, view);
                 } else {
                     is_left = true;
@@ -189,7 +189,7 @@ impl MergesBlocks for Hybrid {
         is_free && (self.others(plane) > KEPT || self.base.has_good_part(logical))
     }
 
-    fn join(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
+    fn join_work(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let plane = self.base.plane_of(logical);
         self.free_one(plane, work);
         let whole = self.base.take(plane);

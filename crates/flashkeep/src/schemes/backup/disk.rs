@@ -2,7 +2,7 @@
 
 use super::facts::DiskFacts;
 use crate::engine::Page;
-use crate::kernel::Todo;
+use crate::kernel::RebuildQueue;
 
 /// The kind of work that a disk does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -58,7 +58,7 @@ pub(super) struct BackupDisk {
     /// Pages of the memory that are to be destaged, the next one last.
     pub(super) sweep: Vec<u32>,
     /// Pages that it, or their SSD, lacks and the other has.
-    pub(super) todo: Todo,
+    pub(super) rebuild_queue: RebuildQueue,
     pub(super) facts: DiskFacts,
 }
 
@@ -71,7 +71,7 @@ impl BackupDisk {
             last: DiskTurn::default(),
             rebuild_waits: false,
             sweep: Vec::new(),
-            todo: Todo::default(),
+            rebuild_queue: RebuildQueue::default(),
             facts: DiskFacts::default(),
         }
     }

@@ -6,14 +6,14 @@ use crate::engine::{Change, Member, Page, View};
 
 impl Backup {
     /// Notes whether a page's SSD lacks it, and whether its backup cannot be had.
-    pub(super) fn note(&mut self, page: Page, bare: bool, stale: bool, ssd_alive: bool) {
-        let was = self.bare.has(page.0) != self.stale.has(page.0);
-        self.bare.set(page.0, bare);
-        self.stale.set(page.0, stale);
-        self.exposed = self.exposed + u64::from(bare != stale) - u64::from(was);
+    pub(super) fn note(&mut self, page: Page, missing: bool, outdated: bool, ssd_alive: bool) {
+        let was = self.missing.has(page.0) != self.outdated.has(page.0);
+        self.missing.set(page.0, missing);
+        self.outdated.set(page.0, outdated);
+        self.exposed = self.exposed + u64::from(missing != outdated) - u64::from(was);
         let disk = &mut self.disks[self.layout.disk_of(page)];
-        let can = if bare { ssd_alive } else { disk.alive };
-        disk.todo.set(page.0, bare != stale && can);
+        let can = if missing { ssd_alive } else { disk.alive };
+        disk.rebuild_queue.set(page.0, missing != outdated && can);
     }
 
     /// Looks what there is of a page.
@@ -23,9 +23,9 @@ impl Backup {
         }
         let written = self.written.has(page.0);
         let (ssd, on_ssd) = self.layout.on_ssd(page);
-        let bare = written && !view.has(ssd, on_ssd);
-        let stale = written && self.backup(page).is_none_or(|(member, place)| !view.has(member, place));
-        self.note(page, bare, stale, view.alive(ssd));
+        let missing = written && !view.has(ssd, on_ssd);
+        let outdated = written && self.backup(page).is_none_or(|(member, place)| !view.has(member, place));
+        self.note(page, missing, outdated, view.alive(ssd));
     }
 
     /// Something happened to a member.
@@ -70,7 +70,7 @@ impl Backup {
         }
         self.look(page, view);
         if refused {
-            self.disks[self.layout.disk_of(page)].todo.set(page.0, false);
+            self.disks[self.layout.disk_of(page)].rebuild_queue.set(page.0, false);
         }
     }
 

@@ -56,8 +56,8 @@ use super::{
 };
 use crate::engine::{
     BackgroundWork, Capabilities, Change, Command, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Role, Scheme, Step, StripeUnit, Verb, View,
-    Why,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Triggers, Verb,
+    View, Why,
 };
 use crate::figures::Reported;
 use crate::kernel::{Bits, Span};
@@ -161,8 +161,8 @@ pub struct Backup {
     /// Of those: pages that neither the memory nor a disk has been given, or that were lost there.
     missed: Bits,
     /// Of those: pages that their SSD lacks; pages that no backup can be had of now; and how many are one of the two.
-    bare: Bits,
-    stale: Bits,
+    missing: Bits,
+    outdated: Bits,
     exposed: u64,
     writes: Moved,
 }
@@ -189,8 +189,8 @@ impl Backup {
             troubled: false,
             written: Bits::default(),
             missed: Bits::default(),
-            bare: Bits::default(),
-            stale: Bits::default(),
+            missing: Bits::default(),
+            outdated: Bits::default(),
             exposed: 0,
             writes: Moved::default(),
         }
@@ -222,7 +222,7 @@ impl Backup {
     /// operation while too many free segments are in use.
     fn next(&self, disk: usize) -> Option<DiskJobKind> {
         let this = &self.disks[disk];
-        let reserved = this.rebuild_waits && this.last != DiskTurn::Rebuild && !this.todo.is_empty();
+        let reserved = this.rebuild_waits && this.last != DiskTurn::Rebuild && !this.rebuild_queue.is_empty();
         if !this.alive || this.doing.kind != DiskJobKind::Nothing || reserved {
             return None;
         }
@@ -237,7 +237,7 @@ impl Backup {
             return Some(DiskJobKind::Stage);
         }
         // Without the memory this is how a disk learns of what was written.
-        let refills = !self.memory.alive && !this.todo.is_empty();
+        let refills = !self.memory.alive && !this.rebuild_queue.is_empty();
         reorganises.or(refills.then_some(DiskJobKind::Refill))
     }
 
@@ -268,16 +268,16 @@ impl Scheme for Backup {
         u64::from(self.layout.pages())
     }
 
-    /// A piece lies within a segment, so that one SSD and one disk have all of it. Pages of an SSD that fails may lie anywhere
-    /// on its disk.
+    /// A piece lies within a segment, so that one SSD and one disk have all of it. Pages of an SSD that fails may lie
+    /// anywhere on its disk.
     fn grain(&self, verb: Verb) -> u32 {
-        let scattered = verb == Verb::Read && self.bare.count() > 0;
+        let scattered = verb == Verb::Read && self.missing.count() > 0;
         if scattered { self.layout.grain(self.grain.min(64)) } else { self.grain }
     }
 
     fn capabilities(&self) -> Capabilities {
-        let rhythm = Rhythm { wake_after: Some(self.recall_idle), ..Rhythm::default() };
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers { wake_after: Some(self.recall_idle), ..Triggers::default() };
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -314,7 +314,7 @@ impl Scheme for Backup {
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept in drives, not in arrays of them");
+        assert!(command.verb != Verb::Remap, "old versions are kept in drives, not in arrays of them");
         match command.verb {
             Verb::Read => self.read(command, plan),
             Verb::Trim => self.trim(command, plan),
@@ -353,7 +353,7 @@ impl Scheme for Backup {
 impl BackgroundWork for Backup {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match why {
-            Why::Pressed => {}
+            Why::Urgent => {}
             Why::Wake => self.quiet = true,
             Why::Rebuild => return self.rebuild(view, plan),
             Why::Idle | Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => return false,
@@ -361,14 +361,14 @@ impl BackgroundWork for Backup {
         (0..self.disks.len()).any(|disk| self.work(disk, view, plan))
     }
 
-    fn pressed(&self) -> bool {
+    fn urgent(&self) -> bool {
         (0..self.disks.len()).any(|disk| self.next(disk).is_some())
     }
 
     fn rebuilding(&self, _: bool) -> bool {
         let copies =
             |disk: &BackupDisk| matches!(disk.doing.kind, DiskJobKind::Restore | DiskJobKind::Refill);
-        self.disks.iter().any(|disk| !disk.todo.is_empty() || copies(disk))
+        self.disks.iter().any(|disk| !disk.rebuild_queue.is_empty() || copies(disk))
     }
 }
 
@@ -386,17 +386,17 @@ impl OwnHealth for Backup {
     }
 
     fn is_whole(&self) -> bool {
-        self.bare.count() + self.stale.count() == 0
+        self.missing.count() + self.outdated.count() == 0
     }
 
     /// A page that one of SSD and backup has alone.
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        hazard == Hazard::Unit && self.bare.has(page.0) != self.stale.has(page.0)
+        hazard == Hazard::Unit && self.missing.has(page.0) != self.outdated.has(page.0)
     }
 
     fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {
         for page in
-            self.written.iter().filter(|&page| !self.bare.has(page) && !self.stale.has(page)).map(Page)
+            self.written.iter().filter(|&page| !self.missing.has(page) && !self.outdated.has(page)).map(Page)
         {
             let unit = |(member, page)| StripeUnit { member, page, role: Role::Plain };
             let backup = self.backup(page).expect("what is not stale has a backup");

@@ -2,7 +2,7 @@
 //! order of arrival.
 
 use crate::engine::{FixedMap, Page};
-use crate::kernel::Todo;
+use crate::kernel::RebuildQueue;
 
 /// No slot.
 const NONE: u32 = u32::MAX;
@@ -52,7 +52,7 @@ pub(super) struct Memory {
     /// Whether the memory exists and responds.
     pub(super) alive: bool,
     slots: Vec<BufferSlot>,
-    free: Todo,
+    free: RebuildQueue,
     used: u32,
     pub(super) most: u32,
     /// Where the latest version of a page is, if that is here.
@@ -62,7 +62,7 @@ pub(super) struct Memory {
 
 impl Memory {
     pub(super) fn new(pages: u32, disks: u8) -> Self {
-        let mut free = Todo::default();
+        let mut free = RebuildQueue::default();
         (0..pages).for_each(|slot| free.set(slot, true));
         let held = DiskBacklog { oldest: NONE, newest: NONE, queued: 0, used: 0, most: 0 };
         Memory {

@@ -1,4 +1,5 @@
-//! Recovery from a power loss. The memory keeps its pages, the map, and the lists of what was written and of what is missing.
+//! Recovery from a power loss. The memory keeps its pages, the map, and the lists of what was written and of what is
+//! missing.
 
 use super::Backup;
 use super::disk::{DiskJob, DiskTurn};
@@ -6,8 +7,8 @@ use super::pending::BufferSlotState;
 use crate::engine::{Member, Page, View};
 
 impl Backup {
-    /// What disks were doing begins again. The memory had each page before its SSD, so a backup is the newest version: an
-    /// SSD with another one lacks the page.
+    /// What disks were doing begins again. The memory had each page before its SSD, so a backup is the newest version:
+    /// an SSD with another one lacks the page.
     pub(super) fn restart(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         for disk in &mut self.disks {
             (disk.doing, disk.head) = (DiskJob::default(), Page(0));
@@ -23,9 +24,9 @@ impl Backup {
             let Some((member, place)) = self.backup(page).filter(|&(member, _)| view.alive(member)) else {
                 continue;
             };
-            match view.spare(member, place) {
+            match view.oob(member, place) {
                 Some(backup) if view.alive(ssd) => {
-                    let there = view.spare(ssd, on_ssd);
+                    let there = view.oob(ssd, on_ssd);
                     if there.is_none_or(|there| there.stamp != backup.stamp) {
                         lacks(ssd, on_ssd);
                     }

@@ -11,7 +11,7 @@ impl Backup {
     /// One run of a rebuild, on a disk that has time for it: where other work waits, it has every second turn.
     pub(super) fn rebuild(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
         for disk in 0..self.disks.len() {
-            if self.disks[disk].todo.is_empty() {
+            if self.disks[disk].rebuild_queue.is_empty() {
                 continue;
             }
             let busy = self.disks[disk].doing.kind != DiskJobKind::Nothing || view.held(Self::key(disk));
@@ -30,24 +30,25 @@ impl Backup {
 
     /// Copies the next run: to the SSD what its backup has, or the other way round.
     pub(super) fn restore(&mut self, disk: usize, plan: &mut Plan) -> bool {
-        while let Some(first) = self.disks[disk].todo.next(|_| false) {
-            let (bare, stale) = (self.bare.has(first), self.stale.has(first));
-            self.disks[disk].todo.set(first, false);
-            if bare == stale {
+        while let Some(first) = self.disks[disk].rebuild_queue.next(|_| false) {
+            let (missing, outdated) = (self.missing.has(first), self.outdated.has(first));
+            self.disks[disk].rebuild_queue.set(first, false);
+            if missing == outdated {
                 continue;
             }
             let (_, on_ssd) = self.layout.on_ssd(Page(first));
             let most = first + self.layout.segment - on_ssd.0 % self.layout.segment;
-            let alike = |page: &u32| self.bare.has(*page) == bare && self.stale.has(*page) == stale;
+            let alike =
+                |page: &u32| self.missing.has(*page) == missing && self.outdated.has(*page) == outdated;
             let end = (first..most).take_while(alike).last().map_or(first, |last| last + 1);
-            let end = if bare {
+            let end = if missing {
                 self.give_back(disk, first..end, plan)
             } else {
                 self.refill(disk, first..end, plan)
             };
-            (first..end).for_each(|page| self.disks[disk].todo.set(page, false));
+            (first..end).for_each(|page| self.disks[disk].rebuild_queue.set(page, false));
             let doing = &mut self.disks[disk].doing;
-            doing.kind = if bare { DiskJobKind::Restore } else { DiskJobKind::Refill };
+            doing.kind = if missing { DiskJobKind::Restore } else { DiskJobKind::Refill };
             doing.pages = first..end;
             return true;
         }
@@ -107,9 +108,9 @@ impl Backup {
                 self.missed.set(page, false);
             }
             self.look(Page(page), view);
-            if self.bare.has(page) || self.stale.has(page) {
+            if self.missing.has(page) || self.outdated.has(page) {
                 // That is not tried again until something happens.
-                self.disks[disk].todo.set(page, false);
+                self.disks[disk].rebuild_queue.set(page, false);
             }
         }
     }

@@ -9,7 +9,7 @@ use crate::engine::{
 impl Backup {
     /// Where a page that its SSD lacks is read instead.
     fn detour(&self, page: Page) -> Option<(Member, Page)> {
-        let lacks = self.bare.has(page.0) && !self.stale.has(page.0);
+        let lacks = self.missing.has(page.0) && !self.outdated.has(page.0);
         if lacks { self.backup(page) } else { None }
     }
 
@@ -20,7 +20,7 @@ impl Backup {
     /// Whether a read needs a disk.
     pub(super) fn needs_disk(&self, command: &Command) -> bool {
         let on_disk = |page| self.detour(page).is_some_and(|(member, _)| member != self.nvram());
-        self.bare.count() > 0 && Self::pages_of(command).any(on_disk)
+        self.missing.count() > 0 && Self::pages_of(command).any(on_disk)
     }
 
     /// Whether a rebuild is copying pages of the same piece.
@@ -34,7 +34,7 @@ impl Backup {
     /// A read goes to the SSD; what that lacks is read where its backup is, from the disk a run after the other.
     pub(super) fn read(&mut self, command: &Command, plan: &mut Plan) {
         let (ssd, on_ssd) = self.layout.on_ssd(command.start);
-        if self.bare.count() == 0 {
+        if self.missing.count() == 0 {
             plan.push(Step::new(ssd, command.over(on_ssd, command.count), 0));
             return;
         }

@@ -396,7 +396,7 @@ impl Scheme for ICash {
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept below, not above");
+        assert!(command.verb != Verb::Remap, "old versions are kept below, not above");
         let page = command.start;
         let before = command.flags.has(Flags::BEFORE);
         let verdict = if command.verb == Verb::Read {
@@ -460,14 +460,14 @@ impl Scheme for ICash {
 
 impl BackgroundWork for ICash {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
-        if why != Why::Pressed || !self.answers {
+        if why != Why::Urgent || !self.answers {
             return false;
         }
         self.log.release(|_| false);
         self.shrink(view, plan) || self.copy(view, plan) || self.flush(plan) || self.fold(plan)
     }
 
-    fn pressed(&self) -> bool {
+    fn urgent(&self) -> bool {
         let wants_shrink = self.whole.count() > 0;
         self.answers && (wants_shrink || self.wants_copy() || self.wants_flush() || self.wants_fold())
     }

@@ -2,10 +2,11 @@
 
 use super::super::ring::of_page;
 use super::{DRIVE, ICash, MEMORY};
-use crate::engine::{Cause, Command, Key, Member, Page, Plan, Role, Spare, Step, Verb, View};
+use crate::engine::{Cause, Command, Key, Member, OobData, Page, Plan, Role, Step, Verb, View};
 
 impl ICash {
-    /// Copies and flushes that were interrupted begin again. A page whose delta was being computed stands whole in memory.
+    /// Copies and flushes that were interrupted begin again. A page whose delta was being computed stands whole in
+    /// memory.
     pub(super) fn restore(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.wanted.extend(self.copying.take());
         if self.flushing.take().is_some() {
@@ -14,14 +15,14 @@ impl ICash {
         }
         self.folding = false;
         for slot in self.writing.iter().collect::<Vec<u32>>() {
-            let is_page = |page| view.spare(MEMORY, Page(slot)).and_then(|spare| of_page(spare, page, view));
+            let is_page = |page| view.oob(MEMORY, Page(slot)).and_then(|oob| of_page(oob, page, view));
             let is_whole = self.memory.page_at(slot).and_then(is_page).is_some();
             self.writing.set(slot, is_whole);
             self.whole.set(slot, is_whole);
         }
         for page in std::mem::take(&mut self.replaced).iter() {
             let old = self.sum(page, view);
-            let new = view.spare(DRIVE, Page(page)).and_then(|spare| of_page(spare, page, view));
+            let new = view.oob(DRIVE, Page(page)).and_then(|oob| of_page(oob, page, view));
             if new.is_some_and(|new| old.is_none_or(|old| view.is_newer(Page(page), &new, &old))) {
                 self.forget(page);
             }
@@ -35,14 +36,14 @@ impl ICash {
     }
 
     /// The metadata of a page that has a delta or stands whole in memory; none if the two parts do not match.
-    fn sum(&self, page: u32, view: &View<'_>) -> Option<Spare> {
+    fn sum(&self, page: u32, view: &View<'_>) -> Option<OobData> {
         let (member, slot) = self.delta(page)?;
-        let delta = view.spare(member, slot)?;
+        let delta = view.oob(member, slot)?;
         if self.whole_slot(page).is_some() {
             return of_page(delta, page, view);
         }
-        let base = view.spare(DRIVE, self.base(page)?)?;
-        of_page(Spare { stamp: base.stamp ^ delta.stamp, ..delta }, page, view)
+        let base = view.oob(DRIVE, self.base(page)?)?;
+        of_page(OobData { stamp: base.stamp ^ delta.stamp, ..delta }, page, view)
     }
 
     /// Turns a page that stands whole in memory into a delta, or writes it to the drive if there is no reference.

@@ -1,8 +1,8 @@
-//! Superblocks that are filled before time 0, as an ageing model says. Their data slots are filled in order: those that are
-//! to be valid with the pages that are written, whichever node above writes them, the others with nothing of use.
+//! Superblocks that are filled before time 0, as an ageing model says. Their data slots are filled in order: those that
+//! are to be valid with the pages that are written, whichever node above writes them, the others with nothing of use.
 
-use super::front::WriteFrontier;
-use super::{StripeLog, data_in_row};
+use super::frontier::WriteFrontier;
+use super::{StripeLog, data_in_superpage};
 use crate::engine::{Command, Page, Plan, Verb};
 use crate::kernel::Bits;
 use std::collections::VecDeque;
@@ -54,11 +54,11 @@ impl LogAgeing {
 }
 
 impl StripeLog {
-    /// Superblocks, rows of each, and data slots of a row, as long as nothing has been erased.
+    /// Superblocks, superpages of each, and data slots of a superpage, as long as nothing has been erased.
     #[must_use]
     pub fn new_superblocks(&self) -> (u32, u32, u32) {
-        let row = data_in_row(u32::from(self.members), u32::from(self.policy.widths.after(0)));
-        (self.groups.count(), self.groups.pages(), row)
+        let superpage = data_in_superpage(u32::from(self.members), u32::from(self.policy.widths.after(0)));
+        (self.superblocks.count(), self.superblocks.pages(), superpage)
     }
 
     /// From now on superblocks are filled like these, without GC: the pages that are written come to valid slots.
@@ -105,8 +105,8 @@ impl StripeLog {
         self.wants_room = true;
     }
 
-    /// A page is written while superblocks are aged: whether it waits until the next slot is a valid one. A page that was
-    /// written before takes the next slot, so that the one that it leaves and this one are exchanged.
+    /// A page is written while superblocks are aged: whether it waits until the next slot is a valid one. A page that
+    /// was written before takes the next slot, so that the one that it leaves and this one are exchanged.
     #[cold]
     pub(super) fn waits_for_slot(&mut self, page: u32) -> bool {
         if self.ageing.as_ref().is_some_and(|ageing| ageing.superblocks.is_empty()) {
@@ -120,8 +120,12 @@ impl StripeLog {
     pub(super) fn pass_slot(&mut self, gained: bool) {
         let Some(ageing) = &mut self.ageing else { return };
         let is_finished = ageing.pass(gained);
-        if is_finished && self.front.pending == 0 && self.front.slots.is_empty() && self.front.has_rows() {
-            ageing.aside.push(std::mem::replace(&mut self.front, WriteFrontier::none()));
+        if is_finished
+            && self.frontier.pending == 0
+            && self.frontier.slots.is_empty()
+            && self.frontier.has_superpages()
+        {
+            ageing.aside.push(std::mem::replace(&mut self.frontier, WriteFrontier::none()));
         }
     }
 

@@ -1,37 +1,37 @@
-//! GC of superblocks: copies the current pages of a group, in order, into new stripes of an empty group, then erases
-//! it. The host gets the rest of the destination.
+//! GC of superblocks: copies the current pages of a superblock, in order, into new stripes of an empty superblock, then
+//! erases it. The host gets the rest of the destination.
 //!
 //! GC copies one piece at a time, so that host requests run in between and the pages of a chip are programmed in order.
 //! The copy of a page that the host writes or trims meanwhile is obsolete: the map is changed only if it still has the
 //! old place.
 
-use super::front::WriteFrontier;
-use super::groups::{SuperblockState, Victims};
+use super::frontier::WriteFrontier;
 use super::places::LogPlace;
-use super::{LogHold, StripeLog, data_in_row};
+use super::superblocks::{SuperblockState, Victims};
+use super::{LogHold, StripeLog, data_in_superpage};
 use crate::blocks::Levelled;
 use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb};
 use std::ops::Range;
 
-/// Full rows that a piece copies at most.
-const PIECE_ROWS: usize = 4;
+/// Full superpages that a piece copies at most.
+const PIECE_SUPERPAGES: usize = 4;
 
-/// A group that is being cleaned.
+/// A superblock that is being cleaned.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cleaning {
     pub(super) victim: u32,
     /// Its places that have not been examined.
     left: Range<u32>,
-    /// The destination groups: full ones, the open one, and further ones.
+    /// The destination superblocks: full ones, the open one, and further ones.
     filled: Vec<WriteFrontier>,
     to: WriteFrontier,
     more: Vec<WriteFrontier>,
-    /// Rows are laid over the members that can take them, or over all: as there was room when it began.
+    /// Superpages are laid over the members that can take them, or over all: as there was room when it began.
     roomy: bool,
     /// Data slots that it can waste.
     spare: u32,
     pub(super) cause: Cause,
-    /// Only pages whose stripe lacks a unit are moved, and the group stays.
+    /// Only pages whose stripe lacks a unit are moved, and the superblock stays.
     only_lacking: bool,
     /// Pages that nothing brings back come last, in stripes of their own: they would take the parity of others with
     /// them. Whether there are any.
@@ -39,7 +39,7 @@ pub(super) struct Cleaning {
     has_lost: bool,
     /// Whether the last piece has begun.
     is_last: bool,
-    /// Whether all pages have moved, so that the group can be erased.
+    /// Whether all pages have moved, so that the superblock can be erased.
     pub(super) is_over: bool,
     /// It goes on in idle moments, as long as there is room besides.
     is_soft: bool,
@@ -53,7 +53,7 @@ impl Cleaning {
         matches!(self.cause, Cause::Gc | Cause::Wear | Cause::Migrate)
     }
 
-    /// Rows are laid over all members from now on: over fewer, what is to be moved might not fit.
+    /// Superpages are laid over all members from now on: over fewer, what is to be moved might not fit.
     pub(super) fn lay_over_all(&mut self) {
         self.roomy = false;
     }
@@ -87,16 +87,16 @@ pub(super) struct Begin {
     pub(super) victim: u32,
     pub(super) cause: Cause,
     pub(super) only_lacking: bool,
-    /// How many rests and how many free groups it is given.
+    /// How many rests and how many free superblocks it is given.
     pub(super) rests: usize,
-    pub(super) groups: usize,
-    /// A free group that it is given besides, and fills alone.
+    pub(super) superblocks: usize,
+    /// A free superblock that it is given besides, and fills alone.
     pub(super) into: Option<u32>,
     /// It can wait for idle moments.
     pub(super) is_soft: bool,
 }
 
-/// Cold data that are to be moved into a worn group, once that has been erased.
+/// Cold data that are to be moved into a worn superblock, once that has been erased.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Migration {
     worn: u32,
@@ -113,21 +113,22 @@ impl StripeLog {
                 !self.moving && !waits && (cleaning.is_over || cleaning.is_gc())
             }
             None => {
-                let can_clean = || self.groups.free() > 0 || self.can_erase_at_once();
+                let can_clean = || self.superblocks.free() > 0 || self.can_erase_immediately();
                 self.wants_room && (self.is_low() && can_clean() || self.migration.is_some())
             }
         }
     }
 
-    /// Whether a power cut has left a group that holds nothing, and perhaps no other that is free.
-    pub(super) fn can_erase_at_once(&self) -> bool {
-        self.restarted && self.groups.least().is_some_and(|group| self.groups.current(group) == 0)
+    /// Whether a power cut has left a superblock that holds nothing, and perhaps no other that is free.
+    pub(super) fn can_erase_immediately(&self) -> bool {
+        self.restarted
+            && self.superblocks.least().is_some_and(|superblock| self.superblocks.current(superblock) == 0)
     }
 
     /// Whether little space is left for the host.
     fn is_low(&self) -> bool {
         let below = self.clean_below + self.kept() - 1;
-        self.ageing.is_none() && self.groups.free() + self.erasing + self.rests_of_host() <= below
+        self.ageing.is_none() && self.superblocks.free() + self.erasing + self.rests_of_host() <= below
     }
 
     /// The next step towards room for the host.
@@ -159,19 +160,22 @@ impl StripeLog {
         if let Some(cleaning) = &self.cleaning {
             return cleaning.is_gc() && self.go_on(plan);
         }
-        let left = self.groups.free() + self.erasing + self.rests_of_host();
-        left <= self.soft_below && self.groups.free() > 0 && !self.is_stuck() && self.clean_one(true, plan)
+        let left = self.superblocks.free() + self.erasing + self.rests_of_host();
+        left <= self.soft_below
+            && self.superblocks.free() > 0
+            && !self.is_stuck()
+            && self.clean_one(true, plan)
     }
 
     /// Begins to clean the next victim, if there is one.
     fn clean_one(&mut self, is_soft: bool, plan: &mut Plan) -> bool {
         let Some((victim, levelled)) = self.victim() else { return false };
-        self.groups.take_turn(victim);
+        self.superblocks.take_turn(victim);
         let cause = if levelled == Levelled::Instead { Cause::Wear } else { Cause::Gc };
         if let Levelled::Into(coldest) = levelled {
             self.migration = Some(Migration { worn: victim, coldest });
         }
-        if self.groups.current(victim) == 0 {
+        if self.superblocks.current(victim) == 0 {
             let may = self.may_erase(victim);
             if may {
                 self.erase(victim, cause, plan);
@@ -179,19 +183,19 @@ impl StripeLog {
             return may;
         }
         let (only_lacking, into) = (false, None);
-        // GC goes on with the group that it has begun, if that is kept for it.
+        // GC goes on with the superblock that it has begun, if that is kept for it.
         let rests = usize::from(self.streams.separate || self.is_near_the_end());
-        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests, groups: 1, into, is_soft });
+        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests, superblocks: 1, into, is_soft });
         self.go_on(plan)
     }
 
-    /// The group that the policies choose, or the one that holds least where what they choose gives too little.
+    /// The superblock that the policies choose, or the one that holds least where what they choose gives too little.
     fn victim(&mut self) -> Option<(u32, Levelled)> {
         // What is gained is counted in the widest layout; `gains` looks closer.
         let worth = (self.room_of_free(0, false) + 1).saturating_sub(self.least_gain()).max(1);
-        let slots = self.groups.pages() * self.data_slots(self.members);
-        let chosen = self.chooser.choose(&Victims { groups: &self.groups, worth, slots });
-        let fits = |victim| self.gains(self.groups.current(victim)) && self.may_clean(victim);
+        let slots = self.superblocks.pages() * self.data_slots(self.members);
+        let chosen = self.chooser.choose(&Victims { superblocks: &self.superblocks, worth, slots });
+        let fits = |victim| self.gains(self.superblocks.current(victim)) && self.may_clean(victim);
         let chosen = chosen.filter(|&(victim, _)| fits(victim));
         chosen.or_else(|| self.other_victim().map(|victim| (victim, Levelled::No)))
     }
@@ -201,59 +205,65 @@ impl StripeLog {
         self.emptiest().or_else(|| self.most_obsolete())
     }
 
-    /// The group with the most obsolete places that can be written, if a write waits and nothing else gives room: even the
-    /// group with the fewest current pages fills what bad places leave of the free group. Its pages are laid over these
-    /// places, too. It then is the free group, and has more places than the one before: so this ends.
+    /// The superblock with the most obsolete places that can be written, if a write waits and nothing else gives room:
+    /// even the superblock with the fewest current pages fills what bad places leave of the free superblock. Its pages
+    /// are laid over these places, too. It then is the free superblock, and has more places than the one before: so
+    /// this ends.
     fn most_obsolete(&self) -> Option<u32> {
         if !self.is_starved() || self.health.bad.count() == 0 {
             return None;
         }
         let room = self.room_of_free(0, false);
-        let obsolete =
-            |group: u32| self.room(self.groups.rows(group), true).saturating_sub(self.groups.current(group));
-        let fits = |group: u32| self.groups.current(group) <= room && self.may_clean(group);
-        let fitting = self.groups.idle().filter(|&group| obsolete(group) > 0 && fits(group));
-        fitting.max_by_key(|&group| (obsolete(group), std::cmp::Reverse(group)))
-    }
-
-    /// The group with the fewest current pages, if cleaning it gains enough.
-    pub(super) fn emptiest(&self) -> Option<u32> {
-        let least = match self.groups.are_worn() {
-            true => self.groups.least_of(|group| self.may_clean(group)),
-            false => self.groups.least(),
+        let obsolete = |superblock: u32| {
+            self.room(self.superblocks.superpages(superblock), true)
+                .saturating_sub(self.superblocks.current(superblock))
         };
-        least.filter(|&victim| self.gains(self.groups.current(victim)))
+        let fits =
+            |superblock: u32| self.superblocks.current(superblock) <= room && self.may_clean(superblock);
+        let fitting =
+            self.superblocks.idle().filter(|&superblock| obsolete(superblock) > 0 && fits(superblock));
+        fitting.max_by_key(|&superblock| (obsolete(superblock), std::cmp::Reverse(superblock)))
     }
 
-    /// Cleaning must give a row at least; only where a write waits that cannot be helped otherwise, a slot is enough.
+    /// The superblock with the fewest current pages, if cleaning it gains enough.
+    pub(super) fn emptiest(&self) -> Option<u32> {
+        let least = match self.superblocks.are_worn() {
+            true => self.superblocks.least_of(|superblock| self.may_clean(superblock)),
+            false => self.superblocks.least(),
+        };
+        least.filter(|&victim| self.gains(self.superblocks.current(victim)))
+    }
+
+    /// Cleaning must give a superpage at least; only where a write waits that cannot be helped otherwise, a slot is
+    /// enough.
     fn least_gain(&self) -> u32 {
         let waits = self.is_starved() && self.erasing == 0;
         if waits { 1 } else { self.data_slots(self.members).max(1) }
     }
 
-    /// Whether cleaning a group with this many current pages gains enough.
+    /// Whether cleaning a superblock with this many current pages gains enough.
     fn gains(&self, current: u32) -> bool {
         if current == 0 {
             return true;
         }
-        // In the layout that the host's writes will have. Rows over all members have more slots, but the host is not given
-        // those that a failed member or a bad place would take.
+        // In the layout that the host's writes will have. Superpages over all members have more slots, but the host is
+        // not given those that a failed member or a bad place would take.
         let room = self.room_of_free(0, self.is_roomy());
         current + self.least_gain() <= room
     }
 
-    /// A worn group has been erased: what the coldest one holds is moved into it, if that is still so and fits.
+    /// A worn superblock has been erased: what the coldest one holds is moved into it, if that is still so and fits.
     fn migrate(&mut self) -> bool {
         let Some(Migration { worn, coldest }) = self.migration else { return false };
-        if self.groups.state(worn) == SuperblockState::Erasing {
+        if self.superblocks.state(worn) == SuperblockState::Erasing {
             return false;
         }
         self.migration = None;
-        let current = self.groups.current(coldest);
-        let is_free = self.groups.state(worn) == SuperblockState::Free;
+        let current = self.superblocks.current(coldest);
+        let is_free = self.superblocks.state(worn) == SuperblockState::Free;
         let is_closed =
-            self.groups.state(coldest) == SuperblockState::Closed && !self.groups.is_busy(coldest);
-        let fits = current > 0 && current <= self.room(self.groups.rows(worn), false);
+            self.superblocks.state(coldest) == SuperblockState::Closed && !self.superblocks.is_busy(coldest);
+        let fits = current > 0 && current <= self.room(self.superblocks.superpages(worn), false);
         if !is_free || !is_closed || !fits || self.health.troubled {
             return false;
         }
@@ -264,44 +274,46 @@ impl StripeLog {
             cause,
             only_lacking,
             rests: 0,
-            groups: 0,
+            superblocks: 0,
             into,
             is_soft,
         });
         true
     }
 
-    /// Data slots of a row over this many members, at the narrowest.
+    /// Data slots of a superpage over this many members, at the narrowest.
     pub(super) fn data_slots(&self, members: u8) -> u32 {
-        data_in_row(u32::from(members), u32::from(self.policy.widths.narrowest()))
+        data_in_superpage(u32::from(members), u32::from(self.policy.widths.narrowest()))
     }
 
-    /// Data slots of these rows, at the narrowest.
-    pub(super) fn room(&self, rows: Range<u32>, roomy: bool) -> u32 {
-        let count = rows.end - rows.start;
+    /// Data slots of these superpages, at the narrowest.
+    pub(super) fn room(&self, superpages: Range<u32>, roomy: bool) -> u32 {
+        let count = superpages.end - superpages.start;
         if !self.health.troubled || !roomy {
             return count * self.data_slots(self.members);
         }
-        let places = self.places.at(rows.start, 0).0..self.places.at(rows.end, 0).0;
-        // A row over a member fewer has a slot fewer at most.
+        let places = self.places.at(superpages.start, 0).0..self.places.at(superpages.end, 0).0;
+        // A superpage over a member fewer has a slot fewer at most.
         (count * self.data_slots(self.health.living())).saturating_sub(self.health.bad_in(places))
     }
 
-    /// Data slots of the free group that comes `n`th.
+    /// Data slots of the free superblock that comes `n`th.
     pub(super) fn room_of_free(&self, n: usize, roomy: bool) -> u32 {
-        self.groups.nth_free(n).map_or(0, |group| self.room(self.groups.rows(group), roomy))
+        self.superblocks
+            .nth_free(n)
+            .map_or(0, |superblock| self.room(self.superblocks.superpages(superblock), roomy))
     }
 
-    /// Whether what the group holds can be moved to a rest: all that is to be moved, where that is little.
+    /// Whether what the superblock holds can be moved to a rest: all that is to be moved, where that is little.
     pub(super) fn is_usable(&self, rest: &WriteFrontier, victim: u32, only_lacking: bool) -> bool {
         let all = if only_lacking { self.health.lacking_in(victim) } else { 0 };
-        rest.group != victim && rest.has_rows() && self.room(rest.rows(), true) >= all
+        rest.superblock != victim && rest.has_superpages() && self.room(rest.superpages(), true) >= all
     }
 
     pub(super) fn begin_cleaning(&mut self, begin: &Begin) {
         let Begin { victim, cause, only_lacking, .. } = *begin;
-        let mut to: Vec<WriteFrontier> = Vec::with_capacity(begin.rests + begin.groups);
-        let mut pages = self.groups.current(victim);
+        let mut to: Vec<WriteFrontier> = Vec::with_capacity(begin.rests + begin.superblocks);
+        let mut pages = self.superblocks.current(victim);
         if only_lacking {
             pages = self.health.lacking_in(victim);
         }
@@ -310,18 +322,18 @@ impl StripeLog {
         {
             to.extend(self.rests.remove(at));
         }
-        for _ in 0..begin.groups {
-            to.extend(self.open_group());
+        for _ in 0..begin.superblocks {
+            to.extend(self.open_superblock());
         }
-        if let Some(group) = begin.into {
-            self.groups.open_this(group);
-            to.push(self.front_of(group));
+        if let Some(superblock) = begin.into {
+            self.superblocks.open_this(superblock);
+            to.push(self.frontier_of(superblock));
         }
-        let room = |roomy| to.iter().map(|front| self.room(front.rows(), roomy)).sum::<u32>();
-        // Where it would not fit beside what cannot be written, the rows are laid over that, too.
+        let room = |roomy| to.iter().map(|frontier| self.room(frontier.superpages(), roomy)).sum::<u32>();
+        // Where it would not fit beside what cannot be written, the superpages are laid over that, too.
         let roomy = self.is_roomy() && room(true) >= pages;
         let room = room(roomy);
-        self.groups.set_busy(victim, true);
+        self.superblocks.set_busy(victim, true);
         to.reverse();
         self.cleaning = Some(Cleaning {
             victim,
@@ -373,14 +385,14 @@ impl StripeLog {
         true
     }
 
-    /// Copies as many of the group's pages as fill whole stripes, or all remaining ones.
+    /// Copies as many of the superblock's pages as fill whole stripes, or all remaining ones.
     fn copy(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, plan: &mut Plan) {
         piece.moves.clear();
         piece.writes.clear();
         piece.stripes = 0;
         let stripe = usize::from(self.members) - 1;
         while let Some(from) = self.places.next_current(cleaning.left.clone()) {
-            let full = piece.moves.len() + stripe > PIECE_ROWS * stripe;
+            let full = piece.moves.len() + stripe > PIECE_SUPERPAGES * stripe;
             if cleaning.to.pending == 0 && full {
                 break;
             }
@@ -407,8 +419,8 @@ impl StripeLog {
             self.copy_parity(cleaning, piece);
         }
         plan.steps.extend_from_slice(&piece.writes);
-        let rows = piece.written.iter().map(|&place| self.places.row(place));
-        self.record(rows, true, 1, plan);
+        let superpages = piece.written.iter().map(|&place| self.places.superpage(place));
+        self.record(superpages, true, 1, plan);
     }
 
     fn copy_page(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, from: LogPlace, plan: &mut Plan) {
@@ -418,7 +430,7 @@ impl StripeLog {
         let (member, page) = self.address(from);
         plan.push(Step::new(member, one(page), at));
         let role = Role::Data(cleaning.to.pending);
-        let to = self.places.at(cleaning.to.row, cleaning.to.place());
+        let to = self.places.at(cleaning.to.superpage, cleaning.to.place());
         let (member, page) = self.address(to);
         let write = Command { verb: Verb::Write, ..one(page) };
         piece.writes.push(Step::new(member, write, at).role(role).row(piece.stripes).stage(1));
@@ -430,11 +442,12 @@ impl StripeLog {
         }
     }
 
-    /// Makes the next slot of the groups that take what is moved ready. All of a group fits: that was seen to.
+    /// Makes the next slot of the superblocks that take what is moved ready. All of a superblock fits: that was seen
+    /// to.
     fn make_slot(&mut self, cleaning: &mut Cleaning) -> bool {
         while cleaning.to.slots.is_empty() {
-            if cleaning.to.has_rows() {
-                self.open_row(&mut cleaning.to, cleaning.roomy);
+            if cleaning.to.has_superpages() {
+                self.open_superpage(&mut cleaning.to, cleaning.roomy);
                 continue;
             }
             let Some(next) = cleaning.more.pop() else {
@@ -448,11 +461,11 @@ impl StripeLog {
 
     fn copy_parity(&mut self, cleaning: &mut Cleaning, piece: &mut Piece) {
         let cause = if cleaning.cause == Cause::Gc { Cause::ParityGc } else { cleaning.cause };
-        let row = cleaning.to.row;
+        let superpage = cleaning.to.superpage;
         let (member, _) = cleaning.to.place_parity();
-        let store = Step::store(Member(member), Page(row), Role::P, cause);
+        let store = Step::store(Member(member), Page(superpage), Role::P, cause);
         piece.writes.push(store.row(piece.stripes).stage(1));
-        let place = self.places.at(row, member);
+        let place = self.places.at(superpage, member);
         piece.written.push(place);
         self.occupy_parity(place, cleaning.to.stripe);
         cleaning.to.next_stripe();
@@ -463,7 +476,7 @@ impl StripeLog {
     /// that the cleaning has gained.
     fn hands_over(&self, cleaning: &Cleaning) -> bool {
         cleaning.to.slots.len() == 1
-            && !cleaning.to.has_rows()
+            && !cleaning.to.has_superpages()
             && cleaning.more.is_empty()
             && !cleaning.only_lacking
             && cleaning.cause != Cause::Migrate
@@ -479,8 +492,8 @@ impl StripeLog {
         if open && let Some(cleaning) = &mut self.cleaning {
             // The host goes on with the stripe, and with what waits in it.
             let to = std::mem::replace(&mut cleaning.to, WriteFrontier::none());
-            self.leave_front();
-            self.front = to.of_stream(self.streams.current());
+            self.leave_frontier();
+            self.frontier = to.of_stream(self.streams.current());
         }
         for at in 0..self.piece.moves.len() {
             let Move { page, from, to } = self.piece.moves[at];
@@ -494,26 +507,26 @@ impl StripeLog {
         }
     }
 
-    /// All pages have moved: the host gets the rest of the destination groups.
+    /// All pages have moved: the host gets the rest of the destination superblocks.
     fn end_cleaning(&mut self) {
         let Some(mut cleaning) = self.cleaning.take() else { return };
         let mut to = std::mem::replace(&mut cleaning.to, WriteFrontier::none());
         let most =
             (0..).zip(&cleaning.moved).max_by_key(|&(stream, &pages)| (pages, std::cmp::Reverse(stream)));
         to.stream = most.map_or(0, |(stream, _)| stream);
-        for front in cleaning.filled.drain(..).chain([to]).chain(cleaning.more.drain(..)) {
-            self.hand_on(front, cleaning.cause);
+        for frontier in cleaning.filled.drain(..).chain([to]).chain(cleaning.more.drain(..)) {
+            self.hand_on(frontier, cleaning.cause);
         }
         if cleaning.only_lacking {
-            let busy = self.groups.state(cleaning.victim) != SuperblockState::Closed;
-            self.groups.set_busy(cleaning.victim, busy);
+            let busy = self.superblocks.state(cleaning.victim) != SuperblockState::Closed;
+            self.superblocks.set_busy(cleaning.victim, busy);
         } else {
             cleaning.is_over = true;
             self.cleaning = Some(cleaning);
         }
     }
 
-    /// A page has been moved: what is left of the group that took it is for pages like most of those.
+    /// A page has been moved: what is left of the superblock that took it is for pages like most of those.
     fn cool_down(&mut self, page: u32) {
         let stream = self.streams.heat.shift(page);
         let Some(cleaning) = &mut self.cleaning else { return };
@@ -523,51 +536,51 @@ impl StripeLog {
         }
     }
 
-    /// What is left of a worn group rests with the cold data in it.
-    fn hand_on(&mut self, mut front: WriteFrontier, cause: Cause) {
-        if front.group == super::front::NONE {
+    /// What is left of a worn superblock rests with the cold data in it.
+    fn hand_on(&mut self, mut frontier: WriteFrontier, cause: Cause) {
+        if frontier.superblock == super::frontier::NONE {
             return;
         }
-        if front.rows() == self.groups.rows(front.group) {
-            return self.groups.give_back(front.group);
+        if frontier.superpages() == self.superblocks.superpages(frontier.superblock) {
+            return self.superblocks.give_back(frontier.superblock);
         }
         if self.health.troubled && self.is_roomy() {
             for member in (0..self.members).filter(|&member| !self.health.alive(member)) {
-                front.leave_out(member);
+                frontier.leave_out(member);
             }
         }
-        if front.has_room() && cause != Cause::Migrate {
-            self.rests.push_back(front);
+        if frontier.has_room() && cause != Cause::Migrate {
+            self.rests.push_back(frontier);
         } else {
-            self.groups.close(front.group);
+            self.superblocks.close(frontier.superblock);
         }
     }
 
-    /// Erases a group without current pages.
-    pub(super) fn erase(&mut self, group: u32, cause: Cause, plan: &mut Plan) {
-        self.groups.erase(group);
+    /// Erases a superblock without current pages.
+    pub(super) fn erase(&mut self, superblock: u32, cause: Cause, plan: &mut Plan) {
+        self.superblocks.erase(superblock);
         self.erasing += 1;
-        let rows = self.groups.extent(group);
+        let superpages = self.superblocks.extent(superblock);
         // In parts, if a command cannot name all of its pages.
-        let parts = rows.clone().step_by(usize::from(u16::MAX));
+        let parts = superpages.clone().step_by(usize::from(u16::MAX));
         let trim = |first: u32| {
-            let count = (rows.end - first).min(u32::from(u16::MAX)) as u16;
+            let count = (superpages.end - first).min(u32::from(u16::MAX)) as u16;
             Command::new(Verb::Trim, Page(first), count).because(cause)
         };
         let trims: Vec<Command> = parts.map(trim).collect();
         for member in 0..self.members {
             plan.steps.extend(trims.iter().map(|trim| Step::new(Member(member), *trim, Step::NOWHERE)));
         }
-        plan.hold = Some(LogHold::Erase(group).key());
+        plan.hold = Some(LogHold::Erase(superblock).key());
     }
 
-    /// The group is erased and free.
-    pub(super) fn erased(&mut self, group: u32) {
-        let places = self.places_of(group);
+    /// The superblock is erased and free.
+    pub(super) fn erased(&mut self, superblock: u32) {
+        let places = self.places_of(superblock);
         self.places.erase(places.clone());
-        self.health.erased(group, places, self.medium.erases_first);
-        self.erase_records(group);
-        self.groups.erased(group);
+        self.health.erased(superblock, places, self.medium.erases_first);
+        self.erase_records(superblock);
+        self.superblocks.erased(superblock);
         self.erasing -= 1;
         self.wants_room = true;
     }

@@ -42,7 +42,7 @@ impl StripeLog {
     }
 
     /// Whether a superblock without current pages may be erased; if not, it waits.
-    pub(super) fn may_erase(&mut self, group: u32) -> bool {
+    pub(super) fn may_erase(&mut self, superblock: u32) -> bool {
         if self.medium.oob {
             return true;
         }
@@ -51,11 +51,11 @@ impl StripeLog {
             self.guard.waits = waits.or(Some(u32::MAX));
             return false;
         }
-        if waits == Some(group) || !under_way[usize::from(turn)] {
+        if waits == Some(superblock) || !under_way[usize::from(turn)] {
             self.guard.waits = None;
             return true;
         }
-        (self.guard.turn, self.guard.waits) = (!turn, Some(group));
+        (self.guard.turn, self.guard.waits) = (!turn, Some(superblock));
         false
     }
 }

@@ -1,8 +1,8 @@
 //! Units that stripes lack, because a member is gone or a page cannot be read, and what that exposes.
 
 use super::StripeLog;
-use super::groups::SuperblockState;
 use super::places::LogPlace;
+use super::superblocks::SuperblockState;
 use crate::engine::{Role, StripeUnit, View};
 use crate::kernel::Bits;
 use std::ops::Range;
@@ -17,13 +17,13 @@ pub(super) struct LogHealth {
     pub(super) missing: Bits,
     /// Places that have turned out to be bad: they are not used again as long as there is room without them.
     pub(super) bad: Bits,
-    /// Current pages of each group that the failure of one more unit would cost, and of all.
+    /// Current pages of each superblock that the failure of one more unit would cost, and of all.
     lacking_of: Vec<u32>,
     pub(super) lacking: u64,
-    /// Groups that cannot be made whole in place.
+    /// Superblocks that cannot be made whole in place.
     pub(super) to_be_moved: Bits,
-    /// Groups that have been given in place what they could be, since a member was replaced.
-    pub(super) mended: Bits,
+    /// Superblocks that have been given in place what they could be, since a member was replaced.
+    pub(super) rebuilt: Bits,
 }
 
 /// The condition of a member.
@@ -32,8 +32,8 @@ struct Condition {
     alive: bool,
     /// It has been replaced, and is being filled: where pages of it are missing, its blocks are erased.
     fresh: bool,
-    /// Groups have been erased while it was gone, which it still holds.
-    stale: bool,
+    /// Superblocks have been erased while it was gone, which it still holds.
+    outdated: bool,
     /// The same after its return: it must not be written to.
     barred: bool,
 }
@@ -64,7 +64,7 @@ impl StripeHealth {
 
 impl LogHealth {
     pub(super) fn new(members: u8) -> Self {
-        let condition = Condition { alive: true, fresh: false, stale: false, barred: false };
+        let condition = Condition { alive: true, fresh: false, outdated: false, barred: false };
         LogHealth {
             troubled: false,
             members: vec![condition; usize::from(members)],
@@ -74,17 +74,17 @@ impl LogHealth {
             lacking_of: Vec::new(),
             lacking: 0,
             to_be_moved: Bits::default(),
-            mended: Bits::default(),
+            rebuilt: Bits::default(),
         }
     }
 
     /// What lacks what is to be found out anew.
-    pub(super) fn restart(&mut self, groups: u32) {
+    pub(super) fn restart(&mut self, superblocks: u32) {
         self.end_mending();
         (self.missing, self.to_be_moved) = (Bits::default(), Bits::default());
         self.lacking_of.clear();
         self.lacking = 0;
-        self.trouble(groups);
+        self.trouble(superblocks);
     }
 
     pub(super) fn alive(&self, member: u8) -> bool {
@@ -110,7 +110,7 @@ impl LogHealth {
         for condition in self.members.iter_mut().filter(|condition| condition.alive) {
             condition.fresh = false;
         }
-        self.mended = Bits::default();
+        self.rebuilt = Bits::default();
     }
 
     /// Whether a member would take a page there.
@@ -127,20 +127,20 @@ impl LogHealth {
         if self.bad.count() == 0 { 0 } else { places.filter(|&place| self.bad.has(place)).count() as u32 }
     }
 
-    pub(super) fn lacking_in(&self, group: u32) -> u32 {
-        self.lacking_of.get(group as usize).copied().unwrap_or(0)
+    pub(super) fn lacking_in(&self, superblock: u32) -> u32 {
+        self.lacking_of.get(superblock as usize).copied().unwrap_or(0)
     }
 
-    pub(super) fn count(&mut self, group: u32, change: i32) {
-        let of = &mut self.lacking_of[group as usize];
+    pub(super) fn count(&mut self, superblock: u32, change: i32) {
+        let of = &mut self.lacking_of[superblock as usize];
         *of = of.checked_add_signed(change).expect("what is taken back was counted");
         self.lacking = self.lacking.checked_add_signed(change.into()).expect("the sum of its parts");
     }
 
     /// A unit is missing: from now on lookups are needed.
-    pub(super) fn trouble(&mut self, groups: u32) {
+    pub(super) fn trouble(&mut self, superblocks: u32) {
         self.troubled = true;
-        self.lacking_of.resize(groups as usize, 0);
+        self.lacking_of.resize(superblocks as usize, 0);
     }
 
     pub(super) fn fail(&mut self, member: u8) {
@@ -152,28 +152,28 @@ impl LogHealth {
     /// Another one stands in its place, or it is back with what it held. One that has missed an erase stays out.
     pub(super) fn stand_in(&mut self, member: u8, fresh: bool) {
         let condition = &mut self.members[usize::from(member)];
-        condition.barred = !fresh && condition.stale;
+        condition.barred = !fresh && condition.outdated;
         if condition.barred {
             return;
         }
         self.living += u8::from(!condition.alive);
-        (condition.alive, condition.stale) = (true, false);
+        (condition.alive, condition.outdated) = (true, false);
         condition.fresh = fresh;
     }
 
-    /// The group's places are erased, where their member answers; one that does not cannot be written to before it has been
-    /// erased, if its medium is so.
-    pub(super) fn erased(&mut self, group: u32, places: Range<u32>, erases_first: bool) {
+    /// The superblock's places are erased, where their member answers; one that does not cannot be written to before it
+    /// has been erased, if its medium is so.
+    pub(super) fn erased(&mut self, superblock: u32, places: Range<u32>, erases_first: bool) {
         if !self.troubled {
             return;
         }
         for place in places {
             self.missing.set(place, false);
         }
-        self.to_be_moved.set(group, false);
-        self.mended.set(group, false);
+        self.to_be_moved.set(superblock, false);
+        self.rebuilt.set(superblock, false);
         for condition in self.members.iter_mut().filter(|condition| !condition.alive) {
-            condition.stale |= erases_first;
+            condition.outdated |= erases_first;
         }
     }
 }
@@ -215,7 +215,7 @@ impl StripeLog {
     /// A stripe has been closed, or left without parity: what it lacks counts from now on.
     pub(super) fn count_stripe(&mut self, place: LogPlace) {
         let lacking = self.stripe_health(place).lacking();
-        self.health.count(self.group_of(place), lacking as i32);
+        self.health.count(self.superblock_of(place), lacking as i32);
     }
 
     /// A programmed place cannot be read any more, or again.
@@ -223,21 +223,23 @@ impl StripeLog {
         if self.health.missing.has(place.0) == missing {
             return;
         }
-        self.health.trouble(self.groups.count());
+        self.health.trouble(self.superblocks.count());
         let before = self.stripe_health(place).lacking();
         self.health.missing.set(place.0, missing);
         let after = self.stripe_health(place).lacking();
         if !self.is_pending(place) {
-            self.health.count(self.group_of(place), after as i32 - before as i32);
+            self.health.count(self.superblock_of(place), after as i32 - before as i32);
         }
     }
 
-    /// The programmed places of a member, in groups that are not on their way out.
+    /// The programmed places of a member, in superblocks that are not on their way out.
     pub(super) fn programmed(&self, member: u8) -> Vec<LogPlace> {
-        let groups = (0..self.groups.count()).filter(|&group| {
-            matches!(self.groups.state(group), SuperblockState::Open | SuperblockState::Closed)
+        let superblocks = (0..self.superblocks.count()).filter(|&superblock| {
+            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed)
         });
-        let places = groups.flat_map(|group| self.groups.rows(group)).map(|row| self.places.at(row, member));
+        let places = superblocks
+            .flat_map(|superblock| self.superblocks.superpages(superblock))
+            .map(|superpage| self.places.at(superpage, member));
         places.filter(|&place| self.places.stripe(place) != 0).collect()
     }
 
@@ -253,12 +255,12 @@ impl StripeLog {
             }
             self.set_missing(place, lacks);
             if lacks {
-                self.health.to_be_moved.set(self.group_of(place), true);
+                self.health.to_be_moved.set(self.superblock_of(place), true);
             }
             if lacks && self.is_pending(place) && view.alive(member) {
                 // What the controller keeps of the stripe is not its parity.
-                if let Some(front) = self.pending_front(place) {
-                    front.next_stripe();
+                if let Some(frontier) = self.pending_frontier(place) {
+                    frontier.next_stripe();
                 }
                 self.count_stripe(place);
             }
@@ -266,31 +268,32 @@ impl StripeLog {
         self.unchecked.clear();
     }
 
-    /// Whether all that is held, and a group more, fits where nothing is missing: then rows are laid over the
-    /// members that can take them. Otherwise they are laid over all, and stripes lack a unit from the start.
+    /// Whether all that is held, and a superblock more, fits where nothing is missing: then superpages are laid over
+    /// the members that can take them. Otherwise they are laid over all, and stripes lack a unit from the start.
     pub(super) fn is_roomy(&self) -> bool {
         let living = self.health.living();
         if living < 2 {
             return false;
         }
         let kept = if living == self.members { 2 } else { 4 };
-        let groups = u64::from(self.groups.count().saturating_sub(kept + self.groups.retired()));
-        let room = groups * u64::from(self.groups.pages() * self.data_slots(living));
+        let superblocks =
+            u64::from(self.superblocks.count().saturating_sub(kept + self.superblocks.retired()));
+        let room = superblocks * u64::from(self.superblocks.pages() * self.data_slots(living));
         self.places.mapped() + self.health.bad.count() <= room
     }
 
-    /// A member is gone, as far as rows that are open are concerned.
+    /// A member is gone, as far as superpages that are open are concerned.
     pub(super) fn leave_out(&mut self, member: u8) {
         if !self.is_roomy() {
             return;
         }
-        self.fronts_mut().for_each(|front| front.leave_out(member));
+        self.frontiers_mut().for_each(|frontier| frontier.leave_out(member));
         for mut rest in std::mem::take(&mut self.rests) {
             rest.leave_out(member);
             if rest.has_room() {
                 self.rests.push_back(rest);
             } else {
-                self.groups.close(rest.group);
+                self.superblocks.close(rest.superblock);
             }
         }
     }
@@ -301,11 +304,11 @@ impl StripeLog {
             health.missing == 0 && health.parity && health.current > 0 && !self.is_pending(*place)
         };
         let mut units = Vec::new();
-        let groups = (0..self.groups.count()).filter(|&group| {
-            matches!(self.groups.state(group), SuperblockState::Open | SuperblockState::Closed)
+        let superblocks = (0..self.superblocks.count()).filter(|&superblock| {
+            matches!(self.superblocks.state(superblock), SuperblockState::Open | SuperblockState::Closed)
         });
-        for row in groups.flat_map(|group| self.groups.rows(group)) {
-            for stripe in self.places.stripes(row).filter(whole) {
+        for superpage in superblocks.flat_map(|superblock| self.superblocks.superpages(superblock)) {
+            for stripe in self.places.stripes(superpage).filter(whole) {
                 let mut data = 0;
                 units.clear();
                 for unit in self.places.units(stripe) {

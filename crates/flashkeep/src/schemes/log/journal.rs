@@ -1,11 +1,11 @@
 //! The journal of a log over devices, which have no OOB area to read: for each place of a superblock its logical page,
 //! version and stripe.
 //!
-//! Its pages are the first of a superblock, each for a *section* of rows, and are written again with every write to
-//! that section: on one member with every write, which is durable when both are; on a second member when a stripe is
-//! closed, as long as which a page is protected by the controller's memory alone anyway. The controller's memory has the
-//! map: the journal is read after a power loss only, before the first command. A record that was being written then counts
-//! as written if its page has been.
+//! Its pages are the first of a superblock, each for a *section* of superpages, and are written again with every write
+//! to that section: on one member with every write, which is durable when both are; on a second member when a stripe is
+//! closed, as long as which a page is protected by the controller's memory alone anyway. The controller's memory has
+//! the map: the journal is read after a power loss only, before the first command. A record that was being written then
+//! counts as written if its page has been.
 
 use super::{LogHold, StripeLog};
 use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb, View};
@@ -18,7 +18,7 @@ const BATCH: usize = 64;
 /// The journal of a log.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Journal {
-    /// Rows whose records a page has.
+    /// Superpages whose records a page has.
     section: u32,
     /// Pages that members lack which have been replaced, or came back.
     lacking: VecDeque<(u8, u32)>,
@@ -36,32 +36,38 @@ impl Journal {
 }
 
 impl StripeLog {
-    /// Whether a row has pages of the journal.
-    pub(super) fn is_journal(&self, row: u32) -> bool {
-        row % self.medium.pages < self.medium.journal_pages
+    /// Whether a superpage has pages of the journal.
+    pub(super) fn is_journal(&self, superpage: u32) -> bool {
+        superpage % self.medium.pages < self.medium.journal_pages
     }
 
-    /// The page of the journal that has a row's records.
-    fn record_of(&self, row: u32) -> u32 {
-        let (first, at) = (row / self.medium.pages * self.medium.pages, row % self.medium.pages);
+    /// The page of the journal that has a superpage's records.
+    fn record_of(&self, superpage: u32) -> u32 {
+        let (first, at) = (superpage / self.medium.pages * self.medium.pages, superpage % self.medium.pages);
         first + (at - self.medium.journal_pages) / self.journal.section
     }
 
     /// The members that have a page of the journal.
     fn copies(&self, page: u32) -> [u8; 2] {
-        let (group, section) = (page / self.medium.pages, page % self.medium.pages);
-        let first = (group + section) % u32::from(self.members);
+        let (superblock, section) = (page / self.medium.pages, page % self.medium.pages);
+        let first = (superblock + section) % u32::from(self.members);
         [first, (first + 1) % u32::from(self.members)].map(|member| member as u8)
     }
 
-    /// Writes what is new in these rows, which ascend, to the journal: to one copy, and if stripes of them are
+    /// Writes what is new in these superpages, which ascend, to the journal: to one copy, and if stripes of them are
     /// `closed`, to both.
-    pub(super) fn record(&self, rows: impl Iterator<Item = u32>, closed: bool, stage: u8, plan: &mut Plan) {
+    pub(super) fn record(
+        &self,
+        superpages: impl Iterator<Item = u32>,
+        closed: bool,
+        stage: u8,
+        plan: &mut Plan,
+    ) {
         if self.medium.oob {
             return;
         }
         let mut last = None;
-        for page in rows.map(|row| self.record_of(row)) {
+        for page in superpages.map(|superpage| self.record_of(superpage)) {
             if last.replace(page) == Some(page) {
                 continue;
             }
@@ -78,9 +84,10 @@ impl StripeLog {
 
     /// Pages of the journal in superblocks that are not free.
     fn journal_pages(&self) -> impl Iterator<Item = (u8, u32)> + '_ {
-        let groups = (0..self.groups.count()).filter(|&group| !self.groups.is_free(group));
-        let pages = groups.flat_map(|group| {
-            let first = group * self.medium.pages;
+        let superblocks =
+            (0..self.superblocks.count()).filter(|&superblock| !self.superblocks.is_free(superblock));
+        let pages = superblocks.flat_map(|superblock| {
+            let first = superblock * self.medium.pages;
             first..first + self.medium.journal_pages
         });
         pages.flat_map(|page| self.copies(page).map(|member| (member, page)))
@@ -132,7 +139,7 @@ impl StripeLog {
     pub(super) fn lose_record(&mut self, member: u8, page: u32) {
         let is_copy = self.copies(page).contains(&member);
         if is_copy
-            && !self.groups.is_free(page / self.medium.pages)
+            && !self.superblocks.is_free(page / self.medium.pages)
             && !self.journal.lacking.contains(&(member, page))
         {
             self.journal.lacking.push_back((member, page));
@@ -146,9 +153,9 @@ impl StripeLog {
         lost.into_iter().for_each(|(member, page)| self.lose_record(member, page));
     }
 
-    /// The group's journal has been erased with it.
-    pub(super) fn erase_records(&mut self, group: u32) {
-        self.journal.lacking.retain(|&(_, page)| page / self.medium.pages != group);
+    /// The superblock's journal has been erased with it.
+    pub(super) fn erase_records(&mut self, superblock: u32) {
+        self.journal.lacking.retain(|&(_, page)| page / self.medium.pages != superblock);
     }
 
     /// Whether members that answer lack pages of the journal.

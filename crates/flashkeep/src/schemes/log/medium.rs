@@ -1,6 +1,6 @@
 //! The medium of a log: physical pages, or devices with maps of their own. The log uses only these properties of it.
 
-use crate::schemes::{Extents, MemberFacts, RedundancySpec, SchemeOptions, least_groups, members};
+use crate::schemes::{Extents, MemberFacts, RedundancySpec, SchemeOptions, least_superblocks, members};
 use serde::{Deserialize, Serialize};
 
 /// The properties of the level below the log, and its division into superblocks.
@@ -14,11 +14,11 @@ pub(super) struct Medium {
     pub(super) journal_pages: u32,
     /// Pages of each member that the log offers.
     pub(super) offered: u64,
-    /// Pages must be erased before they are programmed, in order: a page that turned out bad, or that missed an erase, cannot be
-    /// written as it is.
+    /// Pages must be erased before they are programmed, in order: a page that turned out bad, or that missed an erase,
+    /// cannot be written as it is.
     pub(super) erases_first: bool,
-    /// Every page has an OOB area that says what it is, and an erase waits for programs that were submitted before it. Otherwise
-    /// the log writes a journal, and waits itself.
+    /// Every page has an OOB area that says what it is, and an erase waits for programs that were submitted before it.
+    /// Otherwise the log writes a journal, and waits itself.
     pub(super) oob: bool,
 }
 
@@ -33,8 +33,8 @@ impl Medium {
     pub(super) fn of(options: &SchemeOptions<'_>) -> Medium {
         if options.array.is_empty() {
             return Medium {
-                superblocks: options.groups,
-                pages: options.group_pages,
+                superblocks: options.superblocks,
+                pages: options.superblock_pages,
                 journal_pages: 0,
                 offered: options.member_pages,
                 erases_first: true,
@@ -51,7 +51,7 @@ impl Medium {
         let common = members::common_pages(members);
         let pages = ((extent_kib * 1024.0) as u64 / page_bytes).min(u64::from(u32::MAX));
         let superblocks = common.checked_div(pages).unwrap_or(0);
-        let section = u64::from(section_rows(page_bytes, members.len()));
+        let section = u64::from(section_superpages(page_bytes, members.len()));
         let journal_pages = (1..pages).find(|head| (pages - head) <= head * section);
         let Some(journal_pages) = journal_pages else {
             return Err(format!(
@@ -59,10 +59,10 @@ impl Medium {
                  at least 2 are accepted"
             ));
         };
-        let rows = pages - journal_pages;
+        let superpages = pages - journal_pages;
         // One superblock is kept empty, and another must have a page to spare.
-        let most = (superblocks.saturating_sub(1) * rows).saturating_sub(1);
-        let offered = ((superblocks * rows) as f64 / (1.0 + log_over_provisioning)) as u64;
+        let most = (superblocks.saturating_sub(1) * superpages).saturating_sub(1);
+        let offered = ((superblocks * superpages) as f64 / (1.0 + log_over_provisioning)) as u64;
         let offered = offered.min(most);
         if superblocks < LEAST_EXTENTS || offered == 0 {
             return Err(format!(
@@ -70,7 +70,7 @@ impl Medium {
                  {LEAST_EXTENTS}: one being written, one to collect into, and one to gain space from"
             ));
         }
-        debug_assert!(superblocks >= least_groups(offered, rows as u32));
+        debug_assert!(superblocks >= least_superblocks(offered, superpages as u32));
         Ok(Medium {
             superblocks: superblocks as u32,
             pages: pages as u32,
@@ -82,17 +82,17 @@ impl Medium {
     }
 }
 
-/// Rows whose records a page of the journal has.
-pub(super) fn section_rows(page_bytes: u64, members: usize) -> u32 {
+/// Superpages whose records a page of the journal has.
+pub(super) fn section_superpages(page_bytes: u64, members: usize) -> u32 {
     (page_bytes / RECORD_BYTES / members as u64).max(1) as u32
 }
 
-/// The number of pages that a log over these drives offers, with this many data pages in a row; or a message why it
-/// does not work over them.
+/// The number of pages that a log over these drives offers, with this many data pages in a superpage; or a message why
+/// it does not work over them.
 pub(in crate::schemes) fn over_drives(
     members: &[MemberFacts],
     redundancy: &RedundancySpec,
-    data_in_row: fn(members: u32, redundancy: &RedundancySpec) -> u32,
+    data_in_superpage: fn(members: u32, redundancy: &RedundancySpec) -> u32,
 ) -> Result<u64, String> {
     let number = super::members(members.len() as u64, None, "member")?;
     if members.iter().any(|member| member.disk) {
@@ -101,5 +101,5 @@ pub(in crate::schemes) fn over_drives(
             .into());
     }
     let medium = Medium::over_drives(members, redundancy)?;
-    Ok(medium.offered * u64::from(data_in_row(number, redundancy)))
+    Ok(medium.offered * u64::from(data_in_superpage(number, redundancy)))
 }

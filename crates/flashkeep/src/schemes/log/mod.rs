@@ -1,17 +1,17 @@
 //! The engine of log-structured schemes: stripes of one page per member, filled in the order in which data arrive.
 //!
-//! Members are raw: the scheme decides where each page lies, and erases. *Row* r is page r of every member, a *group*
-//! the rows that are erased as one. Data fill the open row, member by member; a *stripe* consists of some of them and
-//! their parity, which the controller computes from its running sum without reads. An overwritten page leaves an
-//! obsolete copy, which stays part of its stripe until its group is cleaned: GC copies the group's current pages into
-//! new stripes and erases it.
+//! Members have physical pages: the scheme decides where each page lies, and erases. *Superpage* r is page r of every
+//! member, a *superblock* the superpages that are erased as one. Data fill the open superpage, member by member; a
+//! *stripe* consists of some of them and their parity, which the controller computes from its running sum without
+//! reads. An overwritten page leaves an obsolete copy, which stays part of its stripe until its superblock is cleaned:
+//! GC copies the superblock's current pages into new stripes and erases it.
 //!
 //! | file | part |
 //! |---|---|
 //! | `places` | which page lies where, and which stripe each place belongs to |
-//! | `groups` | how much each group holds, how often it has been erased, which ones are free |
-//! | `front` | a group that is being filled: slots, stripes, rows |
-//! | `streams` | several open groups, one for each class of pages |
+//! | `superblocks` | how much each superblock holds, how often it has been erased, which ones are free |
+//! | `frontier` | a superblock that is being filled: slots, stripes, superpages |
+//! | `streams` | several open superblocks, one for each class of pages |
 //! | `retire` | superblocks that have had their last erase, and the end |
 //! | `write` | what the host asks, and stripes that are closed early |
 //! | `clean` | cleaning, piece by piece |
@@ -25,39 +25,38 @@
 //! | `age` | superblocks that are filled before time 0 |
 //!
 //! # Room
-//! The host never gets the last empty group, because GC needs it. A write that finds no slot waits while GC cleans the
-//! group with the fewest current pages, which must gain at least one slot. With G groups of R rows and d data slots in
-//! a row, of which the host may fill M·d (M pages a member), all of them then stand in G − 1 closed groups, and the
-//! least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_groups`].
+//! The host never gets the last empty superblock, because GC needs it. A write that finds no slot waits while GC cleans
+//! the superblock with the fewest current pages, which must gain at least one slot. With G superblocks of R superpages
+//! and d data slots in a superpage, of which the host may fill M·d (M pages a member), all of them then stand in G − 1
+//! closed superblocks, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_superblocks`].
 
 use super::{RedundancySpec, SchemeOptions, Sums};
 use crate::blocks::Chooser;
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View,
-    Why,
+    BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OobData, OwnHealth,
+    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
+    Verb, View, Why,
 };
 use crate::kernel::{Bits, Span};
 pub use age::AgedSuperblock;
 use age::LogAgeing;
 use clean::{Cleaning, Migration, Piece};
-use front::WriteFrontier;
-use groups::Superblocks;
+use frontier::WriteFrontier;
 use guard::Guard;
 use health::LogHealth;
 use journal::Journal;
 use medium::Medium;
 pub(super) use medium::over_drives;
 use places::{LogPlace, Places};
-use rebuild::Mend;
+use rebuild::StripeRebuild;
 use std::collections::VecDeque;
 use streams::LogStreams;
+use superblocks::Superblocks;
 pub(super) use wear::{Reliability, Widths};
 
 mod age;
 mod clean;
-mod front;
-mod groups;
+mod frontier;
 mod guard;
 mod health;
 mod journal;
@@ -68,6 +67,7 @@ mod recover;
 mod repair;
 mod retire;
 mod streams;
+mod superblocks;
 #[cfg(test)]
 mod tests;
 mod wear;
@@ -89,10 +89,10 @@ enum LogHold {
     Open,
     /// A piece of a cleaning.
     Piece,
-    /// The erase of a group.
+    /// The erase of a superblock.
     Erase(u32),
-    /// A piece of a group that is made whole in place.
-    Mend(u32),
+    /// A piece of a superblock that is made whole in place.
+    StripeRebuild(u32),
     /// Commands under way, of one of two kinds.
     Order(u32),
     /// Pages of the journal that are read after a power loss.
@@ -101,49 +101,49 @@ enum LogHold {
 
 impl LogHold {
     fn key(self) -> Key {
-        let (kind, group) = match self {
+        let (kind, superblock) = match self {
             LogHold::Open => (0, 0),
             LogHold::Piece => (1, 0),
-            LogHold::Erase(group) => (2, group),
-            LogHold::Mend(group) => (3, group),
+            LogHold::Erase(superblock) => (2, superblock),
+            LogHold::StripeRebuild(superblock) => (3, superblock),
             LogHold::Order(turn) => (4, turn),
             LogHold::Journal => (5, 0),
         };
-        Key(kind << 32 | u64::from(group))
+        Key(kind << 32 | u64::from(superblock))
     }
 
     fn of(key: Key) -> Self {
-        let group = key.0 as u32;
+        let superblock = key.0 as u32;
         match key.0 >> 32 {
             0 => LogHold::Open,
             1 => LogHold::Piece,
-            2 => LogHold::Erase(group),
-            3 => LogHold::Mend(group),
-            4 => LogHold::Order(group),
+            2 => LogHold::Erase(superblock),
+            3 => LogHold::StripeRebuild(superblock),
+            4 => LogHold::Order(superblock),
             _ => LogHold::Journal,
         }
     }
 }
 
-/// A log of stripes over raw members.
+/// A log of stripes over members with physical pages.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct StripeLog {
     pages: u64,
     members: u8,
     medium: Medium,
     policy: Policy,
-    /// Cleaning begins when no more groups than this are left.
+    /// Cleaning begins when no more superblocks than this are left.
     clean_below: usize,
     /// The same in idle moments.
     soft_below: usize,
-    /// Which group is cleaned.
+    /// Which superblock is cleaned.
     chooser: Chooser,
     /// Whether parity computation takes time, so that parities are submitted later than their data.
     adds_slowly: bool,
     places: Places,
-    groups: Superblocks,
-    /// The group that the host fills, those of other streams, and those that it will go on with.
-    front: WriteFrontier,
+    superblocks: Superblocks,
+    /// The superblock that the host fills, those of other streams, and those that it will go on with.
+    frontier: WriteFrontier,
     streams: LogStreams,
     rests: VecDeque<WriteFrontier>,
     /// While superblocks are aged by construction: what is to be filled.
@@ -173,7 +173,7 @@ pub struct StripeLog {
     /// Places written in the background and not examined since.
     unchecked: Vec<LogPlace>,
     #[serde(skip)]
-    mends: Vec<Mend>,
+    stripe_rebuilds: Vec<StripeRebuild>,
     /// The power has been cut.
     restarted: bool,
 }
@@ -181,11 +181,11 @@ pub struct StripeLog {
 impl StripeLog {
     pub(super) fn new(options: &SchemeOptions<'_>, policy: Policy) -> Self {
         let members = options.members;
-        let row = data_in_row(u32::from(members), u32::from(policy.widths.narrowest()));
+        let superpage = data_in_superpage(u32::from(members), u32::from(policy.widths.narrowest()));
         let medium = Medium::of(options);
-        let pages = medium.offered * u64::from(row);
-        let rows = medium.pages * medium.superblocks;
-        let section = medium::section_rows(options.page_bytes.max(1), members.into());
+        let pages = medium.offered * u64::from(superpage);
+        let superpages = medium.pages * medium.superblocks;
+        let section = medium::section_superpages(options.page_bytes.max(1), members.into());
         let mut chooser = Chooser::new(options.policies);
         chooser.seed(options.seed);
         let clean_below = options.clean_below.max(1) as usize;
@@ -200,9 +200,9 @@ impl StripeLog {
             soft_below: options.soft_below as usize,
             chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
-            places: Places::new(members, rows, pages + 1),
-            groups: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages, budget),
-            front: WriteFrontier::none(),
+            places: Places::new(members, superpages, pages + 1),
+            superblocks: Superblocks::new(medium.superblocks, medium.pages, medium.journal_pages, budget),
+            frontier: WriteFrontier::none(),
             streams: LogStreams::new(options.streams, options.separate, pages as u32 + 1),
             rests: VecDeque::new(),
             ageing: None,
@@ -220,7 +220,7 @@ impl StripeLog {
             guard: Guard::default(),
             worn: if medium.oob { Vec::new() } else { vec![0; members.into()] },
             unchecked: Vec::new(),
-            mends: Vec::new(),
+            stripe_rebuilds: Vec::new(),
             restarted: false,
         }
     }
@@ -228,7 +228,7 @@ impl StripeLog {
     /// A loaded state takes over the policies of the drive that loads it.
     pub(super) fn go_on_as(&mut self, built: &StripeLog) {
         (self.clean_below, self.soft_below) = (built.clean_below, built.soft_below);
-        self.groups.set_budget_of(&built.groups);
+        self.superblocks.set_budget_of(&built.superblocks);
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
         self.chooser.set_turn(turn);
@@ -262,24 +262,24 @@ impl StripeLog {
     /// A place is about to be current no more.
     #[inline]
     fn count_less(&mut self, place: LogPlace) {
-        let group = self.group_of(place);
-        self.groups.less(group);
-        if let Some(front) = self.pending_front(place) {
-            front.current -= 1;
+        let superblock = self.superblock_of(place);
+        self.superblocks.less(superblock);
+        if let Some(frontier) = self.pending_frontier(place) {
+            frontier.current -= 1;
         } else if self.health.troubled && self.is_lacking(place) {
-            self.health.count(group, -1);
+            self.health.count(superblock, -1);
         }
     }
 
     /// A place has become current.
     #[inline]
     fn count_more(&mut self, place: LogPlace) {
-        let group = self.group_of(place);
-        self.groups.more(group);
-        if let Some(front) = self.pending_front(place) {
-            front.current += 1;
+        let superblock = self.superblock_of(place);
+        self.superblocks.more(superblock);
+        if let Some(frontier) = self.pending_frontier(place) {
+            frontier.current += 1;
         } else if self.health.troubled && self.is_lacking(place) {
-            self.health.count(group, 1);
+            self.health.count(superblock, 1);
         }
     }
 
@@ -293,33 +293,33 @@ impl StripeLog {
     }
 
     #[inline]
-    fn group_of(&self, place: LogPlace) -> u32 {
-        self.groups.of_row(self.places.row(place))
+    fn superblock_of(&self, place: LogPlace) -> u32 {
+        self.superblocks.of_superpage(self.places.superpage(place))
     }
 
     /// Whether it is part of an open stripe of the host, which no parity on flash covers yet.
     #[inline]
     fn is_pending(&self, place: LogPlace) -> bool {
-        let (row, stripe) = (self.places.row(place), self.places.stripe(place));
-        self.fronts().any(|front| front.is_open(row, stripe))
+        let (superpage, stripe) = (self.places.superpage(place), self.places.stripe(place));
+        self.frontiers().any(|frontier| frontier.is_open(superpage, stripe))
     }
 
-    /// The group that is being filled with the open stripe that a place is part of, if it is.
+    /// The superblock that is being filled with the open stripe that a place is part of, if it is.
     #[inline]
-    fn pending_front(&mut self, place: LogPlace) -> Option<&mut WriteFrontier> {
-        let (row, stripe) = (self.places.row(place), self.places.stripe(place));
-        self.fronts_mut().find(|front| front.is_open(row, stripe))
+    fn pending_frontier(&mut self, place: LogPlace) -> Option<&mut WriteFrontier> {
+        let (superpage, stripe) = (self.places.superpage(place), self.places.stripe(place));
+        self.frontiers_mut().find(|frontier| frontier.is_open(superpage, stripe))
     }
 
-    /// The places of a group, as places are numbered.
-    fn places_of(&self, group: u32) -> std::ops::Range<u32> {
-        let rows = self.groups.rows(group);
-        self.places.at(rows.start, 0).0..self.places.at(rows.end, 0).0
+    /// The places of a superblock, as places are numbered.
+    fn places_of(&self, superblock: u32) -> std::ops::Range<u32> {
+        let superpages = self.superblocks.superpages(superblock);
+        self.places.at(superpages.start, 0).0..self.places.at(superpages.end, 0).0
     }
 
     /// The page of a member that a place is.
     fn address(&self, place: LogPlace) -> (Member, Page) {
-        (Member(self.places.member(place)), Page(self.places.row(place)))
+        (Member(self.places.member(place)), Page(self.places.superpage(place)))
     }
 }
 
@@ -330,8 +330,8 @@ impl Scheme for StripeLog {
 
     fn capabilities(&self) -> Capabilities {
         let idle_after = (self.soft_below > self.clean_below).then_some(Span::ZERO);
-        let rhythm = Rhythm { wake_after: self.policy.timeout, idle_after, ..Rhythm::default() };
-        Capabilities { rhythm, ..Capabilities::default() }
+        let triggers = Triggers { wake_after: self.policy.timeout, idle_after, ..Triggers::default() };
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -367,7 +367,7 @@ impl Scheme for StripeLog {
         match command.verb {
             Verb::Read => self.read(command, plan),
             Verb::Write => return self.write(command, view, plan),
-            Verb::Trim | Verb::Rename => self.forget(command),
+            Verb::Trim | Verb::Remap => self.forget(command),
         }
         PlanVerdict::Go
     }
@@ -386,8 +386,8 @@ impl Scheme for StripeLog {
             LogHold::Open | LogHold::Order(_) => {}
             LogHold::Journal => self.journal_read(),
             LogHold::Piece => self.moved(),
-            LogHold::Erase(group) => self.erased(group),
-            LogHold::Mend(group) => self.mended(group),
+            LogHold::Erase(superblock) => self.erased(superblock),
+            LogHold::StripeRebuild(superblock) => self.rebuilt(superblock),
         }
     }
 
@@ -399,7 +399,7 @@ impl Scheme for StripeLog {
 impl BackgroundWork for StripeLog {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         if self.is_reading() {
-            return why == Why::Pressed && self.read_journal(plan);
+            return why == Why::Urgent && self.read_journal(plan);
         }
         self.look_back(view);
         self.watch_order(view);
@@ -408,7 +408,7 @@ impl BackgroundWork for StripeLog {
         self.before &= why != Why::Rebuild;
         let begun = match why {
             Why::Wake => self.close_early(plan),
-            Why::Pressed => self.make_room(plan),
+            Why::Urgent => self.make_room(plan),
             Why::Rebuild => self.rebuild(view, plan),
             Why::Idle => self.clean_softly(plan),
             Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => false,
@@ -422,7 +422,7 @@ impl BackgroundWork for StripeLog {
     }
 
     #[inline]
-    fn pressed(&self) -> bool {
+    fn urgent(&self) -> bool {
         self.wants_to_read() || !self.unchecked.is_empty() || self.is_stuck() || self.wants_to_clean()
     }
 
@@ -439,19 +439,19 @@ impl Recoverable for StripeLog {
         }
     }
 
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-        self.spare_of(page, view)
+    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
+        self.oob_of(page, view)
     }
 }
 
 impl OwnHealth for StripeLog {
     #[inline]
     fn exposed(&self) -> u64 {
-        self.fronts().map(|front| u64::from(front.current)).sum::<u64>() + self.health.lacking
+        self.frontiers().map(|frontier| u64::from(frontier.current)).sum::<u64>() + self.health.lacking
     }
 
     fn takes_all(&self) -> bool {
-        !self.groups.are_worn()
+        !self.superblocks.are_worn()
     }
 
     fn is_whole(&self) -> bool {
@@ -501,23 +501,23 @@ pub(super) fn members(parts: u64, width: Option<u32>, level: &str) -> Result<u32
     Ok(width as u32)
 }
 
-/// The number of data slots in a row of this many members that is divided into stripes of `width`, parity included. The
-/// last stripe may be narrower; a single remaining slot is wasted.
-pub(super) fn data_in_row(members: u32, width: u32) -> u32 {
+/// The number of data slots in a superpage of this many members that is divided into stripes of `width`, parity
+/// included. The last stripe may be narrower; a single remaining slot is wasted.
+pub(super) fn data_in_superpage(members: u32, width: u32) -> u32 {
     let width = width.clamp(2, members.max(2));
     let rest = members % width;
     members / width * (width - 1) + rest.saturating_sub(1)
 }
 
 /// The same for stripes over all members.
-pub(super) fn data_in_whole_row(members: u32, _: &RedundancySpec) -> u32 {
-    data_in_row(members, members)
+pub(super) fn data_in_whole_superpage(members: u32, _: &RedundancySpec) -> u32 {
+    data_in_superpage(members, members)
 }
 
-/// The smallest number of groups with which GC always works if members offer `member_pages` pages each: for the offered
-/// pages, one spare slot, and the group that is kept empty. Restoring redundancy without a replacement of a failed
-/// member needs more groups (see `StripeLog::is_roomy`).
+/// The smallest number of superblocks with which GC always works if members offer `member_pages` pages each: for the
+/// offered pages, one spare slot, and the superblock that is kept empty. Restoring redundancy without a replacement of
+/// a failed member needs more superblocks (see `StripeLog::is_roomy`).
 #[must_use]
-pub fn least_groups(member_pages: u64, group_pages: u32) -> u64 {
-    (member_pages + 1).div_ceil(u64::from(group_pages)) + 1
+pub fn least_superblocks(member_pages: u64, superblock_pages: u32) -> u64 {
+    (member_pages + 1).div_ceil(u64::from(superblock_pages)) + 1
 }

@@ -1,14 +1,14 @@
 //! The map of a log: the place of each page, and the page and stripe of each place. Flat arrays, whose empty state is
 //! zero.
 
-/// A page of a member: its row and its member in one number.
+/// A page of a member: its superpage and its member in one number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct LogPlace(pub(super) u32);
 
 /// The bit of a place that holds its stripe's parity.
 const PARITY: u8 = 0x80;
 
-/// Stripes of a row are numbered from 1; this many fit beside the parity's bit, and in 255 members.
+/// Stripes of a superpage are numbered from 1; this many fit beside the parity's bit, and in 255 members.
 pub(super) const MOST_STRIPES: u8 = 0x7F;
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -20,7 +20,7 @@ pub(super) struct Places {
     map: Vec<u32>,
     /// The page that each place was programmed for; it stays until the place is programmed anew.
     owner: Vec<u32>,
-    /// The stripe in its row that each place belongs to, and whether as its parity; 0 where it is erased.
+    /// The stripe in its superpage that each place belongs to, and whether as its parity; 0 where it is erased.
     stripe: Vec<u8>,
     /// Which places are their page's current ones, a bit each.
     current: Vec<u64>,
@@ -28,9 +28,9 @@ pub(super) struct Places {
 }
 
 impl Places {
-    pub(super) fn new(members: u8, rows: u32, pages: u64) -> Self {
+    pub(super) fn new(members: u8, superpages: u32, pages: u64) -> Self {
         let shift = u32::from(members).next_power_of_two().trailing_zeros();
-        let places = u64::from(rows) << shift;
+        let places = u64::from(superpages) << shift;
         assert!(places < u64::from(u32::MAX), "places have 32 bits");
         let (places, pages) = (places as usize, pages as usize);
         Places {
@@ -45,8 +45,8 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn at(&self, row: u32, member: u8) -> LogPlace {
-        LogPlace(row << self.shift | u32::from(member))
+    pub(super) fn at(&self, superpage: u32, member: u8) -> LogPlace {
+        LogPlace(superpage << self.shift | u32::from(member))
     }
 
     /// Prefetches a page's place.
@@ -56,7 +56,7 @@ impl Places {
     }
 
     #[inline]
-    pub(super) fn row(&self, place: LogPlace) -> u32 {
+    pub(super) fn superpage(&self, place: LogPlace) -> u32 {
         place.0 >> self.shift
     }
 
@@ -132,7 +132,7 @@ impl Places {
         self.owner[place.0 as usize]
     }
 
-    /// The stripe in its row that the place belongs to; 0 where it is erased.
+    /// The stripe in its superpage that the place belongs to; 0 where it is erased.
     #[inline]
     pub(super) fn stripe(&self, place: LogPlace) -> u8 {
         self.stripe[place.0 as usize] & !PARITY
@@ -166,24 +166,25 @@ impl Places {
         None
     }
 
-    /// The places of a row.
-    pub(super) fn of_row(&self, row: u32) -> impl Iterator<Item = LogPlace> + use<> {
-        let first = self.at(row, 0).0;
+    /// The places of a superpage.
+    pub(super) fn of_superpage(&self, superpage: u32) -> impl Iterator<Item = LogPlace> + use<> {
+        let first = self.at(superpage, 0).0;
         (first..first + u32::from(self.members)).map(LogPlace)
     }
 
     /// The units of the stripe that the place belongs to, itself among them, by member.
     pub(super) fn units(&self, place: LogPlace) -> impl Iterator<Item = LogPlace> + '_ {
         let stripe = self.stripe(place);
-        self.of_row(self.row(place)).filter(move |&unit| self.stripe(unit) == stripe)
+        self.of_superpage(self.superpage(place)).filter(move |&unit| self.stripe(unit) == stripe)
     }
 
-    /// One unit of each stripe of a row.
-    pub(super) fn stripes(&self, row: u32) -> impl Iterator<Item = LogPlace> + '_ {
+    /// One unit of each stripe of a superpage.
+    pub(super) fn stripes(&self, superpage: u32) -> impl Iterator<Item = LogPlace> + '_ {
         let first = move |place: &LogPlace| {
             let stripe = self.stripe(*place);
-            stripe != 0 && self.of_row(row).find(|&other| self.stripe(other) == stripe) == Some(*place)
+            stripe != 0
+                && self.of_superpage(superpage).find(|&other| self.stripe(other) == stripe) == Some(*place)
         };
-        self.of_row(row).filter(first)
+        self.of_superpage(superpage).filter(first)
     }
 }

@@ -1,6 +1,6 @@
 //! Recovery of log-structured schemes after a power loss.
 //!
-//! The OOB area of every page names its logical page, its version, and the stripe of its row that it belongs
+//! The OOB area of every page names its logical page, its version, and the stripe of its superpage that it belongs
 //! to, as data or as parity. Recovery gets these as places. A running parity is lost: pages that waited for
 //! it are in a stripe without parity, and move to another stripe. So do pages of a stripe with more than one
 //! unit still to be programmed; if only one was missing, it is reconstructed from the others.
@@ -13,10 +13,10 @@
 
 use super::StripeLog;
 use super::clean::Begin;
-use super::front::WriteFrontier;
-use super::groups::SuperblockState;
+use super::frontier::WriteFrontier;
 use super::places::LogPlace;
-use crate::engine::{Cause, Contents, Member, Page, Spare, Token, Version, View};
+use super::superblocks::SuperblockState;
+use crate::engine::{Cause, Contents, Member, OobData, Page, Token, Version, View};
 use std::collections::VecDeque;
 
 /// A place that holds a page.
@@ -44,18 +44,18 @@ impl Copy {
 impl StripeLog {
     /// Finds out what there is. Tells what members lack that could be brought back.
     pub(super) fn restart(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
-        self.front = WriteFrontier::none();
+        self.frontier = WriteFrontier::none();
         self.streams.restart();
         self.rests = VecDeque::new();
         (self.cleaning, self.migration, self.moving, self.erasing) = (None, None, false, 0);
         self.piece = super::Piece::default();
         (self.wants_room, self.before, self.restarted) = (true, false, true);
         self.unchecked.clear();
-        self.mends.clear();
+        self.stripe_rebuilds.clear();
         let were_current = self.places.restart();
         self.drop_erased(view);
-        let open = self.groups.restart();
-        self.health.restart(self.groups.count());
+        let open = self.superblocks.restart();
+        self.health.restart(self.superblocks.count());
         self.look_up_wear(view);
         let mut copies = Vec::new();
         for stripe in self.all_stripes() {
@@ -68,48 +68,49 @@ impl StripeLog {
         self.see_to_room(&open, view);
     }
 
-    /// A group whose erase had begun in some member holds nothing that is current: the erase waited for all that was written
-    /// before. What other members still have may be older than a page that cannot be read.
+    /// A superblock whose erase had begun in some member holds nothing that is current: the erase waited for all that
+    /// was written before. What other members still have may be older than a page that cannot be read.
     fn drop_erased(&mut self, view: &View<'_>) {
-        for group in
-            (0..self.groups.count()).filter(|&group| self.groups.state(group) == SuperblockState::Erasing)
+        for superblock in (0..self.superblocks.count())
+            .filter(|&superblock| self.superblocks.state(superblock) == SuperblockState::Erasing)
         {
             let is_gone = |place: LogPlace| {
                 let (member, page) = self.address(place);
                 self.places.stripe(place) != 0 && view.alive(member) && view.is_erased(member, page)
             };
-            if self.places.of_row(self.groups.rows(group).start).any(is_gone) {
-                self.places.erase(self.places_of(group));
+            if self.places.of_superpage(self.superblocks.superpages(superblock).start).any(is_gone) {
+                self.places.erase(self.places_of(superblock));
             }
         }
     }
 
-    /// A group that was being filled is gone on with behind the last row in which anything was programmed.
-    fn go_on_with(&mut self, group: u32, view: &View<'_>) {
-        let rows = self.groups.rows(group);
-        let erased = |row: &u32| {
-            let nothing = self.places.of_row(*row).all(|place| self.places.stripe(place) == 0);
+    /// A superblock that was being filled is gone on with behind the last superpage in which anything was programmed.
+    fn go_on_with(&mut self, superblock: u32, view: &View<'_>) {
+        let superpages = self.superblocks.superpages(superblock);
+        let erased = |superpage: &u32| {
+            let nothing = self.places.of_superpage(*superpage).all(|place| self.places.stripe(place) == 0);
             nothing
                 && (!self.medium.erases_first
-                    || (0..self.members).all(|member| view.is_erased(Member(member), Page(*row))))
+                    || (0..self.members).all(|member| view.is_erased(Member(member), Page(*superpage))))
         };
-        let first = rows.clone().rev().take_while(erased).last().unwrap_or(rows.end);
-        if rows.start < first && first < rows.end {
-            self.groups.reopen(group);
-            let widest = self.policy.widths.after(self.groups.erases(group));
-            self.rests.push_back(WriteFrontier::new(group, first..rows.end, widest));
+        let first = superpages.clone().rev().take_while(erased).last().unwrap_or(superpages.end);
+        if superpages.start < first && first < superpages.end {
+            self.superblocks.reopen(superblock);
+            let widest = self.policy.widths.after(self.superblocks.erases(superblock));
+            self.rests.push_back(WriteFrontier::new(superblock, first..superpages.end, widest));
         }
     }
 
-    /// Where no group is free, nor can be at once, the one that holds least is cleaned into what is left of another.
+    /// Where no superblock is free, nor can be at once, the one that holds least is cleaned into what is left of
+    /// another.
     fn see_to_room(&mut self, open: &[u32], view: &View<'_>) {
-        if self.groups.free() > 0 || self.can_erase_at_once() {
+        if self.superblocks.free() > 0 || self.can_erase_immediately() {
             return;
         }
-        open.iter().for_each(|&group| self.go_on_with(group, view));
-        let Some(victim) = self.groups.least() else { return };
-        let current = self.groups.current(victim);
-        let fits = |rest: &WriteFrontier| self.room(rest.rows(), false) >= current;
+        open.iter().for_each(|&superblock| self.go_on_with(superblock, view));
+        let Some(victim) = self.superblocks.least() else { return };
+        let current = self.superblocks.current(victim);
+        let fits = |rest: &WriteFrontier| self.room(rest.superpages(), false) >= current;
         if let Some(at) = self.rests.iter().position(fits) {
             self.rests.swap(0, at);
             self.begin_cleaning(&Begin {
@@ -117,7 +118,7 @@ impl StripeLog {
                 cause: Cause::Gc,
                 only_lacking: false,
                 rests: 1,
-                groups: 0,
+                superblocks: 0,
                 into: None,
                 is_soft: false,
             });
@@ -126,13 +127,14 @@ impl StripeLog {
 
     /// One unit of each stripe.
     fn all_stripes(&self) -> Vec<LogPlace> {
-        let groups = (0..self.groups.count()).filter(|&group| !self.groups.is_free(group));
-        let rows = groups.flat_map(|group| self.groups.rows(group));
-        rows.flat_map(|row| self.places.stripes(row)).collect()
+        let superblocks =
+            (0..self.superblocks.count()).filter(|&superblock| !self.superblocks.is_free(superblock));
+        let superpages = superblocks.flat_map(|superblock| self.superblocks.superpages(superblock));
+        superpages.flat_map(|superpage| self.places.stripes(superpage)).collect()
     }
 
-    /// Looks at a stripe: drops what was never programmed, and a parity that fits nothing, and notes the copies that its
-    /// units are.
+    /// Looks at a stripe: drops what was never programmed, and a parity that fits nothing, and notes the copies that
+    /// its units are.
     fn examine(
         &mut self,
         stripe: LogPlace,
@@ -142,27 +144,27 @@ impl StripeLog {
         lacks: &mut dyn FnMut(Member, Page),
     ) {
         let units: Vec<LogPlace> = self.places.units(stripe).collect();
-        let spare = |this: &Self, place: LogPlace| {
+        let oob = |this: &Self, place: LogPlace| {
             let (member, page) = this.address(place);
-            view.spare(member, page).filter(|spare| this.is_of(place, spare, view))
+            view.oob(member, page).filter(|oob| this.is_of(place, oob, view))
         };
         let mut sum = Token::default();
         let (mut absent, mut spoilt, mut parity) = (Vec::new(), Vec::new(), None);
         for &place in &units {
-            match spare(self, place) {
+            match oob(self, place) {
                 // Nothing could be worked out when it was written: its page is lost.
-                Some(spare) if !self.is_sensible(place, spare.stamp, view) => {
+                Some(oob) if !self.is_sensible(place, oob.stamp, view) => {
                     spoilt.push(place);
                     absent.push(place);
                 }
-                Some(spare) => {
-                    sum = sum.plus(1, Token(spare.stamp));
+                Some(oob) => {
+                    sum = sum.plus(1, Token(oob.stamp));
                     if self.places.is_parity(place) {
                         parity = Some(place);
                     } else if u64::from(self.places.owner(place)) < self.pages {
                         let page = self.places.owner(place);
-                        let version = version_of(page, spare.stamp, view);
-                        copies.push(Copy { page, version, sequence: spare.sequence, place, lost: false });
+                        let version = version_of(page, oob.stamp, view);
+                        copies.push(Copy { page, version, sequence: oob.sequence, place, lost: false });
                     }
                 }
                 None => absent.push(place),
@@ -211,12 +213,12 @@ impl StripeLog {
     }
 
     /// Whether a place holds what it was written with last: over devices an earlier use of it may come back.
-    fn is_of(&self, place: LogPlace, spare: &Spare, view: &View<'_>) -> bool {
-        self.medium.oob || self.is_sensible(place, spare.stamp, view)
+    fn is_of(&self, place: LogPlace, oob: &OobData, view: &View<'_>) -> bool {
+        self.medium.oob || self.is_sensible(place, oob.stamp, view)
     }
 
-    /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of what
-    /// its group holds has been copied.
+    /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of
+    /// what its superblock holds has been copied.
     fn choose(&mut self, mut copies: Vec<Copy>) {
         copies.sort_by_key(|copy| (copy.page, copy.sequence));
         let mut chosen: Vec<Vec<Copy>> = Vec::new();
@@ -229,27 +231,27 @@ impl StripeLog {
             chosen.push(of_page.iter().filter(same).copied().collect());
         }
         // The first copy of each list is chosen as long as it is there; the last one stays.
-        let mut of_group = vec![Vec::new(); self.groups.count() as usize];
+        let mut of_superblock = vec![Vec::new(); self.superblocks.count() as usize];
         for (at, same) in chosen.iter().enumerate() {
-            of_group[self.group_of(same[0].place) as usize].push(at);
+            of_superblock[self.superblock_of(same[0].place) as usize].push(at);
         }
-        let mut group = 0;
-        while group < of_group.len() {
-            let held: Vec<usize> = std::mem::take(&mut of_group[group]);
+        let mut superblock = 0;
+        while superblock < of_superblock.len() {
+            let held: Vec<usize> = std::mem::take(&mut of_superblock[superblock]);
             if held.is_empty() || held.iter().any(|&at| chosen[at].len() < 2) {
-                of_group[group] = held;
-                group += 1;
+                of_superblock[superblock] = held;
+                superblock += 1;
                 continue;
             }
             for at in held {
                 chosen[at].remove(0);
-                of_group[self.group_of(chosen[at][0].place) as usize].push(at);
+                of_superblock[self.superblock_of(chosen[at][0].place) as usize].push(at);
             }
-            group = 0;
+            superblock = 0;
         }
         for same in &chosen {
             self.places.map(same[0].page, same[0].place);
-            self.groups.more(self.group_of(same[0].place));
+            self.superblocks.more(self.superblock_of(same[0].place));
         }
     }
 }

@@ -1,16 +1,17 @@
 //! Repair of an unreadable page: from the page's current copy if that is another page, else from the rest of
 //! its stripe. Obsolete copies serve for that as well as current ones.
 
-use super::groups::SuperblockState;
 use super::places::LogPlace;
+use super::superblocks::SuperblockState;
 use super::{LogHold, StripeLog};
-use crate::engine::{Key, Page, Plan, RepairOutcome, Role, Spare, Step, View};
+use crate::engine::{Key, OobData, Page, Plan, RepairOutcome, Role, Step, View};
 
 impl StripeLog {
     /// The stripe that was closed last may have a parity that the controller has not submitted yet.
     pub(super) fn repair_lock(&self, place: LogPlace) -> Option<Key> {
-        let row = self.places.row(place);
-        let last = self.adds_slowly && self.fronts().any(|front| front.pending == 0 && front.row == row);
+        let superpage = self.places.superpage(place);
+        let last = self.adds_slowly
+            && self.frontiers().any(|frontier| frontier.pending == 0 && frontier.superpage == superpage);
         last.then(|| LogHold::Open.key())
     }
 
@@ -40,7 +41,7 @@ impl StripeLog {
             return RepairOutcome::Planned;
         }
         let there = matches!(
-            self.groups.state(self.group_of(place)),
+            self.superblocks.state(self.superblock_of(place)),
             SuperblockState::Open | SuperblockState::Closed
         );
         if !there || self.places.stripe(place) == 0 {
@@ -52,9 +53,9 @@ impl StripeLog {
             view.has(member, page) && !tried(unit)
         };
         let parity = self.places.units(place).any(|unit| self.places.is_parity(unit));
-        let (row, stripe) = (self.places.row(place), self.places.stripe(place));
-        if let Some(front) = self.fronts().find(|front| front.is_open(row, stripe)) {
-            plan.peek = Some(front.sum());
+        let (superpage, stripe) = (self.places.superpage(place), self.places.stripe(place));
+        if let Some(frontier) = self.frontiers().find(|frontier| frontier.is_open(superpage, stripe)) {
+            plan.peek = Some(frontier.sum());
         } else if !parity {
             return RepairOutcome::Lost;
         }
@@ -67,8 +68,8 @@ impl StripeLog {
         RepairOutcome::Planned
     }
 
-    /// Reads all units of a stripe but one, which is its data page 0 if it is one: for the row of the sums, and for
-    /// the cause, of `like`.
+    /// Reads all units of a stripe but one, which is its data page 0 if it is one: for the superpage of the sums, and
+    /// for the cause, of `like`.
     pub(super) fn fetch_others(&self, place: LogPlace, like: Step, steps: &mut Vec<Step>) {
         let mut index = 0;
         for unit in self.places.units(place).filter(|&unit| unit != place) {
@@ -84,18 +85,18 @@ impl StripeLog {
     }
 
     /// What a page says of itself after a power cut: where it is missing, what the rest of its stripe says of it.
-    pub(super) fn spare_of(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+    pub(super) fn oob_of(&self, page: Page, view: &View<'_>) -> Option<OobData> {
         let place = self.places.find(page.0)?;
-        let spare = |unit: LogPlace| {
+        let oob = |unit: LogPlace| {
             let (member, page) = self.address(unit);
-            if view.has(member, page) { view.spare(member, page) } else { None }
+            if view.has(member, page) { view.oob(member, page) } else { None }
         };
-        if let Some(spare) = spare(place) {
-            return Some(spare);
+        if let Some(oob) = oob(place) {
+            return Some(oob);
         }
         let others = || self.places.units(place).filter(|&unit| unit != place);
-        let parity = spare(others().find(|&unit| self.places.is_parity(unit))?)?;
-        let stamp = others().try_fold(0, |sum, unit| Some(sum ^ spare(unit)?.stamp))?;
-        Some(Spare { stamp, ..parity })
+        let parity = oob(others().find(|&unit| self.places.is_parity(unit))?)?;
+        let stamp = others().try_fold(0, |sum, unit| Some(sum ^ oob(unit)?.stamp))?;
+        Some(OobData { stamp, ..parity })
     }
 }

@@ -1,9 +1,9 @@
 //! Superblocks that have had their last erase, and the end of the log.
 //!
-//! A superblock whose erase count reaches `ftl.wear.erase_budget` is retired: it is not filled again. Its last erase gives
-//! no free superblock, so GC empties it only while two are free: one to copy to, and one that remains. From the first
-//! superblock on whose next erase is its last, GC therefore keeps a second free one. It starts a superblock earlier, copies
-//! into what is left of its last destination, and the host gets such a rest only while two are free.
+//! A superblock whose erase count reaches `ftl.wear.erase_budget` is retired: it is not filled again. Its last erase
+//! gives no free superblock, so GC empties it only while two are free: one to copy to, and one that remains. From the
+//! first superblock on whose next erase is its last, GC therefore keeps a second free one. It starts a superblock
+//! earlier, copies into what is left of its last destination, and the host gets such a rest only while two are free.
 //!
 //! When a write finds no slot and GC can gain none, the host gets what was kept. When that is used up, the write is
 //! refused, which is the drive's end.
@@ -14,7 +14,7 @@ use crate::engine::{Command, Member, Page, Plan, PlanVerdict, View};
 impl StripeLog {
     /// Whether GC keeps a second free superblock.
     pub(super) fn is_near_the_end(&self) -> bool {
-        self.groups.are_worn() && !self.gives_all
+        self.superblocks.are_worn() && !self.gives_all
     }
 
     /// Free superblocks that the host does not get.
@@ -24,13 +24,13 @@ impl StripeLog {
 
     /// Whether the host gets what GC leaves of superblocks.
     pub(super) fn gives_rests(&self) -> bool {
-        !self.is_near_the_end() || self.groups.free() >= 2
+        !self.is_near_the_end() || self.superblocks.free() >= 2
     }
 
-    /// Whether GC may empty a group.
-    pub(super) fn may_clean(&self, group: u32) -> bool {
-        let may_lose = self.groups.free() >= 2 || self.gives_all;
-        may_lose || self.groups.current(group) == 0 || !self.groups.is_last_erase(group)
+    /// Whether GC may empty a superblock.
+    pub(super) fn may_clean(&self, superblock: u32) -> bool {
+        let may_lose = self.superblocks.free() >= 2 || self.gives_all;
+        may_lose || self.superblocks.current(superblock) == 0 || !self.superblocks.is_last_erase(superblock)
     }
 
     /// A write has found no slot: it waits, or there never will be one.
@@ -41,14 +41,14 @@ impl StripeLog {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> PlanVerdict {
-        if !self.groups.are_worn() || self.can_make_room() {
+        if !self.superblocks.are_worn() || self.can_make_room() {
             return PlanVerdict::Wait;
         }
         if !self.gives_all {
             self.gives_all = true;
             return self.write(command, view, plan);
         }
-        if self.groups.retired() == 0 {
+        if self.superblocks.retired() == 0 {
             return PlanVerdict::Wait;
         }
         self.release(command.start.0);
@@ -72,18 +72,19 @@ impl StripeLog {
 
     /// Whether work under way, or work that can begin, may give the host a slot.
     pub(super) fn can_make_room(&self) -> bool {
-        let is_at_work = self.cleaning.is_some() || self.moving || self.erasing > 0 || !self.mends.is_empty();
+        let is_at_work =
+            self.cleaning.is_some() || self.moving || self.erasing > 0 || !self.stripe_rebuilds.is_empty();
         is_at_work || self.is_stuck() || self.guard.is_waiting() || self.other_victim().is_some()
     }
 
     /// After a power cut, what members know of their blocks counts.
     pub(super) fn look_up_wear(&mut self, view: &View<'_>) {
         self.gives_all = false;
-        let (groups, members) = (self.groups.clone(), self.members);
-        let erases = |group: u32| {
-            let first = Page(groups.extent(group).start);
+        let (superblocks, members) = (self.superblocks.clone(), self.members);
+        let erases = |superblock: u32| {
+            let first = Page(superblocks.extent(superblock).start);
             (0..members).map(|member| view.erases_at(Member(member), first)).max().unwrap_or(0)
         };
-        self.groups.look_up(erases);
+        self.superblocks.look_up(erases);
     }
 }

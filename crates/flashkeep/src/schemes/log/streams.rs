@@ -1,13 +1,14 @@
 //! Several open superblocks, one for each class of pages ([`Heat`]): pages with different lifetimes do not share
-//! superblocks. With `ftl.gc.separate` GC goes on with the superblock that it began, and the host does not get the rest of it.
+//! superblocks. With `ftl.gc.separate` GC goes on with the superblock that it began, and the host does not get the rest
+//! of it.
 //!
-//! The superblock of the page that was written last is the log's `front`; those of the other streams are kept aside. GC
-//! copies the current pages of a victim into one superblock, whose rest goes to the stream of most of these pages. A
+//! The superblock of the page that was written last is the log's `frontier`; those of the other streams are kept aside.
+//! GC copies the current pages of a victim into one superblock, whose rest goes to the stream of most of these pages. A
 //! stream that finds no free superblock continues in that of another stream, so that every slot can be used for any
 //! page.
 
 use super::StripeLog;
-use super::front::{NONE, WriteFrontier};
+use super::frontier::{NONE, WriteFrontier};
 use crate::blocks::Heat;
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +18,8 @@ pub(super) struct LogStreams {
     pub(super) heat: Heat,
     /// Moved pages have a superblock of their own.
     pub(super) separate: bool,
-    /// The stream whose superblock is in front, and the superblocks of the streams; the place of that one is empty. There are
-    /// none with a single stream.
+    /// The stream whose superblock is in front, and the superblocks of the streams; the place of that one is empty.
+    /// There are none with a single stream.
     current: u8,
     aside: Vec<WriteFrontier>,
 }
@@ -44,29 +45,29 @@ impl LogStreams {
 impl StripeLog {
     /// The open superblocks of the host.
     #[inline]
-    pub(super) fn fronts(&self) -> impl Iterator<Item = &WriteFrontier> {
-        std::iter::once(&self.front).chain(&self.streams.aside)
+    pub(super) fn frontiers(&self) -> impl Iterator<Item = &WriteFrontier> {
+        std::iter::once(&self.frontier).chain(&self.streams.aside)
     }
 
     #[inline]
-    pub(super) fn fronts_mut(&mut self) -> impl Iterator<Item = &mut WriteFrontier> {
-        std::iter::once(&mut self.front).chain(&mut self.streams.aside)
+    pub(super) fn frontiers_mut(&mut self) -> impl Iterator<Item = &mut WriteFrontier> {
+        std::iter::once(&mut self.frontier).chain(&mut self.streams.aside)
     }
 
     /// The superblock of a stream is in front from now on.
     #[inline]
     pub(super) fn turn_to(&mut self, stream: u8) {
         if stream != self.streams.current {
-            let StripeLog { front, streams, .. } = self;
-            std::mem::swap(front, &mut streams.aside[usize::from(streams.current)]);
-            std::mem::swap(front, &mut streams.aside[usize::from(stream)]);
+            let StripeLog { frontier, streams, .. } = self;
+            std::mem::swap(frontier, &mut streams.aside[usize::from(streams.current)]);
+            std::mem::swap(frontier, &mut streams.aside[usize::from(stream)]);
             streams.current = stream;
         }
     }
 
     /// The stream that has such a superblock is in front from now on; false if there is none.
     pub(super) fn turn_to_one(&mut self, wanted: impl Fn(&WriteFrontier) -> bool) -> bool {
-        if wanted(&self.front) {
+        if wanted(&self.frontier) {
             return true;
         }
         let found = self.streams.aside.iter().position(wanted);
@@ -76,7 +77,8 @@ impl StripeLog {
         found.is_some()
     }
 
-    /// What is left of a superblock for the stream in front: one of its own, or, if GC does not keep what it leaves, none.
+    /// What is left of a superblock for the stream in front: one of its own, or, if GC does not keep what it leaves,
+    /// none.
     pub(super) fn own_rest(&mut self) -> Option<WriteFrontier> {
         let stream = self.streams.current;
         let own = |rest: &WriteFrontier| rest.stream == stream;
@@ -85,19 +87,20 @@ impl StripeLog {
         at.and_then(|at| self.rests.remove(at))
     }
 
-    /// No superblock is free: the stream in front goes on in what is left of another, and those that are full are closed.
+    /// No superblock is free: the stream in front goes on in what is left of another, and those that are full are
+    /// closed.
     pub(super) fn take_over(&mut self) -> Option<WriteFrontier> {
         for at in 0..self.streams.aside.len() {
-            let front = &self.streams.aside[at];
-            if front.group != NONE && !front.has_room() && front.pending == 0 {
-                self.groups.close(front.group);
+            let frontier = &self.streams.aside[at];
+            if frontier.superblock != NONE && !frontier.has_room() && frontier.pending == 0 {
+                self.superblocks.close(frontier.superblock);
                 self.streams.aside[at] = WriteFrontier::none();
                 self.wants_room = true;
             }
         }
         let rest = if self.gives_rests() { self.rests.pop_front() } else { None };
         rest.or_else(|| {
-            let open = self.streams.aside.iter_mut().find(|front| front.has_room())?;
+            let open = self.streams.aside.iter_mut().find(|frontier| frontier.has_room())?;
             Some(std::mem::replace(open, WriteFrontier::none()))
         })
     }

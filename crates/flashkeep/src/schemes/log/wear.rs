@@ -42,7 +42,7 @@ impl Widths {
         self.narrowest
     }
 
-    /// The width of stripes in a group that has been erased so often.
+    /// The width of stripes in a superblock that has been erased so often.
     pub(in crate::schemes) fn after(&self, erases: u32) -> u8 {
         let found = self.upto.iter().find(|&&(_, upto)| erases <= upto);
         found.map_or(self.narrowest, |&(width, _)| width)

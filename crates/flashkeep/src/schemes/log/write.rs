@@ -1,6 +1,6 @@
 //! Host commands, and stripes that are closed early.
 
-use super::front::{NONE, WriteFrontier};
+use super::frontier::{NONE, WriteFrontier};
 use super::places::LogPlace;
 use super::{LogHold, StripeLog};
 use crate::engine::{
@@ -15,7 +15,7 @@ impl StripeLog {
             let wanted = command.start.0 + u32::from(n);
             if self.is_refused(wanted) {
                 plan.push(Step::missing(Member(0), command.over(Page(0), 1), n));
-                plan.keeps_frame = true;
+                plan.keeps_running_plan = true;
             } else if let Some(place) = self.places.find(wanted) {
                 let (member, page) = self.address(place);
                 plan.push(Step::new(member, command.over(page, 1), n));
@@ -33,7 +33,7 @@ impl StripeLog {
             return PlanVerdict::Wait;
         }
         self.turn_to(self.streams.heat.of_written(page));
-        if self.front.slots.is_empty() {
+        if self.frontier.slots.is_empty() {
             self.note_wear(view);
         }
         if !self.has_slot() {
@@ -57,25 +57,27 @@ impl StripeLog {
     #[inline]
     pub(super) fn fill_slot(&mut self, command: &Command, maps: bool, plan: &mut Plan) {
         let page = command.start.0;
-        let StripeLog { front, places, .. } = self;
-        plan.carry = (front.pending > 0).then(|| front.sum());
-        let role = Role::Data(front.pending);
-        let place = places.at(front.row, front.place());
-        plan.push(Step::new(Member(places.member(place)), command.over(Page(front.row), 1), 0).role(role));
+        let StripeLog { frontier, places, .. } = self;
+        plan.carry = (frontier.pending > 0).then(|| frontier.sum());
+        let role = Role::Data(frontier.pending);
+        let place = places.at(frontier.superpage, frontier.place());
+        plan.push(
+            Step::new(Member(places.member(place)), command.over(Page(frontier.superpage), 1), 0).role(role),
+        );
         if maps {
             self.release(page);
         }
-        self.occupy(place, self.front.stripe, page);
+        self.occupy(place, self.frontier.stripe, page);
         if maps {
             self.take(page, place);
         }
-        let (row, closes) = (self.front.row, self.front.is_complete());
+        let (superpage, closes) = (self.frontier.superpage, self.frontier.is_complete());
         if closes {
             self.write_parity(Cause::Parity, plan);
         } else {
-            plan.keep = Some(self.front.sum());
+            plan.keep = Some(self.frontier.sum());
         }
-        self.record(std::iter::once(row), closes, 0, plan);
+        self.record(std::iter::once(superpage), closes, 0, plan);
     }
 
     /// The host has written a page.
@@ -97,15 +99,15 @@ impl StripeLog {
         }
     }
 
-    /// Closes the host's open stripe. A row ends with its parity, even if it covers only a part.
+    /// Closes the host's open stripe. A superpage ends with its parity, even if it covers only a part.
     fn write_parity(&mut self, inside: Cause, plan: &mut Plan) {
-        let row = self.front.row;
-        let (member, last) = self.front.place_parity();
+        let superpage = self.frontier.superpage;
+        let (member, last) = self.frontier.place_parity();
         let cause = if last { Cause::Parity } else { inside };
-        plan.push(Step::store(Member(member), Page(row), Role::P, cause).later());
-        let place = self.places.at(row, member);
-        self.occupy_parity(place, self.front.stripe);
-        self.front.next_stripe();
+        plan.push(Step::store(Member(member), Page(superpage), Role::P, cause).later());
+        let place = self.places.at(superpage, member);
+        self.occupy_parity(place, self.frontier.stripe);
+        self.frontier.next_stripe();
         if self.health.troubled {
             self.count_stripe(place);
         }
@@ -119,13 +121,15 @@ impl StripeLog {
 
     /// There were no writes for a while: closes the open stripe with a parity.
     pub(super) fn close_early(&mut self, plan: &mut Plan) -> bool {
-        if !self.turn_to_one(WriteFrontier::is_cut_short) && !self.turn_to_one(|front| front.pending > 0) {
+        if !self.turn_to_one(WriteFrontier::is_cut_short)
+            && !self.turn_to_one(|frontier| frontier.pending > 0)
+        {
             return false;
         }
-        plan.carry = Some(self.front.sum());
-        let row = self.front.row;
+        plan.carry = Some(self.frontier.sum());
+        let superpage = self.frontier.superpage;
         self.write_parity(Cause::PartialParity, plan);
-        self.record(std::iter::once(row), true, 0, plan);
+        self.record(std::iter::once(superpage), true, 0, plan);
         true
     }
 
@@ -133,8 +137,11 @@ impl StripeLog {
     /// programmed in order), and no write overtakes one that waits for that.
     pub(super) fn lock_open(&self, command: &Command) -> Lock {
         let key = LogHold::Open.key();
-        let row = |stream: u8| self.fronts().find(|front| front.group != NONE && front.stream == stream);
-        let own = row(self.streams.heat.of_written(command.start.0)).filter(|front| front.has_room());
+        let superpage = |stream: u8| {
+            self.frontiers().find(|frontier| frontier.superblock != NONE && frontier.stream == stream)
+        };
+        let own =
+            superpage(self.streams.heat.of_written(command.start.0)).filter(|frontier| frontier.has_room());
         let closes = command.verb == Verb::Write && own.is_none_or(WriteFrontier::may_complete);
         if closes { Lock::Hold(key) } else { Lock::Pass(key) }
     }

@@ -5,10 +5,10 @@
 //! pages that are known zeros and the missing ones, and `Coverage`, which reconstructs missing units.
 
 mod codeword;
+mod hidden;
 mod layout;
 mod recover;
 mod remains;
-mod shadow;
 mod split;
 mod stripes;
 mod units;
@@ -31,8 +31,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, Page, Plan, PlanVerdict,
-    Protection, Recoverable, RepairOutcome, Rhythm, Scheme, Spare, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, OobData, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb, View, Why,
 };
 use crate::kernel::Span;
 use codeword::{Coverage, ParityLocation};
@@ -99,8 +99,8 @@ impl<L: ParityLayout> Scheme for Parity<L> {
 
     fn capabilities(&self) -> Capabilities {
         let idle_after = self.waiting.as_ref().map(|waiting| waiting.idle_after);
-        let rhythm = Rhythm { idle_after, ..Rhythm::default() };
-        Capabilities { rewrites: true, rhythm, ..Capabilities::default() }
+        let triggers = Triggers { idle_after, ..Triggers::default() };
+        Capabilities { rewrites: true, triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -137,7 +137,7 @@ impl<L: ParityLayout> Scheme for Parity<L> {
 
     #[inline(never)]
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        assert!(command.verb != Verb::Rename, "old versions are kept below a parity, not above it");
+        assert!(command.verb != Verb::Remap, "old versions are kept below a parity, not above it");
         let place = self.stripes.place(command);
         if command.verb == Verb::Read {
             self.stripes.read(command, place, view, plan);
@@ -210,8 +210,8 @@ impl<L: ParityLayout> Recoverable for Parity<L> {
         }
     }
 
-    fn spare(&self, page: Page, view: &View<'_>) -> Option<Spare> {
-        self.stripes.spare_of(page, view)
+    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
+        self.stripes.oob_of(page, view)
     }
 }
 

@@ -9,7 +9,7 @@
 use super::layout::{ParityLayout, Seats};
 use super::stripes::Stripes;
 use super::units::UnitSet;
-use crate::engine::{Contents, Member, Page, Role, Spare, Token, View, gf};
+use crate::engine::{Contents, Member, OobData, Page, Role, Token, View, gf};
 use crate::kernel::Bits;
 
 /// The names of a stripe's pages.
@@ -108,20 +108,20 @@ impl<L: ParityLayout> Stripes<L> {
         let mut units = UnitSet::default();
         let missing = |&index: &u8| {
             let member = seats.data(index);
-            view.is_cached(member) && view.alive(member) && view.spare(member, seats.page()).is_none()
+            view.is_cached(member) && view.alive(member) && view.oob(member, seats.page()).is_none()
         };
         (0..self.data()).filter(missing).for_each(|index| units.add(index));
         units
     }
 
     /// What a data page says of itself: where it is lacking, what the rest of its stripe says of it.
-    pub(crate) fn spare_of(&self, page: Page, view: &View<'_>) -> Option<Spare> {
+    pub(crate) fn oob_of(&self, page: Page, view: &View<'_>) -> Option<OobData> {
         let (stripe, index) = self.split(page);
         let seats = self.seats(stripe);
         let data = |other: u8| (seats.data(other), seats.page());
         let has = |(member, page): (Member, Page)| view.has(member, page);
         if has(data(index)) {
-            return view.spare(seats.data(index), seats.page());
+            return view.oob(seats.data(index), seats.page());
         }
         let others: Vec<u8> = (0..self.data()).filter(|&other| other != index).collect();
         if !others.iter().all(|&other| has(data(other))) {
@@ -129,14 +129,13 @@ impl<L: ParityLayout> Stripes<L> {
         }
         let parities = seats.parities().iter().map(|&role| (role, (seats.member(role), seats.parity_page())));
         let (role, (member, page)) = { parities }.find(|&(_, place)| has(place))?;
-        let token =
-            |(member, page)| view.spare(member, page).map_or(Token::default(), |spare| Token(spare.stamp));
-        let parity = view.spare(member, page)?;
+        let token = |(member, page)| view.oob(member, page).map_or(Token::default(), |oob| Token(oob.stamp));
+        let parity = view.oob(member, page)?;
         let rest = others
             .iter()
             .fold(Token(parity.stamp), |sum, &other| sum.plus(coefficient(role, other), token(data(other))));
         let Token(stamp) = scaled(gf::inverse(coefficient(role, index)), rest);
-        (stamp != 0).then_some(Spare { stamp, ..parity })
+        (stamp != 0).then_some(OobData { stamp, ..parity })
     }
 
     fn remains(&self, seats: Seats, view: &View<'_>) -> SurvivingUnits {
@@ -149,15 +148,15 @@ impl<L: ParityLayout> Stripes<L> {
             parities: Vec::new(),
         };
         for index in 0..self.data() {
-            match view.spare(seats.data(index), page) {
-                Some(spare) => remains.data[usize::from(index)] = Token(spare.stamp),
+            match view.oob(seats.data(index), page) {
+                Some(oob) => remains.data[usize::from(index)] = Token(oob.stamp),
                 None if view.alive(seats.data(index)) => remains.absent.push(index),
                 None => remains.dead.push(index),
             }
         }
         for &role in seats.parities() {
-            if let Some(spare) = view.spare(seats.member(role), seats.parity_page()) {
-                remains.parities.push((role, Token(spare.stamp)));
+            if let Some(oob) = view.oob(seats.member(role), seats.parity_page()) {
+                remains.parities.push((role, Token(oob.stamp)));
             }
         }
         remains
@@ -189,8 +188,8 @@ impl StripeSolution {
 }
 
 impl SurvivingUnits {
-    /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not there.
-    /// Where none fits, what is not there is a known zero, unless its member is `owed` it.
+    /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not
+    /// there. Where none fits, what is not there is a known zero, unless its member is `owed` it.
     fn settle(&self, were_lost: UnitSet, owed: UnitSet, names: PagesOfStripe<'_>) -> StripeSolution {
         let missing = || self.dead.iter().chain(&self.absent).copied();
         if missing().any(|index| were_lost.has(index)) {
@@ -220,7 +219,8 @@ impl SurvivingUnits {
         choices.filter(|parities| !parities.is_empty()).collect()
     }
 
-    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, two.
+    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one,
+    /// two.
     fn unknowns(&self, most: usize) -> Vec<Vec<u8>> {
         let mut sets = vec![self.dead.clone()];
         for (at, &first) in self.absent.iter().enumerate() {

@@ -58,7 +58,7 @@ impl Versions {
             let known = self.stripes.units(&settled, stripe);
             // What it stands for is written together with it.
             let under_way = settling.get(&stripe).filter(|settling| settling.puts_off);
-            let number = |(memory, slot)| view.spare(memory, slot).map(|spare| spare.sequence);
+            let number = |(memory, slot)| view.oob(memory, slot).map(|oob| oob.sequence);
             let commits = settling.get(&stripe).is_some_and(|settling| settling.renews);
             let under_way = under_way.filter(|settling| {
                 partial(stripe).and_then(number).is_some_and(|number| number != settling.partial_before)
@@ -69,16 +69,16 @@ impl Versions {
             let there = self.stripes.units(&written, stripe).within(known).without(trimmed);
             let owed = there.with(self.stripes.units(&logged.owed, stripe));
             let known = known.with(coming);
-            // With every unit there, the data say all there is to know. (What is not there, and owed to no reader, had not
-            // been programmed.)
+            // With every unit there, the data say all there is to know. (What is not there, and owed to no reader, had
+            // not been programmed.)
             let seats = self.stripes.seats(stripe);
             let is_short = (0..self.stripes.data()).any(|index| {
                 let member = seats.data(index);
-                !view.alive(member) || owed.has(index) && view.spare(member, seats.page()).is_none()
+                !view.alive(member) || owed.has(index) && view.oob(member, seats.page()).is_none()
             });
             let owed = owed.without(self.stripes.in_caches(stripe, view));
             let entry = partial(stripe);
-            let at = entry.filter(|&(memory, slot)| view.spare(memory, slot).is_some());
+            let at = entry.filter(|&(memory, slot)| view.oob(memory, slot).is_some());
             // Where it could not be worked out, the parity knows only what was so before.
             if entry.is_some() && at.is_none() && !commits {
                 self.lose_unsaid(stripe, known, owed, &mut logged, view);
@@ -106,7 +106,7 @@ impl Versions {
     fn let_go(&mut self, stripe: u32, units: UnitSet) {
         let seats = self.stripes.seats(stripe);
         units.iter().for_each(|index| {
-            self.shadow.release(seats.data(index), self.stripes.number(stripe, index));
+            self.hidden.release(seats.data(index), self.stripes.number(stripe, index));
         });
     }
 
@@ -153,7 +153,7 @@ impl Versions {
             lacks(seats.data(index), seats.page());
         }
         for index in pair.blank.iter().filter(|&index| view.alive(seats.data(index))) {
-            if let Some(kept) = self.shadow.of(first + u32::from(index)) {
+            if let Some(kept) = self.hidden.of(first + u32::from(index)) {
                 lacks(seats.data(index), kept);
             }
         }
@@ -169,7 +169,7 @@ impl Versions {
     fn pair(&self, stripe: u32, candidates: UnitSet, at: (Member, Page), view: &View<'_>) -> Pair {
         let (seats, data) = (self.stripes.seats(stripe), self.stripes.data());
         let nothing = vec![Token::default(); usize::from(data)];
-        let spare = |member, page| view.spare(member, page).map(|spare| Token(spare.stamp));
+        let oob = |member, page| view.oob(member, page).map(|oob| Token(oob.stamp));
         let parity = seats.member(Role::P);
         let mut pair = Pair {
             changed: UnitSet::default(),
@@ -178,14 +178,14 @@ impl Versions {
             blank: UnitSet::default(),
             dead: Vec::new(),
             absent: Vec::new(),
-            parity: view.alive(parity).then(|| spare(parity, seats.page()).unwrap_or_default()),
-            partial: spare(at.0, at.1).unwrap_or_default(),
+            parity: view.alive(parity).then(|| oob(parity, seats.page()).unwrap_or_default()),
+            partial: oob(at.0, at.1).unwrap_or_default(),
         };
         for index in 0..data {
             let member = seats.data(index);
-            let current = spare(member, seats.page());
-            let kept = self.shadow.of(self.stripes.number(stripe, index));
-            let old = kept.and_then(|page| spare(member, page));
+            let current = oob(member, seats.page());
+            let kept = self.hidden.of(self.stripes.number(stripe, index));
+            let old = kept.and_then(|page| oob(member, page));
             let place = usize::from(index);
             if !view.alive(member) {
                 pair.dead.push(index);

@@ -44,10 +44,10 @@ impl UnitSet {
         UnitSet(words)
     }
 
-    fn each(self, other: UnitSet, join: impl Fn(u64, u64) -> u64) -> Self {
+    fn each(self, other: UnitSet, counter: impl Fn(u64, u64) -> u64) -> Self {
         let mut words = self.0;
         for (word, other) in words.iter_mut().zip(other.0) {
-            *word = join(*word, other);
+            *word = counter(*word, other);
         }
         UnitSet(words)
     }

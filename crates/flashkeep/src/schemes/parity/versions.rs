@@ -6,8 +6,8 @@
 //! there is a memory for it, the partial parity with the changed ones.
 
 use super::codeword::{Coverage, ParityLocation};
+use super::hidden::HiddenRange;
 use super::layout::Rotated;
-use super::shadow::Shadow;
 use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use super::update::{UpdateReads, drop_page, fetch, give, parities};
@@ -27,12 +27,16 @@ pub(crate) struct Versions {
     /// Data pages whose current version the parity on the media does not cover.
     pub(super) changed: Bits,
     /// The versions that it covers instead; none if that is a known zero.
-    pub(crate) shadow: Shadow,
+    pub(crate) hidden: HiddenRange,
 }
 
 impl Versions {
     pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
-        Versions { stripes: Stripes::new(options), changed: Bits::default(), shadow: Shadow::new(options) }
+        Versions {
+            stripes: Stripes::new(options),
+            changed: Bits::default(),
+            hidden: HiddenRange::new(options),
+        }
     }
 
     /// The data units of a stripe whose current version its parity does not know.
@@ -44,7 +48,7 @@ impl Versions {
     pub(crate) fn codeword(&self, stripe: u32) -> Coverage<impl Fn(u8) -> Page + use<'_>> {
         let changed = self.changed(stripe);
         let kept = move |index: u8| {
-            let page = self.shadow.of(self.stripes.number(stripe, index));
+            let page = self.hidden.of(self.stripes.number(stripe, index));
             page.filter(|_| changed.has(index))
         };
         let mut units = self.stripes.written(stripe).without(changed);
@@ -69,7 +73,7 @@ impl Versions {
 
     /// Whether their members can keep these versions.
     pub(crate) fn can_keep(&self, place: StripePart, known: UnitSet) -> bool {
-        known.iter().all(|index| self.shadow.has_room(place.seats.data(index)))
+        known.iter().all(|index| self.hidden.has_room(place.seats.data(index)))
     }
 
     /// Writes or trims data, and keeps the versions that the parity knows.
@@ -85,11 +89,11 @@ impl Versions {
         for index in touch.touched.iter() {
             let step = dress(give(command, place, index));
             if known.has(index) {
-                let to = self.shadow.take(step.member, self.stripes.number(seats.stripe, index));
-                let rename = Command { to, ..Command::new(Verb::Rename, seats.page(), 1) };
-                let rename = Step { command: rename.because(Cause::Parity), ..step };
-                plan.push(rename.role(Role::Plain));
-                plan.renames = true;
+                let to = self.hidden.take(step.member, self.stripes.number(seats.stripe, index));
+                let remap = Command { to, ..Command::new(Verb::Remap, seats.page(), 1) };
+                let remap = Step { command: remap.because(Cause::Parity), ..step };
+                plan.push(remap.role(Role::Plain));
+                plan.remaps = true;
             }
             // What has been moved away is a known zero, but a trim is logged.
             plan.push(step);
@@ -156,7 +160,7 @@ impl Versions {
         let seats = self.stripes.seats(stripe);
         parities(seats, empty).for_each(|step| plan.push(step.stage(1)));
         for index in self.changed(stripe).iter() {
-            if let Some(kept) = self.shadow.of(self.stripes.number(stripe, index)) {
+            if let Some(kept) = self.hidden.of(self.stripes.number(stripe, index)) {
                 plan.push(drop_page(seats.data(index), kept).stage(2));
             }
         }
@@ -210,7 +214,7 @@ impl Versions {
         for index in self.changed(stripe).iter() {
             let number = self.stripes.number(stripe, index);
             self.changed.set(number, false);
-            self.shadow.release(seats.data(index), number);
+            self.hidden.release(seats.data(index), number);
         }
     }
 
@@ -233,7 +237,7 @@ impl Versions {
         if page.0 < self.stripes.count() {
             return Some(page.0);
         }
-        self.shadow.page_at(member, page).map(|number| self.stripes.split(Page(number)).0)
+        self.hidden.page_at(member, page).map(|number| self.stripes.split(Page(number)).0)
     }
 
     // ---------------------------------------------------------------- bringing back

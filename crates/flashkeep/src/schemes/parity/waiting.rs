@@ -10,7 +10,7 @@ use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use super::update::{fetch, give, parities, read_old};
 use crate::engine::{Command, Page, Plan, RepairOutcome, Role, Step, Verb, View};
-use crate::kernel::{Bits, Span, Todo};
+use crate::kernel::{Bits, RebuildQueue, Span};
 
 /// The stripes that wait for their parity.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -19,14 +19,19 @@ pub(super) struct WaitingStripes {
     /// Stripes that have had parity: they do not wait again.
     closed: Bits,
     /// Stripes that have data and no parity yet.
-    open: Todo,
+    open: RebuildQueue,
     /// Stripes whose running sum lacks a page that could not be read.
     broken: Bits,
 }
 
 impl WaitingStripes {
     pub(super) fn new(idle_after: Span) -> Self {
-        WaitingStripes { idle_after, closed: Bits::default(), open: Todo::default(), broken: Bits::default() }
+        WaitingStripes {
+            idle_after,
+            closed: Bits::default(),
+            open: RebuildQueue::default(),
+            broken: Bits::default(),
+        }
     }
 
     #[inline]
@@ -40,8 +45,8 @@ impl WaitingStripes {
         self.broken.set(stripe, false);
     }
 
-    /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and no plan need be kept from
-    /// the stripe.
+    /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and no plan need be kept
+    /// from the stripe.
     pub(super) fn adds<L: ParityLayout>(
         &self,
         command: &Command,

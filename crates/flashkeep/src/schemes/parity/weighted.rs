@@ -5,7 +5,7 @@ use super::stripes::Settling;
 use super::update::drop_page;
 use super::{Parity, UnitSet};
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Step, Verb, View};
-use crate::kernel::{Bits, Divisor, Todo};
+use crate::kernel::{Bits, Divisor, RebuildQueue};
 use crate::schemes::SchemeOptions;
 use crate::schemes::diff_raid::DiffOptions;
 
@@ -98,7 +98,7 @@ impl Weighted {
 /// Stripes whose parity is still to go to another member.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(in crate::schemes) struct Reshuffle {
-    todo: Todo,
+    rebuild_queue: RebuildQueue,
     /// Stripes that are being changed.
     moving: Bits,
 }
@@ -106,7 +106,7 @@ pub(in crate::schemes) struct Reshuffle {
 impl Reshuffle {
     /// Whether no stripe can be moved now.
     pub(in crate::schemes) fn is_empty(&self) -> bool {
-        self.todo.is_empty()
+        self.rebuild_queue.is_empty()
     }
 }
 
@@ -140,7 +140,7 @@ impl Parity<Weighted> {
     /// Whether a stripe waits for its parity to move, and nothing of it is missing.
     pub(in crate::schemes) fn look_at(&self, stripe: u32, view: &View<'_>, reshuffle: &mut Reshuffle) {
         let waits = self.stripes.layout.old.has(stripe);
-        reshuffle.todo.set(stripe, waits && !view.is_degraded(stripe));
+        reshuffle.rebuild_queue.set(stripe, waits && !view.is_degraded(stripe));
     }
 
     /// The same for all stripes.
@@ -155,8 +155,8 @@ impl Parity<Weighted> {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> bool {
-        while let Some(stripe) = reshuffle.todo.next(|stripe| view.held(Key(u64::from(stripe)))) {
-            reshuffle.todo.set(stripe, false);
+        while let Some(stripe) = reshuffle.rebuild_queue.next(|stripe| view.held(Key(u64::from(stripe)))) {
+            reshuffle.rebuild_queue.set(stripe, false);
             if view.is_degraded(stripe) {
                 continue;
             }

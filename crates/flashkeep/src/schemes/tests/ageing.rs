@@ -1,7 +1,7 @@
 //! Diff-RAID: how its members age beside each other, counted in pages that the host's writes write to them.
 
 use super::*;
-use crate::engine::{Cause, Command, Page as LeafPage, Verb};
+use crate::engine::{Cause, Command, Page as BackendPage, Verb};
 use crate::schemes::Shares;
 
 /// Members, stripes and pages a member may be written before it is replaced.
@@ -13,9 +13,9 @@ fn array(shares: &Shares) -> Rig<()> {
     let setup = Setup { scheme: "diff-raid", members: MEMBERS, stripes: STRIPES, ..RAID5 };
     let mut store = Store::new(0);
     store.counts_wear = true;
-    let leaves = (0..MEMBERS).map(|_| Tree::Leaf(store.add(STRIPES, 0, Report::AtOnce))).collect();
+    let backends = (0..MEMBERS).map(|_| Tree::Backend(store.add(STRIPES, 0, Report::AtOnce))).collect();
     let scheme = setup.build_with(|redundancy| redundancy.set("shares", shares.clone()));
-    let mut rig = Rig::new(Tree::Node(scheme, leaves), store);
+    let mut rig = Rig::new(Tree::Node(scheme, backends), store);
     rig.fill(0, PAGES as u16);
     rig
 }
@@ -50,8 +50,9 @@ fn unequal_shares_age_unequally() {
 }
 
 /// Members are replaced one after the other as they reach their limit, and the oldest of those that are left gets the
-/// largest share: then their ages, when one reaches the limit, are always the same. (What a replacement itself makes the
-/// members write is left out. They swing towards that slowly: by a tenth a replacement, or less, with shares of 0.4.)
+/// largest share: then their ages, when one reaches the limit, are always the same. (What a replacement itself makes
+/// the members write is left out. They swing towards that slowly: by a tenth a replacement, or less, with shares of
+/// 0.4.)
 #[test]
 fn ages_at_a_replacement_converge() {
     for (first, expected) in [
@@ -106,18 +107,20 @@ fn parity_and_data_change_places() {
     rig.rebuild(0);
     assert_eq!(shares(&rig), [15, 40, 15, 15, 15]);
     assert_eq!(parities(&rig), shares(&rig));
-    // The new member has been given its 100 pages. The 40 stripes of the first share went from member 0 to member 1, the
-    // 15 of the second from 1 to 2, and so on, the last from 4 to 0: three pages each, or two where one of the two is the
-    // last member.
+    // The new member has been given its 100 pages. The 40 stripes of the first share went from member 0 to member 1,
+    // the 15 of the second from 1 to 2, and so on, the last from 4 to 0: three pages each, or two where one of the two
+    // is the last member.
     let of = |verb, cause| rig.pages(verb, cause);
     assert_eq!(of(Verb::Write, Cause::Rebuild), 100);
     assert_eq!(of(Verb::Write, Cause::Migrate), (40 + 15 + 15) * 3 + (15 + 15) * 2);
     assert_eq!(of(Verb::Read, Cause::Migrate), of(Verb::Write, Cause::Migrate));
     let first = |verb: Verb| {
-        let migrates = |c: &&Command| c.cause == Cause::Migrate && c.verb == verb && c.start == LeafPage(0);
+        let migrates =
+            |c: &&Command| c.cause == Cause::Migrate && c.verb == verb && c.start == BackendPage(0);
         let steps = rig.store.log.iter().filter(move |(_, _, c)| migrates(&c));
-        steps.map(|(_, leaf, _)| leaf.0).collect::<Vec<_>>()
+        steps.map(|(_, backend, _)| backend.0).collect::<Vec<_>>()
     };
-    // Stripe 0 is of the first share: D0 from the last member to the first, D1 from the second to the last, P to the second.
+    // Stripe 0 is of the first share: D0 from the last member to the first, D1 from the second to the last, P to the
+    // second.
     assert_eq!((first(Verb::Read), first(Verb::Write)), (vec![4, 1, 0], vec![0, 4, 1]));
 }

@@ -32,7 +32,7 @@ fn the_papers_update_of_four_pages() {
         (3, 2, 4)
     );
     let read: Vec<_> = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Read).collect();
-    let read: Vec<_> = read.iter().map(|(_, leaf, c)| (leaf.0, c.start.0)).collect();
+    let read: Vec<_> = read.iter().map(|(_, backend, c)| (backend.0, c.start.0)).collect();
     assert_eq!(read, [(0, 0), (0, 1), (3, 1)]);
     assert_eq!(check_covers(&rig).len(), 5 * 6);
 }
@@ -161,7 +161,7 @@ fn deferred_parity_costs_a_write_a_page_and_a_stripe_later() {
     rig.until(SimTime(rig.now.0 + 10));
     assert_eq!(rig.told[write].expect("told").0, rig.told[other].expect("told").0);
     assert_eq!((rig.store.count(|_, c| c.verb == Verb::Write), rig.pages(Verb::Read, Cause::Parity)), (3, 0));
-    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Rename), 2, "only what the parity knows is kept");
+    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Remap), 2, "only what the parity knows is kept");
     assert_eq!((rig.engine.exposed(), declared(&rig, &FRA)), (2, vec![1, 2]));
     // Two codewords hold at the same time: the old parity with the old versions.
     assert_eq!(check_covers(&rig).len(), 5 * 6);
@@ -180,7 +180,7 @@ fn partial_parity_reads_nothing_that_is_not_written() {
     rig.write(0, 1);
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (0, 0));
-    assert_eq!((rig.store.count(|_, c| c.verb == Verb::Rename), writes(&rig, Cause::PartialParity)), (1, 1));
+    assert_eq!((rig.store.count(|_, c| c.verb == Verb::Remap), writes(&rig, Cause::PartialParity)), (1, 1));
     rig.store.log.clear();
     // Another page of that stripe: nothing is read from flash. The first one again: its previous version is.
     rig.write(1, 1);
@@ -194,7 +194,7 @@ fn partial_parity_reads_nothing_that_is_not_written() {
     check_covers(&rig);
     // Its commit: two of seven are new, so the old parity and two old versions are read, and not five others.
     rig.store.log.clear();
-    assert!(rig.background(0, Why::Pressed));
+    assert!(rig.background(0, Why::Urgent));
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (3, 1));
     assert_eq!(rig.pages(Verb::Trim, Cause::Parity), 3);
@@ -203,7 +203,7 @@ fn partial_parity_reads_nothing_that_is_not_written() {
     rig.write(0, 5);
     rig.run();
     rig.store.log.clear();
-    assert!(rig.background(0, Why::Pressed));
+    assert!(rig.background(0, Why::Urgent));
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (2, 1));
     assert_eq!(check_covers(&rig).len(), 8 * 6);
@@ -240,7 +240,7 @@ fn a_member_short() {
     // It had another page, which is not needed; or the one that is written, which the others' parity takes in.
     assert_eq!(cost(&mut rig, 4), (2, 2));
     assert_eq!(cost(&mut rig, 7), (3, 1));
-    assert_eq!(rig.store.count(|leaf, _| leaf.0 == 4), 0);
+    assert_eq!(rig.store.count(|backend, _| backend.0 == 4), 0);
     assert!(read_all(&mut rig, &RAID5).is_empty());
     rig.bring_back(5);
     rig.rebuild(0);
@@ -252,19 +252,19 @@ fn what_a_write_will_touch_is_asked_for_ahead_through_all_levels() {
     let mirror = Setup { stripes: RAID5.stripes, ..MIRROR };
     let mut store: Store<()> = Store::new(1);
     let mut pair = || {
-        let leaf = |_| Tree::Leaf(store.add(mirror.stripes, 0, Report::Random(40)));
-        Tree::Node(mirror.build(), (0..mirror.members).map(leaf).collect())
+        let backend = |_| Tree::Backend(store.add(mirror.stripes, 0, Report::Random(40)));
+        Tree::Node(mirror.build(), (0..mirror.members).map(backend).collect())
     };
     let pairs = (0..RAID5.members).map(|_| pair()).collect();
     let rig: Rig<()> = Rig::new(Tree::Node(RAID5.build(), pairs), store);
     for page in (0..RAID5.pages()).map(Page) {
         let mut asked = Vec::new();
-        rig.engine.prefetch(NodeId::ROOT, page, &mut |leaf, page| asked.push((leaf, page)));
+        rig.engine.prefetch(NodeId::ROOT, page, &mut |backend, page| asked.push((backend, page)));
         // Both copies of the page, and both of its stripe's parity.
         let (data, parity) = asked.split_at(2);
         assert_eq!(data, rig.engine.places(page));
-        let leaves: Vec<_> = asked.iter().map(|(leaf, _)| leaf.0).collect();
-        assert!(parity.len() == 2 && (1..4).all(|n| !leaves[..n].contains(&leaves[n])), "{leaves:?}");
+        let backends: Vec<_> = asked.iter().map(|(backend, _)| backend.0).collect();
+        assert!(parity.len() == 2 && (1..4).all(|n| !backends[..n].contains(&backends[n])), "{backends:?}");
         assert!(asked.iter().all(|&(_, at)| at == Page(page.0 / 4)), "a stripe has the same page everywhere");
     }
 }

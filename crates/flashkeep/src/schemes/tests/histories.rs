@@ -1,7 +1,7 @@
 //! Random histories in any order of completion: every read right, every parity right.
 
 use super::*;
-use crate::engine::{Change, Command, LeafId, Verb};
+use crate::engine::{BackendId, Change, Command, Verb};
 use crate::kernel::{SimTime, Span};
 use std::collections::BTreeSet;
 
@@ -58,8 +58,8 @@ fn parity_is_right_in_any_order_of_completion() {
     }
 }
 
-/// When each request was told and what it lost, every command of a leaf, and what is exposed at the end.
-type Course = (Vec<Option<(SimTime, u32)>>, Vec<(SimTime, LeafId, Command)>, u64);
+/// When each request was told and what it lost, every command of a backend, and what is exposed at the end.
+type Course = (Vec<Option<(SimTime, u32)>>, Vec<(SimTime, BackendId, Command)>, u64);
 
 #[test]
 fn contents_decide_nothing() {
@@ -138,9 +138,10 @@ fn schemes_over_schemes() {
                 let mut random = Random::stream(seed, "nested");
                 let mut store = Store::new(seed);
                 let mut member = || {
-                    let leaves = 0..inner.members;
-                    let leaves = leaves.map(|_| Tree::Leaf(store.add(inner.stripes, 0, Report::Random(30))));
-                    Tree::Node(inner.build(), leaves.collect())
+                    let backends = 0..inner.members;
+                    let backends =
+                        backends.map(|_| Tree::Backend(store.add(inner.stripes, 0, Report::Random(30))));
+                    Tree::Node(inner.build(), backends.collect())
                 };
                 let members = (0..outer.members).map(|_| member()).collect();
                 let mut rig: Rig = Rig::new(Tree::Node(outer.build(), members), store);

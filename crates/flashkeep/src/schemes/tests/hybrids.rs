@@ -1,16 +1,17 @@
 //! Schemes over drives and disks: worked examples of which member is asked for which page, and why.
 
 use super::*;
-use crate::engine::{Cause, Command, LeafId, Verb, Why};
+use crate::engine::{BackendId, Cause, Command, Verb, Why};
 use crate::kernel::SimTime;
 use crate::schemes::{ReadPolicy, SCHEMES};
 
-/// What was asked since the log was cleared: leaf, first page, how many, verb, cause.
+/// What was asked since the log was cleared: backend, first page, how many, verb, cause.
 type Asked = (u16, u32, u16, Verb, Cause);
 
 fn asked<C: Contents>(rig: &mut Rig<C>) -> Vec<Asked> {
-    let asked =
-        |(_, LeafId(leaf), c): (SimTime, LeafId, Command)| (leaf, c.start.0, c.count, c.verb, c.cause);
+    let asked = |(_, BackendId(backend), c): (SimTime, BackendId, Command)| {
+        (backend, c.start.0, c.count, c.verb, c.cause)
+    };
     std::mem::take(&mut rig.store.log).into_iter().map(asked).collect()
 }
 
@@ -26,8 +27,8 @@ fn full(setup: &Setup) -> Rig {
 use Cause::{Host, Migrate, Mirror, Parity};
 use Verb::{Read, Write};
 
-/// Leaves 0 to 2 are drives of six pages; the first disk, leaf 3, has the parities on its pages 0 to 5 and the log from
-/// page 6 on; the second, leaf 4, has the log's copy from its page 0 on.
+/// Leaves 0 to 2 are drives of six pages; the first disk, backend 3, has the parities on its pages 0 to 5 and the log
+/// from page 6 on; the second, backend 4, has the log's copy from its page 0 on.
 #[test]
 fn small_writes_are_logged_and_large_ones_are_not() {
     let mut rig = full(&HPDA);
@@ -51,7 +52,8 @@ fn small_writes_are_logged_and_large_ones_are_not() {
     rig.read(4, 1);
     rig.drain();
     assert_eq!(asked(&mut rig), [(1, 1, 1, Read, Host)]);
-    // In idle time the log is reclaimed: two of three pages of a stripe are new, so that the third is read for the parity.
+    // In idle time the log is reclaimed: two of three pages of a stripe are new, so that the third is read for the
+    // parity.
     rig.run();
     let reclaimed = [
         (4, 1, 2, Read, Migrate),
@@ -128,7 +130,7 @@ fn what_a_stripe_lacks_on_disks_and_drives_is_rebuilt_together() {
     assert!(rig.background(0, Why::Rebuild) && rig.background(0, Why::Rebuild));
     rig.drain();
     use Cause::Rebuild;
-    let piece = |stripe: u32| [1, 2, 3].map(|leaf| (leaf, stripe, 1, Read, Rebuild)).to_vec();
+    let piece = |stripe: u32| [1, 2, 3].map(|backend| (backend, stripe, 1, Read, Rebuild)).to_vec();
     let second = [piece(1), vec![(3, 6, 1, Read, Rebuild)]].concat();
     let written = [(0, 0, 1, Write, Rebuild), (0, 1, 1, Write, Rebuild), (4, 0, 1, Write, Rebuild)];
     assert_eq!(asked(&mut rig), [piece(0), second, written.to_vec()].concat());
@@ -187,9 +189,9 @@ fn split_parity_is_written_in_turn() {
 #[test]
 fn a_mirror_may_read_its_first_member() {
     let mut store = Store::new(0);
-    let leaves = (0..2).map(|_| Tree::Leaf(store.add(16, 0, Report::After(10)))).collect();
+    let backends = (0..2).map(|_| Tree::Backend(store.add(16, 0, Report::After(10)))).collect();
     let scheme = MIRROR.build_with(|redundancy| redundancy.set("read_policy", ReadPolicy::First));
-    let mut rig: Rig = Rig::new(Tree::Node(scheme, leaves), store);
+    let mut rig: Rig = Rig::new(Tree::Node(scheme, backends), store);
     rig.fill(0, 16);
     rig.store.set_backlog(0, 1_000);
     let readers = |rig: &mut Rig| {
@@ -214,8 +216,8 @@ const GRIFFIN: Setup = Setup { scheme: "griffin", members: 2, disks: 1, stripes:
 /// A drive of 20 pages, a log of 10 slots.
 fn griffin(report: Report, seed: u64, change: impl Fn(&mut RedundancySpec)) -> Rig {
     let mut store = Store::new(seed);
-    let leaves = [20, 10].map(|pages| Tree::Leaf(store.add(pages, 0, report))).into();
-    Rig::new(Tree::Node(GRIFFIN.build_with(change), leaves), store)
+    let backends = [20, 10].map(|pages| Tree::Backend(store.add(pages, 0, report))).into();
+    Rig::new(Tree::Node(GRIFFIN.build_with(change), backends), store)
 }
 
 #[test]
@@ -298,7 +300,8 @@ fn cached_writes_in_any_order_of_completion() {
             assert!(read_all(&mut rig, &GRIFFIN).is_empty());
         }
         migrated += rig.pages(Write, Migrate);
-        // Without the disk, what was on it is lost, and all goes on with the drive; without the drive, nothing stands still.
+        // Without the disk, what was on it is lost, and all goes on with the drive; without the drive, nothing stands
+        // still.
         rig.lenient = true;
         rig.fail(1 + random.below(2) as u16);
         shake(&mut rig, &GRIFFIN, &mut random, 30);

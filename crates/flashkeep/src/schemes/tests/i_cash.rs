@@ -1,4 +1,4 @@
-//! I-CASH over leaves in memory: a worked example, and random histories with memory and log that run out, and members
+//! I-CASH over backends in memory: a worked example, and random histories with memory and log that run out, and members
 //! that fail.
 
 use super::*;
@@ -19,7 +19,7 @@ const SEEN: Setup = Setup { scheme: "mirror", members: 2, stripes: PAGES, ..RAID
 /// A drive of 20 pages and 4 copies, a log of 12 deltas, memory for as many; it is looked through after each page.
 fn array(report: Report, memory: u32, seed: u64) -> Rig {
     let mut store = Store::new(seed);
-    let leaves = [24, DISK_PAGES, memory].map(|pages| Tree::Leaf(store.add(pages, 0, report))).into();
+    let backends = [24, DISK_PAGES, memory].map(|pages| Tree::Backend(store.add(pages, 0, report))).into();
     let setup = Setup { memory, ..SETUP };
     let scheme = setup.build_with(|redundancy| {
         redundancy.set("reference_share", 0.2);
@@ -27,14 +27,14 @@ fn array(report: Report, memory: u32, seed: u64) -> Rig {
         redundancy.set("scan_every", 1);
         redundancy.set("scan_pages", 20);
     });
-    Rig::new(Tree::Node(scheme, leaves), store)
+    Rig::new(Tree::Node(scheme, backends), store)
 }
 
 type Asked = (u16, u32, u16, u16, Verb, Cause);
 
 fn asked(rig: &mut Rig) -> Vec<Asked> {
     let asked = std::mem::take(&mut rig.store.log).into_iter();
-    asked.map(|(_, leaf, c)| (leaf.0, c.start.0, c.count, c.sectors, c.verb, c.cause)).collect()
+    asked.map(|(_, backend, c)| (backend.0, c.start.0, c.count, c.sectors, c.verb, c.cause)).collect()
 }
 
 /// A reference, a page that is like it, and one that is like nothing.
@@ -126,9 +126,9 @@ fn deltas_in_any_order_of_completion() {
             rig.drain();
             assert!(read_all(&mut rig, &SEEN).is_empty(), "seed {seed}");
         }
-        flushed += rig.store.log.iter().filter(|(_, leaf, c)| leaf.0 == 1 && c.verb == Write).count();
+        flushed += rig.store.log.iter().filter(|(_, backend, c)| backend.0 == 1 && c.verb == Write).count();
         let folds = |c: &Command| c.verb == Write && c.cause == Cause::Migrate && c.start.0 < COPIES;
-        folded += rig.store.log.iter().filter(|(_, leaf, c)| leaf.0 == 0 && folds(c)).count();
+        folded += rig.store.log.iter().filter(|(_, backend, c)| backend.0 == 0 && folds(c)).count();
     }
     assert!(flushed > 1000 && folded > 1000, "{flushed} and {folded}");
 }

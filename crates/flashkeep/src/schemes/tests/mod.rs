@@ -1,4 +1,4 @@
-//! The schemes over leaves in memory: what they cost in pages, that what they say protects something does, that no
+//! The schemes over backends in memory: what they cost in pages, that what they say protects something does, that no
 //! failure costs more than they declare, and that a rebuild makes them whole again.
 
 mod ageing;
@@ -25,7 +25,7 @@ struct Setup {
     scheme: &'static str,
     members: u8,
     stripes: u32,
-    shadow: u32,
+    hidden: u32,
     memory: u32,
     waits: bool,
     /// When idle time begins, ns.
@@ -44,7 +44,7 @@ const RAID5: Setup = Setup {
     scheme: "raid5",
     members: 5,
     stripes: 6,
-    shadow: 0,
+    hidden: 0,
     memory: 0,
     waits: false,
     idle: 1_000,
@@ -57,8 +57,8 @@ const RAID4: Setup = Setup { scheme: "raid4", ..RAID5 };
 const RAID6: Setup = Setup { scheme: "raid6", members: 6, ..RAID5 };
 const WAITING: Setup = Setup { waits: true, ..RAID5 };
 const WAITING6: Setup = Setup { waits: true, ..RAID6 };
-const FRA: Setup = Setup { scheme: "fra", shadow: 3, ..RAID5 };
-const PPC: Setup = Setup { scheme: "ppc", shadow: 3, memory: 3, ..RAID5 };
+const FRA: Setup = Setup { scheme: "fra", hidden: 3, ..RAID5 };
+const PPC: Setup = Setup { scheme: "ppc", hidden: 3, memory: 3, ..RAID5 };
 const MIRROR: Setup = Setup { scheme: "mirror", members: 2, stripes: 16, ..RAID5 };
 
 /// Three drives, and a log of seven slots.
@@ -67,15 +67,15 @@ const DIFF: Setup = Setup { scheme: "diff-raid", ..RAID5 };
 /// Three drives, and two of half their size.
 const SPD: Setup = Setup { scheme: "spd-raid4", disks: 2, log: -3, ..RAID5 };
 
-/// Every scheme over mapped members of a drive with all that it declares for the conformance suite, stripes that wait to be
-/// full, and schemes over drives.
+/// Every scheme over mapped members of a drive with all that it declares for the conformance suite, stripes that wait
+/// to be full, and schemes over drives.
 fn all() -> impl Iterator<Item = Setup> {
-    let inside = for_drives().filter(|entry| entry.kind != Members::Raw && !entry.plain);
+    let inside = for_drives().filter(|entry| entry.kind != Members::Physical && !entry.plain);
     let declared = inside.flat_map(|entry| entry.tried_with.iter().map(move |with| (entry, with)));
     let setups = declared.map(|(entry, with)| Setup {
         scheme: entry.name,
         members: with.parts as u8,
-        shadow: if entry.kind == Members::Shadowed { 3 } else { 0 },
+        hidden: if entry.kind == Members::WithHiddenRange { 3 } else { 0 },
         memory: if entry.memory { 3 } else { 0 },
         set: with.set,
         ..RAID5
@@ -90,10 +90,10 @@ impl<'a> SchemeOptions<'a> {
             redundancy,
             member_pages: 0,
             members: 0,
-            shadow_pages: 0,
+            hidden_pages: 0,
             memory_pages: 0,
-            group_pages: 0,
-            groups: 0,
+            superblock_pages: 0,
+            superblocks: 0,
             clean_below: 0,
             soft_below: 0,
             streams: 1,
@@ -117,12 +117,12 @@ impl Setup {
         (0..self.members).map(member).collect()
     }
 
-    /// Pages of the leaf at a node.
+    /// Pages of the backend at a node.
     fn node_pages(&self, node: u16) -> u32 {
         match u16::from(self.members) {
             members if node > members => self.memory,
             members if node > members - u16::from(self.disks) => self.stripes.saturating_add_signed(self.log),
-            _ => self.stripes + self.shadow,
+            _ => self.stripes + self.hidden,
         }
     }
 
@@ -146,7 +146,7 @@ impl Setup {
         let options = SchemeOptions {
             member_pages: u64::from(self.stripes),
             members: self.members,
-            shadow_pages: self.shadow,
+            hidden_pages: self.hidden,
             memory_pages: self.memory,
             array: &self.facts(),
             ..SchemeOptions::of(&redundancy)
@@ -156,9 +156,9 @@ impl Setup {
 
     fn rig<C: Contents>(&self, report: Report, seed: u64) -> Rig<C> {
         let mut store = Store::new(seed);
-        let leaf = |node| Tree::Leaf(store.add(self.node_pages(node), 0, report));
-        let leaves = self.nodes().map(leaf).collect();
-        Rig::new(Tree::Node(self.build(), leaves), store)
+        let backend = |node| Tree::Backend(store.add(self.node_pages(node), 0, report));
+        let backends = self.nodes().map(backend).collect();
+        Rig::new(Tree::Node(self.build(), backends), store)
     }
 
     fn pages(&self) -> u32 {

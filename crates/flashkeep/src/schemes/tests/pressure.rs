@@ -4,10 +4,10 @@ use super::*;
 use crate::engine::{Member, Why};
 
 #[test]
-fn small_shadows_and_memories_never_stop_anything() {
+fn few_hidden_pages_and_small_memories_never_stop_anything() {
     for seed in 0..200 {
-        let (shadow, memory) = (1 + seed as u32 % 2, 1 + seed as u32 % 3);
-        for setup in [Setup { shadow, ..FRA }, Setup { shadow, memory, ..PPC }] {
+        let (hidden, memory) = (1 + seed as u32 % 2, 1 + seed as u32 % 3);
+        for setup in [Setup { hidden, ..FRA }, Setup { hidden, memory, ..PPC }] {
             let mut random = Random::stream(seed, "pressure");
             let mut rig: Rig = setup.rig(Report::Random(30), seed);
             rig.lenient = true;
@@ -32,7 +32,7 @@ fn small_shadows_and_memories_never_stop_anything() {
 
 #[test]
 fn without_room_at_all_parity_is_written_at_once() {
-    for setup in [Setup { shadow: 0, ..FRA }, Setup { shadow: 0, ..PPC }, Setup { memory: 0, ..PPC }] {
+    for setup in [Setup { hidden: 0, ..FRA }, Setup { hidden: 0, ..PPC }, Setup { memory: 0, ..PPC }] {
         let mut random = Random::stream(3, "no room");
         let mut rig: Rig = setup.rig(Report::Random(30), 3);
         shake(&mut rig, &setup, &mut random, 60);
@@ -50,7 +50,7 @@ fn commits_forced_by_collection_disturb_nothing() {
         for _ in 0..60 {
             shake(&mut rig, &PPC, &mut random, 1);
             let member = Member(random.below(u64::from(PPC.members)) as u8);
-            let page = Page(PPC.stripes + random.below(u64::from(PPC.shadow)) as u32);
+            let page = Page(PPC.stripes + random.below(u64::from(PPC.hidden)) as u32);
             rig.background(0, Why::Leaving(member, page));
         }
         rig.run();

@@ -175,7 +175,7 @@ fn lost_for_good_until_written() {
 #[test]
 fn many_damaged_pages_one_after_the_other() {
     for setup in all() {
-        let setup = Setup { stripes: 300, shadow: setup.shadow * 40, ..setup };
+        let setup = Setup { stripes: 300, hidden: setup.hidden * 40, ..setup };
         let mut rig: Rig = setup.rig(Report::After(3), 0);
         rig.fill(0, 900.min(setup.pages()) as u16);
         rig.run();
@@ -228,15 +228,15 @@ fn reads_that_a_failed_unit_would_have_served() {
     }
 }
 
-/// A mirror is a member. A read has found one copy of its page unreadable, the rebuild reads the other one, and a write of
-/// the page waits for that. When the other copy turns out to be unreadable as well, the page is not lost: it is about to be
-/// written.
+/// A mirror is a member. A read has found one copy of its page unreadable, the rebuild reads the other one, and a write
+/// of the page waits for that. When the other copy turns out to be unreadable as well, the page is not lost: it is
+/// about to be written.
 #[test]
 fn a_page_that_is_about_to_be_written_is_not_lost() {
     let (single, setup) = (Setup { scheme: "none", members: 1, ..MIRROR }, MIRROR);
     for others in 0..3 {
         let mut store = Store::new(1);
-        let copies = (0..2).map(|_| Tree::Leaf(store.add(setup.pages(), 0, Report::After(10)))).collect();
+        let copies = (0..2).map(|_| Tree::Backend(store.add(setup.pages(), 0, Report::After(10)))).collect();
         let mirror = Tree::Node(setup.build(), copies);
         let mut rig: Rig = Rig::new(Tree::Node(single.build(), vec![mirror]), store);
         rig.lenient = true;
@@ -253,7 +253,8 @@ fn a_page_that_is_about_to_be_written_is_not_lost() {
     }
 }
 
-/// Of copies and stripes the engine knows from the declared codewords what a member held, and what one more failure costs.
+/// Of copies and stripes the engine knows from the declared codewords what a member held, and what one more failure
+/// costs.
 #[test]
 fn what_a_member_held_is_exposed_and_rebuilt() {
     let chain = Setup { scheme: "chained", members: 3, stripes: 4, ..RAID5 };
@@ -264,7 +265,7 @@ fn what_a_member_held_is_exposed_and_rebuilt() {
         let mut rig: Rig = setup.rig(Report::After(10), 1);
         rig.fill(0, setup.pages() as u16);
         rig.run();
-        assert!(rig.engine.is_untroubled() && rig.engine.is_whole());
+        assert!(rig.engine.is_healthy() && rig.engine.is_whole());
         rig.fail(2);
         assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (exposed, false), "{setup:?}");
         let mut weak = 0;

@@ -4,10 +4,10 @@ mod aged;
 mod deferred;
 mod economy;
 mod equal_wear;
-mod fronts;
 mod hybrids;
 mod logs;
 mod nested;
+mod ports;
 mod power;
 mod told;
 
@@ -302,8 +302,8 @@ fn what_makes_no_array_is_refused() {
 fn more_drives_than_can_be_numbered_are_refused() {
     let array = |members: &str| file("many.toml", &format!("members = [\"{members}\"]\n"));
     let plain = file("member.toml", MEMBER);
-    let shelf = array(&format!("255 * {plain}"));
-    assert!(load(&array(&format!("255 * {shelf}")), &[]).is_ok(), "1 + 255 · 256 nodes");
+    let device_set = array(&format!("255 * {plain}"));
+    assert!(load(&array(&format!("255 * {device_set}")), &[]).is_ok(), "1 + 255 · 256 nodes");
     let mirrors = array(&format!("255 * {plain},redundancy.scheme=mirror,flash.channels=2"));
     let hall = array(&format!("100 * {mirrors}"));
     let message = load(&hall, &[]).expect_err("1 + 100 · (1 + 255 · 3) nodes").to_string();

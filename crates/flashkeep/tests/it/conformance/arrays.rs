@@ -1,4 +1,5 @@
-//! Arrays, for every scheme of the table that runs over drives: what the parent breaks within drives, broken around them.
+//! Arrays, for every scheme of the table that runs over drives: what the parent breaks within drives, broken around
+//! them.
 
 use super::bench::Bench;
 use super::{Tried, check_losses, fill, history, history_seen, sets, text, wanted};
@@ -64,10 +65,10 @@ enum Over {
     /// Mirrors of two drives, and in the last one's place a row of two.
     Arrays,
     /// Drives with DRAM for four pages and a slow link, and one that mirrors itself below that.
-    Fronts,
+    Ports,
 }
 
-const ALL: [Over; 6] = [Over::Ssds, Over::Wide, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts];
+const ALL: [Over; 6] = [Over::Ssds, Over::Wide, Over::Trees, Over::Mix, Over::Arrays, Over::Ports];
 
 impl Over {
     /// The file of the first SSDs, and of the last.
@@ -78,23 +79,23 @@ impl Over {
             Over::Trees => ("mirrored", "striped"),
             Over::Mix => ("ssd", "disk"),
             Over::Arrays => ("pair", "row"),
-            Over::Fronts => ("buffered", "guarded"),
+            Over::Ports => ("buffered", "guarded"),
         }
     }
 }
 
 /// The drive files that arrays are made of: their own names lead to each other.
-fn shelf_of_files() -> PathBuf {
+fn device_set_of_files() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("arrays-{}", std::process::id()));
     let with = |drive: String, scheme: &str| format!("{drive}[redundancy]\nscheme = \"{scheme}\"\n");
     let of_two = |scheme| with("members = [\"2 * ./ssd.toml\"]\n".into(), scheme);
     let disk = "[disk]\nrpm = 6000\ncapacity_gb = 0.00065536\nheads = 1\nzones = 1\nrate_outer_mb_s = 2.048\n\
                 rate_inner_mb_s = 2.048\ncommand_ms = 0.5\ninterface_mb_s = 20.48\n[disk.seek]\ncurve = \"table\"\n\
                 points = [1, 1.1, 100, 11]\n";
-    let front = "[buffer]\ndram_mib = 0.015625\n[host]\nlink_us_per_sector = 9\n";
+    let port = "[buffer]\ndram_mib = 0.015625\n[host]\nlink_us_per_sector = 9\n";
     let files = [
-        ("buffered", text(1, 1) + front),
-        ("guarded", with(text(2, 1) + front, "mirror")),
+        ("buffered", text(1, 1) + port),
+        ("guarded", with(text(2, 1) + port, "mirror")),
         ("ssd", text(1, 1)),
         ("wide", text(1, 2)),
         ("mirrored", with(text(2, 1), "mirror")),
@@ -113,7 +114,7 @@ fn shelf_of_files() -> PathBuf {
 /// An array of a scheme over such members.
 fn array(entry: &Tried, over: Over) -> Resolved {
     static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    let folder = FOLDER.get_or_init(shelf_of_files);
+    let folder = FOLDER.get_or_init(device_set_of_files);
     let file = |name: &str| folder.join(format!("{name}.toml")).to_string_lossy().into_owned();
     let (TriedWith { drives: ssds, disks, .. }, (first, last)) = (entry.with, over.names());
     // A scheme that takes disks gets those.
@@ -157,7 +158,7 @@ fn every_scheme_that_can_be_had_over_drives_is_tried() {
 
 #[test]
 fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
-    for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Fronts]) {
+    for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Ports]) {
         let commands = if over == Over::Ssds { 50 } else { 30 };
         let mut whole = Array::of(array.clone());
         let losses = losses(&entry, &array);
@@ -309,8 +310,7 @@ fn what_is_beyond_the_promise_is_reported() {
 
 #[test]
 fn parts_of_drives_fail() {
-    for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Fronts])
-    {
+    for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Ports]) {
         for seed in 0..12_u32 {
             let mut bench = Array::of(array.clone());
             history(&mut bench, u64::from(seed), 60, 40 + 23 * seed);
@@ -330,8 +330,8 @@ fn parts_of_drives_fail() {
     }
 }
 
-/// What members held cannot be read, but they answer, and have redundancy of their own that takes it for theirs to bring
-/// back.
+/// What members held cannot be read, but they answer, and have redundancy of their own that takes it for theirs to
+/// bring back.
 #[test]
 fn members_that_forget_are_no_worse_than_members_that_fail() {
     for (entry, over, array) in survivors(&ALL) {
@@ -343,13 +343,13 @@ fn members_that_forget_are_no_worse_than_members_that_fail() {
             let mut bench = Array::of(array.clone());
             history(&mut bench, seed as u64, 60, 40 + 7 * seed as u32);
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
-            bench.blot(&losses[seed % losses.len()]);
+            bench.poison(&losses[seed % losses.len()]);
             history(&mut bench, seed as u64 + 50, 60, u32::MAX);
             check_losses(&mut bench, &exposed, &before, &what);
             bench.audit();
             // Beyond the promise: a wrong page is the end of `read_all`.
             let all: Vec<u32> = (0..bench.members()).collect();
-            bench.blot(&all);
+            bench.poison(&all);
             history(&mut bench, seed as u64 + 90, 60, u32::MAX);
             bench.run();
             bench.read_all();

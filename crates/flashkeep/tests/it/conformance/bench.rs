@@ -8,12 +8,12 @@ use super::bed::Bed;
 use flashkeep::config::{Resolved, load_text};
 use flashkeep::drive::{Drive, Fault, LoggedOperation, OperationObserver};
 use flashkeep::engine::{
-    Command, Engine, Finished, Hazard, LeafId, NodeId, Page, Scheme, Token, Verb, Version,
+    BackendId, Command, Engine, Finished, Hazard, NodeId, Page, Scheme, Token, Verb, Version,
 };
 use flashkeep::flash::{PlaneId, PlanePlace, Ppn, StripingLevel};
 use flashkeep::kernel::SimTime;
 use flashkeep::schemes::Any;
-use flashkeep::simulation::{Built, Plot};
+use flashkeep::simulation::{Built, DevicePlacement};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
@@ -58,15 +58,15 @@ pub(crate) struct Bench<H = Drive<Token>> {
     pub(crate) drive: Resolved,
     engine: Engine<Any, Token>,
     flash: H,
-    plots: Vec<Plot>,
+    placements: Vec<DevicePlacement>,
     /// Of each device that is a drive.
     operations: Vec<(u16, Told)>,
     now: SimTime,
     /// All that each page has ever held; 0 is nothing.
     versions: Vec<Vec<u64>>,
     requests: Vec<Request>,
-    /// When which version of which page is durable; of each page, the newest one that is, and the newest one when it was
-    /// last trimmed.
+    /// When which version of which page is durable; of each page, the newest one that is, and the newest one when it
+    /// was last trimmed.
     coming: Vec<(SimTime, u32, usize)>,
     durable: Vec<usize>,
     trimmed: Vec<usize>,
@@ -89,18 +89,18 @@ pub(crate) struct Bench<H = Drive<Token>> {
 impl<H: Bed> Bench<H> {
     /// A drive or an array that has been resolved.
     pub(crate) fn of(drive: Resolved) -> Bench<H> {
-        let Built { hardware: mut flash, tree, controller, plots, .. } = H::put_together(&drive);
+        let Built { hardware: mut flash, tree, controller, placements, .. } = H::put_together(&drive);
         let operations = flash.log_all();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
-        let is_log = drive.scheme().kind == flashkeep::schemes::Members::Raw;
+        let is_log = drive.scheme().kind == flashkeep::schemes::Members::Physical;
         let drive_pages = drive.logical_pages() as usize;
         let versions = vec![vec![0]; drive_pages];
         Bench {
             drive,
             engine,
             flash,
-            plots,
+            placements,
             operations,
             now: SimTime::ZERO,
             versions,
@@ -171,7 +171,7 @@ impl<H: Bed> Bench<H> {
         let tag = self.requests.len() as u32;
         let least = (0..u32::from(count)).map(|n| self.latest(start + n)).collect();
         self.requests.push(Request { verb, start, least, done: false });
-        let ticket = self.engine.open(tag, u32::from(count));
+        let completion = self.engine.open(tag, u32::from(count));
         for n in 0..u32::from(count) {
             let token = match verb {
                 Verb::Write => {
@@ -189,17 +189,17 @@ impl<H: Bed> Bench<H> {
                 _ => continue,
             };
             self.versions[(start + n) as usize].push(token);
-            self.engine.pages(ticket.owner)[n as usize] = Token(token);
+            self.engine.pages(completion.owner)[n as usize] = Token(token);
         }
-        self.engine.submit(&mut self.flash, self.now, Command::new(verb, Page(start), count), ticket);
-        self.engine.close(&mut self.flash, self.now, ticket);
+        self.engine.submit(&mut self.flash, self.now, Command::new(verb, Page(start), count), completion);
+        self.engine.close(&mut self.flash, self.now, completion);
         self.take_finished();
     }
 
     fn take_finished(&mut self) {
         for finished in std::mem::take(self.engine.finished()) {
             self.check(&finished);
-            self.engine.forget(finished.join);
+            self.engine.forget(finished.counter);
         }
     }
 
@@ -216,7 +216,7 @@ impl<H: Bed> Bench<H> {
         let mut missing = 0;
         for (n, &least) in request.least.iter().enumerate() {
             let page = request.start + n as u32;
-            let Token(found) = self.engine.pages(finished.join)[n];
+            let Token(found) = self.engine.pages(finished.counter)[n];
             if self.versions[page as usize][least..].contains(&found) {
                 continue;
             }
@@ -305,9 +305,9 @@ impl Bench {
         self.flash.geometry().ppn(plane, block, page)
     }
 
-    /// The physical page of a leaf's page.
-    pub(crate) fn ppn(&self, (leaf, page): (LeafId, Page)) -> Option<Ppn> {
-        match self.flash.lookup(leaf, page) {
+    /// The physical page of a backend's page.
+    pub(crate) fn ppn(&self, (backend, page): (BackendId, Page)) -> Option<Ppn> {
+        match self.flash.lookup(backend, page) {
             flashkeep::ftl::MapEntry::At(ppn) => Some(ppn),
             _ => None,
         }

@@ -9,7 +9,7 @@ use flashkeep::schemes::Members;
 /// Each map that is a node, under each scheme that has mapped members.
 fn mapped() -> impl Iterator<Item = (&'static mapping::MappingEntry, Tried)> {
     let maps = MAPS.iter().filter(|map| map.below != BackendKind::Itself);
-    let schemes = || picked().filter(|scheme| scheme.kind != Members::Raw);
+    let schemes = || picked().filter(|scheme| scheme.kind != Members::Physical);
     maps.flat_map(move |map| schemes().map(move |entry| (map, Tried::first(entry))))
 }
 
@@ -25,7 +25,7 @@ fn bench(map: &mapping::MappingEntry, scheme: &Tried, planes: u32) -> Bench {
     let map = format!("ftl.map=\"{}\"", map.name);
     let mut more = vec![map.as_str(), "ftl.cache_kib=0.03125"];
     // Old versions need room, too.
-    more.extend((scheme.kind == Members::Shadowed).then_some("ftl.over_provisioning=1.2"));
+    more.extend((scheme.kind == Members::WithHiddenRange).then_some("ftl.over_provisioning=1.2"));
     Bench::new(&text(scheme.with.parts, planes), &scheme.set(false, &more))
 }
 

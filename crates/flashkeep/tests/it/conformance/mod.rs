@@ -220,8 +220,8 @@ fn rebuilt_it_survives_the_next_failure() {
             let what = format!("{scheme}, seed {seed}, first");
             let lost = check_losses(&mut bench, &exposed, &before, &what);
             assert!(bench.is_whole() || !lost.is_empty(), "{scheme}, seed {seed}: rebuilt");
-            // What waits for its parity is exposed to a power cut, and counted; what shares a stripe with a lost page is
-            // exposed until that is written anew; nothing else is.
+            // What waits for its parity is exposed to a power cut, and counted; what shares a stripe with a lost page
+            // is exposed until that is written anew; nothing else is.
             let waiting = bench.exposed(Hazard::Power).len() as u64;
             assert!(
                 bench.exposed_now() <= waiting || !lost.is_empty(),
@@ -321,7 +321,7 @@ fn what_is_found_unreadable_is_brought_back() {
             bench.run();
             let member = seed as u32 % bench.members();
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
-            bench.blot(&[member]);
+            bench.poison(&[member]);
             // Of two copies each is read.
             for page in 0..bench.pages() {
                 bench.submit(Verb::Read, page, 1);
@@ -371,7 +371,7 @@ fn what_no_member_can_read_is_reported() {
             let mut bench = bench(&scheme);
             history(&mut bench, seed, 60, 40 + 7 * seed as u32);
             let all: Vec<u32> = (0..bench.members()).collect();
-            bench.blot(&all);
+            bench.poison(&all);
             history(&mut bench, seed + 50, 60, u32::MAX);
             bench.run();
             // `read_all` panics on a wrong page.

@@ -16,7 +16,7 @@ fn bench_of(scheme: &Tried, planes: u32, more: &[&str]) -> Bench {
 
 /// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive goes on.
 fn check(bench: &mut Bench, what: &str) {
-    let missing = bench.take_stock();
+    let missing = bench.look_at_all_pages();
     assert!(missing.is_empty(), "{what}: {missing:?} were durable");
     bench.run();
     bench.audit();
@@ -150,7 +150,7 @@ fn cut_again_and_again_every_map_goes_on() {
                 if round % 3 == 0 {
                     bench.cut_at(SimTime(at.0 + (ready.0 - at.0) / 2));
                 }
-                let missing = bench.take_stock();
+                let missing = bench.look_at_all_pages();
                 assert!(missing.is_empty(), "{scheme}, {more:?}, seed {seed}, round {round}: {missing:?}");
             }
             check(&mut bench, scheme);
@@ -207,7 +207,7 @@ fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_str
             may.extend(first);
             bench.cut();
             let what = format!("{scheme}, seed {seed}");
-            let missing = bench.take_stock();
+            let missing = bench.look_at_all_pages();
             let more: Vec<_> = missing.difference(&may).collect();
             assert!(more.is_empty(), "{what}: {more:?} were durable, and neither exposed nor being written");
             bench.replace(&gone);
@@ -220,7 +220,7 @@ fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_shares_its_str
             bench.audit();
             // Whole again, it survives the next cut, and the next failure.
             bench.cut();
-            assert!(bench.take_stock().is_empty(), "{what}: whole again, and lost by the next cut");
+            assert!(bench.look_at_all_pages().is_empty(), "{what}: whole again, and lost by the next cut");
             bench.run();
             bench.audit();
             // A page of the scheme that is none of the drive's is never written: what was lost of it stays lost.
@@ -250,7 +250,7 @@ fn a_cut_during_a_rebuild_loses_nothing() {
             let exposed: BTreeSet<u32> = exposed.union(&may_be_lost(&bench)).copied().collect();
             bench.cut();
             let what = format!("{scheme}, seed {seed}");
-            let missing = bench.take_stock();
+            let missing = bench.look_at_all_pages();
             assert!(missing.is_subset(&exposed), "{what}: {missing:?}");
             bench.run();
             assert!(bench.is_whole() || !missing.is_empty(), "{what}: rebuilt");
@@ -273,7 +273,7 @@ fn cut_again_and_again_the_drive_goes_on() {
                 if round % 3 == 0 {
                     bench.cut_at(SimTime(at.0 + (ready.0 - at.0) / 2));
                 }
-                let missing = bench.take_stock();
+                let missing = bench.look_at_all_pages();
                 assert!(missing.is_empty(), "{scheme}, seed {seed}, round {round}: {missing:?}");
             }
             check(&mut bench, &scheme.to_string());
@@ -287,8 +287,8 @@ fn cut_again_and_again_the_drive_goes_on() {
     }
 }
 
-/// Requests, failures, replacements and cuts in any order. While every member is there nothing that was durable is missing
-/// after a cut; with one gone, or one that is being rebuilt, only what was exposed or being written.
+/// Requests, failures, replacements and cuts in any order. While every member is there nothing that was durable is
+/// missing after a cut; with one gone, or one that is being rebuilt, only what was exposed or being written.
 #[test]
 fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
     for scheme in tried() {
@@ -324,7 +324,7 @@ fn whatever_happens_in_whatever_order_what_is_missing_was_exposed() {
                             may.extend(may_be_lost(&bench));
                         }
                         bench.cut();
-                        let missing = bench.take_stock();
+                        let missing = bench.look_at_all_pages();
                         let more: Vec<_> = missing.difference(&may).collect();
                         assert!(more.is_empty(), "{what}: {more:?} were durable");
                     }

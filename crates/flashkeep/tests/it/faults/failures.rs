@@ -51,7 +51,8 @@ fn warnings(run: &Value) -> Vec<&str> {
     run["warnings"].as_array().expect("a list").iter().map(|warning| warning.as_str().unwrap()).collect()
 }
 
-/// The schemes that survive a failure, and may promise that nothing is lost: all but those that expose pages for a while.
+/// The schemes that survive a failure, and may promise that nothing is lost: all but those that expose pages for a
+/// while.
 fn survivors() -> impl Iterator<Item = &'static str> {
     for_drives().filter(|scheme| (scheme.survives)(2) > 0).map(|scheme| scheme.name)
 }
@@ -63,7 +64,7 @@ fn units(scheme: &str) -> [&'static str; 2] {
 
 /// Whether it writes stripes over the members that are left.
 fn has_logs(scheme: &str) -> bool {
-    named(scheme).is_some_and(|entry| entry.kind == Members::Raw)
+    named(scheme).is_some_and(|entry| entry.kind == Members::Physical)
 }
 
 #[test]

@@ -56,7 +56,7 @@ fn nothing_durable_is_lost_by_any_scheme() {
 /// owed: no read takes it for either.
 #[test]
 fn first_writes_that_a_cut_interrupts_without_a_member_are_not_there() {
-    let redundant = for_drives().filter(|entry| !entry.plain && entry.kind != Members::Raw);
+    let redundant = for_drives().filter(|entry| !entry.plain && entry.kind != Members::Physical);
     for scheme in redundant.map(|entry| entry.name) {
         for existing in ["none", "reads"] {
             for seed in 1..=3 {

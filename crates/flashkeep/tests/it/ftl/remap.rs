@@ -23,7 +23,7 @@ fn counts(run: &Value, keys: [&str; 3]) -> [f64; 3] {
 
 /// The parity takes two reads and a program later. A copy takes another read and program, and the write waits for both.
 #[test]
-fn an_old_version_is_copied_where_the_map_cannot_rename_it() {
+fn an_old_version_is_copied_where_the_map_cannot_remap_it() {
     let fra = [
         "redundancy.scheme=fra",
         "redundancy.idle_ms=1e6",
@@ -46,8 +46,8 @@ fn a_logical_block_that_is_aged_is_in_the_way() {
     assert_eq!(merges(&aged), [0.0, 0.0, 1.0]);
 }
 
-/// Each channel has two chips of 64 pages, of which the host and hidden old versions can use 96. Old versions of pages that are
-/// bound to one chip fill it, and what is written then goes to the other one.
+/// Each channel has two chips of 64 pages, of which the host and hidden old versions can use 96. Old versions of pages
+/// that are bound to one chip fill it, and what is written then goes to the other one.
 #[test]
 fn a_full_plane_overflows_to_the_next() {
     let run = |scheme: &str, allocation: &str| {

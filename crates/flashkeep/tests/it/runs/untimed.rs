@@ -234,8 +234,8 @@ fn existing(scheme: &str, set: &[String]) -> f64 {
     figure(&summary(&job), "operations.read.host")
 }
 
-/// The blocks of the model are the superblocks of a log, but for the one that GC keeps: 23 of 16 rows with 3 data pages. Of
-/// 23·48·0.8 pages, those of 18 superblocks are in full ones.
+/// The blocks of the model are the superblocks of a log, but for the one that GC keeps: 23 of 16 rows with 3 data
+/// pages. Of 23·48·0.8 pages, those of 18 superblocks are in full ones.
 #[test]
 fn superblocks_of_a_log_are_aged() {
     for scheme in ["ds", "dvs", "lifespan"] {
@@ -263,7 +263,7 @@ fn a_log_fills_what_ageing_has_left_of_its_superblocks() {
 
 #[test]
 fn members_of_every_mapped_scheme_are_aged_alike() {
-    for scheme in for_drives().filter(|scheme| scheme.kind != flashkeep::schemes::Members::Raw) {
+    for scheme in for_drives().filter(|scheme| scheme.kind != flashkeep::schemes::Members::Physical) {
         let key = scheme_key(scheme.name);
         let set = aged("approach2", "0.7", "0.2", &[&key, "redundancy.nvram_mib=0.0625"]);
         // 134 written, 16 blocks in full; 0.2 of their 128 pages: 26 (25.6) in each plane.

@@ -199,10 +199,10 @@ fn no_disk_operation_while_one_is_under_way() {
                 rig.run();
             }
             for disk in 0..setup.disks {
-                let leaf = setup.disk(disk) - 1;
+                let backend = setup.disk(disk) - 1;
                 let mut free = SimTime::ZERO;
                 for (at, _, command) in rig.store.log.iter().filter(|(_, of, command)| {
-                    of.0 == leaf && !command.flags.has(Flags::BEFORE) && command.verb != Verb::Trim
+                    of.0 == backend && !command.flags.has(Flags::BEFORE) && command.verb != Verb::Trim
                 }) {
                     assert!(*at >= free, "{setup:?}, seed {seed}: {command:?} at {at:?}, free at {free:?}");
                     free = SimTime(at.0 + TIME);

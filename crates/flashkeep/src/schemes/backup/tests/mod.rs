@@ -1,4 +1,4 @@
-//! The backup over leaves in memory: its addresses, its phases, and what failures cost.
+//! The backup over backends in memory: its addresses, its phases, and what failures cost.
 
 mod addresses;
 mod failures;
@@ -76,10 +76,10 @@ impl Setup {
             redundancy: &redundancy,
             member_pages: array.iter().map(|member| member.pages).min().unwrap_or(0),
             members: array.len() as u8,
-            shadow_pages: 0,
+            hidden_pages: 0,
             memory_pages: self.memory,
-            group_pages: 0,
-            groups: 0,
+            superblock_pages: 0,
+            superblocks: 0,
             clean_below: 0,
             soft_below: 0,
             streams: 1,
@@ -96,8 +96,8 @@ impl Setup {
     fn rig<C: Contents>(&self, report: Report, seed: u64) -> Rig<C> {
         let mut store = Store::new(seed);
         let pages = self.members().into_iter().map(|member| member.pages as u32).chain([self.memory]);
-        let leaves = pages.map(|pages| Tree::Leaf(store.add(pages, 0, report))).collect();
-        let mut rig = Rig::new(Tree::Node(self.build(), leaves), store);
+        let backends = pages.map(|pages| Tree::Backend(store.add(pages, 0, report))).collect();
+        let mut rig = Rig::new(Tree::Node(self.build(), backends), store);
         rig.lenient = true;
         rig.engine.controller.rebuild_permille = 1000;
         rig

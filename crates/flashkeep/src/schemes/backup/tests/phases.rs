@@ -1,7 +1,7 @@
 //! The three phases, operation by operation.
 
 use super::*;
-use crate::engine::{Flags, LeafId, Verb};
+use crate::engine::{BackendId, Flags, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// A disk D D F D D F D D F D D F in segments of 4 pages, whose SSD has pages 0 to 31.
@@ -9,9 +9,9 @@ const ONE: Setup = Setup { ssds: 1, disks: 1, each: 8, recall_idle_ns: 1_000, ..
 
 /// What a disk has done: `W8x4` wrote four pages from 8 on.
 fn operations<C: Contents>(rig: &Rig<C>, setup: &Setup, disk: u8) -> Vec<String> {
-    let leaf = LeafId(setup.disk(disk) - 1);
+    let backend = BackendId(setup.disk(disk) - 1);
     let own =
-        rig.store.log.iter().filter(|(_, of, command)| *of == leaf && !command.flags.has(Flags::BEFORE));
+        rig.store.log.iter().filter(|(_, of, command)| *of == backend && !command.flags.has(Flags::BEFORE));
     own.map(|(_, _, command)| {
         let verb = if command.verb == Verb::Read { "R" } else { "W" };
         format!("{verb}{}x{}", command.start.0, command.count)
@@ -115,7 +115,7 @@ fn the_slower_of_ssd_and_memory() {
         rig.store.log.clear();
         rig.read(9, 3);
         rig.run();
-        assert_eq!(rig.store.count(|leaf, _| leaf == LeafId(0)), 3);
+        assert_eq!(rig.store.count(|backend, _| backend == BackendId(0)), 3);
         assert_eq!(rig.store.log.len(), 1);
     }
 }

@@ -1,7 +1,7 @@
 //! Rebuilds: afterwards everything has two copies again, and the next failure costs nothing.
 
 use super::*;
-use crate::engine::{BackgroundWork, Cause, Change, Command, LeafId, Verb};
+use crate::engine::{BackendId, BackgroundWork, Cause, Change, Command, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// One after the other fails, is replaced or comes back, while the host goes on.
@@ -102,14 +102,14 @@ fn a_new_ssd_is_given_what_the_backup_has() {
     rig.fail(setup.ssd(0));
     assert_eq!(rig.engine.exposed(), u64::from(setup.each * setup.segment));
     rig.replace(setup.ssd(0));
-    let leaf = LeafId(setup.ssd(0) - 1);
+    let backend = BackendId(setup.ssd(0) - 1);
     rig.store.log.clear();
     rig.until(SimTime(rig.now.0 + 100_000_000));
-    let rebuilt = |of: LeafId, command: &Command| of == leaf && command.cause == Cause::Rebuild;
+    let rebuilt = |of: BackendId, command: &Command| of == backend && command.cause == Cause::Rebuild;
     assert_eq!(rig.store.count(rebuilt), setup.each * setup.segment, "every page once");
     assert_eq!(rig.engine.exposed(), 0);
-    let nvram = LeafId(setup.nvram() - 1);
-    let from_memory = |of: LeafId, command: &Command| of == nvram && command.cause == Cause::Rebuild;
+    let nvram = BackendId(setup.nvram() - 1);
+    let from_memory = |of: BackendId, command: &Command| of == nvram && command.cause == Cause::Rebuild;
     let restored = backup(&rig).facts().disks.iter().fold(0, |sum, disk| sum + disk.restored.pages);
     assert_eq!(restored + u64::from(rig.store.count(from_memory)), u64::from(setup.each * setup.segment));
     check_copies(&mut rig, &setup);
@@ -149,7 +149,10 @@ fn host_and_rebuild_take_turns() {
 
 #[test]
 fn contents_decide_nothing() {
-    fn course<C: Contents>(setup: &Setup, seed: u64) -> (u64, Vec<(SimTime, LeafId, Command)>, BackupFacts) {
+    fn course<C: Contents>(
+        setup: &Setup,
+        seed: u64,
+    ) -> (u64, Vec<(SimTime, BackendId, Command)>, BackupFacts) {
         let mut random = Random::stream(seed, "course");
         let mut rig: Rig<C> = setup.rig(Report::Random(50), seed);
         for node in setup.nodes() {

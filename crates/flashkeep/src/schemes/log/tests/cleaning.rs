@@ -1,13 +1,13 @@
-//! Groups that are cleaned.
+//! Superblocks that are cleaned.
 
 use super::*;
 use crate::blocks::victim::VICTIMS;
 use crate::blocks::wear::LEVELLINGS;
-use crate::schemes::least_groups;
+use crate::schemes::least_superblocks;
 
 #[test]
 fn the_worked_example_of_cleaning() {
-    // N = 5. The first group holds five pages still, the second is full of them; the third is empty.
+    // N = 5. The first superblock holds five pages still, the second is full of them; the third is empty.
     let mut rig: Rig<Token, _> = Setup::new("ds", 5, 3, 5, 7).rig();
     rig.write(0, 20);
     rig.write(5, 20);
@@ -16,7 +16,7 @@ fn the_worked_example_of_cleaning() {
     rig.store.log.clear();
     rig.write(0, 1);
     rig.run();
-    // One full stripe, its parity at member 4, and in the next row one page at member 0, its parity beside it.
+    // One full stripe, its parity at member 4, and in the next superpage one page at member 0, its parity beside it.
     assert_eq!((rig.pages(Verb::Read, Cause::Gc), rig.pages(Verb::Write, Cause::Gc)), (5, 5));
     assert_eq!(written(&rig, &[Cause::Gc]), [(0, 10), (1, 10), (2, 10), (3, 10), (0, 11)]);
     assert_eq!(written(&rig, &[Cause::ParityGc]), [(4, 10), (1, 11)]);
@@ -24,7 +24,7 @@ fn the_worked_example_of_cleaning() {
     assert_eq!(written(&rig, &[Cause::Host]), [(2, 11)]);
     let erased = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Trim);
     assert_eq!(
-        erased.map(|(_, leaf, c)| (leaf.0, c.start.0, c.count)).collect::<Vec<_>>(),
+        erased.map(|(_, backend, c)| (backend.0, c.start.0, c.count)).collect::<Vec<_>>(),
         [(0, 0, 5), (1, 0, 5), (2, 0, 5), (3, 0, 5), (4, 0, 5)]
     );
     audit(&rig);
@@ -37,11 +37,16 @@ fn histories_in_any_order() {
         let mut random = Random::stream(seed, "cleaning");
         let members = 3 + (seed % 4) as u8;
         let name = ["ds", "dvs", "lifespan"][seed as usize % 3];
-        let groups = 5 + random.below(5) as u32;
-        let group_pages = 1 + random.below(6) as u32;
+        let superblocks = 5 + random.below(5) as u32;
+        let superblock_pages = 1 + random.below(6) as u32;
         let spare = 2 + random.below(2) as u32;
-        let mut setup =
-            Setup::new(name, members, groups, group_pages, u64::from((groups - spare) * group_pages));
+        let mut setup = Setup::new(
+            name,
+            members,
+            superblocks,
+            superblock_pages,
+            u64::from((superblocks - spare) * superblock_pages),
+        );
         setup.clean_below = 1 + random.below(3) as u32;
         setup.policies.victim = VICTIMS[seed as usize / 7 % VICTIMS.len()];
         setup.policies.levelling = LEVELLINGS[seed as usize / 5 % LEVELLINGS.len()];
@@ -74,9 +79,9 @@ fn histories_in_any_order() {
     }
 }
 
-/// Groups are erased as often as the budget says, and no more; then a write is refused.
+/// Superblocks are erased as often as the budget says, and no more; then a write is refused.
 #[test]
-fn groups_are_retired_until_a_write_finds_no_room() {
+fn superblocks_are_retired_until_a_write_finds_no_room() {
     for (seed, name) in (0..30).zip(["ds", "dvs", "lifespan"].into_iter().cycle()) {
         let mut random = Random::stream(seed, "retired");
         let budget = 3 + random.below(4) as u32;
@@ -95,25 +100,25 @@ fn groups_are_retired_until_a_write_finds_no_room() {
             rig.run();
         }
         let log = log(&rig);
-        let erases = || (0..log.groups.count()).map(|group| log.groups.erases(group));
-        assert!(log.groups.retired() > 0 && erases().all(|erases| erases <= budget), "seed {seed}");
-        assert_eq!(erases().filter(|&erases| erases == budget).count() as u32, log.groups.retired());
-        // Most of the life is used: all groups but a few.
-        assert!(erases().sum::<u32>() * 2 > budget * log.groups.count(), "seed {seed}");
+        let erases = || (0..log.superblocks.count()).map(|superblock| log.superblocks.erases(superblock));
+        assert!(log.superblocks.retired() > 0 && erases().all(|erases| erases <= budget), "seed {seed}");
+        assert_eq!(erases().filter(|&erases| erases == budget).count() as u32, log.superblocks.retired());
+        // Most of the life is used: all superblocks but a few.
+        assert!(erases().sum::<u32>() * 2 > budget * log.superblocks.count(), "seed {seed}");
     }
 }
 
-/// With the fewest groups that `least_groups` allows, a full drive can be written again and again.
+/// With the fewest superblocks that `least_superblocks` allows, a full drive can be written again and again.
 #[test]
 fn the_last_page_of_a_full_drive() {
     for (name, seed) in ["ds", "dvs", "lifespan"].into_iter().zip(0..).cycle().take(60).collect::<Vec<_>>() {
         for round in 0..4 {
             let mut random = Random::stream(seed * 10 + round, "full");
             let members = 3 + random.below(4) as u8;
-            let group_pages = 1 + random.below(7) as u32;
+            let superblock_pages = 1 + random.below(7) as u32;
             let member_pages = 3 + random.below(40);
-            let groups = least_groups(member_pages, group_pages) as u32;
-            let mut setup = Setup::new(name, members, groups, group_pages, member_pages);
+            let superblocks = least_superblocks(member_pages, superblock_pages) as u32;
+            let mut setup = Setup::new(name, members, superblocks, superblock_pages, member_pages);
             setup.redundancy.set("narrowest", 2 + random.below(u64::from(members) - 1));
             setup.redundancy.set("stripe_loss", 1e-12);
             setup.redundancy.set("rber_cycles", 10);
@@ -154,7 +159,7 @@ fn cleaning_begins_before_anybody_waits() {
 }
 
 #[test]
-fn groups_wear_evenly() {
+fn superblocks_wear_evenly() {
     let mut rig: Rig<(), _> = Setup::new("ds", 4, 12, 4, 32).rig();
     let upto = pages(&rig);
     let mut random = Random::stream(3, "wear");
@@ -162,13 +167,13 @@ fn groups_wear_evenly() {
         rig.write(random.below(upto.into()) as u32, 1);
         rig.run();
     }
-    let erases: Vec<u32> = (0..12).map(|group| log(&rig).groups.erases(group)).collect();
+    let erases: Vec<u32> = (0..12).map(|superblock| log(&rig).superblocks.erases(superblock)).collect();
     let mean = erases.iter().sum::<u32>() / 12;
     assert!(mean > 50 && erases.iter().all(|&n| n > mean / 2 && n < mean * 2), "{erases:?}");
 }
 
 #[test]
-fn stripes_narrow_as_groups_wear() {
+fn stripes_narrow_as_superblocks_wear() {
     let mut setup = Setup::new("lifespan", 6, 8, 4, 20);
     setup.redundancy.set("narrowest", 3);
     setup.redundancy.set("ecc_bits", 8);
@@ -184,7 +189,7 @@ fn stripes_narrow_as_groups_wear() {
         rig.write(random.below(upto.into()) as u32, 1);
         rig.run();
         let log = log(&rig);
-        let erases = log.groups.erases(log.front.group);
+        let erases = log.superblocks.erases(log.frontier.superblock);
         let width = log.policy.widths.after(erases);
         rig.engine.covers(NodeId::ROOT, &mut |units| assert!(units.len() <= 6));
         widths.insert(width);
@@ -212,7 +217,7 @@ fn two_halves(change: impl Fn(&mut Setup)) -> Rig<Token, Any> {
 
 fn erases<C: Contents>(rig: &Rig<C, Any>) -> Vec<u32> {
     let log = log(rig);
-    (0..log.groups.count()).map(|group| log.groups.erases(group)).collect()
+    (0..log.superblocks.count()).map(|superblock| log.superblocks.erases(superblock)).collect()
 }
 
 #[test]
@@ -258,6 +263,6 @@ fn idle_moments_make_room_up_to_the_soft_threshold() {
     }
     rig.run();
     let log = log(&rig);
-    assert!(log.groups.free() + log.rests.len() > 4, "{} are free", log.groups.free());
+    assert!(log.superblocks.free() + log.rests.len() > 4, "{} are free", log.superblocks.free());
     audit(&rig);
 }

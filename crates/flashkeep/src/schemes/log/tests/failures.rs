@@ -119,7 +119,8 @@ fn narrower_it_survives_the_next_failure() {
     }
 }
 
-/// With no room for narrower stripes, rows are laid over the member that is gone: the rebuild ends, the host goes on.
+/// With no room for narrower stripes, superpages are laid over the member that is gone: the rebuild ends, the host goes
+/// on.
 #[test]
 fn without_room_it_goes_on_unprotected() {
     for seed in 0..40 {
@@ -214,8 +215,8 @@ fn what_is_lost_was_exposed() {
 }
 
 #[test]
-fn two_members_in_two_stripes_of_a_row() {
-    // N = 8, three stripes in row 0: D D P, D D P, D and what ends the row.
+fn two_members_in_two_stripes_of_a_superpage() {
+    // N = 8, three stripes in superpage 0: D D P, D D P, D and what ends the superpage.
     let mut rig: Rig<Token, _> = Setup::new("dvs", 8, 6, 4, 8).timeout_ns(0).rig();
     for page in [0, 2, 4] {
         rig.write(page, 2);
@@ -272,11 +273,11 @@ fn places_that_turn_out_bad() {
         let members = u64::from(log(&rig).members);
         for _ in 0..12 {
             // A page, or all of a block; two in one stripe would be too many.
-            let group = random.below(10) as u32;
-            let member = (u64::from(group) % members) as u16;
-            let rows = if random.below(4) == 0 { 0..4 } else { 1..2 };
-            for row in rows {
-                rig.store.break_page(member, group * 4 + row);
+            let superblock = random.below(10) as u32;
+            let member = (u64::from(superblock) % members) as u16;
+            let superpages = if random.below(4) == 0 { 0..4 } else { 1..2 };
+            for superpage in superpages {
+                rig.store.break_page(member, superblock * 4 + superpage);
             }
             rig.run();
             audit(&rig);
@@ -332,10 +333,10 @@ fn a_failure_that_is_told_late() {
         let mut random = Random::stream(seed, "late");
         let mut rig = used(SCHEMES[seed as usize % 3], seed, 0, &mut random);
         let upto = pages(&rig);
-        let leaf = (seed % 3) as u16;
-        rig.store.set_report(leaf, Report::After(500));
+        let backend = (seed % 3) as u16;
+        rig.store.set_report(backend, Report::After(500));
         for page in (0..upto).step_by(3) {
-            rig.store.lose_page(leaf, page % 40);
+            rig.store.lose_page(backend, page % 40);
             rig.read(page, 1);
         }
         for _ in 0..150 {

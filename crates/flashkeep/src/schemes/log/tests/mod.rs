@@ -6,7 +6,7 @@ mod failures;
 mod streams;
 mod striping;
 
-use super::data_in_row;
+use super::data_in_superpage;
 use crate::blocks::Policies;
 use crate::engine::tests::rig::Rig;
 use crate::engine::tests::store::{Report, Store};
@@ -19,8 +19,8 @@ use crate::schemes::{Any, RedundancySpec, SchemeOptions, build};
 struct Setup {
     redundancy: RedundancySpec,
     members: u8,
-    groups: u32,
-    group_pages: u32,
+    superblocks: u32,
+    superblock_pages: u32,
     member_pages: u64,
     clean_below: u32,
     soft_below: u32,
@@ -32,15 +32,15 @@ struct Setup {
 }
 
 impl Setup {
-    fn new(scheme: &str, members: u8, groups: u32, group_pages: u32, member_pages: u64) -> Self {
+    fn new(scheme: &str, members: u8, superblocks: u32, superblock_pages: u32, member_pages: u64) -> Self {
         let redundancy = RedundancySpec::of(scheme);
         let (clean_below, report, seed) = (1, Report::After(10), 0);
         let (soft_below, policies) = (0, Policies::default());
         Setup {
             redundancy,
             members,
-            groups,
-            group_pages,
+            superblocks,
+            superblock_pages,
             member_pages,
             clean_below,
             soft_below,
@@ -66,10 +66,10 @@ impl Setup {
             redundancy: &self.redundancy,
             member_pages: self.member_pages,
             members: self.members,
-            shadow_pages: 0,
+            hidden_pages: 0,
             memory_pages: 0,
-            group_pages: self.group_pages,
-            groups: self.groups,
+            superblock_pages: self.superblock_pages,
+            superblocks: self.superblocks,
             clean_below: self.clean_below,
             soft_below: self.soft_below,
             streams: self.streams,
@@ -82,10 +82,10 @@ impl Setup {
         };
         let scheme = build(&options).expect("a scheme");
         let mut store = Store::new(self.seed);
-        let pages = self.groups * self.group_pages;
-        let leaf = |_| Tree::Leaf(store.add(pages, self.group_pages, self.report));
-        let leaves = (0..self.members).map(leaf).collect();
-        Rig::new(Tree::Node(scheme, leaves), store)
+        let pages = self.superblocks * self.superblock_pages;
+        let backend = |_| Tree::Backend(store.add(pages, self.superblock_pages, self.report));
+        let backends = (0..self.members).map(backend).collect();
+        Rig::new(Tree::Node(scheme, backends), store)
     }
 }
 
@@ -106,10 +106,10 @@ fn pages<C: Contents>(rig: &Rig<C, Any>) -> u32 {
     scheme(rig).capacity() as u32
 }
 
-/// The members and rows that were written for these causes.
+/// The members and superpages that were written for these causes.
 fn written<C: Contents>(rig: &Rig<C, Any>, causes: &[Cause]) -> Vec<(u16, u32)> {
     let writes = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Write && causes.contains(&c.cause));
-    writes.map(|(_, leaf, command)| (leaf.0, command.start.0)).collect()
+    writes.map(|(_, backend, command)| (backend.0, command.start.0)).collect()
 }
 
 fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
@@ -130,24 +130,24 @@ fn covers_are_right(rig: &Rig<Token, Any>) {
 /// The state, derived anew.
 fn audit<C: Contents>(rig: &Rig<C, Any>) {
     let log = log(rig);
-    let mut current = vec![0; log.groups.count() as usize];
-    let mut lacking = vec![0; log.groups.count() as usize];
+    let mut current = vec![0; log.superblocks.count() as usize];
+    let mut lacking = vec![0; log.superblocks.count() as usize];
     let (mut mapped, mut pending) = (0, 0);
     for page in 0..pages(rig) {
         let Some(place) = log.places.find(page) else { continue };
         assert!(log.places.is_current(place) && log.places.is_data(place) && log.places.owner(place) == page);
-        let group = log.group_of(place) as usize;
-        (mapped, current[group]) = (mapped + 1, current[group] + 1);
+        let superblock = log.superblock_of(place) as usize;
+        (mapped, current[superblock]) = (mapped + 1, current[superblock] + 1);
         pending += u32::from(log.is_pending(place));
-        lacking[group] += u32::from(log.health.troubled && log.is_lacking(place));
+        lacking[superblock] += u32::from(log.health.troubled && log.is_lacking(place));
     }
     assert_eq!(log.places.mapped(), mapped);
-    for group in 0..log.groups.count() {
-        assert_eq!(log.groups.current(group), current[group as usize], "group {group}");
-        assert_eq!(log.health.lacking_in(group), lacking[group as usize], "group {group}");
+    for superblock in 0..log.superblocks.count() {
+        assert_eq!(log.superblocks.current(superblock), current[superblock as usize], "group {superblock}");
+        assert_eq!(log.health.lacking_in(superblock), lacking[superblock as usize], "group {superblock}");
     }
-    // One group is always kept, or on its way.
-    assert!(log.groups.free() > 0 || log.erasing > 0 || log.cleaning.is_some(), "no group is free");
+    // One superblock is always kept, or on its way.
+    assert!(log.superblocks.free() > 0 || log.erasing > 0 || log.cleaning.is_some(), "no group is free");
     let exposed = pending + lacking.iter().sum::<u32>();
     assert_eq!(rig.engine.exposed_at(NodeId::ROOT), u64::from(exposed));
     // The declared sets: what stripes lack a unit for, and what waits.

@@ -7,8 +7,8 @@ const WAKE: u64 = 50_000_000;
 
 #[test]
 fn the_worked_example_of_partial_stripes() {
-    // N = 5; rows 0 and 1 hold D0 to D7. Row 2: D1 to D4 and their parity; row 3: D8 and D9, more than 50 ms,
-    // their parity, D10 and its own.
+    // N = 5; superpages 0 and 1 hold D0 to D7. Row 2: D1 to D4 and their parity; superpage 3: D8 and D9, more than 50
+    // ms, their parity, D10 and its own.
     let mut rig: Rig<Token, _> = Setup::new("dvs", 5, 4, 8, 16).rig();
     rig.write(0, 8);
     rig.run();
@@ -85,9 +85,12 @@ fn without_a_timer_stripes_are_full() {
         assert_eq!(programs(&rig), writes * u32::from(members) / (u32::from(members) - 1));
         assert_eq!(rig.store.count(|_, c| c.verb == Verb::Read), 0);
         assert_eq!(written(&rig, &[Cause::PartialParity]).len(), 0);
-        // The parity goes round: N − 1 − (row mod N).
-        for (row, (member, of)) in (0..).zip(written(&rig, &[Cause::Parity])) {
-            assert_eq!((u32::from(member), of), (u32::from(members) - 1 - row % u32::from(members), row));
+        // The parity goes round: N − 1 − (superpage mod N).
+        for (superpage, (member, of)) in (0..).zip(written(&rig, &[Cause::Parity])) {
+            assert_eq!(
+                (u32::from(member), of),
+                (u32::from(members) - 1 - superpage % u32::from(members), superpage)
+            );
         }
         covers_are_right(&rig);
     }
@@ -106,7 +109,7 @@ fn small_writes_with_a_timeout_of_zero() {
         }
         rig.run();
         assert_eq!(programs(&rig) * below, period * k * above, "requests of {k} pages");
-        assert_eq!(log(&rig).front.pending, 0);
+        assert_eq!(log(&rig).frontier.pending, 0);
     }
 }
 
@@ -160,15 +163,15 @@ fn before_time_zero_no_time_passes() {
 }
 
 #[test]
-fn narrow_stripes_cut_a_row() {
+fn narrow_stripes_cut_a_superpage() {
     for members in 3..12 {
         for narrowest in 2..=members {
             let mut setup = Setup::new("lifespan", members, 6, 12, 36);
             setup.redundancy.set("narrowest", narrowest);
             setup.redundancy.set("stripe_loss", 1e-300);
             let mut rig: Rig<Token, _> = setup.rig();
-            let row = data_in_row(members.into(), narrowest.into());
-            assert_eq!(u64::from(pages(&rig)), 36 * u64::from(row));
+            let superpage = data_in_superpage(members.into(), narrowest.into());
+            assert_eq!(u64::from(pages(&rig)), 36 * u64::from(superpage));
             rig.write(0, pages(&rig) as u16);
             rig.run();
             assert!(written(&rig, &[Cause::Host]).iter().all(|&(_, at)| at < 36), "as many rows as declared");
@@ -178,7 +181,7 @@ fn narrow_stripes_cut_a_row() {
         }
     }
     assert_eq!(
-        [(8, 8), (8, 4), (8, 3), (7, 3), (8, 2), (3, 9)].map(|(n, k)| data_in_row(n, k)),
+        [(8, 8), (8, 4), (8, 3), (7, 3), (8, 2), (3, 9)].map(|(n, k)| data_in_superpage(n, k)),
         [7, 6, 5, 4, 4, 2]
     );
 }

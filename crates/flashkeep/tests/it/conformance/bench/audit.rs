@@ -2,7 +2,7 @@
 
 use super::{Bed, Bench, Dead};
 use flashkeep::drive::{Drive, LoggedOperation, OpKind};
-use flashkeep::engine::{Cause, Contents, LeafId, Page, Role, StripeUnit, Token, gf};
+use flashkeep::engine::{BackendId, Cause, Contents, Page, Role, StripeUnit, Token, gf};
 use flashkeep::ftl::GcRun;
 use flashkeep::kernel::SimTime;
 use flashkeep::mapping::BackendKind;
@@ -12,7 +12,7 @@ impl<H: Bed> Bench<H> {
     /// them, every operation counted under its cause, none on what had failed.
     pub(crate) fn audit(&self) {
         self.flash.audit();
-        // Below other maps a member's pages are not its leaf's.
+        // Below other maps a member's pages are not its backend's.
         if self.drive.map().below != BackendKind::Blocks {
             self.audit_node(&mut Vec::new());
         }
@@ -75,14 +75,14 @@ impl<H: Bed> Bench<H> {
     }
 
     /// The places of a unit, on leaves that answer and have it.
-    fn places_of(&self, path: &[u32], unit: &StripeUnit) -> Vec<(LeafId, Page)> {
+    fn places_of(&self, path: &[u32], unit: &StripeUnit) -> Vec<(BackendId, Page)> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
         let node = self.engine.descendant(&path).expect("a member's node");
         let mut places = self.engine.places_below(node, unit.page);
-        places.retain(|&(leaf, _)| !self.flash.is_dead(leaf));
+        places.retain(|&(backend, _)| !self.flash.is_dead(backend));
         // Of several copies, those that are as they ought to be; of what a scheme below could not read, none.
         if places.len() > 1 || self.latent {
-            places.retain(|&(leaf, page)| self.engine.is_intact(leaf, page));
+            places.retain(|&(backend, page)| self.engine.is_intact(backend, page));
         }
         places
     }
@@ -101,7 +101,7 @@ impl<H: Bed> Bench<H> {
             let places = self.places_of(path, unit);
             self.flash.contents_of(places[0].0, places[0].1)
         };
-        // What a dead leaf had of it, the scheme below knows how to have otherwise.
+        // What a dead backend had of it, the scheme below knows how to have otherwise.
         if units.iter().any(|unit| self.places_of(path, unit).is_empty()) {
             return;
         }
@@ -130,7 +130,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// Where a page lies now, its first copy.
-    pub(crate) fn place(&self, page: u32) -> Option<(LeafId, Page)> {
+    pub(crate) fn place(&self, page: u32) -> Option<(BackendId, Page)> {
         self.engine.places(Page(page)).first().copied()
     }
 }

@@ -25,25 +25,28 @@ impl<H: Bed> Bench<H> {
     /// The planes of a drive's member, or of a whole drive where it has but one.
     pub(super) fn planes_of(&self, device: u16, member: u32) -> Vec<PlaneId> {
         let geometry = self.flash.drive(device).map(Drive::geometry).expect("a drive");
-        self.plots[usize::from(device)].domains[member as usize].planes(geometry)
+        self.placements[usize::from(device)].domains[member as usize].planes(geometry)
     }
 
     /// The member of the array or drive, and the member of that, and so on.
     fn part(&self, path: &[u32]) -> Part {
         let node = self.engine.descendant(path).expect("a node");
-        let plots = || (0..).zip(&self.plots);
-        let whole = plots().filter(|(_, plot)| !path.is_empty() && plot.path.starts_with(path));
-        let faults: Vec<_> =
-            whole.flat_map(|(device, plot)| plot.whole.iter().map(move |&fault| (device, fault))).collect();
+        let placements = || (0..).zip(&self.placements);
+        let whole =
+            placements().filter(|(_, placement)| !path.is_empty() && placement.path.starts_with(path));
+        let faults: Vec<_> = whole
+            .flat_map(|(device, placement)| placement.whole.iter().map(move |&fault| (device, fault)))
+            .collect();
         if !faults.is_empty() {
             return Part { node, faults, in_array: true };
         }
         // A member of a drive's own, or the memory of an array.
         let (&last, above) = path.split_last().expect("a member");
-        let (device, plot) = plots().find(|(_, plot)| plot.path == above).expect("a device");
+        let (device, placement) =
+            placements().find(|(_, placement)| placement.path == above).expect("a device");
         let faults = match self.flash.drive(device).map(Drive::geometry) {
             Some(_) => self.planes_of(device, last).into_iter().map(|first| (device, plane(first))).collect(),
-            None => plot.whole.iter().map(|&fault| (device, fault)).collect(),
+            None => placement.whole.iter().map(|&fault| (device, fault)).collect(),
         };
         // What fails is the flash below a map.
         let flash = [path, &[0]].concat();
@@ -52,7 +55,7 @@ impl<H: Bed> Bench<H> {
         Part { node, faults, in_array: false }
     }
 
-    /// The members of a part; none where it is a leaf.
+    /// The members of a part; none where it is a backend.
     pub(crate) fn parts_below(&self, path: &[u32]) -> Vec<Vec<u32>> {
         let paths = (0..).map(|member| [path, &[member]].concat());
         paths.take_while(|path| self.engine.descendant(path).is_some()).collect()
@@ -99,7 +102,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// What members held cannot be read any more; they go on.
-    pub(crate) fn blot(&mut self, members: &[u32]) {
+    pub(crate) fn poison(&mut self, members: &[u32]) {
         for &member in members {
             for (device, fault) in self.part(&[member]).faults {
                 self.damage_device(device, fault, false);
@@ -145,7 +148,7 @@ impl<H: Bed> Bench<H> {
     }
 
     fn is_map_at_work(&self, part: &Part) -> bool {
-        self.engine.leaf_at(part.node).is_some_and(|leaf| self.engine.is_map_at_work(leaf))
+        self.engine.backend_at(part.node).is_some_and(|backend| self.engine.is_map_at_work(backend))
     }
 
     /// Pages that requests under way write, and those within a stripe's length of them.
@@ -164,7 +167,7 @@ impl<H: Bed> Bench<H> {
 
     /// Reads every page after a cut: those that are older than they were, and whether they are lost altogether. What is
     /// found is what there is from then on.
-    pub(crate) fn take_stock(&mut self) -> BTreeSet<u32> {
+    pub(crate) fn look_at_all_pages(&mut self) -> BTreeSet<u32> {
         let mut missing = BTreeSet::new();
         for page in 0..self.pages() {
             let durable = self.durable[page as usize];
@@ -173,7 +176,8 @@ impl<H: Bed> Bench<H> {
             let known = &self.versions[page as usize];
             let version = found.and_then(|found| known.iter().rposition(|&version| version == found));
             assert!(found.is_none() || version.is_some(), "page {page} was read wrong: {found:?}");
-            // A log, and a copy, knows of a page only what is on flash: of one that a member took with it, an older version.
+            // A log, and a copy, knows of a page only what is on flash: of one that a member took with it, an older
+            // version.
             let name = self.drive.scheme().name;
             let stale = version.is_some_and(|version| version < promised) && !self.is_log && name != "mirror";
             assert!(
@@ -204,18 +208,18 @@ impl<H: Bed> Bench<H> {
 
     /// What a page holds, without time; none where it is lost.
     pub(super) fn look(&mut self, page: u32) -> Option<u64> {
-        let ticket = self.engine.open(u32::MAX, 1);
+        let token = self.engine.open(u32::MAX, 1);
         let command = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page(page), 1) };
-        self.engine.submit(&mut self.flash, self.now, command, ticket);
-        self.engine.close(&mut self.flash, self.now, ticket);
+        self.engine.submit(&mut self.flash, self.now, command, token);
+        self.engine.close(&mut self.flash, self.now, token);
         let mut found = None;
         for finished in std::mem::take(self.engine.finished()) {
             if finished.tag == u32::MAX {
-                found = (finished.lost == 0).then(|| self.engine.pages(finished.join)[0].0);
+                found = (finished.lost == 0).then(|| self.engine.pages(finished.counter)[0].0);
             } else {
                 self.check(&finished);
             }
-            self.engine.forget(finished.join);
+            self.engine.forget(finished.counter);
         }
         found
     }

@@ -4,19 +4,19 @@ use flashkeep_trace::random::{Random, mix};
 
 /// The random numbers of one decision.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Draws(u64);
+pub struct RandomStream(u64);
 
-impl Draws {
+impl RandomStream {
     /// The stream `name` of a run with `seed`.
     #[must_use]
-    pub fn stream(seed: u64, name: &str) -> Draws {
-        Draws(Random::stream(seed, name).bits())
+    pub fn stream(seed: u64, name: &str) -> RandomStream {
+        RandomStream(Random::stream(seed, name).bits())
     }
 
     /// The random numbers of decision `turn`.
     #[must_use]
-    pub fn turn(self, turn: u64) -> Draws {
-        Draws(mix(self.0 ^ mix(turn)))
+    pub fn turn(self, turn: u64) -> RandomStream {
+        RandomStream(mix(self.0 ^ mix(turn)))
     }
 
     /// The `n`th 64 bits.

@@ -2,10 +2,10 @@
 
 use super::Bits;
 
-/// Pages or stripes that something is still to be done about. They are taken in ascending order, round and round, so that a
-/// rebuild reads its members in order and nothing is passed over for long.
+/// Pages or stripes that something is still to be done about. They are taken in ascending order, round and round, so
+/// that a rebuild reads its members in order and nothing is passed over for long.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Todo {
+pub struct RebuildQueue {
     left: Bits,
     /// Where the search goes on.
     at: u32,
@@ -13,7 +13,7 @@ pub struct Todo {
     end: u32,
 }
 
-impl Todo {
+impl RebuildQueue {
     /// Takes a number in, or out.
     #[inline]
     pub fn set(&mut self, number: u32, present: bool) {
@@ -65,21 +65,27 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_in_turn() {
-        let mut todo = Todo::default();
-        assert!(todo.is_empty() && todo.next(|_| false).is_none());
+        let mut rebuild_queue = RebuildQueue::default();
+        assert!(rebuild_queue.is_empty() && rebuild_queue.next(|_| false).is_none());
         for number in [700, 3, 64, 65, 3] {
-            todo.set(number, true);
+            rebuild_queue.set(number, true);
         }
         let free = |_| false;
-        assert_eq!([0; 5].map(|_| todo.next(free)), [Some(3), Some(64), Some(65), Some(700), Some(3)]);
+        assert_eq!(
+            [0; 5].map(|_| rebuild_queue.next(free)),
+            [Some(3), Some(64), Some(65), Some(700), Some(3)]
+        );
         // Those that a plan works on are passed over, and found later.
-        assert_eq!([0; 3].map(|_| todo.next(|n| n == 64 || n == 700)), [Some(65), Some(3), Some(65)]);
-        assert!(todo.next(|_| true).is_none());
+        assert_eq!(
+            [0; 3].map(|_| rebuild_queue.next(|n| n == 64 || n == 700)),
+            [Some(65), Some(3), Some(65)]
+        );
+        assert!(rebuild_queue.next(|_| true).is_none());
         for number in [3, 64, 700, 700] {
-            todo.set(number, false);
+            rebuild_queue.set(number, false);
         }
-        assert_eq!([0; 2].map(|_| todo.next(free)), [Some(65), Some(65)]);
-        todo.set(65, false);
-        assert!(todo.is_empty());
+        assert_eq!([0; 2].map(|_| rebuild_queue.next(free)), [Some(65), Some(65)]);
+        rebuild_queue.set(65, false);
+        assert!(rebuild_queue.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use crate::schemes::SchemeOptions;
 
 /// The old versions of pages. A page and its old version are on the same member.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Shadow {
+pub(crate) struct HiddenRange {
     first: u32,
     size: u32,
     members: Vec<Room>,
@@ -21,11 +21,11 @@ struct Room {
     free: Vec<u32>,
 }
 
-impl Shadow {
+impl HiddenRange {
     pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
-        Shadow {
+        HiddenRange {
             first: options.member_pages as u32,
-            size: options.shadow_pages,
+            size: options.hidden_pages,
             members: vec![Room::default(); usize::from(options.members)],
             kept: FixedMap::default(),
         }

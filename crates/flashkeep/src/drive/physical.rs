@@ -1,91 +1,91 @@
 //! Physical-page leaves: pages by their physical numbers, for schemes that are their own FTL.
 //!
 //! The scheme decides where each page goes, and erases whole superblocks (the same block of every plane of
-//! the leaf) by trimming them. Programs and erases of a unit are executed in the order of their submission,
+//! the backend) by trimming them. Programs and erases of a unit are executed in the order of their submission,
 //! so the rules of flash are checked at submission: pages of a block in ascending order, each once after an
-//! erase. As for other leaves, the map says of every page whether it is programmed, in flight or neither,
+//! erase. As for other backends, the map says of every page whether it is programmed, in flight or neither,
 //! which ensures the laws of order.
 
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::{Cause, Command, Contents, Done, Flags, LeafId, Page, Ticket, Verb};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
 use crate::flash::{PlaneId, Ppn, Rows, Target, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> Drive<C> {
-    /// Pages of a raw leaf's groups.
+    /// Pages of a physical-page backend's groups.
     ///
     /// # Panics
-    /// With a leaf that is not raw.
+    /// With a backend that has no physical pages.
     #[must_use]
-    pub fn raw_group_pages(&self, leaf: LeafId) -> u32 {
-        self.rows(usize::from(leaf.0)).group_pages()
+    pub fn physical_superblock_pages(&self, backend: BackendId) -> u32 {
+        self.rows(usize::from(backend.0)).superblock_pages()
     }
 
-    /// Groups of a raw leaf.
+    /// Groups of a physical-page backend.
     ///
     /// # Panics
-    /// With a leaf that is not raw.
+    /// With a backend that has no physical pages.
     #[must_use]
-    pub fn raw_groups(&self, leaf: LeafId) -> u32 {
-        self.rows(usize::from(leaf.0)).groups()
+    pub fn physical_superblocks(&self, backend: BackendId) -> u32 {
+        self.rows(usize::from(backend.0)).groups()
     }
 
-    /// The physical page behind a raw leaf's address.
+    /// The physical page behind a physical-page backend's address.
     ///
     /// # Panics
-    /// With a leaf that is not raw.
+    /// With a backend that has no physical pages.
     #[must_use]
-    pub fn raw_place(&self, leaf: LeafId, page: Page) -> Ppn {
-        self.raw_ppn(usize::from(leaf.0), page.0)
+    pub fn physical_place(&self, backend: BackendId, page: Page) -> Ppn {
+        self.physical_ppn(usize::from(backend.0), page.0)
     }
 
-    /// A page of each block of the erase unit that a raw leaf's page is in.
-    pub(super) fn blocks_of_unit(&self, leaf: LeafId, page: Page) -> impl Iterator<Item = Ppn> + '_ {
-        let rows = self.rows(usize::from(leaf.0));
-        let first = page.0 / rows.group_pages() * rows.group_pages();
+    /// A page of each block of the erase unit that a physical-page backend's page is in.
+    pub(super) fn blocks_of_unit(&self, backend: BackendId, page: Page) -> impl Iterator<Item = Ppn> + '_ {
+        let rows = self.rows(usize::from(backend.0));
+        let first = page.0 / rows.superblock_pages() * rows.superblock_pages();
         (first..first + rows.group_blocks()).map(|page| rows.ppn(&self.flash.geometry, page))
     }
 
-    fn rows(&self, leaf: usize) -> &Rows {
-        self.ftl.leaves[leaf].rows.as_ref().expect("a raw leaf")
+    fn rows(&self, backend: usize) -> &Rows {
+        self.ftl.backends[backend].rows.as_ref().expect("a raw leaf")
     }
 
     #[inline]
-    fn raw_ppn(&self, leaf: usize, page: u32) -> Ppn {
-        self.rows(leaf).ppn(&self.flash.geometry, page)
+    fn physical_ppn(&self, backend: usize, page: u32) -> Ppn {
+        self.rows(backend).ppn(&self.flash.geometry, page)
     }
 
     // ---------------------------------------------------------------- programs
 
-    pub(super) fn write_raw(
+    pub(super) fn write_physical(
         &mut self,
         now: SimTime,
-        leaf: usize,
+        backend: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         for n in 0..command.count {
             let one = command.part(u32::from(n), 1);
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-            self.write_raw_page(now, leaf, &one, ticket.plus(u32::from(n)), contents);
+            self.write_physical_page(now, backend, &one, token.plus(u32::from(n)), contents);
         }
     }
 
-    fn write_raw_page(
+    fn write_physical_page(
         &mut self,
         now: SimTime,
-        leaf: usize,
+        backend: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         contents: &[C],
     ) {
         let page = command.start.0;
-        let ppn = self.raw_ppn(leaf, page);
+        let ppn = self.physical_ppn(backend, page);
         if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
-            return self.void(now, leaf, page, ticket);
+            return self.void(now, backend, page, token);
         }
         let next = &mut self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)];
         let number = self.flash.geometry.page_of(ppn);
@@ -94,64 +94,66 @@ impl<C: Contents> Drive<C> {
             "page {page}: pages of a block are programmed in order, once after an erase"
         );
         *next = number + 1;
-        if self.is_at_once(command) {
-            self.hurry(now, leaf, ppn, false);
+        if self.is_immediate(command) {
+            self.hurry(now, backend, ppn, false);
             if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
                 // That was its last erase.
-                return self.void(now, leaf, page, ticket);
+                return self.void(now, backend, page, token);
             }
-            self.ftl.maps.set(leaf, page, MapEntry::At(ppn));
+            self.ftl.maps.set(backend, page, MapEntry::At(ppn));
             self.queues.sequence += 1;
             let contents = if C::KEEP { contents[0] } else { C::default() };
             self.put_physical(ppn, command, contents, self.queues.sequence);
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
-            self.count_untimed(leaf, OpKind::Program, command.cause, ppn);
-            if self.immediate.counting && self.ends_block(leaf, ppn) {
+            self.count_untimed(backend, OpKind::Program, command.cause, ppn);
+            if self.immediate.counting && self.ends_block(backend, ppn) {
                 self.tell_summary(now, now, ppn);
             }
             self.immediate.counting = false;
-            return self.answer(ticket, 1, now, Span::ZERO, C::default());
+            return self.answer(token, 1, now, Span::ZERO, C::default());
         }
         let op = self.queues.claim(DriveOp {
-            ticket,
+            token,
             command: *command,
-            ftl: leaf as u16,
+            ftl: backend as u16,
             ppn,
             ..DriveOp::default()
         });
         if C::KEEP {
             self.carry(op, contents);
         }
-        self.ftl.maps.set(leaf, page, MapEntry::Pending(op.raw()));
-        self.queue_raw(now, leaf, op);
+        self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
+        self.queue_physical(now, backend, op);
     }
 
-    /// The pool of the unit that a page is in.
-    fn pool_of(&self, ppn: Ppn) -> u32 {
+    /// The write queue of the unit that a page is in.
+    fn write_queue_of(&self, ppn: Ppn) -> u32 {
         let plane = self.flash.geometry.plane_of(ppn);
-        let mut lane = self.queues.lane_of[plane.0 as usize] as usize;
+        let mut die_queue = self.queues.die_queue_of[plane.0 as usize] as usize;
         if self.dies.spread.is_some() {
             let unit = self.unit_of_page(ppn);
-            let mut lanes = self.ftl.leaves[self.ftl_of(plane)].lanes_range();
-            lane = lanes.find(|&lane| self.queues.lanes[lane].unit == unit).unwrap_or(lane);
+            let mut die_queues = self.ftl.backends[self.ftl_of(plane)].die_queues_range();
+            die_queue = die_queues
+                .find(|&die_queue| self.queues.die_queues[die_queue].unit == unit)
+                .unwrap_or(die_queue);
         }
-        self.queues.lanes[lane].pool
+        self.queues.die_queues[die_queue].write_queue
     }
 
-    fn queue_raw(&mut self, now: SimTime, leaf: usize, op: Id<DriveOp>) {
-        let pool = self.pool_of(self.queues.ops[op].ppn);
-        let somebody_waits = self.queues.pools[pool as usize].head.is_some();
+    fn queue_physical(&mut self, now: SimTime, backend: usize, op: Id<DriveOp>) {
+        let write_queue = self.write_queue_of(self.queues.ops[op].ppn);
+        let somebody_waits = self.queues.write_queues[write_queue as usize].head.is_some();
         self.queues.waiting += u32::from(!somebody_waits);
-        self.queues.pools[pool as usize].push_last(&mut self.queues.ops, op);
+        self.queues.write_queues[write_queue as usize].push_last(&mut self.queues.ops, op);
         if !somebody_waits {
-            self.offer(now, leaf, pool, 1);
+            self.offer(now, backend, write_queue, 1);
         }
     }
 
-    /// The plane that the first operation in a raw lane's pool is for, unless that must wait.
+    /// The plane that the first operation in a physical-page die queue's write queue is for, unless that must wait.
     #[inline(never)]
-    pub(super) fn raw_plane_for(&self, unit: UnitId, op: Id<DriveOp>) -> Option<PlaneId> {
+    pub(super) fn physical_plane_for(&self, unit: UnitId, op: Id<DriveOp>) -> Option<PlaneId> {
         let DriveOp { ppn, command, .. } = self.queues.ops[op];
         let plane = self.flash.geometry.plane_of(ppn);
         let waits = command.verb == Verb::Trim
@@ -160,7 +162,7 @@ impl<C: Contents> Drive<C> {
         (!waits).then_some(plane)
     }
 
-    /// A page of a raw leaf is where it was meant to be.
+    /// A page of a physical-page backend is where it was meant to be.
     pub(super) fn place_physical(&mut self, op: Id<DriveOp>) {
         let DriveOp { ppn, command, ftl, sequence, .. } = self.queues.ops[op];
         let contents = self.take_carried(op);
@@ -174,7 +176,7 @@ impl<C: Contents> Drive<C> {
     /// A page is programmed where its number says, with what its spare area says of it.
     fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
         self.ftl.blocks.program_at(ppn, command.start.0, contents);
-        self.note_spare(ppn, command.start.0, sequence);
+        self.note_oob(ppn, command.start.0, sequence);
         self.note_mark(ppn, command.to.0);
     }
 
@@ -182,48 +184,54 @@ impl<C: Contents> Drive<C> {
 
     /// Groups are erased: every block of them, each behind what its unit was given before. A group of more pages than a
     /// command can name is trimmed in parts, and erased with the last one.
-    pub(super) fn trim_raw(&mut self, now: SimTime, leaf: usize, command: &Command, ticket: Ticket) {
-        let group = self.rows(leaf).group_pages();
+    pub(super) fn trim_physical(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        command: &Command,
+        token: CompletionToken,
+    ) {
+        let group = self.rows(backend).superblock_pages();
         let whole = command.start.0.is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
         let in_parts = group > u32::from(u16::MAX);
         assert!(whole || in_parts, "whole groups are erased");
         for page in command.start.0..command.end() {
-            if let MapEntry::At(ppn) = self.ftl.maps.get(leaf, page) {
+            if let MapEntry::At(ppn) = self.ftl.maps.get(backend, page) {
                 self.ftl.blocks.invalidate(ppn);
             }
-            self.ftl.maps.set(leaf, page, MapEntry::Unmapped);
+            self.ftl.maps.set(backend, page, MapEntry::Unmapped);
         }
-        let width = self.rows(leaf).group_blocks();
+        let width = self.rows(backend).group_blocks();
         let ends = command.end() / group * group;
         let first = if in_parts { command.start.0 / group * group } else { command.start.0 };
         let groups = (first..ends).step_by(group as usize);
         let firsts = groups.flat_map(|first| first..first + width);
-        let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.raw_ppn(leaf, page))).collect();
+        let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.physical_ppn(backend, page))).collect();
         let good = |(_, ppn): &(u32, Ppn)| !self.health.damaged || !self.is_in_failed_block(*ppn);
         let blocks: Vec<(u32, Ppn)> = blocks.into_iter().filter(good).collect();
         for (_, ppn) in &blocks {
             self.ftl.next_pages[self.flash.geometry.block_index_of(*ppn)] = 0;
         }
-        if self.is_at_once(command) {
+        if self.is_immediate(command) {
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             for &(_, ppn) in &blocks {
                 if self.power.is_some() {
-                    self.finish_plane(now, leaf, ppn);
+                    self.finish_plane(now, backend, ppn);
                 } else {
-                    self.hurry(now, leaf, ppn, true);
+                    self.hurry(now, backend, ppn, true);
                 }
-                self.erase_at_once(now, leaf, command.cause, ppn);
+                self.erase_immediately(now, backend, command.cause, ppn);
             }
             self.immediate.counting = false;
         }
-        if self.is_at_once(command) || blocks.is_empty() {
-            return self.answer(ticket, u32::from(command.count), now, Span::ZERO, C::default());
+        if self.is_immediate(command) || blocks.is_empty() {
+            return self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
-        self.queue_erases(now, leaf, command, ticket, &blocks);
+        self.queue_erases(now, backend, command, token, &blocks);
     }
 
     /// Whether a command takes no time: it is untimed, or before time 0.
-    fn is_at_once(&self, command: &Command) -> bool {
+    fn is_immediate(&self, command: &Command) -> bool {
         self.immediate.active || command.flags.has(Flags::BEFORE)
     }
 
@@ -235,54 +243,59 @@ impl<C: Contents> Drive<C> {
     fn queue_erases(
         &mut self,
         now: SimTime,
-        leaf: usize,
+        backend: usize,
         command: &Command,
-        ticket: Ticket,
+        token: CompletionToken,
         blocks: &[(u32, Ppn)],
     ) {
-        let ftl = leaf as u16;
+        let ftl = backend as u16;
         let placed = blocks.len() as u16;
-        let trim =
-            self.queues.claim(DriveOp { ticket, command: *command, ftl, placed, ..DriveOp::default() });
+        let trim = self.queues.claim(DriveOp { token, command: *command, ftl, placed, ..DriveOp::default() });
         for &(page, ppn) in blocks {
             let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
-            let erase = self.queues.claim(DriveOp { ticket, command, ftl, ppn, ..DriveOp::default() });
-            self.queue_raw(now, leaf, erase);
+            let erase = self.queues.claim(DriveOp { token, command, ftl, ppn, ..DriveOp::default() });
+            self.queue_physical(now, backend, erase);
         }
     }
 
-    /// Whether an erase comes first in a raw lane's pool.
-    pub(super) fn erases_next(&self, lane: usize) -> bool {
-        let head = self.queues.pools[self.queues.lanes[lane].pool as usize].head;
+    /// Whether an erase comes first in a physical-page die queue's write queue.
+    pub(super) fn erases_next(&self, die_queue: usize) -> bool {
+        let head = self.queues.write_queues[self.queues.die_queues[die_queue].write_queue as usize].head;
         self.ftl.physical && self.queues.ops[head].command.verb == Verb::Trim
     }
 
-    /// Does the erase that comes first in a raw lane's pool.
-    pub(super) fn erase_raw(&mut self, now: SimTime, channel: usize, lane: usize) -> UnitId {
-        let (unit, pool) = (self.queues.lanes[lane].unit, self.queues.lanes[lane].pool as usize);
-        let op = self.queues.pop(pool);
+    /// Does the erase that comes first in a physical-page die queue's write queue.
+    pub(super) fn erase_physical(&mut self, now: SimTime, channel: usize, die_queue: usize) -> UnitId {
+        let (unit, write_queue) =
+            (self.queues.die_queues[die_queue].unit, self.queues.die_queues[die_queue].write_queue as usize);
+        let op = self.queues.pop(write_queue);
         let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page]);
-        self.erase_raw_block(end, usize::from(ftl), ppn);
+        self.erase_physical_block(end, usize::from(ftl), ppn);
         self.erased(op, end, end.since(now));
         unit
     }
 
-    fn erase_raw_block(&mut self, end: SimTime, leaf: usize, ppn: Ppn) {
+    fn erase_physical_block(&mut self, end: SimTime, backend: usize, ppn: Ppn) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.erase_any(plane, block);
-        self.forget_spares(plane, block);
-        self.ftl.leaves[leaf].erases += 1;
+        self.forget_oobs(plane, block);
+        self.ftl.backends[backend].erases += 1;
         if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {
             self.expire(end, plane, block);
         }
     }
 
-    /// Erases a block of a raw leaf without time.
-    fn erase_at_once(&mut self, now: SimTime, leaf: usize, cause: Cause, ppn: Ppn) {
-        self.erase_raw_block(now, leaf, ppn);
-        self.count_erase(leaf, cause, self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+    /// Erases a block of a physical-page backend without time.
+    fn erase_immediately(&mut self, now: SimTime, backend: usize, cause: Cause, ppn: Ppn) {
+        self.erase_physical_block(now, backend, ppn);
+        self.count_erase(
+            backend,
+            cause,
+            self.flash.geometry.plane_of(ppn),
+            self.flash.geometry.block_of(ppn),
+        );
     }
 
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
@@ -296,25 +309,25 @@ impl<C: Contents> Drive<C> {
         if state.placed > 0 {
             return;
         }
-        let DriveOp { ticket, command, durable, service, .. } = *state;
-        self.done.push(Done { service, ..Done::at(ticket, u32::from(command.count), durable) });
+        let DriveOp { token, command, durable, service, .. } = *state;
+        self.done.push(Done { service, ..Done::at(token, u32::from(command.count), durable) });
         self.queues.ops.release(trim);
     }
 
-    /// A block is erased before time 0, while its plane has operations queued or in progress. After a power loss, copies
-    /// of pages of that block must not be missing: all these operations have been done by then.
-    fn finish_plane(&mut self, now: SimTime, leaf: usize, ppn: Ppn) {
+    /// A block is erased before time 0, while its plane has operations queued or in progress. After a power loss,
+    /// copies of pages of that block must not be missing: all these operations have been done by then.
+    fn finish_plane(&mut self, now: SimTime, backend: usize, ppn: Ppn) {
         let plane = self.flash.geometry.plane_of(ppn);
         self.land(plane);
         let geometry = self.flash.geometry.clone();
-        let pool = self.pool_of(ppn);
-        for op in self.queues.take(pool, |op| geometry.plane_of(op.ppn) == plane) {
+        let write_queue = self.write_queue_of(ppn);
+        for op in self.queues.take(write_queue, |op| geometry.plane_of(op.ppn) == plane) {
             let DriveOp { ppn, command, .. } = self.queues.ops[op];
             if command.verb == Verb::Trim {
-                self.erase_at_once(now, leaf, command.cause, ppn);
+                self.erase_immediately(now, backend, command.cause, ppn);
                 self.erased(op, now, Span::ZERO);
             } else if self.ftl.blocks.is_failed(ppn) {
-                self.void_write(now, leaf, op);
+                self.void_write(now, backend, op);
             } else {
                 self.place_physical(op);
                 self.answer_unplaced(now, op);
@@ -324,25 +337,25 @@ impl<C: Contents> Drive<C> {
 
     /// Something happens to a block before time 0, while operations wait for it: an erase among them has been done
     /// by then, and what was to be programmed before that is void; with `all`, so is what was to be programmed since.
-    fn hurry(&mut self, now: SimTime, leaf: usize, ppn: Ppn, all: bool) {
-        let pool = self.pool_of(ppn);
-        if !self.queues.pools[pool as usize].head.is_some() {
+    fn hurry(&mut self, now: SimTime, backend: usize, ppn: Ppn, all: bool) {
+        let write_queue = self.write_queue_of(ppn);
+        if !self.queues.write_queues[write_queue as usize].head.is_some() {
             return;
         }
         let block = self.flash.geometry.block_index_of(ppn);
         let geometry = self.flash.geometry.clone();
         let in_block = |op: &DriveOp| geometry.block_index_of(op.ppn) == block;
         let mut until = if all { u64::MAX } else { 0 };
-        self.queues.pools[pool as usize].any(&self.queues.ops, |op| {
+        self.queues.write_queues[write_queue as usize].any(&self.queues.ops, |op| {
             if in_block(op) && op.command.verb == Verb::Trim {
                 until = until.max(op.sequence);
             }
             false
         });
-        for op in self.queues.take(pool, |op| in_block(op) && op.sequence <= until) {
+        for op in self.queues.take(write_queue, |op| in_block(op) && op.sequence <= until) {
             let Command { verb, cause, .. } = self.queues.ops[op].command;
             if verb == Verb::Trim {
-                self.erase_at_once(now, leaf, cause, ppn);
+                self.erase_immediately(now, backend, cause, ppn);
                 self.erased(op, now, Span::ZERO);
             } else {
                 self.answer_unplaced(now, op);

@@ -2,28 +2,29 @@
 
 use super::Disk;
 use crate::engine::Contents;
-use crate::image::{Reader, Writer};
+use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> Disk<C> {
     /// Adds the state of a disk that is at rest and has not failed.
     ///
     /// # Panics
     /// Where something is under way, or it has failed.
-    pub fn save(&self, image: &mut Writer) {
+    pub fn save(&self, snapshot: &mut Writer) {
         assert!(self.is_quiet() && !self.dead && !self.spoilt, "a disk at rest, and whole");
         let held = (0..self.pages.len()).filter(|&page| self.pages.holds(page));
-        image.put(&held.map(|page| (page, self.pages.contents(page).stamp())).collect::<Vec<(u32, u64)>>());
-        image.put(&self.numbers());
+        snapshot
+            .put(&held.map(|page| (page, self.pages.contents(page).stamp())).collect::<Vec<(u32, u64)>>());
+        snapshot.put(&self.numbers());
     }
 
     /// Takes over a state.
     ///
     /// # Errors
     /// In words: it is not one of a disk like this.
-    pub fn load(&mut self, image: &mut Reader) -> Result<(), String> {
-        let held: Vec<(u32, u64)> = image.take()?;
+    pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        let held: Vec<(u32, u64)> = snapshot.take()?;
         held.into_iter().for_each(|(page, stamp)| self.pages.write(page, C::token(stamp)));
-        self.take_numbers(image.take()?);
+        self.take_numbers(snapshot.take()?);
         Ok(())
     }
 }

@@ -5,32 +5,32 @@ use crate::buffer::HostContext;
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
-use crate::image::{Reader, Writer};
 use crate::metrics::{Conditioning, Reported};
 use crate::output::problem;
 use crate::schemes::Any;
+use crate::snapshot::{Reader, Writer};
 use std::path::Path;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Starts with a saved drive.
     pub(super) fn load(&mut self, path: &Path) -> Result<(), Error> {
         let named = |problem: String| Error::Option(format!("--aged: {}: {problem}", path.display()));
-        let mut image = Reader::open(path, &self.resolved.identity()).map_err(named)?;
-        if C::KEEP && !image.contents {
+        let mut snapshot = Reader::open(path, &self.resolved.identity()).map_err(named)?;
+        if C::KEEP && !snapshot.contents {
             let problem =
                 "saved without page contents, which --verify and power loss need: age it with --verify";
             return Err(named(problem.into()));
         }
-        self.restore(&mut image).map_err(named)?;
-        self.accounts.conditioned = image.conditioning.as_ref().and_then(Conditioning::from_json);
+        self.restore(&mut snapshot).map_err(named)?;
+        self.accounts.conditioned = snapshot.conditioning.as_ref().and_then(Conditioning::from_json);
         self.device.body.set_untimed(self.clock.untimed);
         Ok(())
     }
 
-    fn restore(&mut self, image: &mut Reader) -> Result<(), String> {
-        self.device.body.load(image)?;
-        let mut schemes: Vec<(NodeId, Any)> = image.take()?;
-        let carried = image.take()?;
+    fn restore(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        self.device.body.load(snapshot)?;
+        let mut schemes: Vec<(NodeId, Any)> = snapshot.take()?;
+        let carried = snapshot.take()?;
         for (node, scheme) in &mut schemes {
             if let Some(built) = self.device.engine.scheme(*node) {
                 scheme.go_on_as(built);
@@ -38,9 +38,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.take_over(schemes, carried);
         self.device.engine.examine_deferred(&self.device.body);
-        self.device.engine.restore_ports(image.take()?);
-        self.device.engine.restore_page_names(image.take()?);
-        self.device.buffer.load(image)
+        self.device.engine.restore_ports(snapshot.take()?);
+        self.device.engine.restore_page_names(snapshot.take()?);
+        self.device.buffer.load(snapshot)
     }
 
     /// Write caches write back what they hold, those of arrays before those of their members.
@@ -49,7 +49,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let request = self.device.engine.open(u32::MAX, 0);
         let Device { engine, body, buffer, .. } = &mut self.device;
         let mut nothing = Vec::new();
-        buffer.write_back(&mut HostContext { engine, leaves: body, now, request, expected: &mut nothing });
+        buffer.write_back(&mut HostContext { engine, backends: body, now, request, expected: &mut nothing });
         self.end_preparation(request);
         while self.device.engine.keeps_pages() {
             let request = self.device.engine.open(u32::MAX, 0);
@@ -61,22 +61,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Saves the drive when all work has ended.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
         let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
-        if self.device.engine.is_untroubled() && self.device.body.is_healthy() {
+        if self.device.engine.is_healthy() && self.device.body.is_healthy() {
             self.write_back();
             self.rest();
         }
-        if !self.device.engine.is_untroubled() || !self.device.body.is_healthy() {
+        if !self.device.engine.is_healthy() || !self.device.body.is_healthy() {
             return refused("a drive with failed parts cannot be saved");
         }
-        let mut image = Writer::default();
-        self.device.body.save(&mut image);
-        image.put(&self.device.engine.nodes().collect::<Vec<_>>());
-        image.put(&self.device.engine.carried());
-        image.put(&self.device.engine.port_pages());
-        image.put(&self.device.engine.page_names());
-        self.device.buffer.save(&mut image);
+        let mut snapshot = Writer::default();
+        self.device.body.save(&mut snapshot);
+        snapshot.put(&self.device.engine.nodes().collect::<Vec<_>>());
+        snapshot.put(&self.device.engine.carried());
+        snapshot.put(&self.device.engine.port_pages());
+        snapshot.put(&self.device.engine.page_names());
+        self.device.buffer.save(&mut snapshot);
         let conditioned = self.accounts.conditioned.as_ref().map(Reported::to_json);
-        let written = image.write(path, &self.resolved.identity(), C::KEEP, conditioned);
+        let written = snapshot.write(path, &self.resolved.identity(), C::KEEP, conditioned);
         written.map_err(|error| Error::Output(problem(&path.display().to_string(), &error)))
     }
 }

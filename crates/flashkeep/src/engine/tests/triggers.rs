@@ -35,7 +35,7 @@ fn a_write_is_one_write_and_parity_waits_for_idle_time() {
     rig.until(SimTime(start + 10));
     assert_eq!(rig.told[write].expect("told").0.0, start + 10);
     assert_eq!(rig.store.count(|_, c| c.verb == Verb::Write), 2);
-    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Rename), 2);
+    assert_eq!(rig.store.count(|_, c| c.verb == Verb::Remap), 2);
     // Idle since start + 10: nothing just before, the first reads of the plan on time.
     rig.until(SimTime(start + 10 + IDLE - 1));
     assert_eq!(rig.pages(Verb::Read, Cause::Parity), 0);
@@ -142,12 +142,12 @@ fn pages_that_fail_go_through_the_old_map() {
 }
 
 #[test]
-fn without_shadow_writers_wait_for_parity() {
+fn without_hidden_pages_writers_wait_for_parity() {
     for seed in 0..300 {
         let mut random = Random::stream(seed, "shadow");
-        let (stripes, shadow) = (2 + seed as u32 % 3, 1 + seed as u32 % 2);
-        let scheme = Deferred::new(5, stripes, shadow, Span(IDLE));
-        let mut rig: Rig<Token> = Rig::flat(scheme.into(), 5, stripes + shadow, Report::Random(30), seed);
+        let (stripes, hidden) = (2 + seed as u32 % 3, 1 + seed as u32 % 2);
+        let scheme = Deferred::new(5, stripes, hidden, Span(IDLE));
+        let mut rig: Rig<Token> = Rig::flat(scheme.into(), 5, stripes + hidden, Report::Random(30), seed);
         for _ in 0..80 {
             let page = random.below(u64::from(stripes) * 4) as u32;
             let count = (1 + random.below(4)).min(u64::from(stripes * 4 - page)) as u16;

@@ -10,7 +10,7 @@ const LINE: usize = 16;
 /// comes to in the same round. Planes are filled at the same pace, so that what all of them are programming lies
 /// together, and not each in a page of memory of its own.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Owners {
+pub(super) struct ReverseMap {
     entries: Vec<u32>,
     columns: Vec<Column>,
     page_bits: u32,
@@ -29,12 +29,12 @@ struct Column {
     at: u32,
 }
 
-impl Owners {
+impl ReverseMap {
     /// Planes begin at the blocks that `start` names.
     pub(super) fn new(geometry: &Geometry, start: impl Fn(PlaneId) -> u32) -> Self {
         let (page_bits, block_bits) = geometry.bits();
         let column = |plane| Column { start: start(PlaneId(plane)), at: plane << page_bits };
-        Owners {
+        ReverseMap {
             entries: vec![0; geometry.ppn_space()],
             columns: (0..geometry.plane_count()).map(column).collect(),
             page_bits,
@@ -99,16 +99,18 @@ mod tests {
             ..FlashSpec::default()
         };
         let geometry = Geometry::new(&spec);
-        let mut owners = Owners::new(&geometry, |plane| plane.0 * 3 % 5);
+        let mut reverse_map = ReverseMap::new(&geometry, |plane| plane.0 * 3 % 5);
         let ppn = |&(plane, block, page): &(u32, u32, u32)| geometry.ppn(PlaneId(plane), block, page);
         let pages = |plane| (0..5).flat_map(move |block| (0..6).map(move |page| (plane, block, page)));
         let all: Vec<_> = (0..6).flat_map(pages).collect();
-        all.iter().zip(1..).for_each(|(at, n)| owners.set(PlaneId(at.0), ppn(at), n));
-        assert!(all.iter().zip(1..).all(|(at, n)| owners.get(PlaneId(at.0), ppn(at)) == n));
-        owners.set_run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 1), &[70, 71]);
-        assert_eq!(owners.run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 0), 3)[1..], [70, 71]);
+        all.iter().zip(1..).for_each(|(at, n)| reverse_map.set(PlaneId(at.0), ppn(at), n));
+        assert!(all.iter().zip(1..).all(|(at, n)| reverse_map.get(PlaneId(at.0), ppn(at)) == n));
+        reverse_map.set_run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 1), &[70, 71]);
+        assert_eq!(reverse_map.run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 0), 3)[1..], [70, 71]);
         // The first blocks of all planes come first, independent of their numbers.
         let first = (0..6).map(|plane| geometry.ppn(PlaneId(plane), plane * 3 % 5, 0));
-        assert!(first.zip(0..).all(|(ppn, plane)| owners.index(PlaneId(plane), ppn) == plane as usize * 8));
+        assert!(
+            first.zip(0..).all(|(ppn, plane)| reverse_map.index(PlaneId(plane), ppn) == plane as usize * 8)
+        );
     }
 }

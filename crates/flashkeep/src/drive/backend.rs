@@ -1,4 +1,4 @@
-//! A leaf of flash: its die queues, its map, and the placement of its pages.
+//! A backend of flash: its die queues, its map, and the placement of its pages.
 
 use super::Parameters;
 use super::limit::DegradedCapacity;
@@ -10,14 +10,14 @@ use crate::kernel::{Bits, Span};
 
 /// The kind of a drive's flash backends; all are of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafKind {
+pub enum FlashBackendKind {
     /// An FTL. Both kinds of pages together must leave two blocks of every plane unused.
     Mapped {
         /// Pages that it exports.
         pages: u32,
         /// Pages of the hidden LBA range, to which a scheme remaps pages that it still needs
-        /// ([`Verb::Rename`](crate::engine::Verb::Rename)).
-        shadow: u32,
+        /// ([`Verb::Remap`](crate::engine::Verb::Remap)).
+        hidden: u32,
         /// Whether it reports pages of the hidden range whose block is about to be collected
         /// ([`CompletionPart::Leaving`](crate::engine::CompletionPart::Leaving)).
         notify_leaving: bool,
@@ -28,22 +28,22 @@ pub enum LeafKind {
     /// Pages by physical number ([`Rows`]), superblock after superblock; a superblock is the same block of every plane.
     /// Its pages are written in ascending order (some may be skipped) and erased together, by a trim of the whole
     /// superblock.
-    Raw,
+    Physical,
     /// The same, but each superblock is a single block; consecutive ones are on the planes in turn.
     Blocks,
 }
 
 /// A die queue: the planes of one unit that belong to one FTL, and the write queue that they serve.
 #[derive(Clone, Debug)]
-pub(super) struct Lane {
+pub(super) struct DieQueue {
     pub(super) ftl: u16,
     pub(super) unit: UnitId,
     pub(super) planes: Vec<PlaneId>,
     pub(super) turn: u32,
-    pub(super) pool: u32,
+    pub(super) write_queue: u32,
 }
 
-/// One FTL, or one backend of physical pages: a leaf of the tree.
+/// One FTL, or one backend of physical pages: a backend of the tree.
 #[derive(Clone, Debug)]
 pub(super) struct Ftl {
     /// The number of pages that it exports; those beyond are its hidden range.
@@ -58,18 +58,18 @@ pub(super) struct Ftl {
     pub(super) limit: Option<DegradedCapacity>,
     pub(super) domain: Domain,
     pub(super) allocation: Allocation,
-    /// Its pools; with one for the whole domain, `first_pool` alone.
-    pub(super) first_pool: u32,
-    /// Its lanes, in order of channel and unit.
-    pub(super) lanes: std::ops::Range<u32>,
+    /// Its write queues; with one for the whole domain, `first_write_queue` alone.
+    pub(super) first_write_queue: u32,
+    /// Its die queues, in order of channel and unit.
+    pub(super) die_queues: std::ops::Range<u32>,
     /// The channel, within the domain, where the next write is offered first.
     pub(super) turn: u32,
-    /// Its lanes in the order in which pages without time are put into them, channel by channel, and the next one.
+    /// Its die queues in the order in which pages without time are put into them, channel by channel, and the next one.
     pub(super) in_turn: Vec<u32>,
     pub(super) untimed_turn: usize,
     pub(super) erases: u64,
     /// Writes in flight of which a page was remapped; nearly always empty.
-    pub(super) renamed: Vec<Renamed>,
+    pub(super) remapped: Vec<Remapped>,
 }
 
 /// The memory of the map.
@@ -81,11 +81,11 @@ pub(super) struct MapStorage {
     pub(super) survives: bool,
 }
 
-/// The FTLs of a drive, or its leaves of physical pages: maps and blocks.
+/// The FTLs of a drive, or its backends of physical pages: maps and blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Translation<C> {
-    /// The flash leaves.
-    pub(super) leaves: Vec<Ftl>,
+    /// The flash backends.
+    pub(super) backends: Vec<Ftl>,
     /// Whether they are of physical pages: nothing is mapped in them.
     pub(super) physical: bool,
     /// Whether they have hidden addresses, to which pages are renamed.
@@ -104,9 +104,9 @@ pub(super) struct Translation<C> {
 impl<C: Contents> Translation<C> {
     /// Without backends, which are added one by one.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Self {
-        let physical = matches!(drive.kind, LeafKind::Raw | LeafKind::Blocks);
+        let physical = matches!(drive.kind, FlashBackendKind::Physical | FlashBackendKind::Blocks);
         Translation {
-            leaves: Vec::new(),
+            backends: Vec::new(),
             physical,
             remaps: false,
             maps: Maps::default(),
@@ -121,22 +121,22 @@ impl<C: Contents> Translation<C> {
 
 /// Where the pages of a write in flight belong that are no longer all at the addresses they were written to.
 #[derive(Clone, Debug)]
-pub(super) struct Renamed {
+pub(super) struct Remapped {
     pub(super) op: u32,
     /// The address of each page; none for a page that has been written again, trimmed or renamed away.
-    pub(super) owners: Vec<Option<u32>>,
+    pub(super) reverse_map: Vec<Option<u32>>,
 }
 
 impl Ftl {
     /// The addresses of a write's pages, where they are not what they were.
-    pub(super) fn owners(&mut self, op: u32) -> Option<&mut Vec<Option<u32>>> {
-        self.renamed.iter_mut().find(|renamed| renamed.op == op).map(|renamed| &mut renamed.owners)
+    pub(super) fn reverse_map(&mut self, op: u32) -> Option<&mut Vec<Option<u32>>> {
+        self.remapped.iter_mut().find(|remapped| remapped.op == op).map(|remapped| &mut remapped.reverse_map)
     }
 
     /// A page of a write in flight is dropped.
     pub(super) fn displace(&mut self, op: u32, lpn: u32) {
-        if let Some(owners) = self.owners(op)
-            && let Some(owner) = owners.iter_mut().find(|owner| **owner == Some(lpn))
+        if let Some(reverse_map) = self.reverse_map(op)
+            && let Some(owner) = reverse_map.iter_mut().find(|owner| **owner == Some(lpn))
         {
             *owner = None;
         }
@@ -148,7 +148,7 @@ impl Ftl {
         self.turn = if self.turn + 1 >= self.domain.extent[0] { 0 } else { self.turn + 1 };
     }
 
-    pub(super) fn lanes_range(&self) -> std::ops::Range<usize> {
-        self.lanes.start as usize..self.lanes.end as usize
+    pub(super) fn die_queues_range(&self) -> std::ops::Range<usize> {
+        self.die_queues.start as usize..self.die_queues.end as usize
     }
 }

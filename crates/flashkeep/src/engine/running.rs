@@ -1,20 +1,20 @@
 //! A running plan: its steps, their progress, and its inputs.
 
+use super::backends::CompletionToken;
 use super::command::{Command, Verb};
-use super::leaves::Ticket;
 use super::plan::{Key, Plan, Release, Role, Step, Tell};
 use super::ports::PortId;
 use super::repair::FailedPage;
-use super::requests::Join;
+use super::requests::CompletionCounter;
 use super::tree::NodeId;
 use crate::kernel::{Id, SimTime, Span};
 
 /// A running plan.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct RunningPlan {
     pub(super) node: NodeId,
-    pub(super) join: Id<Join>,
-    pub(super) caller: Ticket,
+    pub(super) counter: Id<CompletionCounter>,
+    pub(super) caller: CompletionToken,
     pub(super) command: Command,
     pub(super) purpose: Purpose,
     pub(super) steps: Vec<Step>,
@@ -31,7 +31,7 @@ pub(super) struct Frame {
     pub(super) progress: Vec<StepProgress>,
     pub(super) service: Span,
     pub(super) phase: PlanPhase,
-    /// The number of pending continuations that refer to this frame.
+    /// The number of pending continuations that refer to this running plan.
     pub(super) due: u8,
     pub(super) sums: PlanSums,
     /// What it is under way under.
@@ -100,7 +100,7 @@ pub(super) enum PlanPhase {
     Awaited,
     /// Its caller has been told.
     Told,
-    /// It has ended; its frame is kept for pending continuations.
+    /// It has ended; its running plan is kept for pending continuations.
     Over,
 }
 
@@ -146,8 +146,9 @@ pub(super) struct StepProgress {
     pub(super) void: bool,
 }
 
-impl Frame {
-    /// Begins a plan in a freed frame, whose buffers are reused; returns the number of places of its pages.
+impl RunningPlan {
+    /// Begins a plan in the place of one that has ended, and reuses its buffers; returns the number of places of its
+    /// pages.
     pub(super) fn begin(&mut self, start: Start, plan: &mut Plan) -> u32 {
         self.node = start.node;
         self.caller = start.caller;
@@ -192,7 +193,7 @@ impl Frame {
 
     /// Whether the plan is still running; false for a free place of the arena.
     pub(super) fn is_under_way(&self) -> bool {
-        self.join.is_some() && self.phase != PlanPhase::Over
+        self.counter.is_some() && self.phase != PlanPhase::Over
     }
 
     /// Whether its caller has been told.
@@ -280,14 +281,14 @@ impl Frame {
 pub(super) struct Start {
     pub(super) node: NodeId,
     pub(super) command: Command,
-    pub(super) caller: Ticket,
+    pub(super) caller: CompletionToken,
     /// The stripe, already locked.
     pub(super) stripe: StripeHold,
     pub(super) purpose: Purpose,
 }
 
 impl Start {
-    pub(super) fn new(node: NodeId, command: Command, caller: Ticket) -> Self {
+    pub(super) fn new(node: NodeId, command: Command, caller: CompletionToken) -> Self {
         Start { node, command, caller, stripe: StripeHold::Free, purpose: Purpose::Command }
     }
 

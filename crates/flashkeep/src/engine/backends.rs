@@ -2,18 +2,18 @@
 
 use super::command::{Command, Page};
 use super::contents::Contents;
-use super::requests::Join;
+use super::requests::CompletionCounter;
 use crate::kernel::{Id, SimTime, Span};
 
-/// The number of a leaf (backend) of the tree: an FTL with its dies, a disk, an NVRAM.
+/// The number of a backend (backend) of the tree: an FTL with its dies, a disk, an NVRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LeafId(pub u16);
+pub struct BackendId(pub u16);
 
 /// The owner of a command's pages, who is told when they are done, and the places of the pages among the owner's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ticket {
+pub struct CompletionToken {
     /// The owner: a request or a plan.
-    pub owner: Id<Join>,
+    pub owner: Id<CompletionCounter>,
     /// The first page's place among the owner's.
     pub slot: u32,
     /// The number of its request in order of opening (modulo 2³²). Operations of older requests go first, even if they
@@ -23,25 +23,25 @@ pub struct Ticket {
     pub gap: u32,
 }
 
-impl Ticket {
+impl CompletionToken {
     /// Pages at consecutive places from this one on.
     #[must_use]
     #[inline]
-    pub(super) fn at(owner: Id<Join>, slot: u32, age: u32) -> Ticket {
-        Ticket { owner, slot, age, gap: 0 }
+    pub(super) fn at(owner: Id<CompletionCounter>, slot: u32, age: u32) -> CompletionToken {
+        CompletionToken { owner, slot, age, gap: 0 }
     }
 
     /// The same owner, `n` pages on.
     #[must_use]
     #[inline]
-    pub fn plus(self, n: u32) -> Ticket {
-        Ticket { slot: self.slot + n * (self.gap + 1), ..self }
+    pub fn plus(self, n: u32) -> CompletionToken {
+        CompletionToken { slot: self.slot + n * (self.gap + 1), ..self }
     }
 
     /// The same first page, with the others `stride` places apart.
     #[must_use]
-    pub(super) fn apart(self, stride: u32) -> Ticket {
-        Ticket { gap: (self.gap + 1) * stride - 1, ..self }
+    pub(super) fn apart(self, stride: u32) -> CompletionToken {
+        CompletionToken { gap: (self.gap + 1) * stride - 1, ..self }
     }
 
     /// Whether its pages have consecutive places.
@@ -62,7 +62,7 @@ pub enum CompletionPart {
     /// The pages are on the media.
     Durable,
     /// An event of the backend: the page that [`Done::failed`] names cannot be read any more.
-    Gone,
+    Lost,
     /// An event of the backend: it had no room for the page that [`Done::failed`] names, although the page was written.
     Refused,
     /// An event of the backend: it is about to collect the page that [`Done::failed`] names, of a hidden LBA range.
@@ -77,7 +77,7 @@ pub enum CompletionPart {
 #[derive(Clone, Copy, Debug)]
 pub struct Done<C> {
     /// The owner, and the places of the pages.
-    pub ticket: Ticket,
+    pub token: CompletionToken,
     /// The number of pages.
     pub pages: u32,
     /// Which completion, or which event.
@@ -92,12 +92,12 @@ pub struct Done<C> {
     pub contents: C,
     /// The backend and page of a *read* that failed. Writes never fail: a backend that cannot store a page reports this
     /// when the page is read.
-    pub failed: Option<(LeafId, Page)>,
+    pub failed: Option<(BackendId, Page)>,
 }
 
 /// The OOB metadata of a page on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Spare {
+pub struct OobData {
     /// The sequence number of its write: of two versions, the one with the higher number is newer.
     pub sequence: u64,
     /// The stamp of its contents ([`Version`](super::Version)); for a parity, the sum of the stamps.
@@ -109,63 +109,70 @@ pub struct Spare {
 /// Queries to backends, without side effects.
 pub trait BackendView {
     /// A lower bound of the time until a read of the page could start.
-    fn backlog(&self, leaf: LeafId, page: Page) -> Span;
+    fn backlog(&self, backend: BackendId, page: Page) -> Span;
     /// The number of block erases so far.
-    fn wear(&self, leaf: LeafId) -> u64;
+    fn wear(&self, backend: BackendId) -> u64;
     /// The number of its blocks; 0 for devices without flash.
-    fn erase_blocks(&self, leaf: LeafId) -> u64 {
-        let _ = leaf;
+    fn erase_blocks(&self, backend: BackendId) -> u64 {
+        let _ = backend;
         0
     }
     /// Whether it has room for every page that it offers. One that has lost a part of its flash may refuse pages.
-    fn takes_all(&self, leaf: LeafId) -> bool {
-        let _ = leaf;
+    fn takes_all(&self, backend: BackendId) -> bool {
+        let _ = backend;
         true
     }
     /// The number of pages that it can write before it must collect garbage.
-    fn room(&self, leaf: LeafId) -> u64;
+    fn room(&self, backend: BackendId) -> u64;
     /// Whether the page has been written to the backend; if not, it is a known zero.
-    fn holds(&self, leaf: LeafId, page: Page) -> bool;
+    fn holds(&self, backend: BackendId, page: Page) -> bool;
     /// Whether the backend has the page but cannot read it.
-    fn is_unreadable(&self, leaf: LeafId, page: Page) -> bool;
+    fn is_unreadable(&self, backend: BackendId, page: Page) -> bool;
     /// The OOB metadata of the page; none if the page is not there or cannot be read, and in runs without power cuts.
-    fn spare(&self, leaf: LeafId, page: Page) -> Option<Spare> {
-        let _ = (leaf, page);
+    fn oob(&self, backend: BackendId, page: Page) -> Option<OobData> {
+        let _ = (backend, page);
         None
     }
     /// The sequence number of the last write submitted; none in runs without power cuts.
-    fn last_write(&self, leaf: LeafId) -> Option<u64> {
-        let _ = leaf;
+    fn last_write(&self, backend: BackendId) -> Option<u64> {
+        let _ = backend;
         None
     }
     /// How often the erase unit of a physical page has been erased: the most worn of its blocks.
-    fn erases_at(&self, leaf: LeafId, page: Page) -> u32 {
-        let _ = (leaf, page);
+    fn erases_at(&self, backend: BackendId, page: Page) -> u32 {
+        let _ = (backend, page);
         0
     }
     /// Whether a physical page is erased, so that it can be programmed. Called after a power cut only.
-    fn is_erased(&self, leaf: LeafId, page: Page) -> bool {
-        let _ = (leaf, page);
+    fn is_erased(&self, backend: BackendId, page: Page) -> bool {
+        let _ = (backend, page);
         false
     }
-    /// Whether the leaf's pages can get other addresses ([`Verb::Rename`](crate::engine::Verb::Rename)).
-    fn remaps(&self, leaf: LeafId) -> bool {
-        let _ = leaf;
+    /// Whether the backend's pages can get other addresses ([`Verb::Remap`](crate::engine::Verb::Remap)).
+    fn remaps(&self, backend: BackendId) -> bool {
+        let _ = backend;
         true
     }
     /// Whether a physical page can never be programmed again.
-    fn has_failed(&self, leaf: LeafId, page: Page) -> bool {
-        let _ = (leaf, page);
+    fn has_failed(&self, backend: BackendId, page: Page) -> bool {
+        let _ = (backend, page);
         false
     }
 }
 
 /// The backends of the tree, which carry out commands.
-pub trait Leaves<C: Contents>: BackendView {
+pub trait Backends<C: Contents>: BackendView {
     /// Submits a command. It takes effect now, whenever it ends: later commands see it. `contents` has one entry for
     /// each page of a write, and is empty for other commands. The backend answers every page by a [`Done`], now or
     /// later; each page of a read by its own.
-    fn submit(&mut self, now: SimTime, leaf: LeafId, command: &Command, ticket: Ticket, contents: &[C]);
+    fn submit(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+    );
 
     /// Sets the instant to which answers of [`BackendView`] refer.
     fn set_now(&mut self, now: SimTime) {
@@ -173,19 +180,19 @@ pub trait Leaves<C: Contents>: BackendView {
     }
 
     /// After a power cut: invalidates the OOB metadata of this page, so that the next recovery does not find it.
-    fn disown(&mut self, leaf: LeafId, page: Page) {
-        let _ = (leaf, page);
+    fn invalidate(&mut self, backend: BackendId, page: Page) {
+        let _ = (backend, page);
     }
 
     /// Poisons a page: the contents of its last write could not be reconstructed. Its OOB metadata says so after a
     /// power cut.
-    fn spoil(&mut self, leaf: LeafId, page: Page) {
-        let _ = (leaf, page);
+    fn poison(&mut self, backend: BackendId, page: Page) {
+        let _ = (backend, page);
     }
 
     /// The map above a backend of physical pages has no room for a page that was written.
-    fn note_refusal(&mut self, now: SimTime, leaf: LeafId) {
-        let _ = (now, leaf);
+    fn note_refusal(&mut self, now: SimTime, backend: BackendId) {
+        let _ = (now, backend);
     }
 
     /// The completions and events since the last call, in order; the caller empties the list.
@@ -195,41 +202,41 @@ pub trait Leaves<C: Contents>: BackendView {
 impl<C: Contents> Done<C> {
     /// An event: a backend has lost one of its pages.
     #[must_use]
-    pub fn gone(leaf: LeafId, page: Page) -> Self {
-        let done = Done::at(Ticket::default(), 0, SimTime::ZERO);
-        Done { part: CompletionPart::Gone, failed: Some((leaf, page)), ..done }
+    pub fn gone(backend: BackendId, page: Page) -> Self {
+        let done = Done::at(CompletionToken::default(), 0, SimTime::ZERO);
+        Done { part: CompletionPart::Lost, failed: Some((backend, page)), ..done }
     }
 
     /// An event: a backend had no room for a page that was written to it.
     #[must_use]
-    pub fn refused(leaf: LeafId, page: Page) -> Self {
-        Done { part: CompletionPart::Refused, ..Done::gone(leaf, page) }
+    pub fn refused(backend: BackendId, page: Page) -> Self {
+        Done { part: CompletionPart::Refused, ..Done::gone(backend, page) }
     }
 
     /// An event: a backend is about to collect a page of its hidden LBA range.
     #[must_use]
-    pub fn leaving(leaf: LeafId, page: Page) -> Self {
-        Done { part: CompletionPart::Leaving, ..Done::gone(leaf, page) }
+    pub fn leaving(backend: BackendId, page: Page) -> Self {
+        Done { part: CompletionPart::Leaving, ..Done::gone(backend, page) }
     }
 
     /// An event: garbage collection has moved a backend's page.
     #[must_use]
-    pub fn moved(leaf: LeafId, page: Page) -> Self {
-        Done { part: CompletionPart::Moved, ..Done::gone(leaf, page) }
+    pub fn moved(backend: BackendId, page: Page) -> Self {
+        Done { part: CompletionPart::Moved, ..Done::gone(backend, page) }
     }
 
     /// An event: a block of a backend, which begins with this page, cannot be programmed any more.
     #[must_use]
-    pub fn retired(leaf: LeafId, page: Page) -> Self {
-        Done { part: CompletionPart::Retired, ..Done::gone(leaf, page) }
+    pub fn retired(backend: BackendId, page: Page) -> Self {
+        Done { part: CompletionPart::Retired, ..Done::gone(backend, page) }
     }
 
     /// The completion of this many pages at `now`, with a service time of 0.
     #[must_use]
     #[inline]
-    pub fn at(ticket: Ticket, pages: u32, now: SimTime) -> Self {
+    pub fn at(token: CompletionToken, pages: u32, now: SimTime) -> Self {
         Done {
-            ticket,
+            token,
             pages,
             part: CompletionPart::Both,
             acknowledged: now,

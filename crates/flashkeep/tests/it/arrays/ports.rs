@@ -91,7 +91,7 @@ fn parts_of_pages_take_as_long_as_alone() {
     let striped = with("[redundancy]\nscheme = \"raid5\"\n");
     let mapped = with("map = \"dftl\"\ncache_kib = 0.25\n");
     let hit = "buffer.hit_us=7";
-    let fronts: [&[&str]; 6] = [
+    let ports: [&[&str]; 6] = [
         &[],
         &[LINK],
         &[DRAM],
@@ -101,7 +101,7 @@ fn parts_of_pages_take_as_long_as_alone() {
     ];
     for seed in 0..3 {
         for member in [MEMBER, &mirrored, &striped, &mapped] {
-            for (at, keys) in fronts.into_iter().enumerate() {
+            for (at, keys) in ports.into_iter().enumerate() {
                 let trims = if at % 2 == 0 { 8 } else { 0 };
                 let trace = history_of_parts(seed, if seed == 0 { 7 } else { 40 }, trims);
                 is_the_drive_from("all", member, "none", 1, keys, &trace);
@@ -219,26 +219,26 @@ fn a_member_with_dram_is_the_drive_that_it_is_alone() {
 #[test]
 fn an_array_with_dram_is_the_drive_with_it() {
     for (hit, link) in [("buffer.hit_us=1", false), ("buffer.hit_us=7", true), ("buffer.hit_us=0", true)] {
-        let front = [&[DRAM, hit][..], if link { &[LINK] } else { &[] }].concat();
+        let port = [&[DRAM, hit][..], if link { &[LINK] } else { &[] }].concat();
         // Drives serve pages in flight from their memory, in the same time.
         let drive = format!("{MEMBER}[buffer]\n{}\n", hit.trim_start_matches("buffer."));
         let of = |member: &str| format!("members = [\"{}\"]\n", file("member.toml", member));
         let one = of(&drive);
-        let inner = format!("{one}{}\n", front.join("\n"));
+        let inner = format!("{one}{}\n", port.join("\n"));
         for seed in 0..4 {
             let trace = if seed % 2 == 0 { history(seed, 5, 0) } else { history(seed, 1, 8) };
             let times = |drive: &str, set: &[&str]| -> Vec<(u8, u64)> {
                 let set = [set, &["start.existing=\"all\""]].concat();
                 records(drive, &trace, &set).iter().map(|of| (of.op, of.response_ns)).collect()
             };
-            let alone = times(&drive, &front);
+            let alone = times(&drive, &port);
             for (array, of) in [
-                (times(&one, &front), "array"),
+                (times(&one, &port), "array"),
                 (times(&of(&inner), &["redundancy.stripe_kib=0"]), "array within"),
             ] {
                 let differs = array.iter().zip(&alone).position(|(array, alone)| array != alone);
                 let at = differs.map(|at| (at, array[at], alone[at]));
-                assert_eq!((at, array.len()), (None, alone.len()), "{of} with {front:?}");
+                assert_eq!((at, array.len()), (None, alone.len()), "{of} with {port:?}");
             }
         }
     }

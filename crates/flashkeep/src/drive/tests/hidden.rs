@@ -1,4 +1,4 @@
-//! The shadow: pages beyond those that a leaf exports.
+//! The hidden range: pages beyond those that a backend exports.
 
 use super::*;
 
@@ -6,7 +6,7 @@ use super::*;
 fn rig(run: &str) -> Rig {
     let flash =
         "channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 9, pages_per_block = 4";
-    let kind = LeafKind::Mapped { pages: 8, shadow: 8, notify_leaving: true, notify_moves: false };
+    let kind = FlashBackendKind::Mapped { pages: 8, hidden: 8, notify_leaving: true, notify_moves: false };
     let mut rig =
         Rig::new(flash, &format!("gc = {{ threshold = 0.2, victim = \"fifo\", run = \"{run}\" }}"), 1, kind);
     for page in 0..8 {
@@ -18,12 +18,12 @@ fn rig(run: &str) -> Rig {
 }
 
 #[test]
-fn pages_of_the_shadow_are_told_of_before_they_are_collected() {
+fn hidden_pages_are_reported_before_they_are_collected() {
     for run in ["steps", "hold-channel"] {
         let mut rig = rig(run);
-        assert_eq!((rig.drive.pages(LeafId(0)), rig.drive.blocks().plane(PlaneId(0)).free_pages), (8, 28));
+        assert_eq!((rig.drive.pages(BackendId(0)), rig.drive.blocks().plane(PlaneId(0)).free_pages), (8, 28));
         // The old versions of 0 and 1 are kept; the others of their block are garbage soon.
-        let keep = Command { to: Page(8), ..Command::new(Verb::Rename, Page(0), 2) };
+        let keep = Command { to: Page(8), ..Command::new(Verb::Remap, Page(0), 2) };
         rig.ask(0, keep, 0, &[]);
         let mut told_of = Vec::new();
         for n in 0..40 {
@@ -32,7 +32,7 @@ fn pages_of_the_shadow_are_told_of_before_they_are_collected() {
         }
         assert_eq!(told_of[..2], [8, 9], "{run}: both, when their block is chosen");
         assert!(told_of.len() < 20 && told_of.iter().all(|&page| page == 8 || page == 9), "{told_of:?}");
-        let held = [8, 9, 0].map(|page| rig.drive.contents_of(LeafId(0), Page(page)));
+        let held = [8, 9, 0].map(|page| rig.drive.contents_of(BackendId(0), Page(page)));
         assert_eq!(
             held,
             [Some(Token(100)), Some(Token(101)), Some(Token(1032))],
@@ -45,7 +45,7 @@ fn pages_of_the_shadow_are_told_of_before_they_are_collected() {
 #[test]
 fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
     let mut rig = rig("steps");
-    let keep = Command { to: Page(8), ..Command::new(Verb::Rename, Page(0), 3) };
+    let keep = Command { to: Page(8), ..Command::new(Verb::Remap, Page(0), 3) };
     rig.ask(0, keep, 0, &[]);
     for n in 0..40 {
         rig.ask(0, write(n % 4, 1), 0, &tokens(1_000, 1));
@@ -62,7 +62,7 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
         }
         rig.now = rig.now + Span(2_000_000);
     }
-    assert!((8..11).all(|page| !rig.drive.holds(LeafId(0), Page(page))));
+    assert!((8..11).all(|page| !rig.drive.holds(BackendId(0), Page(page))));
     // The first page is on its way up by the time it is told of; the other two stay where they are.
     let moves = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
     let block = |operation: &&LoggedOperation| rig.drive.flash.geometry.block_of(operation.ppn) == 0;

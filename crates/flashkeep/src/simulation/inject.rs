@@ -1,10 +1,10 @@
 //! Fault events: failures, replacements, and the phases between them.
 
 use super::Simulation;
-use super::build::{Plot, build_array};
+use super::build::{DevicePlacement, build_array};
 use crate::devices::Body;
 use crate::drive::{Drive, Fault};
-use crate::engine::{Change, Contents, LeafId, NodeId, Page};
+use crate::engine::{BackendId, Change, Contents, NodeId, Page};
 use crate::error::Error;
 use crate::faults::{Event, What, When, events};
 use crate::flash::Domain;
@@ -16,20 +16,20 @@ use std::collections::VecDeque;
 
 /// A fault event to come.
 #[derive(Clone, Debug)]
-enum Blow {
+enum FaultEvent {
     /// The part fails.
     Fail(Event),
     /// An empty part replaces it.
     Renew(Event),
     /// A hot spare replaces a failed backend.
-    StandIn(LeafId),
+    StandIn(BackendId),
 }
 
 /// The fault events to come.
 #[derive(Debug, Default)]
-pub(super) struct Blows {
+pub(super) struct FaultEvents {
     /// By time, the next one last.
-    timed: Vec<(SimTime, Blow)>,
+    timed: Vec<(SimTime, FaultEvent)>,
     /// By requests admitted, the next one first.
     counted: VecDeque<(u64, Event)>,
     /// By the end of a member's life.
@@ -38,12 +38,12 @@ pub(super) struct Blows {
     pub(super) next_at: SimTime,
     pub(super) next_count: u64,
     /// Whether anything has happened yet.
-    pub(super) struck: bool,
+    pub(super) injected: bool,
     /// Hot spares.
-    spares: VecDeque<LeafId>,
+    spares: VecDeque<BackendId>,
 }
 
-impl Blows {
+impl FaultEvents {
     /// The events of a job.
     pub(super) fn new(
         job: &crate::job::Job,
@@ -51,11 +51,11 @@ impl Blows {
         workload: &Workload<'_>,
         spares: std::ops::Range<u16>,
     ) -> Result<Self, Error> {
-        let mut this = Blows { spares: spares.map(LeafId).collect(), ..Blows::default() };
+        let mut this = FaultEvents { spares: spares.map(BackendId).collect(), ..FaultEvents::default() };
         let mut counted = Vec::new();
         for event in events(&job.fail, job.scenario.as_deref(), drive)? {
             match event.when {
-                When::At(at) => this.timed.push((at, Blow::Fail(event))),
+                When::At(at) => this.timed.push((at, FaultEvent::Fail(event))),
                 When::After(requests) => counted.push((requests, event)),
                 When::Worn => this.worn.push(event),
                 When::Share(share) => {
@@ -79,7 +79,7 @@ impl Blows {
 
     /// Whether the next event by time is a replacement.
     pub(super) fn replaces_next(&self) -> bool {
-        matches!(self.timed.last(), Some((_, Blow::Renew(_) | Blow::StandIn(_))))
+        matches!(self.timed.last(), Some((_, FaultEvent::Renew(_) | FaultEvent::StandIn(_))))
     }
 
     /// Whether no events are left.
@@ -89,17 +89,17 @@ impl Blows {
 
     /// The events that did not happen before the end.
     pub(super) fn left(&self) -> impl Iterator<Item = &str> {
-        let timed = self.timed.iter().filter_map(|(_, blow)| match blow {
-            Blow::Fail(event) => Some(event.text.as_str()),
-            Blow::Renew(_) | Blow::StandIn(_) => None,
+        let timed = self.timed.iter().filter_map(|(_, fault_event)| match fault_event {
+            FaultEvent::Fail(event) => Some(event.text.as_str()),
+            FaultEvent::Renew(_) | FaultEvent::StandIn(_) => None,
         });
         let others = self.counted.iter().map(|(_, event)| event).chain(&self.worn);
         timed.chain(others.map(|event| event.text.as_str()))
     }
 
-    fn later(&mut self, at: SimTime, blow: Blow) {
+    fn later(&mut self, at: SimTime, fault_event: FaultEvent) {
         let place = self.timed.partition_point(|&(other, _)| other > at);
-        self.timed.insert(place, (at, blow));
+        self.timed.insert(place, (at, fault_event));
         self.look_ahead();
     }
 }
@@ -107,39 +107,39 @@ impl Blows {
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The events due when this many requests have been admitted.
     #[cold]
-    pub(super) fn strike_by_count(&mut self) {
-        while self.failures.blows.next_count <= self.host.admitted
-            && let Some((_, event)) = self.failures.blows.counted.pop_front()
+    pub(super) fn inject_by_count(&mut self) {
+        while self.failures.fault_events.next_count <= self.host.admitted
+            && let Some((_, event)) = self.failures.fault_events.counted.pop_front()
         {
-            self.failures.blows.look_ahead();
+            self.failures.fault_events.look_ahead();
             self.fail(&event);
         }
     }
 
     /// The next event by time.
     #[cold]
-    pub(super) fn strike_by_time(&mut self) {
-        let Some((at, blow)) = self.failures.blows.timed.pop() else { return };
-        self.failures.blows.look_ahead();
-        if let Blow::Fail(event) = &blow
+    pub(super) fn inject_by_time(&mut self) {
+        let Some((at, fault_event)) = self.failures.fault_events.timed.pop() else { return };
+        self.failures.fault_events.look_ahead();
+        if let FaultEvent::Fail(event) = &fault_event
             && event.what == What::Power
         {
             return self.cut_power(event, at);
         }
         self.clock.now = self.clock.now.max(at);
-        match blow {
-            Blow::Fail(event) => self.fail(&event),
-            Blow::Renew(event) => self.renew(&event),
-            Blow::StandIn(leaf) => self.stand_in(leaf),
+        match fault_event {
+            FaultEvent::Fail(event) => self.fail(&event),
+            FaultEvent::Renew(event) => self.renew(&event),
+            FaultEvent::StandIn(backend) => self.stand_in(backend),
         }
     }
 
     /// Members at their end of life and worn parts fail, if the job says so.
-    pub(super) fn strike_the_worn(&mut self) {
+    pub(super) fn inject_into_worn(&mut self) {
         let mut at = 0;
-        while at < self.failures.blows.worn.len() {
-            if self.is_worn(&self.failures.blows.worn[at]) {
-                let event = self.failures.blows.worn.remove(at);
+        while at < self.failures.fault_events.worn.len() {
+            if self.is_worn(&self.failures.fault_events.worn[at]) {
+                let event = self.failures.fault_events.worn.remove(at);
                 self.fail(&event);
             } else {
                 at += 1;
@@ -149,8 +149,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     fn is_worn(&self, event: &Event) -> bool {
         if event.what == What::Whole {
-            let mut devices =
-                (0..).zip(&self.device.plots).filter(|(_, plot)| plot.path.starts_with(&event.path));
+            let mut devices = (0..)
+                .zip(&self.device.placements)
+                .filter(|(_, placement)| placement.path.starts_with(&event.path));
             return devices.any(|(device, _)| {
                 self.device.body.drive(device).is_some_and(|drive| drive.life().has_ended())
             });
@@ -166,16 +167,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let now = self.clock.now;
         // The costs of the failure belong to the phase that it begins.
         let tally = self.tally();
-        self.failures.blows.struck = true;
-        let alive: Vec<_> = self.leaves().filter(|&leaf| !self.device.body.is_dead(leaf)).collect();
+        self.failures.fault_events.injected = true;
+        let alive: Vec<_> = self.backends().filter(|&backend| !self.device.body.is_dead(backend)).collect();
         for (device, fault) in self.faults(event, !event.transient) {
             self.device.body.fail(now, device, fault, !event.transient);
         }
-        let dead: Vec<_> = alive.into_iter().filter(|&leaf| self.device.body.is_dead(leaf)).collect();
+        let dead: Vec<_> = alive.into_iter().filter(|&backend| self.device.body.is_dead(backend)).collect();
         let subtree = self.subtree(event).filter(|_| !event.transient);
-        for &leaf in &dead {
-            self.failures.blows.spares.retain(|&spare| spare != leaf);
-            if let Some(node) = self.device.engine.node_of(leaf)
+        for &backend in &dead {
+            self.failures.fault_events.spares.retain(|&spare| spare != backend);
+            if let Some(node) = self.device.engine.node_of(backend)
                 && subtree.is_none()
             {
                 self.device.engine.change(&mut self.device.body, now, node, Change::Failed);
@@ -185,27 +186,27 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.engine.change(&mut self.device.body, now, node, Change::Failed);
         }
         self.device.engine.settle(&mut self.device.body, now);
-        for leaf in dead {
-            self.stand_in(leaf);
+        for backend in dead {
+            self.stand_in(backend);
         }
         self.collect_finished();
         self.accounts.phases.begin(self.phase(), Some(&event.text), now, tally);
         if let Some(span) = event.replace_after {
-            self.failures.blows.later(now + span, Blow::Renew(event.clone()));
+            self.failures.fault_events.later(now + span, FaultEvent::Renew(event.clone()));
         }
     }
 
     /// A hot spare replaces a failed backend, if there is one.
-    fn stand_in(&mut self, dead: LeafId) {
+    fn stand_in(&mut self, dead: BackendId) {
         let (Some(node), Some(spare)) =
-            (self.device.engine.node_of(dead), self.failures.blows.spares.front().copied())
+            (self.device.engine.node_of(dead), self.failures.fault_events.spares.front().copied())
         else {
             return;
         };
         if self.device.engine.is_map_at_work(dead) {
-            return self.try_again(Blow::StandIn(dead));
+            return self.try_again(FaultEvent::StandIn(dead));
         }
-        self.failures.blows.spares.pop_front();
+        self.failures.fault_events.spares.pop_front();
         self.device.engine.replace(&mut self.device.body, self.clock.now, node, spare);
         self.device.engine.settle(&mut self.device.body, self.clock.now);
     }
@@ -214,12 +215,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn renew(&mut self, event: &Event) {
         let now = self.clock.now;
         // Operations within the array's member end first, which takes little time on a failed one.
-        let dead: Vec<_> = self.leaves().filter(|&leaf| self.device.body.is_dead(leaf)).collect();
+        let dead: Vec<_> = self.backends().filter(|&backend| self.device.body.is_dead(backend)).collect();
         let engine = &self.device.engine;
         if self.subtree(event).is_some_and(|node| engine.is_at_work(node))
-            || dead.iter().any(|&leaf| engine.is_map_at_work(leaf))
+            || dead.iter().any(|&backend| engine.is_map_at_work(backend))
         {
-            return self.try_again(Blow::Renew(event.clone()));
+            return self.try_again(FaultEvent::Renew(event.clone()));
         }
         for (device, fault) in self.faults(event, true) {
             self.device.body.renew(now, device, fault);
@@ -229,17 +230,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::count_on);
             return self.begin_anew(now);
         }
-        for leaf in self.leaves().collect::<Vec<_>>() {
-            if self.device.body.is_dead(leaf) {
+        for backend in self.backends().collect::<Vec<_>>() {
+            if self.device.body.is_dead(backend) {
                 continue;
             }
-            match self.device.engine.node_of(leaf) {
-                Some(node) if dead.contains(&leaf) => {
+            match self.device.engine.node_of(backend) {
+                Some(node) if dead.contains(&backend) => {
                     self.device.engine.change(&mut self.device.body, now, node, Change::Replaced);
                 }
                 // Parts are new: pages that did not fit before may fit now.
                 Some(node) => self.device.engine.change(&mut self.device.body, now, node, Change::Returned),
-                None if dead.contains(&leaf) => self.failures.blows.spares.push_back(leaf),
+                None if dead.contains(&backend) => self.failures.fault_events.spares.push_back(backend),
                 None => {}
             }
         }
@@ -247,10 +248,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Operations in progress must end first: advances to the next instant at which they may have ended.
-    fn try_again(&mut self, blow: Blow) {
+    fn try_again(&mut self, fault_event: FaultEvent) {
         let next = self.device.body.next_event().min(self.device.engine.next_due());
         assert!(next < SimTime::NEVER, "what is under way comes to an end");
-        self.failures.blows.later(SimTime(next.0.max(self.clock.now.0) + 1), blow);
+        self.failures.fault_events.later(SimTime(next.0.max(self.clock.now.0) + 1), fault_event);
     }
 
     /// An empty part has replaced a failed one.
@@ -261,8 +262,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.watch_phase();
     }
 
-    fn leaves(&self) -> impl Iterator<Item = LeafId> + use<C, H> {
-        (0..self.device.leaf_count).map(LeafId)
+    fn backends(&self) -> impl Iterator<Item = BackendId> + use<C, H> {
+        (0..self.device.backend_count).map(BackendId)
     }
 
     /// The node of the whole member that an event concerns.
@@ -274,23 +275,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// plane is given up as a whole, because a superblock is the same block of every plane.
     fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
         let mut faults = Vec::new();
-        for (device, plot) in (0..).zip(&self.device.plots) {
-            if event.what == What::Whole && plot.path.starts_with(&event.path) {
-                faults.extend(plot.whole.iter().map(|&fault| (device, fault)));
-            } else if event.what != What::Whole && plot.path == event.path {
-                let here = self.faults_within(device, plot, event.what, lasting);
+        for (device, placement) in (0..).zip(&self.device.placements) {
+            if event.what == What::Whole && placement.path.starts_with(&event.path) {
+                faults.extend(placement.whole.iter().map(|&fault| (device, fault)));
+            } else if event.what != What::Whole && placement.path == event.path {
+                let here = self.faults_within(device, placement, event.what, lasting);
                 faults.extend(here.into_iter().map(|fault| (device, fault)));
             }
         }
         faults
     }
 
-    fn faults_within(&self, device: u16, plot: &Plot, what: What, lasting: bool) -> Vec<Fault> {
-        let memory = plot.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
+    fn faults_within(
+        &self,
+        device: u16,
+        placement: &DevicePlacement,
+        what: What,
+        lasting: bool,
+    ) -> Vec<Fault> {
+        let memory = placement.whole.iter().copied().filter(|fault| matches!(fault, Fault::Nvram(_)));
         let Some(geometry) = self.device.body.drive(device).map(Drive::geometry) else {
             return match what {
                 What::Memory => memory.collect(),
-                What::Disk => plot.whole.clone(),
+                What::Disk => placement.whole.clone(),
                 What::DiskPage(page) => vec![Fault::DiskPage(Page(page))],
                 _ => Vec::new(),
             };
@@ -300,17 +307,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             Fault::Planes { first, count: domain.plane_count() }
         };
         match what {
-            What::Flash(fault @ (Fault::Planes { .. } | Fault::PoolPart { .. })) if lasting && plot.raw => {
-                let struck = fault.planes(geometry);
+            What::Flash(fault @ (Fault::Planes { .. } | Fault::PoolPart { .. }))
+                if lasting && placement.physical =>
+            {
+                let injected = fault.planes(geometry);
                 let touched = |domain: &&Domain| {
                     let start = domain.plane(geometry, [0; 4]).0;
-                    start < struck.end && struck.start < start + domain.plane_count()
+                    start < injected.end && injected.start < start + domain.plane_count()
                 };
-                plot.domains.iter().filter(touched).map(whole).collect()
+                placement.domains.iter().filter(touched).map(whole).collect()
             }
             What::Flash(fault) => vec![fault],
             What::Memory => memory.collect(),
-            What::Member(member) => vec![whole(&plot.domains[member as usize])],
+            What::Member(member) => vec![whole(&placement.domains[member as usize])],
             What::Power | What::Whole | What::Disk | What::DiskPage(_) => Vec::new(),
         }
     }

@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 /// The waiting requests, by address; C-LOOK goes through them upwards and starts again at the lowest.
 #[derive(Debug, Default)]
-pub(super) struct Outside {
+pub(super) struct ArrivedRequests {
     waiting: BTreeMap<(u64, u64), (Request, Vec<Range>)>,
     arrived: u64,
     /// The address of the request that was admitted last.
     last: u64,
 }
 
-impl Outside {
+impl ArrivedRequests {
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -41,14 +41,14 @@ mod tests {
 
     #[test]
     fn upwards_then_from_the_lowest() {
-        let mut outside = Outside::default();
+        let mut arrived = ArrivedRequests::default();
         for (n, at) in [50_u64, 20, 90, 50, 70].into_iter().enumerate() {
             let request = Request { arrival_ns: n as u64, offset: at, length: 1, device: 0, op: Op::Read };
-            outside.arrive(request, vec![Range { offset: at, length: 1 }]);
+            arrived.arrive(request, vec![Range { offset: at, length: 1 }]);
         }
-        outside.last = 60;
+        arrived.last = 60;
         let order: Vec<_> =
-            std::iter::from_fn(|| outside.next()).map(|(r, _)| (r.offset, r.arrival_ns)).collect();
+            std::iter::from_fn(|| arrived.next()).map(|(r, _)| (r.offset, r.arrival_ns)).collect();
         assert_eq!(order, [(70, 4), (90, 2), (20, 1), (50, 0), (50, 3)]);
     }
 }

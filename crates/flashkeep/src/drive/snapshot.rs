@@ -1,0 +1,68 @@
+//! The drive's part of a snapshot: the complete state at rest.
+
+use super::Drive;
+use super::power::Oob;
+use crate::engine::Contents;
+use crate::ftl::Blocks;
+use crate::snapshot::{Reader, Writer};
+
+impl<C: Contents> Drive<C> {
+    /// Adds the state of a drive that is at rest and of which nothing has failed; with what its pages hold, if that is
+    /// anything.
+    ///
+    /// # Panics
+    /// Where something is under way, or has failed.
+    pub fn save(&self, snapshot: &mut Writer) {
+        assert!(self.is_quiet() && !self.health.damaged, "a drive at rest, and whole");
+        snapshot.put(&self.ftl.blocks);
+        let tokens: Vec<u64> = self.ftl.blocks.all_contents().iter().map(|&page| page.stamp()).collect();
+        snapshot.put(&tokens);
+        snapshot.put(&self.ftl.maps);
+        for ftl in &self.ftl.backends {
+            snapshot.put(&(ftl.turn, ftl.untimed_turn as u64, ftl.erases));
+        }
+        snapshot.put(&self.queues.die_queues.iter().map(|die_queue| die_queue.turn).collect::<Vec<u32>>());
+        snapshot.put(&self.dies.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
+        snapshot.put(&self.ftl.next_pages);
+        snapshot.put(&(self.ftl.streams.heat(), self.gc.chooser.turn()));
+        for nvram in &self.nvrams {
+            snapshot.put(&nvram.snapshot());
+        }
+        snapshot.put(&self.power.as_ref().map(|power| power.snapshot(self.queues.sequence)));
+    }
+
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// In words: it is not one of a drive like this.
+    pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        let mut blocks: Blocks<C> = snapshot.take()?;
+        let tokens: Vec<u64> = snapshot.take()?;
+        if C::KEEP {
+            blocks.set_all_contents(tokens.into_iter().map(C::token).collect());
+        }
+        blocks.pack_as(&self.ftl.blocks);
+        self.ftl.blocks = blocks;
+        self.ftl.maps = snapshot.take()?;
+        for ftl in &mut self.ftl.backends {
+            let (turn, untimed_turn, erases): (u32, u64, u64) = snapshot.take()?;
+            (ftl.turn, ftl.untimed_turn, ftl.erases) = (turn, untimed_turn as usize, erases);
+        }
+        let turns: Vec<u32> = snapshot.take()?;
+        self.queues.die_queues.iter_mut().zip(turns).for_each(|(die_queue, turn)| die_queue.turn = turn);
+        let turns: Vec<u32> = snapshot.take()?;
+        self.dies.channels.iter_mut().zip(turns).for_each(|(channel, turn)| channel.turn = turn);
+        self.ftl.next_pages = snapshot.take()?;
+        let (heat, turn): (Vec<Vec<u8>>, u64) = snapshot.take()?;
+        self.ftl.streams.set_heat(heat);
+        self.gc.chooser.set_turn(turn);
+        for nvram in &mut self.nvrams {
+            nvram.restore(snapshot.take()?);
+        }
+        let oob: Option<Oob> = snapshot.take()?;
+        if let (Some(power), Some(oob)) = (&mut self.power, oob) {
+            self.queues.sequence = power.restore(oob);
+        }
+        Ok(())
+    }
+}
