@@ -54,7 +54,7 @@ impl<C: Contents> Disk<C> {
             }
             self.cache.waiting.pop_front();
             self.cache.used += bytes;
-            let service = self.through_memory(self.queue.ops[op].sectors);
+            let service = self.mechanics.through_memory(self.queue.ops[op].sectors);
             let DiskOp { token, command, .. } = self.queue.ops[op];
             let done = Done::at(token, command.count.into(), now + service);
             self.done.push(Done { part: CompletionPart::Acknowledged, service, ..done });

@@ -6,6 +6,7 @@
 
 mod cache;
 mod faults;
+mod mechanics;
 mod options;
 mod pages;
 mod power;
@@ -31,11 +32,12 @@ use crate::engine::{
 };
 use crate::kernel::{SimTime, Span};
 use cache::DiskCache;
+use mechanics::Mechanics;
 use pages::DiskPages;
 use power::Platter;
 use queue::{DiskOp, DiskQueue, Owed};
 use scheduler::Rule;
-use serve::{Arm, Turning, UnderWay};
+use serve::{Arm, UnderWay};
 use std::ops::Range;
 
 /// A disk, with its waiting commands.
@@ -43,19 +45,8 @@ use std::ops::Range;
 pub struct Disk<C> {
     backend: BackendId,
     page_sectors: u64,
-    surface: Surface,
-    seeks: SeekTable,
+    mechanics: Mechanics,
     rule: Rule,
-    turning: Turning,
-    /// Before the arm moves.
-    overhead: Span,
-    /// A byte through the interface, fs.
-    interface_fs: u64,
-    /// The time without a command after which it stops, and the time to spin up again.
-    standby_after: Span,
-    spin_up: Span,
-    /// The typical times of a read and of a write, without the transfer.
-    typical: [Span; 2],
     arm: Arm,
     /// When the current command ends.
     free_at: SimTime,
@@ -90,22 +81,13 @@ impl<C: Contents> Disk<C> {
     /// If a value is inconsistent that the reader of drive files did not check.
     #[must_use]
     pub fn new(spec: &DiskSpec, backend: BackendId, seed: u64) -> Self {
-        let ns = |ms: f64| Span((ms * 1e6).round() as u64);
-        let surface = Surface::new(spec);
-        let seeks = SeekTable::new(&spec.seek, surface.cylinders()).expect("checked when it was resolved");
-        let half = Span(surface.revolution() / 2);
         let pages =
             u32::try_from(spec.sectors() / spec.page_sectors()).expect("checked when it was resolved");
         Disk {
             backend,
             page_sectors: spec.page_sectors(),
-            typical: [false, true].map(|writes| ns(spec.command_ms) + seeks.typical(writes) + half),
+            mechanics: Mechanics::new(spec, backend, seed),
             rule: scheduler::named(&spec.scheduler).expect("checked when it was resolved"),
-            turning: Turning::new(spec.rotation, seed, backend),
-            overhead: ns(spec.command_ms),
-            interface_fs: (1e9 / spec.interface_mb_s).ceil() as u64,
-            standby_after: spec.power.standby_after_s.map_or(Span(u64::MAX), |s| ns(s * 1e3)),
-            spin_up: ns(spec.power.spin_up_s * 1e3),
             arm: Arm::default(),
             free_at: SimTime::ZERO,
             under_way: UnderWay::default(),
@@ -125,8 +107,6 @@ impl<C: Contents> Disk<C> {
             counters: Counters::new(1),
             statistics: DiskStatistics::default(),
             told: None,
-            surface,
-            seeks,
         }
     }
 
@@ -208,14 +188,14 @@ impl<C: Contents> Disk<C> {
     #[must_use]
     pub fn statistics(&self, until: SimTime) -> DiskStatistics {
         let mut statistics = self.statistics.clone();
-        statistics.rest(until.since(self.free_at), self.standby_after);
+        statistics.rest(until.since(self.free_at), self.mechanics.standby_after);
         statistics
     }
 
     /// Where its sectors are.
     #[must_use]
     pub fn surface(&self) -> &Surface {
-        &self.surface
+        &self.mechanics.surface
     }
 
     /// Pages that it has.
@@ -227,7 +207,7 @@ impl<C: Contents> Disk<C> {
     /// The time in which the memory serves a page.
     #[must_use]
     pub fn memory_time(&self) -> Span {
-        self.through_memory(self.page_sectors)
+        self.mechanics.through_memory(self.page_sectors)
     }
 
     /// The contents of a page, including waiting writes; none if the page does not exist or cannot be read. Without
@@ -253,12 +233,6 @@ impl<C: Contents> Disk<C> {
         self.done.push(Done { service, ..Done::at(token, pages, at) });
     }
 
-    /// The time of some sectors through the controller alone.
-    fn through_memory(&self, sectors: u64) -> Span {
-        let bytes = sectors * u64::from(DISK_SECTOR_BYTES);
-        self.overhead + Span((bytes * self.interface_fs).div_ceil(1_000_000))
-    }
-
     fn range(command: &Command) -> Range<u32> {
         command.start.0..command.end()
     }
@@ -280,7 +254,8 @@ impl<C: Contents> Disk<C> {
         if self.untimed && !command.flags.has(Flags::BEFORE) {
             self.count(now, now, OpKind::Read, command);
         }
-        let service = if in_memory { self.through_memory(self.sectors(command)) } else { Span::ZERO };
+        let service =
+            if in_memory { self.mechanics.through_memory(self.sectors(command)) } else { Span::ZERO };
         self.counters.reads_from_memory += if in_memory { u64::from(command.count) } else { 0 };
         for n in 0..u32::from(command.count) {
             let page = command.start.plus(n);
@@ -323,7 +298,8 @@ impl<C: Contents> Disk<C> {
         self.sequence += 1;
         let first = u64::from(command.start.0) * self.page_sectors;
         let (sectors, writes) = (self.sectors(command), command.verb == Verb::Write);
-        let transfer = self.surface.end_of(first + sectors - 1) - self.surface.place(first).along;
+        let transfer =
+            self.mechanics.surface.end_of(first + sectors - 1) - self.mechanics.surface.place(first).along;
         let id = self.queue.ops.claim();
         let mut owed = std::mem::take(&mut self.queue.ops[id].owed);
         owed.clear();
@@ -335,14 +311,14 @@ impl<C: Contents> Disk<C> {
                 unreadable: self.pages.is_unreadable(page),
             }));
         }
-        let typical = self.typical[usize::from(writes)] + Span(transfer);
+        let typical = self.mechanics.typical[usize::from(writes)] + Span(transfer);
         self.queue.ops[id] = DiskOp {
             token,
             command: *command,
             sequence: self.sequence,
             first,
             sectors,
-            cylinder: self.surface.place(first).cylinder,
+            cylinder: self.mechanics.surface.place(first).cylinder,
             owed,
             typical,
             background: command.flags.has(Flags::BACKGROUND),

@@ -199,17 +199,17 @@ impl<C: Contents> Disk<C> {
         (self.queued, self.wake_at) = (Span::ZERO, SimTime::NEVER);
         let reads = if self.dead { 0 } else { reads };
         let turning = now.since(self.free_at);
-        self.statistics.rest(turning, self.standby_after);
+        self.statistics.rest(turning, self.mechanics.standby_after);
         self.counters.add(0, OpKind::Read, Cause::Metadata, reads);
         if self.untimed {
             self.free_at = now;
             return Recovery { ready: now, reads, erases: 0 };
         }
-        let transfer = self.surface.end_of(self.page_sectors - 1);
+        let transfer = self.mechanics.surface.end_of(self.page_sectors - 1);
         self.statistics.operations += reads;
-        self.statistics.seek += reads * self.typical[0].0;
+        self.statistics.seek += reads * self.mechanics.typical[0].0;
         self.statistics.transfer[0] += reads * transfer;
-        self.free_at = now + Span(reads * (self.typical[0].0 + transfer));
+        self.free_at = now + Span(reads * (self.mechanics.typical[0].0 + transfer));
         Recovery { ready: self.free_at, reads, erases: 0 }
     }
 }

@@ -4,13 +4,13 @@
 //! last transferred one, and had arrived when that transfer ended, continues without the first three. A
 //! transfer is the time between two places *along* the disk ([`super::surface`]), switches included.
 
+use super::mechanics::Approach;
 use super::queue::DiskOp;
 use super::scheduler::Head;
 use super::{Disk, SectorPlace};
-use crate::disk::Rotation;
 use crate::drive::OpKind;
-use crate::engine::{BackendId, CompletionPart, Contents, Done};
-use crate::kernel::{Id, Random, SimTime, Span};
+use crate::engine::{CompletionPart, Contents, Done};
+use crate::kernel::{Id, SimTime, Span};
 use std::ops::Range;
 
 /// The position of the arm.
@@ -28,26 +28,6 @@ pub(super) struct Arm {
 impl Default for Arm {
     fn default() -> Self {
         Arm { place: SectorPlace { cylinder: 0, head: 0, along: 0 }, next: None, along: 0, inwards: true }
-    }
-}
-
-/// The time until the data are under the head.
-#[derive(Clone, Debug)]
-pub(super) enum Turning {
-    Position,
-    Random(Box<Random>),
-    Mean,
-}
-
-impl Turning {
-    pub(super) fn new(rotation: Rotation, seed: u64, backend: BackendId) -> Self {
-        match rotation {
-            Rotation::Position => Turning::Position,
-            Rotation::Random => {
-                Turning::Random(Box::new(Random::stream(seed, &format!("disk {} rotation", backend.0))))
-            }
-            Rotation::Mean => Turning::Mean,
-        }
     }
 }
 
@@ -71,13 +51,6 @@ impl UnderWay {
     }
 }
 
-/// The times before a transfer, ns.
-struct Approach {
-    overhead: u64,
-    seek: u64,
-    rotation: u64,
-}
-
 impl<C: Contents> Disk<C> {
     /// Starts the next command, if one can start.
     pub(super) fn go_on(&mut self, now: SimTime) {
@@ -98,19 +71,19 @@ impl<C: Contents> Disk<C> {
             (op.first, op.sectors, op.writes())
         };
         let rested = now.since(self.free_at);
-        let place = self.surface.place(first);
+        let place = self.mechanics.surface.place(first);
         let continues = self.arm.next == Some(first) && rested == Span::ZERO;
-        let stood = self.statistics.rest(rested, self.standby_after);
-        let spin_up = if stood { self.spin_up.0 } else { 0 };
+        let stood = self.statistics.rest(rested, self.mechanics.standby_after);
+        let spin_up = if stood { self.mechanics.spin_up.0 } else { 0 };
         let (approach, from) = if continues {
             (Approach { overhead: 0, seek: 0, rotation: 0 }, self.arm.along)
         } else {
-            (self.approach(now.0 + spin_up, place, writes), place.along)
+            (self.mechanics.approach(now.0 + spin_up, self.arm.place, place, writes), place.along)
         };
         let Approach { overhead, seek, rotation } = approach;
         let start = now.0 + spin_up + overhead + seek + rotation;
         let last = first + sectors - 1;
-        let end = start + self.surface.end_of(last) - from;
+        let end = start + self.mechanics.surface.end_of(last) - from;
         let statistics = &mut self.statistics;
         statistics.operations += 1;
         statistics.sequential += u64::from(continues);
@@ -124,28 +97,12 @@ impl<C: Contents> Disk<C> {
         statistics.transfer[usize::from(writes)] += end - start;
         self.tell(now, id, start, from);
         self.arm = Arm {
-            place: self.surface.place(last),
+            place: self.mechanics.surface.place(last),
             next: Some(last + 1),
-            along: self.surface.end_of(last),
+            along: self.mechanics.surface.end_of(last),
             inwards: self.arm.inwards,
         };
         self.free_at = SimTime(end);
-    }
-
-    /// The times to reach a place.
-    fn approach(&mut self, now: u64, place: SectorPlace, writes: bool) -> Approach {
-        let overhead = self.overhead.0;
-        let cylinders = place.cylinder.abs_diff(self.arm.place.cylinder);
-        let seek = match cylinders {
-            0 if place.head != self.arm.place.head => self.surface.head_switch(),
-            _ => self.seeks.time(writes, cylinders).0,
-        };
-        let rotation = match &mut self.turning {
-            Turning::Position => self.surface.wait(now + overhead + seek, place.along),
-            Turning::Random(random) => random.below(self.surface.revolution()),
-            Turning::Mean => self.surface.revolution() / 2,
-        };
-        Approach { overhead, seek, rotation }
     }
 
     /// Tells when each page of a command is done whose transfer starts at `start`, `from` along the disk.
@@ -155,7 +112,7 @@ impl<C: Contents> Disk<C> {
         let (first, sectors, cached) = (op.first, op.sectors, op.cached);
         self.queued = self.queued - op.typical;
         let passes = |surface: &super::Surface, sector: u64| SimTime(start + surface.end_of(sector) - from);
-        let end = passes(&self.surface, first + sectors - 1);
+        let end = passes(&self.mechanics.surface, first + sectors - 1);
         let pages = Self::range(&command);
         if op.writes() {
             self.count(now, end, OpKind::Program, &command);
@@ -171,7 +128,8 @@ impl<C: Contents> Disk<C> {
                 for (n, page) in (0_u64..).zip(pages.clone()) {
                     // Each behind the last sector of the one before.
                     let before = (first + n * self.page_sectors).checked_sub(1).filter(|_| n > 0);
-                    let begins = before.map_or(SimTime(start), |sector| passes(&self.surface, sector));
+                    let begins =
+                        before.map_or(SimTime(start), |sector| passes(&self.mechanics.surface, sector));
                     self.note_begun(page, sequence, begins);
                 }
             }
@@ -182,7 +140,7 @@ impl<C: Contents> Disk<C> {
             for (n, page) in (0u32..).zip(pages) {
                 // Of a part of a page, only that passes.
                 let last = first + (u64::from(n + 1) * self.page_sectors).min(sectors) - 1;
-                let at = passes(&self.surface, last);
+                let at = passes(&self.mechanics.surface, last);
                 let owed = self.queue.ops[id].owed.get(n as usize).copied().unwrap_or_default();
                 let unreadable = owed.unreadable || self.pages.is_unreadable(page);
                 let failed = unreadable.then_some((self.backend, command.start.plus(n)));

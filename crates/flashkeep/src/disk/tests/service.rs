@@ -94,7 +94,9 @@ fn the_worked_figures() {
     assert!((contiguous - 3.4).abs() < 0.05, "{contiguous}");
     // 4 KiB after a seek of the mean: 13.0 ms.
     let distance = rig.disk.surface().cylinders() * 3 / 10;
-    let seek = (distance..).find(|&d| rig.disk.seeks.time(false, d) >= Span(8_500_000)).expect("a mean seek");
+    let seek = (distance..)
+        .find(|&d| rig.disk.mechanics.seeks.time(false, d) >= Span(8_500_000))
+        .expect("a mean seek");
     let there = (0..rig.disk.pages())
         .step_by(1_000)
         .find(|&page| rig.disk.surface().place(u64::from(page) * 8).cylinder >= seek);
