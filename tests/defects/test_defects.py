@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from conftest import COMMAND, ROOT, Command, Finished
+from differential import operations
 
 REPRO = Path(__file__).with_name("repro")
 
@@ -528,6 +529,41 @@ def test_a_power_loss_costs_nothing_of_what_timers_that_conditioning_left_have_w
     rows = [line.split(",") for line in file.read_text().splitlines()[1:]]
     assert sum(row[-1] == "host" for row in rows) == 100
     assert all(row[-1] in {"host", "metadata"} and int(row[1]) < 10**9 for row in rows)
+
+
+def test_reads_behind_cache_programs_take_their_time_when_the_clock_goes_back(bench: Bench) -> None:
+    """An event of a die that a program had left ended its next read at once, if a late request set it again."""
+    file = bench.folder / "operations.csv"
+    keys = {
+        "flash.channels": 2, "flash.chips_per_channel": 1, "flash.planes_per_die": 1, "flash.blocks_per_plane": 32,
+        "flash.pages_per_block": 8, "ftl.over_provisioning": 0.5, "flash.commands.cache_program": "true",
+        "host.queue_depth": 4,
+    }  # fmt: skip
+    load = "synth:random,requests=2000,size=4096,write=0.3,footprint=64KiB,rate=200k"
+    shortest = set()
+    for late in ("from-admission", "from-arrival"):
+        keys["host.late_requests"] = late
+        _, summary = bench.run("", load, keys, "--existing", "all", "--operations", file)
+        assert summary["utilization"]["die_max"] <= 1
+        reads = [each.end - each.start for each in operations.read(file) if each.kind == "read"]
+        shortest.add(min(reads))
+    assert len(shortest) == 1
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_griffin_has_migrated_is_not_only_in_the_dram_of_its_drive(bench: Bench, seed: int) -> None:
+    """The first power loss finds pages in the log; when the second one comes, the log has been freed."""
+    (bench.folder / "disk.toml").write_text("disk.capacity_gb = 0.05\n")
+    (bench.folder / "member.toml").write_text(f"{SMALL}buffer.dram_mib = 0.125\n")
+    array = (
+        'members = ["./member.toml", "./disk.toml"]\nredundancy.scheme = "griffin"\nredundancy.migrate_after_s = 1\n'
+    )
+    load = "synth:random,requests=300,write=1,size=4KiB,rate=100"
+    cuts = ("--fail", "power@30%", "--fail", "power@85%")
+    done, summary = bench(array, load, "--existing", "all", "--verify", "--seed", seed, *cuts)
+    found = summary["integrity"]
+    assert (done.code, found["wrong_reads"], found["lost_pages"], found["volatile_pages_lost"]) == (0, 0, 0, 0)
+    assert summary["operations"]["program"]["migrate"] > 0
 
 
 @pytest.mark.parametrize("keys", [

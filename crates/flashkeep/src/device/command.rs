@@ -115,6 +115,10 @@ impl Flags {
     /// The map that was asked lacks the page: nothing is read, and the page is repaired above.
     pub const MISSING: Flags = Flags(16);
 
+    /// Forced unit access: a write that does not stay in the write caches on its way, and is durable only when it is on
+    /// the media.
+    pub const FUA: Flags = Flags(32);
+
     /// The flags of both.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
@@ -132,6 +136,11 @@ impl Flags {
     #[inline]
     pub(crate) const fn inherited(self) -> Flags {
         self.without(Flags::OLD_IN_HAND.with(Flags::MISSING))
+    }
+
+    /// Of these flags, those that what a port writes for a command has, too.
+    pub(crate) const fn forced(self) -> Flags {
+        Flags(self.0 & Flags::FUA.0)
     }
 
     /// Whether all of `other` are set.

@@ -1,5 +1,6 @@
 //! Writes: they wait in a write queue until a die may take them, and are then placed and programmed.
 
+use super::dies::UnitPhase;
 use super::program::{Full, Manner, PageWrite, ProgramMode};
 use super::sources::Taker;
 use super::{DieQueue, Drive, DriveOp, Ftl, OpKind};
@@ -160,8 +161,12 @@ impl<C: Contents> Drive<C> {
             }
             let unit = self.queues.die_queues[die_queue as usize].unit;
             self.arm_unit(now, unit);
-            if self.flash.commands.cache_program && self.dies.accepts_at[unit.0 as usize] > now {
-                self.dies.agenda.set(unit.0 as usize, self.dies.accepts_at[unit.0 as usize]);
+            // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
+            // there.
+            let at = unit.0 as usize;
+            let is_free = self.dies.units[at].phase == UnitPhase::Free;
+            if self.flash.commands.cache_program && is_free && self.dies.accepts_at[at] > now {
+                self.dies.agenda.set(at, self.dies.accepts_at[at]);
             }
             let channel = self.dies.units[unit.0 as usize].channel as usize;
             let able = self.dies.is_idle(now, unit) || self.accepts(now, unit);

@@ -265,6 +265,13 @@ impl Plan {
         self.steps.push(step);
     }
 
+    /// Its writes pass the write caches of members: they replace copies that end when the plan does.
+    pub fn force(&mut self) {
+        for Step { command, .. } in self.steps.iter_mut().filter(|step| step.command.verb == Verb::Write) {
+            command.flags = command.flags.with(Flags::FUA);
+        }
+    }
+
     /// Whether the plan is one stage without a stripe whose caller waits for all steps: these can count as the caller's
     /// own. If contents are not kept, roles of written data do not matter.
     #[inline]

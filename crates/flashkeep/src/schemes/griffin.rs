@@ -7,8 +7,9 @@
 //! to the drive. Migration starts `redundancy.migrate_after_s` after the first write since the last such
 //! start, when the log is filled to `redundancy.migrate_at`, or when more than `redundancy.migrate_reads` of
 //! 1,000 page reads went to the disk. It covers all entries in the log at that time; later writes are
-//! appended behind them. If the log (`redundancy.log_mib`) is full, writes wait for the migration. The list
-//! of log entries is in memory that survives a power loss.
+//! appended behind them. Migrated pages are written past the drive's write cache, because their entries are
+//! free when they are durable. If the log (`redundancy.log_mib`) is full, writes wait for the migration. The
+//! list of log entries is in memory that survives a power loss.
 //!
 //! # What it costs
 //! A disk. Writes wait for it; sequentially it is as fast as a drive, except for the way back from a read.
@@ -233,6 +234,8 @@ impl Griffin {
             extend(plan, DRIVE, Page(page), at, &write);
         }
         plan.steps[reads..].iter_mut().for_each(|step| step.stage = 1);
+        // Their slots are used again when they are on the drive: a volatile cache there is not enough.
+        plan.force();
         plan.hold = Some(MIGRATING);
         self.under_way = true;
         true

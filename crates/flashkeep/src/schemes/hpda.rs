@@ -7,8 +7,9 @@
 //!
 //! The log is reclaimed when the host has been idle for `redundancy.idle_ms`, and when it is full
 //! (`redundancy.log_mib`). Stripe by stripe, starting with the oldest entry, the newest versions are read
-//! from the log and written to the drives, and the parity is updated (read-modify-write or reconstruct-write,
-//! whichever reads fewer pages). The list of log entries is in memory that survives a power loss.
+//! from the log and written to the drives, past their write caches, and the parity is updated
+//! (read-modify-write or reconstruct-write, whichever reads fewer pages). The list of log entries is in
+//! memory that survives a power loss.
 //!
 //! If a disk has failed, or if the log is full and cannot be reclaimed because another member has failed,
 //! small writes go directly to the drives and their parity.
@@ -209,6 +210,8 @@ impl Hpda {
         let touch = self.stripes.touch(&command, place);
         self.stripes.update(&command, place, view, plan);
         if !older.is_empty() {
+            // The slots of the older versions are free when this has ended.
+            plan.force();
             let touched = touch.touched.with(older);
             let settling = Settling { touched, trims: command.verb == Verb::Trim, ..Settling::default() };
             self.stripes.settling.insert(stripe, settling);

@@ -35,7 +35,29 @@ impl<C: Contents> Port<C> {
         true
     }
 
-    /// Writes whole pages past the cache.
+    /// Writes a fragment past the cache, together with what the cache holds of a page that is written in part. The cache
+    /// holds nothing of these pages any more.
+    pub fn force(
+        &mut self,
+        fragment: Fragment,
+        cause: Cause,
+        contents: impl Fn(u32) -> C,
+        behind: &mut impl PortBackend<C>,
+    ) {
+        let Fragment { page, count, mask, .. } = fragment;
+        let mut held = 0;
+        for page in page..page + count {
+            held |= self.cached(page);
+            self.cache.as_mut().into_iter().for_each(|cache| cache.remove(page));
+        }
+        if mask == self.pages.whole() {
+            return self.write_run(page, count, cause, Some(0), contents, behind);
+        }
+        let kept = CachedContents { newest: contents(page), cause };
+        self.store(page, mask | held, kept, false, behind);
+    }
+
+    /// Writes whole pages of which the cache holds nothing.
     #[inline]
     pub fn write_run(
         &mut self,

@@ -57,6 +57,11 @@ impl PortRequest {
         if self.told { Id::NONE } else { self.owner() }
     }
 
+    /// Whether its writes pass the cache.
+    fn is_forced(&self) -> bool {
+        self.commands[0].command.flags.has(Flags::FUA)
+    }
+
     fn is_before(&self) -> bool {
         self.commands[0].command.flags.has(Flags::BEFORE)
     }
@@ -285,6 +290,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             (_, true) if bypassed => {
                 port.write_run(fragment.page, fragment.count, command.cause, Some(0), newest, &mut below);
             }
+            (_, true) if command.flags.has(Flags::FUA) && !before => {
+                port.force(fragment, command.cause, newest, &mut below);
+            }
             (_, true) if before && command.sectors != 0 => {
                 port.create(fragment.page, fragment.mask, 0, newest(fragment.page), &mut below);
             }
@@ -313,7 +321,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let (at, counter) = (usize::from(this.port), &self.counters[this.counter]);
             if this.told {
                 // Reads, and pages in the cache, were reported durable already.
-                if !self.ports.all[at].port().has_cache() && this.verb() != Verb::Read {
+                let is_durable = !self.ports.all[at].port().has_cache() || this.is_forced();
+                if is_durable && this.verb() != Verb::Read {
                     for asked in &this.commands {
                         let pages = u32::from(asked.command.count);
                         let done = Done::<C>::at(asked.caller, pages, counter.durable.max(now));
@@ -353,13 +362,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let node = self.ports.node(id);
         let this = &mut self.ports.requests[id];
         this.told = true;
-        let (at, counter, asked) = (this.port, this.counter, this.asked);
+        let (at, counter, asked, is_forced) = (this.port, this.counter, this.asked, this.is_forced());
         let (lost, commands) = (std::mem::take(&mut this.lost), std::mem::take(&mut this.commands));
         let CompletionCounter { undurable, durable, service, .. } = &self.counters[counter];
         let (undurable, durable, service) = (*undurable, *durable, *service);
         let service = if asked { service } else { self.memory_of(at) };
         // To the nodes above, pages in the cache count as durable.
-        let kept = self.ports.all[usize::from(at)].port().has_cache();
+        let kept = self.ports.all[usize::from(at)].port().has_cache() && !is_forced;
         let durable = if kept { end } else { durable.max(end) };
         for &Asked { command, caller, place } in &commands {
             let done = Done { acknowledged: end, service, ..Done::at(caller, 1, durable) };

@@ -86,7 +86,8 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
         }
         let token = self.place((pages.page..pages.page + pages.count).map(contents));
         let write = Command::new(Verb::Write, Page(pages.page), pages.count as u16);
-        self.hand(write.because(cause), pages, CompletionToken { gap: 0, ..token });
+        let write = Command { flags: self.command.flags.forced(), ..write.because(cause) };
+        self.hand(write, pages, CompletionToken { gap: 0, ..token });
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {

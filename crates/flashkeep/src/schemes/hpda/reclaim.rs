@@ -45,6 +45,7 @@ impl Hpda {
         let write = Command { verb: Verb::Write, ..read };
         let reads = self.stripes.cheapest(&write, seats, &touch, view);
         self.stripes.update_by(reads, &write, place, &touch, view, plan);
+        plan.force();
         self.reclaiming += u8::from(makes_room);
         let settling = Settling { touched: logged, makes_room, ..Settling::default() };
         self.stripes.settling.insert(stripe, settling);

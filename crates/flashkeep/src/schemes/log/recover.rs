@@ -53,7 +53,9 @@ impl StripeLog {
         self.unchecked.clear();
         self.stripe_rebuilds.clear();
         let were_current = self.places.restart();
-        self.drop_erased(view);
+        if self.medium.oob {
+            self.drop_erased(view);
+        }
         let open = self.superblocks.restart();
         self.health.restart(self.superblocks.count());
         self.look_up_wear(view);
