@@ -67,7 +67,9 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         existing = start["existing"] != "none" or ftl["map"] != "page"
         # Stripes leave out pages that have failed, and logs of stripes a slot that is left over in a row.
         stripes = summary["redundancy"] is not None and summary["redundancy"]["scheme"] in {"ds", "dvs", "lifespan"}
-        gaps = not existing and "faults" not in tags and not stripes
+        # What recovery from a power loss reconstructs is written without time, so it is not logged.
+        rewritten = "power" in tags and summary["redundancy"] is not None
+        gaps = not existing and "faults" not in tags and not stripes and not rewritten
         yield from _order(operations, flash, gaps)
     if "power" not in tags:  # operations under way at a power cut end there
         yield from _units(operations, summary["drive"])
