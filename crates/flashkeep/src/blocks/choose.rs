@@ -36,7 +36,7 @@ impl Default for Policies {
 }
 
 /// The part of wear leveling in the choice of a unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Levelled {
     /// Nothing.
     #[default]

@@ -56,7 +56,7 @@ impl<C: Contents> Drive<C> {
             self.tell_summary(self.now, self.now, ppn);
         }
         if self.immediate.active {
-            if self.immediate.counting && self.ftl.blocks.plane(plane).free_pages < self.gc.below {
+            if self.immediate.counting && self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
                 self.collect_untimed(plane);
             }
             return;

@@ -1,7 +1,7 @@
 //! Which block is reclaimed next: a [`Chooser`](crate::blocks::Chooser) decides among the blocks of a plane.
 
-use super::{Collection, Drive};
-use crate::blocks::Levelled;
+use super::Drive;
+use crate::blocks::Collection;
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
 
@@ -18,44 +18,42 @@ impl<C: Contents> Drive<C> {
 
     /// The victim of a plane's collection, or the one that its next collection would have.
     pub(super) fn next_victim_of(&self, plane: PlaneId) -> Option<u32> {
-        let under_way = self.gc.collections[plane.0 as usize].victim;
+        let under_way = self.gc.collections[plane.0 as usize].victim();
         under_way.or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
     }
 
-    /// The block to reclaim, and the part of wear leveling in the choice.
-    pub(super) fn choose(&mut self, plane: PlaneId) -> Option<(u32, Levelled)> {
+    /// The collection of the block to reclaim.
+    pub(super) fn choose(&mut self, plane: PlaneId) -> Option<Collection> {
         let chosen = self.gc.chooser.choose(&self.ftl.blocks.of_plane(plane));
         if let Some((block, _)) = chosen {
             self.ftl.blocks.choose_victim(plane, block);
         }
-        chosen
+        chosen.map(Collection::of)
     }
 
     /// The cause of moves and erase of a plane's victim.
     pub(super) fn moves_because(&self, plane: PlaneId) -> Cause {
-        match self.gc.collections[plane.0 as usize].levelled {
-            Levelled::No | Levelled::Into(_) if self.collects_tables(plane) => Cause::Metadata,
-            Levelled::No | Levelled::Into(_) => Cause::Gc,
-            Levelled::Instead => Cause::Wear,
-            Levelled::Out => Cause::Migrate,
+        let collection = self.gc.collections[plane.0 as usize].under_way;
+        match collection.map_or(Cause::Gc, |collection| collection.cause()) {
+            Cause::Gc if self.collects_tables(plane) => Cause::Metadata,
+            cause => cause,
         }
     }
 
     /// Whether the victim of a plane is a block of translation pages.
     fn collects_tables(&self, plane: PlaneId) -> bool {
-        let victim = self.gc.collections[plane.0 as usize].victim.filter(|_| self.gc.notices.moves);
+        let victim = self.gc.collections[plane.0 as usize].victim().filter(|_| self.gc.notices.moves);
         let first = |block| self.ftl.blocks.owner(self.flash.geometry.ppn(plane, block, 0));
         victim.is_some_and(|block| self.ftl.streams.of_table(first(block)).is_some())
     }
 
     /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
-    pub(super) fn migrate(&mut self, plane: PlaneId, worn: u32, coldest: u32) {
+    pub(super) fn migrate(&mut self, plane: PlaneId, worn: u32, cold: Collection) {
         self.ftl.blocks.hold(plane, worn);
-        self.ftl.blocks.choose_victim(plane, coldest);
-        let this = &mut self.gc.collections[plane.0 as usize];
-        *this = Collection { victim: Some(coldest), levelled: Levelled::Out, ..*this };
+        self.ftl.blocks.choose_victim(plane, cold.victim);
+        self.gc.collections[plane.0 as usize].under_way = Some(cold);
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, coldest);
+            self.tell_leaving(plane, cold.victim);
         }
     }
 }

@@ -4,8 +4,7 @@
 //! holding the channel for the sum of its moves. Its steps are in [`super::gc`].
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Collection, DieQueue, Drive};
-use crate::blocks::Levelled;
+use super::{DieQueue, Drive, PlaneCollection};
 use crate::engine::{BackendId, Contents, Done, Page};
 use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry};
@@ -86,22 +85,6 @@ impl<C: Contents> Drive<C> {
         None
     }
 
-    pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
-        let this = &self.gc.collections[plane.0 as usize];
-        if this.victim.is_some() {
-            return this.victim;
-        }
-        let (victim, levelled) = self.choose(plane).unzip();
-        let this = &mut self.gc.collections[plane.0 as usize];
-        (this.victim, this.levelled) = (victim, levelled.unwrap_or_default());
-        if let Some(victim) = victim
-            && self.gc.notices.leaving
-        {
-            self.tell_leaving(plane, victim);
-        }
-        victim
-    }
-
     /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
         let ftl = self.ftl_of(plane);
@@ -127,7 +110,7 @@ impl<C: Contents> Drive<C> {
                 waiting.push(queued);
             }
         }
-        self.gc.collections[plane.0 as usize] = Collection::default();
+        self.gc.collections[plane.0 as usize] = PlaneCollection::default();
         self.gc.hands[plane.0 as usize].clear();
         let state = &mut self.dies.units[unit.0 as usize];
         (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
@@ -147,22 +130,6 @@ impl<C: Contents> Drive<C> {
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
         let ftl = self.ftl_of(plane);
         self.ftl.maps.is_at(ftl, lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
-    }
-
-    /// The next valid page of the victim.
-    pub(super) fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
-        if self.ftl.blocks.is_garbage(plane, victim) {
-            return None;
-        }
-        for page in self.gc.collections[plane.0 as usize].cursor..self.flash.geometry.pages {
-            let ppn = self.flash.geometry.ppn(plane, victim, page);
-            let lpn = self.ftl.blocks.owner(ppn);
-            if self.is_current(plane, lpn, ppn) {
-                self.gc.collections[plane.0 as usize].cursor = page + 1;
-                return Some((lpn, ppn));
-            }
-        }
-        unreachable!("a victim's valid pages are at or after the cursor")
     }
 
     /// The page has moved within its plane; reads that wait for it follow.
@@ -228,7 +195,7 @@ impl<C: Contents> Drive<C> {
         self.scratch.pages = pages;
         for (plane, victim) in others {
             self.erase(end, plane, victim);
-            if self.gc.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
+            if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
                 self.forget_collection(plane);
             }
         }
@@ -258,7 +225,7 @@ impl<C: Contents> Drive<C> {
     /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
     fn finish_erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
         self.erase(end, plane, victim);
-        if self.gc.collections[plane.0 as usize].victim.is_none() && self.has_enough(plane) {
+        if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
             let home = self.dies.of_plane[plane.0 as usize];
             if self.dies.units[home.0 as usize].collect_head == Some(plane) {
                 self.collected(plane);
@@ -272,21 +239,15 @@ impl<C: Contents> Drive<C> {
     /// more than its threshold.
     pub(super) fn has_enough(&self, plane: PlaneId) -> bool {
         let erased = self.ftl.blocks.erased(plane) * self.flash.geometry.pages;
-        let enough = self.flash.pools == Pools::PLANES || erased >= self.gc.below + self.flash.geometry.pages;
+        let enough = self.flash.pools == Pools::PLANES
+            || erased >= self.gc.thresholds.below + self.flash.geometry.pages;
         enough && self.ftl.blocks.has_room(plane)
-    }
-
-    /// Removes the plane's victim, if it has one; the plane keeps its place in the queue.
-    pub(super) fn start_anew(&mut self, plane: PlaneId) {
-        let Collection { queued, next, .. } = self.gc.collections[plane.0 as usize];
-        self.gc.collections[plane.0 as usize] = Collection { queued, next, ..Collection::default() };
-        self.gc.hands[plane.0 as usize].clear();
     }
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.
     pub(super) fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
-        let levelled = self.gc.collections[plane.0 as usize].levelled;
-        if levelled == Levelled::Out {
+        let collection = self.gc.collections[plane.0 as usize].under_way;
+        if self.gc.collections[plane.0 as usize].migrates() {
             self.forget_held(plane);
             self.ftl.blocks.let_go(plane);
         }
@@ -296,8 +257,8 @@ impl<C: Contents> Drive<C> {
         self.start_anew(plane);
         if self.health.life.is_over(self.ftl.blocks.erases_of(plane, victim)) {
             self.expire(end, plane, victim);
-        } else if let Levelled::Into(coldest) = levelled {
-            self.migrate(plane, victim, coldest);
+        } else if let Some(cold) = collection.and_then(|collection| collection.follower()) {
+            self.migrate(plane, victim, cold);
         }
     }
 }

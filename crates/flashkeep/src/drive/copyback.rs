@@ -9,8 +9,7 @@
 //!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
-use super::{Collection, Drive};
-use crate::blocks::Levelled;
+use super::{Drive, PlaneCollection};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::Copyback;
@@ -112,10 +111,12 @@ impl<C: Contents> Drive<C> {
     }
 
     fn may_leave_out(&self, plane: PlaneId) -> bool {
-        let Collection { victim: Some(victim), spent, .. } = self.gc.collections[plane.0 as usize] else {
+        let PlaneCollection { under_way: Some(collection), spent, .. } =
+            self.gc.collections[plane.0 as usize]
+        else {
             return false;
         };
-        let still = self.room_to_move(self.ftl.blocks.valid_in(plane, victim));
+        let still = self.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
         let places = self.flash.geometry.places;
         !self.health.damaged
             && self.ftl.blocks.has_room(plane)
@@ -124,7 +125,7 @@ impl<C: Contents> Drive<C> {
 
     /// The stream in whose open block a page will be; none for the held block.
     pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
-        let migrates = self.gc.collections[plane.0 as usize].levelled == Levelled::Out;
+        let migrates = self.gc.collections[plane.0 as usize].migrates();
         if migrates && self.ftl.blocks.has_held(plane) {
             return None;
         }

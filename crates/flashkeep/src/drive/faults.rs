@@ -288,7 +288,9 @@ impl<C: Contents> Drive<C> {
     fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
         // A migration under way becomes a collection like others.
         self.ftl.blocks.let_go(plane);
-        self.gc.collections[plane.0 as usize].levelled = Levelled::No;
+        if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
+            collection.levelled = Levelled::No;
+        }
         self.fail_waiting_reads(now, plane, what);
         for unit in self.units_of(plane) {
             match what {
@@ -300,7 +302,7 @@ impl<C: Contents> Drive<C> {
             self.forget_collection(plane);
         }
         if let Fault::PoolPart { .. } | Fault::Block(..) = what
-            && let Some(victim) = self.gc.collections[plane.0 as usize].victim
+            && let Some(victim) = self.gc.collections[plane.0 as usize].victim()
             && what.takes_block(&self.flash.geometry, victim)
         {
             self.start_anew(plane);

@@ -7,27 +7,13 @@
 //! copied back is never in hand. Finally the block is erased.
 
 use super::program::{Full, Manner, PageWrite};
-use super::{Drive, Fault, FlashBackendKind, OpKind, Parameters};
-use crate::blocks::{Chooser, Levelled};
+use super::{Drive, Fault, FlashBackendKind, OpKind, Parameters, PlaneCollection};
+use crate::blocks::{Chooser, GcThresholds};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Copyback, GcRun};
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
-
-/// A plane's collection.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Collection {
-    pub(super) queued: bool,
-    pub(super) next: Option<PlaneId>,
-    pub(super) victim: Option<u32>,
-    pub(super) cursor: u32,
-    /// With `parity-skip`: pages that its moves have taken, those left out included.
-    pub(super) spent: u32,
-    /// Blocks whose last page has been left out, and whose summary pages follow the next move.
-    pub(super) summaries: u8,
-    pub(super) levelled: Levelled,
-}
 
 /// Events of GC for the scheme above the FTLs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,12 +34,10 @@ pub(super) struct Gc {
     pub(super) copyback: Copyback,
     /// Whether planes are collected also while nothing waits for them.
     pub(super) background: bool,
-    /// A plane with fewer free pages collects.
-    pub(super) below: u32,
-    /// A plane with fewer free pages is collected in idle time.
-    pub(super) look_below: u32,
+    /// How few free pages of a plane make it collect.
+    pub(super) thresholds: GcThresholds,
     pub(super) notices: Notices,
-    pub(super) collections: Vec<Collection>,
+    pub(super) collections: Vec<PlaneCollection>,
     /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
     pub(super) hands: Vec<Vec<Ppn>>,
     /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
@@ -91,10 +75,9 @@ impl Gc {
             run: drive.gc.run,
             copyback: drive.gc.copyback,
             background: drive.gc.background,
-            below,
-            look_below: below.max((soft * pages) as u32),
+            thresholds: GcThresholds::new(below, (soft * pages) as u32),
             notices,
-            collections: vec![Collection::default(); planes],
+            collections: vec![PlaneCollection::default(); planes],
             hands: vec![Vec::new(); planes],
             reads: Vec::new(),
         }
@@ -102,7 +85,7 @@ impl Gc {
 
     /// Whether planes are also collected in idle moments, before they have to be.
     pub(super) fn is_soft(&self) -> bool {
-        self.look_below > self.below
+        self.thresholds.uses_idle_time()
     }
 }
 
@@ -147,9 +130,10 @@ impl<C: Contents> Drive<C> {
     /// The pages that a collection has in hand.
     fn hand_of(&mut self, plane: PlaneId, victim: u32) -> Vec<Ppn> {
         let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
-        let (geometry, cursor) = (&self.flash.geometry, self.gc.collections[plane.0 as usize].cursor);
+        let Some(collection) = self.gc.collections[plane.0 as usize].under_way else { return Vec::new() };
+        let geometry = &self.flash.geometry;
         hand.retain(|&ppn| {
-            let read = geometry.block_of(ppn) == victim && geometry.page_of(ppn) < cursor;
+            let read = geometry.block_of(ppn) == victim && collection.has_passed(geometry.page_of(ppn));
             read && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn)
         });
         hand
@@ -215,7 +199,7 @@ impl<C: Contents> Drive<C> {
                 hand.push(ppn);
             }
         }
-        self.gc.collections[plane.0 as usize].cursor = end;
+        self.gc.collections[plane.0 as usize].pass(end);
         GcStep::Read(first, (hand.len() - before) as u16)
     }
 
@@ -229,7 +213,7 @@ impl<C: Contents> Drive<C> {
             pages.push(page);
         }
         let next = self.flash.geometry.page_of(first) + self.flash.geometry.places;
-        self.gc.collections[plane.0 as usize].cursor = next;
+        self.gc.collections[plane.0 as usize].pass(next);
         self.moved(plane, OpKind::Copyback, stream, pages, Pace::Timed)
     }
 
@@ -418,7 +402,9 @@ impl<C: Contents> Drive<C> {
         }
         let cause = self.moves_because(plane);
         // Pages that were read in idle time are read again.
-        self.gc.collections[plane.0 as usize].cursor = 0;
+        if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
+            collection.begin_anew();
+        }
         let (mut held, mut others) = (Span::ZERO, Vec::new());
         loop {
             let start = now + held;
@@ -455,13 +441,14 @@ impl<C: Contents> Drive<C> {
         let ftl = self.ftl_of(plane);
         // A collection that is under way is finished: pages that it has moved leave no room for those of another
         // victim.
-        let Collection { victim, levelled, .. } = self.gc.collections[plane.0 as usize];
-        let victim = victim.map(|victim| (victim, levelled)).or_else(|| self.choose(plane));
-        let (victim, levelled) = victim.expect("the caller has seen that there is something to collect");
+        let under_way = self.gc.collections[plane.0 as usize].under_way;
+        let collection = under_way.or_else(|| self.choose(plane));
+        let mut collection = collection.expect("the caller has seen that there is something to collect");
+        collection.begin_anew();
+        let victim = collection.victim;
         self.start_anew(plane);
         self.land(plane);
-        self.gc.collections[plane.0 as usize].levelled = levelled;
-        self.gc.collections[plane.0 as usize].victim = Some(victim);
+        self.gc.collections[plane.0 as usize].under_way = Some(collection);
         let cause = self.moves_because(plane);
         loop {
             match self.gc_step(self.now, plane, victim, Pace::Immediate) {

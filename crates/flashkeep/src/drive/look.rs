@@ -145,7 +145,8 @@ impl<C: Contents> BackendView for Drive<C> {
             return u64::MAX;
         }
         let planes = self.planes_in(at);
-        let free = planes.map(|plane| self.ftl.blocks.plane(plane).free_pages.saturating_sub(self.gc.below));
+        let free = planes
+            .map(|plane| self.ftl.blocks.plane(plane).free_pages.saturating_sub(self.gc.thresholds.below));
         free.map(u64::from).sum()
     }
 

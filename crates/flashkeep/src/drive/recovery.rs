@@ -2,7 +2,7 @@
 //! every durable page remains.
 
 use super::dies::UnitPhase;
-use super::{Collection, Drive, OpKind, OpQueue, Resource};
+use super::{Drive, OpKind, OpQueue, PlaneCollection, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry, Maps};
@@ -83,7 +83,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let short = self.ftl.blocks.plane(plane).free_pages < self.gc.below;
+            let short = self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages);
             if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
                 self.ask_for_collection(plane);
                 self.wake_collector(recovery.ready, plane);
@@ -119,7 +119,7 @@ impl<C: Contents> Drive<C> {
         self.done.clear();
         self.queues.write_queues.fill(OpQueue::default());
         self.queues.waiting = 0;
-        self.gc.collections.fill(Collection::default());
+        self.gc.collections.fill(PlaneCollection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
         self.gc.reads.clear();
         for slot in 0..self.dies.units.len() + self.dies.channels.len() {

@@ -20,7 +20,7 @@ impl<C: Contents> Drive<C> {
         if self.gc.is_soft() {
             self.dies.units[self.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
         }
-        if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
+        if self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
             self.ask_for_collection(plane);
         }
     }
@@ -30,7 +30,7 @@ impl<C: Contents> Drive<C> {
         if !self.gc.is_soft() {
             return;
         }
-        self.gc.look_below = self.gc.below;
+        self.gc.thresholds.end_idling();
         self.dies.units.iter_mut().for_each(|unit| unit.soft = false);
         // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
         // still comes, for example a parity that waited for idle time, needs that collection to be finished.
@@ -114,9 +114,9 @@ impl<C: Contents> Drive<C> {
 
     /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
     fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
-        let news = self.gc.collections[plane.0 as usize].victim.is_none();
+        let news = self.gc.collections[plane.0 as usize].under_way.is_none();
         let free = self.ftl.blocks.plane(plane).free_pages;
-        let begins = || free < self.gc.look_below && self.is_sure_to_gain(plane);
+        let begins = || self.gc.thresholds.is_low_for_idle(free) && self.is_sure_to_gain(plane);
         (!news || begins()).then_some((news, free, plane))
     }
 

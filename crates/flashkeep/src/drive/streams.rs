@@ -2,7 +2,7 @@
 //! their own in addition; they still cool. Translation pages (`ftl.map = "dftl"`) have one without data pages.
 
 use super::{Drive, Parameters};
-use crate::blocks::{Heat, Levelled};
+use crate::blocks::Heat;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::Blocks;
@@ -87,7 +87,7 @@ impl<C: Contents> Drive<C> {
 
     /// Programs a page that a collection has read.
     pub(super) fn program_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
-        let migrates = self.gc.collections[plane.0 as usize].levelled == Levelled::Out;
+        let migrates = self.gc.collections[plane.0 as usize].migrates();
         if migrates && self.ftl.blocks.has_held(plane) {
             return self.ftl.blocks.program_held(plane, lpn, contents);
         }

@@ -157,7 +157,7 @@ impl<C: Contents> Drive<C> {
         if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
             self.ftl.blocks.invalidate(old);
         }
-        if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
+        if self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
             self.collect_untimed(plane);
         }
     }
@@ -189,7 +189,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     pub(super) fn collect_untimed(&mut self, plane: PlaneId) {
         loop {
-            let news = self.gc.collections[plane.0 as usize].victim.is_none();
+            let news = self.gc.collections[plane.0 as usize].under_way.is_none();
             let Some(victim) = self.victim_of(plane) else { return };
             if self.health.damaged && self.is_stuck(plane, victim) {
                 return self.start_anew(plane);

@@ -379,7 +379,7 @@ impl<C: Contents> Drive<C> {
         if self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn) {
             self.ftl.blocks.validate(ppn);
         }
-        if self.ftl.blocks.plane(plane).free_pages < self.gc.below {
+        if self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
             self.ask_for_collection(plane);
         }
         ppn
@@ -421,7 +421,7 @@ impl<C: Contents> Drive<C> {
             self.note_oob(ppn, lpn, sequence);
             page.guards = self.take_superseded();
         }
-        if self.ftl.blocks.plane(plane).free_pages < self.gc.look_below {
+        if self.gc.thresholds.is_low_for_idle(self.ftl.blocks.plane(plane).free_pages) {
             self.look_at(plane);
         }
         page.target.to = ppn;

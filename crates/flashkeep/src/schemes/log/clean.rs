@@ -7,11 +7,10 @@
 
 use super::frontier::WriteFrontier;
 use super::places::LogPlace;
-use super::superblocks::{SuperblockState, Victims};
-use super::{LogHold, StripeLog, data_in_superpage};
-use crate::blocks::Levelled;
+use super::superblocks::SuperblockState;
+use super::{LogHold, StripeLog};
+use crate::blocks::{CollectedUnits, Collection, Levelled};
 use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb};
-use std::ops::Range;
 
 /// Full superpages that a piece copies at most.
 const PIECE_SUPERPAGES: usize = 4;
@@ -19,9 +18,7 @@ const PIECE_SUPERPAGES: usize = 4;
 /// A superblock that is being cleaned.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cleaning {
-    pub(super) victim: u32,
-    /// Its places that have not been examined.
-    left: Range<u32>,
+    pub(super) collection: Collection,
     /// The destination superblocks: full ones, the open one, and further ones.
     filled: Vec<WriteFrontier>,
     to: WriteFrontier,
@@ -84,7 +81,7 @@ struct Move {
 
 /// The destinations of a new cleaning.
 pub(super) struct Begin {
-    pub(super) victim: u32,
+    pub(super) collection: Collection,
     pub(super) cause: Cause,
     pub(super) only_lacking: bool,
     /// How many rests and how many free superblocks it is given.
@@ -96,11 +93,39 @@ pub(super) struct Begin {
     pub(super) is_soft: bool,
 }
 
+impl Begin {
+    /// Without a destination.
+    pub(super) fn of(collection: Collection) -> Begin {
+        Begin {
+            collection,
+            cause: collection.cause(),
+            only_lacking: false,
+            rests: 0,
+            superblocks: 0,
+            into: None,
+            is_soft: false,
+        }
+    }
+
+    /// To restore the redundancy of what a superblock holds.
+    pub(super) fn of_rebuild(superblock: u32) -> Begin {
+        Begin { cause: Cause::Rebuild, ..Begin::of(Collection::of((superblock, Levelled::No))) }
+    }
+}
+
+impl CollectedUnits for StripeLog {
+    fn next_current(&self, superblock: u32, from: u32) -> Option<u32> {
+        let places = self.places_of(superblock);
+        let next = self.places.next_current(places.start + from..places.end);
+        next.map(|place| place.0 - places.start)
+    }
+}
+
 /// Cold data that are to be moved into a worn superblock, once that has been erased.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Migration {
     worn: u32,
-    coldest: u32,
+    cold: Collection,
 }
 
 impl StripeLog {
@@ -127,8 +152,13 @@ impl StripeLog {
 
     /// Whether little space is left for the host.
     fn is_low(&self) -> bool {
-        let below = self.clean_below + self.kept() - 1;
-        self.ageing.is_none() && self.superblocks.free() + self.erasing + self.rests_of_host() <= below
+        let left = self.superblocks_left().saturating_sub(self.kept() - 1);
+        self.ageing.is_none() && self.thresholds.is_low(left as u32)
+    }
+
+    /// Superblocks that the host has left to fill, those included that are being erased.
+    fn superblocks_left(&self) -> usize {
+        self.superblocks.free() + self.erasing + self.rests_of_host()
     }
 
     /// The next step towards room for the host.
@@ -160,8 +190,7 @@ impl StripeLog {
         if let Some(cleaning) = &self.cleaning {
             return cleaning.is_gc() && self.go_on(plan);
         }
-        let left = self.superblocks.free() + self.erasing + self.rests_of_host();
-        left <= self.soft_below
+        self.thresholds.is_low_for_idle(self.superblocks_left() as u32)
             && self.superblocks.free() > 0
             && !self.is_stuck()
             && self.clean_one(true, plan)
@@ -169,11 +198,11 @@ impl StripeLog {
 
     /// Begins to clean the next victim, if there is one.
     fn clean_one(&mut self, is_soft: bool, plan: &mut Plan) -> bool {
-        let Some((victim, levelled)) = self.victim() else { return false };
+        let Some(collection) = self.victim().map(Collection::of) else { return false };
+        let (victim, cause) = (collection.victim, collection.cause());
         self.superblocks.take_turn(victim);
-        let cause = if levelled == Levelled::Instead { Cause::Wear } else { Cause::Gc };
-        if let Levelled::Into(coldest) = levelled {
-            self.migration = Some(Migration { worn: victim, coldest });
+        if let Some(cold) = collection.follower() {
+            self.migration = Some(Migration { worn: victim, cold });
         }
         if self.superblocks.current(victim) == 0 {
             let may = self.may_erase(victim);
@@ -182,83 +211,20 @@ impl StripeLog {
             }
             return may;
         }
-        let (only_lacking, into) = (false, None);
         // GC goes on with the superblock that it has begun, if that is kept for it.
         let rests = usize::from(self.streams.separate || self.is_near_the_end());
-        self.begin_cleaning(&Begin { victim, cause, only_lacking, rests, superblocks: 1, into, is_soft });
+        self.begin_cleaning(&Begin { rests, superblocks: 1, is_soft, ..Begin::of(collection) });
         self.go_on(plan)
-    }
-
-    /// The superblock that the policies choose, or the one that holds least where what they choose gives too little.
-    fn victim(&mut self) -> Option<(u32, Levelled)> {
-        // What is gained is counted in the widest layout; `gains` looks closer.
-        let worth = (self.room_of_free(0, false) + 1).saturating_sub(self.least_gain()).max(1);
-        let slots = self.superblocks.pages() * self.data_slots(self.members);
-        let chosen = self.chooser.choose(&Victims { superblocks: &self.superblocks, worth, slots });
-        let fits = |victim| self.gains(self.superblocks.current(victim)) && self.may_clean(victim);
-        let chosen = chosen.filter(|&(victim, _)| fits(victim));
-        chosen.or_else(|| self.other_victim().map(|victim| (victim, Levelled::No)))
-    }
-
-    /// A victim if what the policies choose gives too little.
-    pub(super) fn other_victim(&self) -> Option<u32> {
-        self.emptiest().or_else(|| self.most_obsolete())
-    }
-
-    /// The superblock with the most obsolete places that can be written, if a write waits and nothing else gives room:
-    /// even the superblock with the fewest current pages fills what bad places leave of the free superblock. Its pages
-    /// are laid over these places, too. It then is the free superblock, and has more places than the one before: so
-    /// this ends.
-    fn most_obsolete(&self) -> Option<u32> {
-        if !self.is_starved() || self.health.bad.count() == 0 {
-            return None;
-        }
-        let room = self.room_of_free(0, false);
-        let obsolete = |superblock: u32| {
-            self.room(self.superblocks.superpages(superblock), true)
-                .saturating_sub(self.superblocks.current(superblock))
-        };
-        let fits =
-            |superblock: u32| self.superblocks.current(superblock) <= room && self.may_clean(superblock);
-        let fitting =
-            self.superblocks.idle().filter(|&superblock| obsolete(superblock) > 0 && fits(superblock));
-        fitting.max_by_key(|&superblock| (obsolete(superblock), std::cmp::Reverse(superblock)))
-    }
-
-    /// The superblock with the fewest current pages, if cleaning it gains enough.
-    pub(super) fn emptiest(&self) -> Option<u32> {
-        let least = match self.superblocks.are_worn() {
-            true => self.superblocks.least_of(|superblock| self.may_clean(superblock)),
-            false => self.superblocks.least(),
-        };
-        least.filter(|&victim| self.gains(self.superblocks.current(victim)))
-    }
-
-    /// Cleaning must give a superpage at least; only where a write waits that cannot be helped otherwise, a slot is
-    /// enough.
-    fn least_gain(&self) -> u32 {
-        let waits = self.is_starved() && self.erasing == 0;
-        if waits { 1 } else { self.data_slots(self.members).max(1) }
-    }
-
-    /// Whether cleaning a superblock with this many current pages gains enough.
-    fn gains(&self, current: u32) -> bool {
-        if current == 0 {
-            return true;
-        }
-        // In the layout that the host's writes will have. Superpages over all members have more slots, but the host is
-        // not given those that a failed member or a bad place would take.
-        let room = self.room_of_free(0, self.is_roomy());
-        current + self.least_gain() <= room
     }
 
     /// A worn superblock has been erased: what the coldest one holds is moved into it, if that is still so and fits.
     fn migrate(&mut self) -> bool {
-        let Some(Migration { worn, coldest }) = self.migration else { return false };
+        let Some(Migration { worn, cold }) = self.migration else { return false };
         if self.superblocks.state(worn) == SuperblockState::Erasing {
             return false;
         }
         self.migration = None;
+        let coldest = cold.victim;
         let current = self.superblocks.current(coldest);
         let is_free = self.superblocks.state(worn) == SuperblockState::Free;
         let is_closed =
@@ -267,51 +233,13 @@ impl StripeLog {
         if !is_free || !is_closed || !fits || self.health.troubled {
             return false;
         }
-        let (cause, into) = (Cause::Migrate, Some(worn));
-        let (only_lacking, is_soft) = (false, false);
-        self.begin_cleaning(&Begin {
-            victim: coldest,
-            cause,
-            only_lacking,
-            rests: 0,
-            superblocks: 0,
-            into,
-            is_soft,
-        });
+        self.begin_cleaning(&Begin { into: Some(worn), ..Begin::of(cold) });
         true
     }
 
-    /// Data slots of a superpage over this many members, at the narrowest.
-    pub(super) fn data_slots(&self, members: u8) -> u32 {
-        data_in_superpage(u32::from(members), u32::from(self.policy.widths.narrowest()))
-    }
-
-    /// Data slots of these superpages, at the narrowest.
-    pub(super) fn room(&self, superpages: Range<u32>, roomy: bool) -> u32 {
-        let count = superpages.end - superpages.start;
-        if !self.health.troubled || !roomy {
-            return count * self.data_slots(self.members);
-        }
-        let places = self.places.at(superpages.start, 0).0..self.places.at(superpages.end, 0).0;
-        // A superpage over a member fewer has a slot fewer at most.
-        (count * self.data_slots(self.health.living())).saturating_sub(self.health.bad_in(places))
-    }
-
-    /// Data slots of the free superblock that comes `n`th.
-    pub(super) fn room_of_free(&self, n: usize, roomy: bool) -> u32 {
-        self.superblocks
-            .nth_free(n)
-            .map_or(0, |superblock| self.room(self.superblocks.superpages(superblock), roomy))
-    }
-
-    /// Whether what the superblock holds can be moved to a rest: all that is to be moved, where that is little.
-    pub(super) fn is_usable(&self, rest: &WriteFrontier, victim: u32, only_lacking: bool) -> bool {
-        let all = if only_lacking { self.health.lacking_in(victim) } else { 0 };
-        rest.superblock != victim && rest.has_superpages() && self.room(rest.superpages(), true) >= all
-    }
-
     pub(super) fn begin_cleaning(&mut self, begin: &Begin) {
-        let Begin { victim, cause, only_lacking, .. } = *begin;
+        let Begin { collection, cause, only_lacking, .. } = *begin;
+        let victim = collection.victim;
         let mut to: Vec<WriteFrontier> = Vec::with_capacity(begin.rests + begin.superblocks);
         let mut pages = self.superblocks.current(victim);
         if only_lacking {
@@ -336,8 +264,7 @@ impl StripeLog {
         self.superblocks.set_busy(victim, true);
         to.reverse();
         self.cleaning = Some(Cleaning {
-            victim,
-            left: self.places_of(victim),
+            collection,
             filled: Vec::new(),
             to: to.pop().expect("a cleaning is begun with room"),
             more: to,
@@ -377,11 +304,11 @@ impl StripeLog {
             }
             return self.cleaning.is_some() && self.go_on(plan);
         }
-        if !self.may_erase(cleaning.victim) {
+        if !self.may_erase(cleaning.collection.victim) {
             self.cleaning = Some(cleaning);
             return false;
         }
-        self.erase(cleaning.victim, cleaning.cause, plan);
+        self.erase(cleaning.collection.victim, cleaning.cause, plan);
         true
     }
 
@@ -391,26 +318,28 @@ impl StripeLog {
         piece.writes.clear();
         piece.stripes = 0;
         let stripe = usize::from(self.members) - 1;
-        while let Some(from) = self.places.next_current(cleaning.left.clone()) {
+        while let Some(next) = cleaning.collection.next(self) {
             let full = piece.moves.len() + stripe > PIECE_SUPERPAGES * stripe;
             if cleaning.to.pending == 0 && full {
                 break;
             }
-            cleaning.left.start = from.0 + 1;
+            cleaning.collection.pass(next + 1);
+            let from = LogPlace(self.places_of(cleaning.collection.victim).start + next);
             if cleaning.lost_last && self.is_lost(from) {
                 cleaning.has_lost = true;
             } else if !cleaning.only_lacking || self.is_lacking(from) {
                 if !self.make_slot(cleaning) {
                     // More has come to lack something: what is left is another cleaning's.
-                    cleaning.left.start = cleaning.left.end;
+                    cleaning.collection.pass(self.places_of(cleaning.collection.victim).len() as u32);
                     break;
                 }
                 self.copy_page(cleaning, piece, from, plan);
             }
         }
-        cleaning.is_last = self.places.next_current(cleaning.left.clone()).is_none();
+        cleaning.is_last = cleaning.collection.next(self).is_none();
         if cleaning.is_last && cleaning.has_lost {
-            (cleaning.left, cleaning.is_last) = (self.places_of(cleaning.victim), false);
+            cleaning.collection.begin_anew();
+            cleaning.is_last = false;
             (cleaning.lost_last, cleaning.has_lost) = (false, false);
         }
         if cleaning.to.pending > 0 && cleaning.is_last && self.hands_over(cleaning) {
@@ -518,8 +447,9 @@ impl StripeLog {
             self.hand_on(frontier, cleaning.cause);
         }
         if cleaning.only_lacking {
-            let busy = self.superblocks.state(cleaning.victim) != SuperblockState::Closed;
-            self.superblocks.set_busy(cleaning.victim, busy);
+            let victim = cleaning.collection.victim;
+            let busy = self.superblocks.state(victim) != SuperblockState::Closed;
+            self.superblocks.set_busy(victim, busy);
         } else {
             cleaning.is_over = true;
             self.cleaning = Some(cleaning);

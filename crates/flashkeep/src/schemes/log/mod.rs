@@ -14,7 +14,7 @@
 //! | `streams` | several open superblocks, one for each class of pages |
 //! | `retire` | superblocks that have had their last erase, and the end |
 //! | `write` | what the host asks, and stripes that are closed early |
-//! | `clean` | cleaning, piece by piece |
+//! | `clean`, `victims` | cleaning, piece by piece; which superblock, and what that gains |
 //! | `health` | units that stripes lack, and what that exposes |
 //! | `repair` | a page that cannot be read, had from the rest of its stripe |
 //! | `rebuild` | members that fail and are replaced, stripes made whole in place or elsewhere |
@@ -31,7 +31,7 @@
 //! closed superblocks, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_superblocks`].
 
 use super::{RedundancySpec, SchemeOptions, Sums};
-use crate::blocks::Chooser;
+use crate::blocks::{Chooser, GcThresholds};
 use crate::engine::{
     BackgroundWork, Capabilities, Change, Command, Flags, Hazard, Key, Lock, Member, OobData, OwnHealth,
     Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
@@ -70,6 +70,7 @@ mod streams;
 mod superblocks;
 #[cfg(test)]
 mod tests;
+mod victims;
 mod wear;
 mod write;
 
@@ -132,10 +133,8 @@ pub struct StripeLog {
     members: u8,
     medium: Medium,
     policy: Policy,
-    /// Cleaning begins when no more superblocks than this are left.
-    clean_below: usize,
-    /// The same in idle moments.
-    soft_below: usize,
+    /// How few free superblocks make it clean.
+    thresholds: GcThresholds,
     /// Which superblock is cleaned.
     chooser: Chooser,
     /// Whether parity computation takes time, so that parities are submitted later than their data.
@@ -188,7 +187,6 @@ impl StripeLog {
         let section = medium::section_superpages(options.page_bytes.max(1), members.into());
         let mut chooser = Chooser::new(options.policies);
         chooser.seed(options.seed);
-        let clean_below = options.clean_below.max(1) as usize;
         // Devices retire blocks themselves.
         let budget = options.policies.erase_budget.filter(|_| medium.oob);
         StripeLog {
@@ -196,8 +194,7 @@ impl StripeLog {
             members,
             medium,
             policy,
-            clean_below,
-            soft_below: options.soft_below as usize,
+            thresholds: GcThresholds::new(options.clean_below.max(1) + 1, options.soft_below + 1),
             chooser,
             adds_slowly: options.redundancy.read::<Sums>().xor_us > 0.0,
             places: Places::new(members, superpages, pages + 1),
@@ -227,7 +224,7 @@ impl StripeLog {
 
     /// A loaded state takes over the policies of the drive that loads it.
     pub(super) fn go_on_as(&mut self, built: &StripeLog) {
-        (self.clean_below, self.soft_below) = (built.clean_below, built.soft_below);
+        self.thresholds = built.thresholds;
         self.superblocks.set_budget_of(&built.superblocks);
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
@@ -329,7 +326,7 @@ impl Scheme for StripeLog {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let idle_after = (self.soft_below > self.clean_below).then_some(Span::ZERO);
+        let idle_after = self.thresholds.uses_idle_time().then_some(Span::ZERO);
         let triggers = Triggers { wake_after: self.policy.timeout, idle_after, ..Triggers::default() };
         Capabilities { triggers, ..Capabilities::default() }
     }

@@ -314,17 +314,14 @@ impl StripeLog {
         if found.is_some() || !self.rests.is_empty() || self.superblocks.free() == 0 {
             return found;
         }
-        let (victim, cause) = (self.emptiest()?, Cause::Rebuild);
-        let (only_lacking, into, is_soft) = (false, None, false);
-        Some(Begin { victim, cause, only_lacking, rests: 0, superblocks: 1, into, is_soft })
+        Some(Begin { superblocks: 1, ..Begin::of_rebuild(self.emptiest()?) })
     }
 
     /// Where what the superblock holds can go: where little of it lacks anything, that alone, into what is left of
     /// another superblock or a free one that is not the last; else all of it, and the superblock is erased.
     fn move_of(&self, victim: u32) -> Option<Begin> {
         let begin = |only_lacking, rests, superblocks| {
-            let cause = Cause::Rebuild;
-            Some(Begin { victim, cause, only_lacking, rests, superblocks, into: None, is_soft: false })
+            Some(Begin { only_lacking, rests, superblocks, ..Begin::of_rebuild(victim) })
         };
         let (lacking, current) = (self.health.lacking_in(victim), self.superblocks.current(victim));
         let free = |n| self.room_of_free(n, true);
@@ -385,7 +382,7 @@ impl StripeLog {
     }
 
     fn move_elsewhere(&mut self, begin: &Begin, view: &View<'_>, plan: &mut Plan) -> bool {
-        let superblock = begin.victim;
+        let superblock = begin.collection.victim;
         let is_frontier = self.turn_to_one(|frontier| frontier.superblock == superblock);
         if is_frontier && self.adds_slowly && view.held(LogHold::Open.key()) {
             return false;

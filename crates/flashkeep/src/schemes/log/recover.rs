@@ -16,7 +16,8 @@ use super::clean::Begin;
 use super::frontier::WriteFrontier;
 use super::places::LogPlace;
 use super::superblocks::SuperblockState;
-use crate::engine::{Cause, Contents, Member, OobData, Page, Token, Version, View};
+use crate::blocks::{Collection, Levelled};
+use crate::engine::{Contents, Member, OobData, Page, Token, Version, View};
 use std::collections::VecDeque;
 
 /// A place that holds a page.
@@ -115,15 +116,7 @@ impl StripeLog {
         let fits = |rest: &WriteFrontier| self.room(rest.superpages(), false) >= current;
         if let Some(at) = self.rests.iter().position(fits) {
             self.rests.swap(0, at);
-            self.begin_cleaning(&Begin {
-                victim,
-                cause: Cause::Gc,
-                only_lacking: false,
-                rests: 1,
-                superblocks: 0,
-                into: None,
-                is_soft: false,
-            });
+            self.begin_cleaning(&Begin { rests: 1, ..Begin::of(Collection::of((victim, Levelled::No))) });
         }
     }
 

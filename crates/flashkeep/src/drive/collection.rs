@@ -1,0 +1,93 @@
+//! The collections of planes: each plane has a place in the queue of its unit, and a victim while it is collected.
+
+use super::Drive;
+use crate::blocks::{CollectedUnits, Collection};
+use crate::engine::Contents;
+use crate::flash::{PlaneId, Ppn};
+
+/// A plane that is collected, or is to be.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PlaneCollection {
+    pub(super) queued: bool,
+    pub(super) next: Option<PlaneId>,
+    pub(super) under_way: Option<Collection>,
+    /// With `parity-skip`: pages that its moves have taken, those left out included.
+    pub(super) spent: u32,
+    /// Blocks whose last page has been left out, and whose summary pages follow the next move.
+    pub(super) summaries: u8,
+}
+
+impl PlaneCollection {
+    #[inline]
+    pub(super) fn victim(&self) -> Option<u32> {
+        self.under_way.map(|collection| collection.victim)
+    }
+
+    /// Whether cold data move into a worn block.
+    #[inline]
+    pub(super) fn migrates(&self) -> bool {
+        self.under_way.is_some_and(|collection| collection.migrates())
+    }
+
+    /// The pages of the victim before this one have been examined.
+    #[inline]
+    pub(super) fn pass(&mut self, page: u32) {
+        if let Some(collection) = &mut self.under_way {
+            collection.pass(page);
+        }
+    }
+}
+
+/// The blocks of a plane, with the pages whose newest version they have.
+struct PlaneBlocks<'a, C> {
+    drive: &'a Drive<C>,
+    plane: PlaneId,
+}
+
+impl<C: Contents> CollectedUnits for PlaneBlocks<'_, C> {
+    #[inline]
+    fn next_current(&self, block: u32, from: u32) -> Option<u32> {
+        let PlaneBlocks { drive, plane } = *self;
+        (from..drive.flash.geometry.pages).find(|&page| {
+            let ppn = drive.flash.geometry.ppn(plane, block, page);
+            drive.is_current(plane, drive.ftl.blocks.owner(ppn), ppn)
+        })
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
+        let under_way = self.gc.collections[plane.0 as usize].victim();
+        if under_way.is_some() {
+            return under_way;
+        }
+        let chosen = self.choose(plane);
+        self.gc.collections[plane.0 as usize].under_way = chosen;
+        let victim = chosen?.victim;
+        if self.gc.notices.leaving {
+            self.tell_leaving(plane, victim);
+        }
+        Some(victim)
+    }
+
+    /// The next valid page of the victim.
+    pub(super) fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
+        if self.ftl.blocks.is_garbage(plane, victim) {
+            return None;
+        }
+        let collection = self.gc.collections[plane.0 as usize].under_way?;
+        let next = collection.next(&PlaneBlocks { drive: self, plane });
+        let page = next.expect("a victim's valid pages are among those that have not been examined");
+        self.gc.collections[plane.0 as usize].pass(page + 1);
+        let ppn = self.flash.geometry.ppn(plane, victim, page);
+        Some((self.ftl.blocks.owner(ppn), ppn))
+    }
+
+    /// Removes the plane's victim, if it has one; the plane keeps its place in the queue.
+    pub(super) fn start_anew(&mut self, plane: PlaneId) {
+        let PlaneCollection { queued, next, .. } = self.gc.collections[plane.0 as usize];
+        self.gc.collections[plane.0 as usize] =
+            PlaneCollection { queued, next, ..PlaneCollection::default() };
+        self.gc.hands[plane.0 as usize].clear();
+    }
+}
