@@ -531,6 +531,21 @@ def test_a_power_loss_costs_nothing_of_what_timers_that_conditioning_left_have_w
     assert all(row[-1] in {"host", "metadata"} and int(row[1]) < 10**9 for row in rows)
 
 
+@pytest.mark.parametrize("cut", [44, 70, 94])
+def test_slots_of_a_log_are_used_again_when_the_versions_behind_them_are_durable(bench: Bench, cut: int) -> None:
+    """The log goes round while writes wait at the disk. The list of entries had only the last writes of the slots."""
+    (bench.folder / "disk.toml").write_text("disk.capacity_gb = 0.01\n")
+    keys = {"channels": 2, "chips_per_channel": 1, "dies_per_chip": 2, "planes_per_die": 1, "blocks_per_plane": 12,
+            "pages_per_block": 6, "page_kib": 2}  # fmt: skip
+    member = [*(f"flash.{key} = {value}" for key, value in keys.items()), "ftl.over_provisioning = 0.5"]
+    (bench.folder / "member.toml").write_text("\n".join(member))
+    array = 'members = ["./member.toml", "./disk.toml"]\nredundancy.scheme = "griffin"\n'
+    load = "synth:zipf,requests=2000,size=8192,write=1,footprint=64KiB,theta=0.5,rate=2k"
+    options = ("--time-scale", "0.1", "--existing", "all", "--verify", "--seed", 556, "--fail", f"power@{cut}%")
+    done, summary = bench(array, load, *options)
+    assert (done.code, summary["integrity"]["wrong_reads"], summary["integrity"]["lost_pages"]) == (0, 0, 0)
+
+
 def test_reads_behind_cache_programs_take_their_time_when_the_clock_goes_back(bench: Bench) -> None:
     """An event of a die that a program had left ended its next read at once, if a late request set it again."""
     file = bench.folder / "operations.csv"

@@ -96,6 +96,8 @@ const WINDOW: u32 = 1000;
 const READING: Key = Key(0);
 /// The key that a migrating piece holds.
 const MIGRATING: Key = Key(1);
+/// The keys of appends in progress.
+const APPENDING: [Key; 2] = [Key(2), Key(3)];
 
 /// A disk that caches the writes of a drive.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -127,7 +129,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Griffin {
     let permille = |share: f64| (share * 1000.0).round() as u64;
     Griffin {
         pages: parts.flash_pages,
-        log: Ring::new(size),
+        log: Ring::guarded(size),
         left: 0,
         piece: Vec::new(),
         under_way: false,
@@ -177,13 +179,14 @@ impl Griffin {
         }
     }
 
-    fn write(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
+    fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         let count = u32::from(command.count);
         let caches = command.verb == Verb::Write && !command.flags.has(Flags::BEFORE) && self.answers;
         if !caches {
             return self.write_through(command, plan);
         }
         if self.log.room() < count {
+            self.log.watch(APPENDING, view);
             self.release();
         }
         if self.log.room() < count {
@@ -194,6 +197,7 @@ impl Griffin {
             let slot = self.log.append(page);
             extend(plan, DISK, Page(slot), at, &plain);
         }
+        plan.under = Some(self.log.key(APPENDING));
         if self.log.used() >= self.fill {
             self.begin();
         }
@@ -284,13 +288,13 @@ impl Scheme for Griffin {
         if reads { Lock::Share(READING) } else { Lock::Free }
     }
 
-    fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
+    fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         assert!(command.verb != Verb::Remap, "old versions are kept below, not above");
         if command.verb == Verb::Read {
             self.read(command, plan);
             return PlanVerdict::Go;
         }
-        self.write(command, plan)
+        self.write(command, view, plan)
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {

@@ -88,6 +88,9 @@ fn offered(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     Ok(parts.flash_pages * u64::from(parts.flash))
 }
 
+/// The keys of appends in progress; stripes have the numbers below.
+const APPENDING: [Key; 2] = [Key(1 << 32), Key(1 << 32 | 1)];
+
 /// RAID-4 with a log before it.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Hpda {
@@ -114,7 +117,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Hpda {
         SchemeOptions { members: parts.flash + 1, member_pages: parts.flash_pages, ..options.clone() };
     Hpda {
         stripes: Stripes::new(&raid4),
-        log: Ring::new(size as u32),
+        log: Ring::guarded(size as u32),
         first_slot: parts.flash_pages as u32,
         drives: parts.flash,
         logs: true,
@@ -189,6 +192,7 @@ impl Hpda {
     fn append(&mut self, command: &Command, plan: &mut Plan) {
         let pages = || (0..).zip(command.start.0..command.end());
         pages().for_each(|(_, page)| _ = self.log.append(page));
+        plan.under = Some(self.log.key(APPENDING));
         let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
         for (disk, cause) in [(1, command.cause), (0, Cause::Mirror)] {
             for (at, page) in pages() {
@@ -267,6 +271,7 @@ impl Scheme for Hpda {
         }
         if !self.has_room(command) {
             let (stripes, log) = (&self.stripes, &mut self.log);
+            log.watch(APPENDING, view);
             log.release(|page| view.held(Key(u64::from(stripes.split(Page(page)).0))));
         }
         if self.has_room(command) {

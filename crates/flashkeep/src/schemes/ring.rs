@@ -1,10 +1,13 @@
 //! A circular log on a disk: appended pages, and the place of the newest version of each.
 
-use crate::engine::{OobData, Page, View};
+use crate::engine::{Key, OobData, Page, View};
 use crate::kernel::Bits;
 
 /// Slots of a log, and what they hold. A slot is used again when it holds no newest version any more, all older slots
 /// are free, and no plan reads it.
+///
+/// In a log that [guards](Ring::guarded) its slots, the newest version must be durable, too, or a power loss could cost both.
+/// Appends in progress have one of two keys; those before the last change of keys are durable when no plan has the other key.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(super) struct Ring {
     size: u32,
@@ -18,11 +21,43 @@ pub(super) struct Ring {
     of: Vec<u32>,
     /// Pages whose newest version is in the log.
     pages: Bits,
+    /// Appends so far, those before the key last changed, and those that are known to be durable.
+    appended: u64,
+    changed: u64,
+    durable: u64,
+    /// The key of new appends.
+    turn: bool,
 }
 
 impl Ring {
     pub(super) fn new(size: u32) -> Self {
+        Ring { size, durable: u64::MAX, ..Ring::default() }
+    }
+
+    /// A log whose appends take time, and that keeps older versions until then.
+    pub(super) fn guarded(size: u32) -> Self {
         Ring { size, ..Ring::default() }
+    }
+
+    /// The key that the plan of an append is under, of these two.
+    pub(super) fn key(&self, keys: [Key; 2]) -> Key {
+        keys[usize::from(self.turn)]
+    }
+
+    /// Looks which appends are still in progress.
+    pub(super) fn watch(&mut self, keys: [Key; 2], view: &View<'_>) {
+        for _ in 0..2 {
+            if view.held(keys[usize::from(!self.turn)]) {
+                return;
+            }
+            (self.durable, self.changed, self.turn) = (self.changed, self.appended, !self.turn);
+        }
+    }
+
+    /// Whether a slot may still be on its way to the disk.
+    fn is_under_way(&self, slot: u32) -> bool {
+        let behind = if slot < self.head { self.head - slot } else { self.head + (self.size - slot) };
+        self.appended - u64::from(behind) >= self.durable
     }
 
     /// Where a page's newest version lies, if that is in the log.
@@ -62,6 +97,7 @@ impl Ring {
         let slot = self.head;
         self.head = if slot + 1 == self.size { 0 } else { slot + 1 };
         self.used += 1;
+        self.appended += 1;
         put(&mut self.slots, slot, page + 1);
         put(&mut self.of, page, slot + 1);
         self.pages.set(page, true);
@@ -84,6 +120,7 @@ impl Ring {
         there: impl Fn(u32) -> Option<OobData>,
         newer: impl Fn(u32, &OobData, &OobData) -> bool,
     ) {
+        (self.durable, self.changed) = (self.durable.max(self.appended), self.appended);
         let slots = (0..self.used).map(|n| self.nth(n));
         let mut slots: Vec<(u32, u32)> = slots.filter_map(|slot| Some((self.written(slot)?, slot))).collect();
         slots.retain(|&(page, _)| self.pages.has(page));
@@ -111,7 +148,8 @@ impl Ring {
         while self.used > 0 {
             let slot = self.oldest();
             let page = self.slots[slot as usize] - 1;
-            if self.of(page) == Some(slot) || busy(page) {
+            let newest = self.of(page);
+            if newest == Some(slot) || newest.is_some_and(|newest| self.is_under_way(newest)) || busy(page) {
                 return;
             }
             self.slots[slot as usize] = 0;

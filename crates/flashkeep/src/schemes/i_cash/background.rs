@@ -27,6 +27,8 @@ impl ICash {
             let write = Command { verb: Verb::Write, ..read.over(self.copy_of(family), 1) };
             plan.push(Step::new(DRIVE, read, 0));
             plan.push(Step::new(DRIVE, write, 0).stage(1));
+            // Deltas to it may be durable before a write cache has written it.
+            plan.force();
             plan.hold = Some(COPYING);
             self.copying = Some(family);
             return true;
@@ -142,6 +144,7 @@ impl ICash {
         for (row, &(page, _)) in (0..).zip(&self.piece) {
             plan.push(Step::store(DRIVE, Page(page), Role::Lost(1), Cause::Migrate).row(row).stage(1));
         }
+        plan.force();
         plan.hold = Some(FOLDING);
         self.folding = true;
         true

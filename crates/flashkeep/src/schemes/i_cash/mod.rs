@@ -292,6 +292,10 @@ impl ICash {
         }
         let flags = if was_delta { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
         plan.push(Step::new(DRIVE, Command { flags, ..*command }, 0));
+        if was_delta {
+            // The delta is forgotten when this has ended.
+            plan.force();
+        }
         PlanVerdict::Go
     }
 
