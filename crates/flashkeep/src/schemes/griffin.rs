@@ -219,13 +219,18 @@ impl Griffin {
     }
 
     /// Moves the next piece of the log to the drive.
-    fn migrate(&mut self, plan: &mut Plan) -> bool {
+    fn migrate(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
         if self.under_way || !self.answers {
             return false;
         }
+        self.log.watch(APPENDING, view);
         self.release();
         self.piece.clear();
         self.piece.extend(self.log.live(self.left.min(PIECE)).map(|(slot, page)| (page, slot)));
+        if self.piece.is_empty() {
+            // The oldest slots are kept until newer versions of their pages are durable.
+            self.piece.extend(self.log.live(self.left).take(PIECE as usize).map(|(slot, page)| (page, slot)));
+        }
         if self.piece.is_empty() {
             return false;
         }
@@ -329,10 +334,10 @@ impl Scheme for Griffin {
 }
 
 impl BackgroundWork for Griffin {
-    fn background(&mut self, why: Why, _: &View<'_>, plan: &mut Plan) -> bool {
+    fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         if matches!(why, Why::Wake | Why::Urgent) {
             self.begin();
-            return self.migrate(plan);
+            return self.migrate(view, plan);
         }
         false
     }
