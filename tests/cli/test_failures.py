@@ -271,3 +271,44 @@ def test_what_is_being_erased_holds_no_current_page(flashkeep: Command, tmp_path
     code, out, _ = flashkeep("run", drive, some, *options, *fails)
     assert code == 3
     assert json.loads(out)["integrity"]["wrong_reads"] == 0
+
+
+@pytest.mark.parametrize("block_map", ["block", "hybrid"])
+def test_pages_that_could_not_be_computed_stay_lost_over_block_maps(
+    flashkeep: Command, tmp_path: Path, block_map: str
+) -> None:
+    """Half pages are written whose other halves a chip has lost. A power loss does not make the whole pages data."""
+    drive = tmp_path / "drive.toml"
+    load = "synth:random,requests=400,size=4KiB,write=0.5,rate=1k"
+    fails = ["--fail", "chip:0.1@10%,transient", "--fail", "power@55%"]
+    lost = []
+    for name in (block_map, "page"):
+        drive.write_text(
+            "[flash]\nchannels = 1\nchips_per_channel = 2\ndies_per_chip = 4\nblocks_per_plane = 16\n"
+            "pages_per_block = 16\npage_kib = 8\n"
+            f'[ftl]\nover_provisioning = 0.5\nmap = "{name}"\n[buffer]\ndram_mib = 0.125\n'
+            '[redundancy]\nscheme = "raid5"\nacross = "die"\n'
+        )
+        options = ["--existing", "all", "--seed", "1", "--json", "--verify"]
+        code, out, _ = flashkeep("run", drive, load, *options, *fails)
+        integrity = json.loads(out)["integrity"]
+        assert (code, integrity["wrong_reads"]) == (3, 0)
+        lost.append(integrity["lost_pages"])
+    assert lost[0] == lost[1], "with a block map as with a page map"
+
+
+def test_i_cash_does_not_use_the_references_of_a_replaced_drive_after_a_power_loss(
+    flashkeep: Command, tmp_path: Path
+) -> None:
+    """The replaced drive lacks them. Pages are written whole, and deltas to them are lost."""
+    (tmp_path / "disk.toml").write_text("disk.capacity_gb = 0.1\n")
+    (tmp_path / "ssd.toml").write_text(
+        "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 4\nblocks_per_plane = 16\npages_per_block = 16\n"
+    )
+    array = tmp_path / "array.toml"
+    array.write_text('members = ["ssd.toml", "disk.toml"]\nredundancy.scheme = "i-cash"\n')
+    load = "synth:random,requests=6000,size=4KiB,write=0.5,rate=2k"
+    fails = ["--fail", "member:0@40%,replace_after=1ms", "--fail", "power@70%"]
+    code, out, _ = flashkeep("run", array, load, "--condition", "--seed", "1", "--json", "--verify", *fails)
+    assert code == 3
+    assert json.loads(out)["integrity"]["wrong_reads"] == 0

@@ -13,6 +13,7 @@ use super::executor::Engine;
 use super::scheme::{Capabilities, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, sorted};
+use std::collections::BTreeSet;
 
 /// The names that stamps have at the nodes below the root. Empty unless a power loss is expected.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,9 @@ pub(super) struct PageNames {
     versions: FixedMap<StampedPage, u16>,
     /// By node and page: its last version.
     last: FixedMap<(NodeId, u32), u16>,
+    /// Contents that could not be computed and were written all the same, since the last power loss: the OOB metadata
+    /// says so.
+    spoiled: BTreeSet<StampedPage>,
 }
 
 /// A page of a node, and the stamp of contents that were written to it.
@@ -41,6 +45,21 @@ impl PageNames {
         let last = self.last.entry((node, page)).or_default();
         *last = last.wrapping_add(1);
         self.versions.insert((node, page, stamp), *last);
+    }
+
+    /// Contents with this stamp were written to a node's page, but could not be computed.
+    pub(super) fn spoil(&mut self, node: NodeId, page: Page, stamp: u64) {
+        if !self.naming.is_empty() {
+            self.spoiled.insert((node, page.0, stamp));
+        }
+    }
+
+    /// Takes out the pages of a node with contents that could not be computed, and the stamps of these.
+    pub(super) fn take_spoiled(&mut self, node: NodeId) -> Vec<(Page, u64)> {
+        let all = (node, u32::MIN, u64::MIN)..=(node, u32::MAX, u64::MAX);
+        let of_node: Vec<StampedPage> = self.spoiled.range(all).copied().collect();
+        of_node.iter().for_each(|page| _ = self.spoiled.remove(page));
+        of_node.into_iter().map(|(_, page, stamp)| (Page(page), stamp)).collect()
     }
 
     /// The version of a node's page with this stamp; none if the stamp is another page's.

@@ -66,6 +66,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         held: &mut Locks,
     ) {
+        self.discard_spoiled(backends, node);
         let mut lacking = Vec::new();
         std::mem::swap(&mut self.locks, held);
         self.consult(backends, node, |scheme, view| {
@@ -91,6 +92,18 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.note_exposure(now, node);
         self.begin_rebuild(now, node);
+    }
+
+    /// Members that are trees discard pages whose contents could not be computed; backends have done so.
+    fn discard_spoiled<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
+        for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
+            for (page, stamp) in self.names.take_spoiled(child) {
+                let found = self.consult(backends, node, |_, view| view.oob(member, page));
+                if found.is_some_and(|oob| oob.stamp == stamp) {
+                    self.invalidate(backends, child, page);
+                }
+            }
+        }
     }
 
     /// Invalidates a node's page whose OOB metadata is wrong.

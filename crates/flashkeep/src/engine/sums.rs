@@ -395,10 +395,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if target == NodeId::ROOT {
                     self.gaps.poison(page.0);
                 }
+                let running = &self.running_plans[id];
                 if let Some(backend) = self.shape[target.index()].raw() {
                     backends.poison(backend, page);
+                } else if target != NodeId::ROOT {
+                    let token = CompletionToken::at(running.counter, place, running.caller.age);
+                    let contents = self.buffers.written(&step.command.part(n, 1), token).first();
+                    if let Some(contents) = contents {
+                        self.names.spoil(target, page, contents.stamp());
+                    }
                 }
-                let running = &self.running_plans[id];
                 let merged = running.node == NodeId::HOST && target != NodeId::ROOT;
                 if running.sums.lack && !running.lost.contains(&place) {
                     // An earlier plan lost the page. The scheme took this parity for a good one.

@@ -27,6 +27,13 @@ impl ICash {
                 self.forget(page);
             }
         }
+        // The drive may have been replaced: pages are written whole as long as it lacks the copy of their reference.
+        for family in self.copied.iter() {
+            let copy = self.copy_of(family);
+            if view.alive(DRIVE) && view.oob(DRIVE, copy).is_none() {
+                lacks(DRIVE, copy);
+            }
+        }
         let deltas = (0..self.pages as u32).filter_map(|page| Some((page, self.delta(page)?)));
         for (page, (member, slot)) in deltas {
             if view.alive(member) && view.alive(DRIVE) && self.sum(page, view).is_none() {
