@@ -355,6 +355,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The present counters.
     pub(super) fn tally(&mut self) -> Tally {
+        self.tally_until(self.clock.now)
+    }
+
+    /// The present counters; pages that are unprotected now stay so until `end`.
+    pub(super) fn tally_until(&mut self, end: SimTime) -> Tally {
         Tally {
             counters: self.device.body.counters(),
             reconstructed: self.device.engine.rescued(),
@@ -363,7 +368,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             unprotected_page_ns: if self.clock.untimed || self.resolved.survives().0 == 0 {
                 0
             } else {
-                self.device.engine.unprotected_page_ns(self.clock.now)
+                self.device.engine.unprotected_page_ns(end)
             },
         }
     }

@@ -441,18 +441,20 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 self.host.warmup, self.host.admitted
             ))));
         }
-        let totals = self.totals(self.clock.now.max(self.clock.last));
-        let tally = self.tally();
+        // The last request may end after the last event.
+        let end = self.clock.now.max(self.clock.last);
+        let totals = self.totals(end);
+        let tally = self.tally_until(end);
         // The final read may collect, which is not this run's wear.
         let erases = self.device.body.erases();
-        let log_notes = self.device.body.log_notes(self.clock.last.max(self.clock.now));
+        let log_notes = self.device.body.log_notes(end);
         self.device.body.close_log().map_err(Error::Output)?;
         if self.failures.fault_events.injected || !self.device.engine.is_healthy() {
             self.read_everything();
         }
         // Pages that the final read finds lost were lost in the last phase.
         let tally = Tally { lost: self.device.engine.lost().count(), ..tally };
-        self.accounts.phases.end(self.clock.now.max(self.clock.last), tally.clone());
+        self.accounts.phases.end(end, tally.clone());
         if self.job.verify {
             self.device.body.audit();
         }

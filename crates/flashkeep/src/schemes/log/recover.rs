@@ -8,8 +8,9 @@
 //! Recovery closes superblocks that were open. A page that GC has copied is still at its source, unless all
 //! pages of its superblock have been copied; the source is then empty, as it was about to be. Either way one
 //! superblock can be erased at once: the source of the copies or their destination. There is none only if the
-//! host has written to the destination and the replaced versions in the source were not durable. Then the
-//! rest of a superblock that was open is used to collect another one before the host gets any of it.
+//! host has written to the destination and the replaced versions in the source were not durable, or if a member is
+//! gone, whose part of the destination or of the source nothing brings back. Then the rests of superblocks that were
+//! open are used to collect another one before the host gets any of them.
 
 use super::StripeLog;
 use super::clean::Begin;
@@ -64,11 +65,11 @@ impl StripeLog {
         for stripe in self.all_stripes() {
             self.examine(stripe, view, &were_current, &mut copies, lacks);
         }
-        self.choose(copies);
+        let chosen = self.choose(copies);
         for stripe in self.all_stripes() {
             self.count_stripe(stripe);
         }
-        self.see_to_room(&open, view);
+        self.see_to_room(&open, &chosen, view);
     }
 
     /// A superblock whose erase had begun in some member holds nothing that is current: the erase waited for all that
@@ -104,20 +105,40 @@ impl StripeLog {
         }
     }
 
-    /// Where no superblock is free, nor can be at once, the one that holds least is cleaned into what is left of
-    /// another.
-    fn see_to_room(&mut self, open: &[u32], view: &View<'_>) {
+    /// Where no superblock is free, nor can be at once, one is cleaned into what is left of others: the one of whose
+    /// pages the fewest have no copy elsewhere, of those whose pages fit there.
+    fn see_to_room(&mut self, open: &[u32], chosen: &[Vec<Copy>], view: &View<'_>) {
         if self.superblocks.free() > 0 || self.can_erase_immediately() {
             return;
         }
         open.iter().for_each(|&superblock| self.go_on_with(superblock, view));
-        let Some(victim) = self.superblocks.least() else { return };
-        let current = self.superblocks.current(victim);
-        let fits = |rest: &WriteFrontier| self.room(rest.superpages(), false) >= current;
-        if let Some(at) = self.rests.iter().position(fits) {
-            self.rests.swap(0, at);
-            self.begin_cleaning(&Begin { rests: 1, ..Begin::of(Collection::of((victim, Levelled::No))) });
+        let elsewhere = |same: &[Copy]| {
+            let first = self.superblock_of(same[0].place);
+            same.iter().map(|copy| copy.place).find(|&place| self.superblock_of(place) != first)
+        };
+        let mut alone = vec![0; self.superblocks.count() as usize];
+        for same in chosen.iter().filter(|same| elsewhere(same).is_none()) {
+            alone[self.superblock_of(same[0].place) as usize] += 1;
         }
+        let alone_in = |superblock: u32| alone[superblock as usize];
+        let rooms: Vec<u32> = self.rests.iter().map(|rest| self.room(rest.superpages(), false)).collect();
+        let all: u32 = rooms.iter().sum();
+        let fitting = self.superblocks.idle().filter(|&superblock| alone_in(superblock) <= all);
+        let Some(victim) = fitting.min_by_key(|&superblock| alone_in(superblock)) else { return };
+        let held = chosen.iter().filter(|same| self.superblock_of(same[0].place) == victim);
+        let spared: Vec<_> = held.filter_map(|same| Some((same[0], elsewhere(same)?))).collect();
+        for (copy, other) in spared {
+            self.remap(copy.page, copy.place, other);
+        }
+        // One of the others, if that is enough.
+        let rests = match rooms.iter().position(|&room| room >= alone_in(victim)) {
+            Some(at) => {
+                self.rests.swap(0, at);
+                1
+            }
+            None => self.rests.len(),
+        };
+        self.begin_cleaning(&Begin { rests, ..Begin::of(Collection::of((victim, Levelled::No))) });
     }
 
     /// One unit of each stripe.
@@ -213,8 +234,9 @@ impl StripeLog {
     }
 
     /// Of all copies of a page the newest is the page; of several that are the same, the oldest copy, unless all of
-    /// what its superblock holds has been copied.
-    fn choose(&mut self, mut copies: Vec<Copy>) {
+    /// what its superblock holds has been copied. Returns the copies of each page that are the same, the chosen one
+    /// first.
+    fn choose(&mut self, mut copies: Vec<Copy>) -> Vec<Vec<Copy>> {
         copies.sort_by_key(|copy| (copy.page, copy.sequence));
         let mut chosen: Vec<Vec<Copy>> = Vec::new();
         for of_page in copies.chunk_by(|one, other| one.page == other.page) {
@@ -248,6 +270,7 @@ impl StripeLog {
             self.places.map(same[0].page, same[0].place);
             self.superblocks.more(self.superblock_of(same[0].place));
         }
+        chosen
     }
 }
 
