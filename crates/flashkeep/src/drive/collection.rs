@@ -39,15 +39,15 @@ impl PlaneCollection {
 }
 
 /// The blocks of a plane, with the pages whose newest version they have.
-struct PlaneBlocks<'a, C> {
+struct CollectedPlane<'a, C> {
     drive: &'a Drive<C>,
     plane: PlaneId,
 }
 
-impl<C: Contents> CollectedUnits for PlaneBlocks<'_, C> {
+impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
     #[inline]
     fn next_current(&self, block: u32, from: u32) -> Option<u32> {
-        let PlaneBlocks { drive, plane } = *self;
+        let CollectedPlane { drive, plane } = *self;
         (from..drive.flash.geometry.pages).find(|&page| {
             let ppn = drive.flash.geometry.ppn(plane, block, page);
             drive.is_current(plane, drive.ftl.blocks.owner(ppn), ppn)
@@ -76,7 +76,7 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let collection = self.gc.collections[plane.0 as usize].under_way?;
-        let next = collection.next(&PlaneBlocks { drive: self, plane });
+        let next = collection.next(&CollectedPlane { drive: self, plane });
         let page = next.expect("a victim's valid pages are among those that have not been examined");
         self.gc.collections[plane.0 as usize].pass(page + 1);
         let ppn = self.flash.geometry.ppn(plane, victim, page);
