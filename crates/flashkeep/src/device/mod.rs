@@ -5,8 +5,8 @@
 //! - **FLUSH** is a verb without pages. The executor gives it to all members of a node. A port evicts its whole write
 //!   cache ([`port::Port::holds_pages`] is then false) before it hands the command on, and a scheme with deferred work
 //!   does it as background work (`Why`). The command ends with its *durable* completion.
-//! - **FUA of the host** is [`command::Flags::FUA`], which schemes set where an older copy is freed behind a write: the
-//!   commands of a plan inherit it, and a port writes such pages past its cache.
+//! - **FUA** is [`command::Flags::FUA`]. Schemes set it for writes behind which an older copy is freed; the commands of a
+//!   plan inherit it, and a port writes such pages past its cache. A request of the host would set it, too.
 //! - **Unrecoverable reads.** `Done::failed` names the page below, and a port request lists its unrecoverable pages
 //!   (`PortRequest::lost`). A request of the host counts them (`Finished::lost`); a list in its place would name them.
 //! - **Write streams.** A hint belongs in [`command::Command`], next to its cause. The write cache keeps the cause of

@@ -48,7 +48,9 @@ impl<C: Contents> Port<C> {
         let mut held = 0;
         for page in page..page + count {
             held |= self.cached(page);
-            self.cache.as_mut().into_iter().for_each(|cache| cache.remove(page));
+            if let Some(cache) = &mut self.cache {
+                cache.remove(page);
+            }
         }
         if mask == self.pages.whole() {
             return self.write_run(page, count, cause, Some(0), contents, behind);

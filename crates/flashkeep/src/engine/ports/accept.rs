@@ -58,7 +58,7 @@ impl PortRequest {
     }
 
     /// Whether its writes pass the cache.
-    fn is_forced(&self) -> bool {
+    pub(super) fn is_forced(&self) -> bool {
         self.commands[0].command.flags.has(Flags::FUA)
     }
 
@@ -321,8 +321,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let (at, counter) = (usize::from(this.port), &self.counters[this.counter]);
             if this.told {
                 // Reads, and pages in the cache, were reported durable already.
-                let is_durable = !self.ports.all[at].port().has_cache() || this.is_forced();
-                if is_durable && this.verb() != Verb::Read {
+                if !self.ports.keeps(id) && this.verb() != Verb::Read {
                     for asked in &this.commands {
                         let pages = u32::from(asked.command.count);
                         let done = Done::<C>::at(asked.caller, pages, counter.durable.max(now));
@@ -359,16 +358,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<PortRequest>,
         end: SimTime,
     ) {
-        let node = self.ports.node(id);
+        let (node, kept) = (self.ports.node(id), self.ports.keeps(id));
         let this = &mut self.ports.requests[id];
         this.told = true;
-        let (at, counter, asked, is_forced) = (this.port, this.counter, this.asked, this.is_forced());
+        let (at, counter, asked) = (this.port, this.counter, this.asked);
         let (lost, commands) = (std::mem::take(&mut this.lost), std::mem::take(&mut this.commands));
         let CompletionCounter { undurable, durable, service, .. } = &self.counters[counter];
         let (undurable, durable, service) = (*undurable, *durable, *service);
         let service = if asked { service } else { self.memory_of(at) };
         // To the nodes above, pages in the cache count as durable.
-        let kept = self.ports.all[usize::from(at)].port().has_cache() && !is_forced;
         let durable = if kept { end } else { durable.max(end) };
         for &Asked { command, caller, place } in &commands {
             let done = Done { acknowledged: end, service, ..Done::at(caller, 1, durable) };

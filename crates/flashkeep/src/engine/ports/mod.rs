@@ -189,6 +189,12 @@ impl<C: Contents> Ports<C> {
         port.member().map_or(NodeId::ROOT, |at| self.all[usize::from(at)].node)
     }
 
+    /// Whether the pages that a port request writes stay in a write cache.
+    fn keeps(&self, id: Id<PortRequest>) -> bool {
+        let request = &self.requests[id];
+        self.all[usize::from(request.port)].port().has_cache() && !request.is_forced()
+    }
+
     fn node(&self, id: Id<PortRequest>) -> NodeId {
         self.all[usize::from(self.requests[id].port)].node
     }
