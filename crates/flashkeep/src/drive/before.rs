@@ -56,7 +56,7 @@ impl<C: Contents> Drive<C> {
             self.tell_summary(self.now, self.now, ppn);
         }
         if self.immediate.active {
-            if self.immediate.counting && self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
+            if self.immediate.counting && self.is_low(plane) {
                 self.collect_untimed(plane);
             }
             return;

@@ -56,6 +56,18 @@ impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
 }
 
 impl<C: Contents> Drive<C> {
+    /// Whether a plane has so few free pages that it collects.
+    #[inline(always)]
+    pub(super) fn is_low(&self, plane: PlaneId) -> bool {
+        self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages)
+    }
+
+    /// Whether it does, at least in idle moments.
+    #[inline(always)]
+    pub(super) fn is_low_for_idle(&self, plane: PlaneId) -> bool {
+        self.gc.thresholds.is_low_for_idle(self.ftl.blocks.plane(plane).free_pages)
+    }
+
     pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
         let under_way = self.gc.collections[plane.0 as usize].victim();
         if under_way.is_some() {

@@ -94,9 +94,7 @@ impl<C: Contents> Drive<C> {
 
     fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize) {
         for plane in self.planes_of(ftl) {
-            if !self.ftl.blocks.is_dead(plane)
-                && self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages)
-            {
+            if !self.ftl.blocks.is_dead(plane) && self.is_low(plane) {
                 self.ask_for_collection(plane);
                 self.wake_collector(now, plane);
             }

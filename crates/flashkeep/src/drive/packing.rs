@@ -154,7 +154,7 @@ impl<C: Contents> Drive<C> {
         for page in pages {
             self.leave_rest(Some(stream), page.plane, page.target.to);
             // What stays empty may be what the host had left.
-            if self.gc.thresholds.is_low_for_idle(self.ftl.blocks.plane(page.plane).free_pages) {
+            if self.is_low_for_idle(page.plane) {
                 self.look_at(page.plane);
             }
         }

@@ -83,7 +83,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let short = self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages);
+            let short = self.is_low(plane);
             if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
                 self.ask_for_collection(plane);
                 self.wake_collector(recovery.ready, plane);

@@ -20,7 +20,7 @@ impl<C: Contents> Drive<C> {
         if self.gc.is_soft() {
             self.dies.units[self.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
         }
-        if self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
+        if self.is_low(plane) {
             self.ask_for_collection(plane);
         }
     }

@@ -157,7 +157,7 @@ impl<C: Contents> Drive<C> {
         if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
             self.ftl.blocks.invalidate(old);
         }
-        if self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
+        if self.is_low(plane) {
             self.collect_untimed(plane);
         }
     }

@@ -148,7 +148,7 @@ impl<C: Contents> Drive<C> {
                 .die_queues
                 .clone()
                 .find(|&die_queue| self.queues.die_queues[die_queue as usize].write_queue == write_queue)
-                .expect("some lane takes it"),
+                .expect("some die queue takes it"),
         };
         self.dies.units[self.queues.die_queues[die_queue as usize].unit.0 as usize].channel
     }
@@ -379,7 +379,7 @@ impl<C: Contents> Drive<C> {
         if self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn) {
             self.ftl.blocks.validate(ppn);
         }
-        if self.gc.thresholds.is_low(self.ftl.blocks.plane(plane).free_pages) {
+        if self.is_low(plane) {
             self.ask_for_collection(plane);
         }
         ppn
@@ -421,7 +421,7 @@ impl<C: Contents> Drive<C> {
             self.note_oob(ppn, lpn, sequence);
             page.guards = self.take_superseded();
         }
-        if self.gc.thresholds.is_low_for_idle(self.ftl.blocks.plane(plane).free_pages) {
+        if self.is_low_for_idle(plane) {
             self.look_at(plane);
         }
         page.target.to = ppn;
