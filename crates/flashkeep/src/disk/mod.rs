@@ -347,7 +347,7 @@ impl<C: Contents> Backends<C> for Disk<C> {
         token: CompletionToken,
         contents: &[C],
     ) {
-        debug_assert_eq!(backend, self.backend, "a disk is one leaf");
+        debug_assert_eq!(backend, self.backend, "a disk is one backend");
         self.now = now;
         if self.dead {
             return self.answer_for_dead(now, command, token);

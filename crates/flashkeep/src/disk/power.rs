@@ -52,7 +52,7 @@ pub(super) struct Platter<C> {
     /// How many fates there may be before those that are settled are taken out.
     prune_at: usize,
     /// Pages that were given what could not be worked out.
-    spoiled: BTreeSet<u32>,
+    poisoned: BTreeSet<u32>,
 }
 
 /// The least number of fates at which those that are settled are taken out.
@@ -66,7 +66,7 @@ impl<C: Contents> Disk<C> {
             last: 0,
             fates: BTreeMap::new(),
             prune_at: FATES,
-            spoiled: BTreeSet::new(),
+            poisoned: BTreeSet::new(),
         }));
     }
 
@@ -110,7 +110,7 @@ impl<C: Contents> Disk<C> {
         let Some(platter) = &mut self.platter else { return };
         platter.last += 1;
         let number = platter.last;
-        platter.spoiled.remove(&page);
+        platter.poisoned.remove(&page);
         let before = platter.numbers.insert(page, number);
         let Some(sequence) = sequence else {
             platter.fates.remove(&page);
@@ -149,7 +149,7 @@ impl<C: Contents> Disk<C> {
     /// Nothing is on it.
     pub(super) fn forget_fates(&mut self) {
         if let Some(platter) = &mut self.platter {
-            (platter.numbers, platter.fates, platter.spoiled) = Default::default();
+            (platter.numbers, platter.fates, platter.poisoned) = Default::default();
         }
     }
 
@@ -162,7 +162,7 @@ impl<C: Contents> Disk<C> {
     /// What was written to a page last could not be worked out, and says so.
     pub(super) fn poison_page(&mut self, page: Page) {
         if let Some(platter) = &mut self.platter {
-            platter.spoiled.insert(page.0);
+            platter.poisoned.insert(page.0);
         }
     }
 
@@ -186,7 +186,7 @@ impl<C: Contents> Disk<C> {
                 None => self.pages.forget(page),
             }
         }
-        for page in std::mem::take(&mut platter.spoiled) {
+        for page in std::mem::take(&mut platter.poisoned) {
             self.pages.forget(page);
         }
         for id in self.queue.take_all() {

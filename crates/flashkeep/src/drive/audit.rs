@@ -46,7 +46,7 @@ impl<C: Contents> Drive<C> {
         assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
         let plane = self.flash.geometry.plane_of(ppn);
         let die_queue = &self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize];
-        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its leaf's domain");
+        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
         assert!(
             !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
             "page {lpn} lies on flash that has not failed"

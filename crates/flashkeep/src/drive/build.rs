@@ -174,7 +174,7 @@ impl<C: Contents> Drive<C> {
         self.queues.write_queues.resize(needed, OpQueue::default());
     }
 
-    /// Lanes, which come channel by channel, one of each channel after the other. Where there are several FTLs each
+    /// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
     /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
     /// ask for pages of always the same channels.
     pub(super) fn die_queues_in_turn(

@@ -69,7 +69,7 @@ impl<C: Contents> Drive<C> {
             let place = die_queues
                 .iter()
                 .position(|&other| other == die_queue)
-                .expect("a plane of one of these lanes");
+                .expect("a plane of one of these die queues");
             dealt[place].push(op);
         }
         self.dies.in_step.set_turn_of_planes(write_queue, turn);

@@ -49,7 +49,7 @@ impl<C: Contents> Drive<C> {
     }
 
     fn rows(&self, backend: usize) -> &Rows {
-        self.ftl.backends[backend].rows.as_ref().expect("a raw leaf")
+        self.ftl.backends[backend].rows.as_ref().expect("a backend of physical pages")
     }
 
     #[inline]

@@ -89,7 +89,7 @@ impl<C: Contents> Drive<C> {
         command: Command,
         token: CompletionToken,
     ) {
-        assert!(self.health.damaged, "only programmed pages of a raw leaf are read");
+        assert!(self.health.damaged, "only programmed pages of a backend of physical pages are read");
         let failed = Some((BackendId(ftl as u16), command.start));
         self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }

@@ -26,7 +26,7 @@ pub(super) struct PageNames {
     last: FixedMap<(NodeId, u32), u16>,
     /// Contents that could not be computed and were written all the same, since the last power loss: the OOB metadata
     /// says so.
-    spoiled: BTreeSet<StampedPage>,
+    poisoned: BTreeSet<StampedPage>,
 }
 
 /// A page of a node, and the stamp of contents that were written to it.
@@ -48,17 +48,17 @@ impl PageNames {
     }
 
     /// Contents with this stamp were written to a node's page, but could not be computed.
-    pub(super) fn spoil(&mut self, node: NodeId, page: Page, stamp: u64) {
+    pub(super) fn poison(&mut self, node: NodeId, page: Page, stamp: u64) {
         if !self.naming.is_empty() {
-            self.spoiled.insert((node, page.0, stamp));
+            self.poisoned.insert((node, page.0, stamp));
         }
     }
 
     /// Takes out the pages of a node with contents that could not be computed, and the stamps of these.
-    pub(super) fn take_spoiled(&mut self, node: NodeId) -> Vec<(Page, u64)> {
+    pub(super) fn take_poisoned(&mut self, node: NodeId) -> Vec<(Page, u64)> {
         let all = (node, u32::MIN, u64::MIN)..=(node, u32::MAX, u64::MAX);
-        let of_node: Vec<StampedPage> = self.spoiled.range(all).copied().collect();
-        of_node.iter().for_each(|page| _ = self.spoiled.remove(page));
+        let of_node: Vec<StampedPage> = self.poisoned.range(all).copied().collect();
+        of_node.iter().for_each(|page| _ = self.poisoned.remove(page));
         of_node.into_iter().map(|(_, page, stamp)| (Page(page), stamp)).collect()
     }
 

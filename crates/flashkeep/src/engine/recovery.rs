@@ -66,7 +66,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         held: &mut Locks,
     ) {
-        self.discard_spoiled(backends, node);
+        self.discard_poisoned(backends, node);
         let mut lacking = Vec::new();
         std::mem::swap(&mut self.locks, held);
         self.consult(backends, node, |scheme, view| {
@@ -95,9 +95,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Members that are trees discard pages whose contents could not be computed; backends have done so.
-    fn discard_spoiled<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
+    fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
-            for (page, stamp) in self.names.take_spoiled(child) {
+            for (page, stamp) in self.names.take_poisoned(child) {
                 let found = self.consult(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
                     self.invalidate(backends, child, page);

@@ -79,7 +79,7 @@ impl<C: Contents> PageBuffers<C> {
         if !C::KEEP || command.verb != Verb::Write {
             return &[];
         }
-        debug_assert!(command.count == 1 || token.is_run(), "what leaves are given follows each other");
+        debug_assert!(command.count == 1 || token.is_run(), "what backends are given follows each other");
         let first = token.slot as usize;
         &self.pages[token.owner.index()][first..first + usize::from(command.count)]
     }
@@ -402,7 +402,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     let token = CompletionToken::at(running.counter, place, running.caller.age);
                     let contents = self.buffers.written(&step.command.part(n, 1), token).first();
                     if let Some(contents) = contents {
-                        self.names.spoil(target, page, contents.stamp());
+                        self.names.poison(target, page, contents.stamp());
                     }
                 }
                 let merged = running.node == NodeId::HOST && target != NodeId::ROOT;

@@ -80,7 +80,7 @@ fn a_dead_backend_answers_and_begins_anew_when_it_is_renewed() {
         rig.drive.fail(rig.now, channel(&rig, 1), true);
         let done = rig.done();
         assert!(rig.drive.is_dead(BackendId(1)) && !rig.drive.is_dead(BackendId(0)));
-        assert!(told(&done, CompletionPart::Lost).is_empty(), "the leaf is dead: that says it all");
+        assert!(told(&done, CompletionPart::Lost).is_empty(), "the backend is dead: that says it all");
         assert!(done.iter().all(|d| d.durable == rig.now), "what waited is void");
         rig.ask(1, read(0), 0, &[]);
         rig.ask(1, write(8, 1), 1, &tokens(1, 1));

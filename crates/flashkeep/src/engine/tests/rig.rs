@@ -243,7 +243,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     }
 
     fn backend_of(&self, node: u16) -> BackendId {
-        self.engine.shape[usize::from(node)].backend.expect("a leaf")
+        self.engine.shape[usize::from(node)].backend.expect("a backend")
     }
 
     /// Whether the node answers.

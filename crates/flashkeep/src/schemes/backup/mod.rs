@@ -399,7 +399,7 @@ impl OwnHealth for Backup {
             self.written.iter().filter(|&page| !self.missing.has(page) && !self.outdated.has(page)).map(Page)
         {
             let unit = |(member, page)| StripeUnit { member, page, role: Role::Plain };
-            let backup = self.backup(page).expect("what is not stale has a backup");
+            let backup = self.backup(page).expect("what is not outdated has a backup");
             visit(&[unit(self.layout.on_ssd(page)), unit(backup)]);
         }
     }

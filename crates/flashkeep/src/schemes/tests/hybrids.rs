@@ -27,7 +27,7 @@ fn full(setup: &Setup) -> Rig {
 use Cause::{Host, Migrate, Mirror, Parity};
 use Verb::{Read, Write};
 
-/// Leaves 0 to 2 are drives of six pages; the first disk, backend 3, has the parities on its pages 0 to 5 and the log
+/// Backends 0 to 2 are drives of six pages; the first disk, backend 3, has the parities on its pages 0 to 5 and the log
 /// from page 6 on; the second, backend 4, has the log's copy from its page 0 on.
 #[test]
 fn small_writes_are_logged_and_large_ones_are_not() {
