@@ -252,6 +252,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         })
     }
 
+    /// Whether the node at this path has failed as a whole, or a node above it.
+    #[must_use]
+    pub fn has_failed(&self, path: &[u32]) -> bool {
+        let failed = |node: NodeId| !self.shape[node.index()].alive;
+        (1..=path.len()).any(|upto| self.descendant(&path[..upto]).is_some_and(failed))
+    }
+
     /// Whether plans of a subtree's schemes, or commands that wait there, are in progress. A subtree that does not
     /// respond gets no new ones.
     #[must_use]

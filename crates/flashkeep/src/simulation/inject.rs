@@ -217,7 +217,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         // Operations within the array's member end first, which takes little time on a failed one.
         let dead: Vec<_> = self.backends().filter(|&backend| self.device.body.is_dead(backend)).collect();
         let engine = &self.device.engine;
-        if self.subtree(event).is_some_and(|node| engine.is_at_work(node))
+        // A part of a member that has failed as a whole is replaced with it.
+        let (_, above) = event.path.split_last().filter(|_| event.what == What::Whole).unzip();
+        if engine.has_failed(above.unwrap_or(&event.path)) {
+            return;
+        }
+        let failed = self.subtree(event).filter(|_| engine.has_failed(&event.path));
+        if failed.is_some_and(|node| engine.is_at_work(node))
             || dead.iter().any(|&backend| engine.is_map_at_work(backend))
         {
             return self.try_again(FaultEvent::Renew(event.clone()));
@@ -225,7 +231,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         for (device, fault) in self.faults(event, true) {
             self.device.body.renew(now, device, fault);
         }
-        if let Some(node) = self.subtree(event) {
+        if let Some(node) = failed {
             let fresh = build_array::<C>(self.resolved, 0);
             self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::count_on);
             return self.begin_anew(now);

@@ -200,3 +200,31 @@ fn a_width_makes_groups_of_members() {
         }
     }
 }
+
+/// A replacement of a member that has been replaced before, or of a part of one that has failed, changes nothing.
+#[test]
+fn one_replacement_for_each_failure() {
+    let first = "member:0@20%,replace_after=1ms";
+    for keys in ["map = \"hybrid\"\n", "map = \"page\"\n", "[redundancy]\nscheme = \"raid5\"\n"] {
+        let member = format!("{MEMBER}{keys}");
+        let run = |fails: &[&str]| {
+            let mut job = job("\n", RANDOM, &["start.existing=\"all\""]);
+            job.drive = file(
+                "array.toml",
+                &format!(
+                    "members = [\"4 * {}\"]\nredundancy.scheme = \"raid5\"\n",
+                    file("member.toml", &member)
+                ),
+            );
+            job.fail = fails.iter().map(|&event| event.to_owned()).collect();
+            job.verify = true;
+            let run = summary(&job);
+            assert_eq!((integrity(&run, "wrong_reads"), integrity(&run, "lost_pages")), (0.0, 0.0), "{keys}");
+            run["operations"].clone()
+        };
+        let once = run(&[first]);
+        // Within the first failure's time: both name the same dead member.
+        assert_eq!(run(&[first, "member:0@20%,replace_after=2ms"]), once, "{keys}");
+        assert_eq!(run(&[first, "member:0/chip:0.0@20%,replace_after=100us"]), once, "{keys}");
+    }
+}
