@@ -24,8 +24,8 @@ pub(super) struct PageNames {
     versions: FixedMap<StampedPage, u16>,
     /// By node and page: its last version.
     last: FixedMap<(NodeId, u32), u16>,
-    /// Contents that could not be computed and were written all the same, since the last power loss: the OOB metadata
-    /// says so.
+    /// Contents that could not be computed and were written all the same: the OOB metadata says so. Those that had been
+    /// overwritten by the last power loss are not among them.
     poisoned: BTreeSet<StampedPage>,
 }
 
@@ -54,12 +54,15 @@ impl PageNames {
         }
     }
 
-    /// Takes out the pages of a node with contents that could not be computed, and the stamps of these.
-    pub(super) fn take_poisoned(&mut self, node: NodeId) -> Vec<(Page, u64)> {
+    /// The pages of a node with contents that could not be computed, and the stamps of these.
+    pub(super) fn poisoned(&self, node: NodeId) -> Vec<(Page, u64)> {
         let all = (node, u32::MIN, u64::MIN)..=(node, u32::MAX, u64::MAX);
-        let of_node: Vec<StampedPage> = self.poisoned.range(all).copied().collect();
-        of_node.iter().for_each(|page| _ = self.poisoned.remove(page));
-        of_node.into_iter().map(|(_, page, stamp)| (Page(page), stamp)).collect()
+        self.poisoned.range(all).map(|&(_, page, stamp)| (Page(page), stamp)).collect()
+    }
+
+    /// The contents with this stamp have been overwritten.
+    pub(super) fn forget_poisoned(&mut self, node: NodeId, page: Page, stamp: u64) {
+        self.poisoned.remove(&(node, page.0, stamp));
     }
 
     /// The version of a node's page with this stamp; none if the stamp is another page's.

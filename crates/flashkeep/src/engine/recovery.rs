@@ -94,13 +94,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_rebuild(now, node);
     }
 
-    /// Members that are trees discard pages whose contents could not be computed; backends have done so.
+    /// Members that are trees lack pages whose contents could not be computed, until they are written again; backends
+    /// have discarded theirs.
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
-            for (page, stamp) in self.names.take_poisoned(child) {
+            for (page, stamp) in self.names.poisoned(child) {
                 let found = self.consult(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
+                    self.gaps.set(child, page.0, true);
                     self.invalidate(backends, child, page);
+                } else {
+                    self.names.forget_poisoned(child, page, stamp);
                 }
             }
         }

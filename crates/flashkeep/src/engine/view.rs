@@ -236,14 +236,14 @@ impl View<'_> {
             || shape.children.iter().any(|&child| self.has_cache_below(child))
     }
 
-    /// The OOB metadata of a member's page on flash; none if the page is not there or cannot be read. For a member that
-    /// is a tree, that of the newest copy.
+    /// The OOB metadata of a member's page on flash; none if the page is not there, cannot be read, or is recorded as
+    /// missing. For a member that is a tree, that of the newest copy.
     #[must_use]
     pub fn oob(&self, member: Member, page: Page) -> Option<OobData> {
         let child = self.child(member);
         let shape = &self.shape[child.index()];
         match shape.raw() {
-            _ if !shape.alive => None,
+            _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
             Some(backend) => self.below.oob(backend, page),
             None => self.deeper.oob(child, shape.inner(page), self),
         }

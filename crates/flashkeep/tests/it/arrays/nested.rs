@@ -150,6 +150,30 @@ fn a_member_of_its_own_redundancy_forgets() {
     }
 }
 
+/// Two members of RAID-5 lose pages, further writes make parities that nothing can be computed from, and the power
+/// fails. What is lost is the same whether the members are drives side by side, or arrays whose own parity matches
+/// such a page.
+#[test]
+fn members_that_forget_before_a_power_loss() {
+    let trace =
+        "synth:random,requests=300,write=0.7,size=8KiB:0.6/4KiB:0.4,align=4KiB,rate=200,footprint=1MiB";
+    let (unit, pairs) = ("stripe_kib = 4", "width = 2");
+    for seed in 1..4 {
+        let inner = [("none", 2, unit), ("mirror", 4, pairs), ("raid4", 3, unit), ("raid5", 3, unit)];
+        let lost = inner.map(|inner| {
+            let mut job = nested_job(&[inner, ("raid5", 3, unit)], trace);
+            job.seed = Some(seed);
+            job.fail = ["member:0@20req,transient", "member:1@40req,transient", "power@250req"]
+                .map(str::to_owned)
+                .to_vec();
+            let run = summary(&job);
+            assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{inner:?}");
+            integrity(&run, "lost_pages")
+        });
+        assert!(lost[0] > 0.0 && lost.iter().all(|&pages| pages == lost[0]), "{lost:?}");
+    }
+}
+
 /// The mirror of a lone drive: a page with two unreadable copies is lost, and is not read as zeros.
 #[test]
 fn both_copies_forget() {
