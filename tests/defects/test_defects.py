@@ -635,3 +635,18 @@ def test_schemes_that_survive_nothing_have_no_unprotected_pages_in_their_phases(
     _, summary = bench(array, load, "--fail", "member:0/page:0.0.0.0.0.1@50%")
     assert summary["integrity"]["unprotected_page_s"] is None
     assert {phase["unprotected_page_s"] for phase in summary["phases"]} == {0}
+
+
+@pytest.mark.parametrize("seed", range(10, 14))
+def test_the_check_of_all_pages_after_a_power_loss_changes_nothing_on_flash(bench: Bench, seed: int) -> None:
+    """With seed 12 it erased a block without an operation, to rewrite what a torn page had held."""
+    file = bench.folder / "operations.csv"
+    keys = {
+        "flash.channels": 1, "flash.chips_per_channel": 5, "flash.blocks_per_plane": 32, "flash.pages_per_block": 4,
+        "ftl.over_provisioning": 0.8, "ftl.map": "block", "redundancy.scheme": "raid6", "redundancy.across": "chip",
+    }  # fmt: skip
+    load = "synth:random,requests=400,write=0.8,size=4KiB,rate=2k"
+    options = ("--existing", "none", "--verify", "--fail", f"power@{5 + seed}req", "--seed", seed)
+    done, summary = bench.run("", load, keys, "--operations", file, *options)
+    assert (done.code, summary["integrity"]["lost_pages"]) == (0, 0)
+    assert list(operations.problems(operations.read(file), summary, {"power"})) == []

@@ -61,8 +61,6 @@ pub(super) struct BackgroundClock {
     /// Requests that are not acknowledged yet.
     pub(super) foreground: u32,
     idle_since: SimTime,
-    /// Urgent work waits until a recovery is over.
-    pub(super) paused: bool,
     alarms: Vec<Alarm>,
     /// The nodes whose schemes use idle time.
     idlers: Vec<NodeId>,
@@ -94,7 +92,7 @@ impl BackgroundClock {
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].triggers.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
-        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, paused: false, alarms, idlers }
+        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers }
     }
 
     pub(super) fn rebuilders(&mut self, node: NodeId) -> &mut u32 {
@@ -143,8 +141,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         let mut plan = self.blank_plan();
         let restores = why == Why::Rebuild && self.restore(backends, node, &mut plan);
-        let work =
-            restores || self.consult(backends, node, |scheme, view| scheme.background(why, view, &mut plan));
+        // A recovery restores what the power loss took; the rest of a rebuild follows.
+        let waits = why == Why::Rebuild && self.recovery.is_some();
+        let work = restores
+            || !waits && self.consult(backends, node, |scheme, view| scheme.background(why, view, &mut plan));
         if work {
             self.note_exposure(now, node);
             if let Some(key) = plan.hold {
@@ -192,7 +192,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline]
     pub(super) fn press<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         while self.scheme_mut(node).urgent()
-            && !self.clock.paused
+            && self.recovery.is_none()
             && self.ask(backends, now, node, Why::Urgent)
         {}
     }

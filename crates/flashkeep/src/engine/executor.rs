@@ -57,6 +57,8 @@ pub struct Engine<S, C> {
     /// Whether more is missing than pages that reads have found unreadable.
     pub(super) announced: bool,
     pub(super) gaps: Gaps,
+    /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
+    pub(super) recovery: Option<Box<Gaps>>,
     pub(super) health: Health,
     /// The ports of members.
     pub(super) ports: Ports<C>,
@@ -115,6 +117,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             troubled: false,
             announced: false,
             gaps: Gaps::default(),
+            recovery: None,
             ports: Ports::new(ports),
             names: PageNames::default(),
             due: Deadlines::default(),
@@ -174,7 +177,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Wake(node) => self.wake(backends, now, node),
                 Due::Idle(node) => self.idle(backends, now, node),
                 Due::Rebuild(node) => self.rebuild(backends, now, node),
-                Due::Recovered => self.recovered(backends, now),
+                Due::Recovered => self.end_recovery(backends, now),
                 Due::Port(port) => self.ports.notify(port),
             }
         }

@@ -54,7 +54,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Starts rebuilding at `node` if its scheme has pages to rebuild.
     pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
         let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
-        if busy || !self.has_to_rebuild(node) {
+        if busy || !self.has_pieces(node) {
             return;
         }
         *self.clock.rebuilders(node) = AT_ONCE;
@@ -63,22 +63,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// Whether the node has pages to rebuild now: during a recovery, those that the power loss took.
+    fn has_pieces(&self, node: NodeId) -> bool {
+        if self.recovery.is_some() { self.health.has_to_recover(node) } else { self.has_to_rebuild(node) }
+    }
+
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         if self.ask(backends, now, node, Why::Rebuild) {
             return;
         }
         // No work is in progress that could help: the remaining pages cannot be restored.
-        let waits = self.counters.live() > 0 && self.has_to_rebuild(node);
+        let waits = self.counters.live() > 0 && self.has_pieces(node);
         if waits {
             return self.due.push(now + AGAIN, Due::Rebuild(node));
         }
         *self.clock.rebuilders(node) -= 1;
+        self.end_recovery(backends, now);
     }
 
-    /// A piece that began at `since` has ended: the next one starts after a pause.
+    /// A piece that began at `since` has ended: the next one starts after a pause. During a recovery no requests need
+    /// the rest of the bandwidth.
     pub(super) fn rebuilt(&mut self, now: SimTime, node: NodeId, since: SimTime) {
-        let share = u64::from(self.controller_of(node).rebuild_permille.min(1000));
+        let recovers = self.recovery.is_some();
+        let share =
+            if recovers { 1000 } else { u64::from(self.controller_of(node).rebuild_permille.min(1000)) };
         let pause = now.since(since).0.saturating_mul(1000 - share) / share;
         self.due.push(now + Span(pause), Due::Rebuild(node));
     }

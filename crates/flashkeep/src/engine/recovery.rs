@@ -26,13 +26,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
         let mut held = std::mem::take(&mut self.locks);
+        // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
+        let missed = self.recovery.take().unwrap_or_else(|| Box::new(self.gaps.clone()));
+        self.recovery = Some(missed);
         self.gaps.forget_members();
         self.ports.cut(now);
         self.parked = Parked::new(self.shape.len());
         self.clock = BackgroundClock::new(&self.schemes);
         self.due = Deadlines::default();
-        // Before urgent work begins, the pages that all nodes have recovered are compared with what they should be.
-        self.clock.paused = true;
+        // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
         self.due.push(now, Due::Recovered);
         self.merging = 0;
         self.finished.clear();
@@ -48,14 +50,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.settle(backends, now);
     }
 
-    /// The recovery is over: urgent work begins, children before their parents.
+    /// Whether a recovery is under way: until it is over, the host submits no requests.
+    #[must_use]
+    pub fn is_recovering(&self) -> bool {
+        self.recovery.is_some()
+    }
+
+    /// If all pages are restored that the power loss took, the recovery is over: urgent work and other rebuilds begin,
+    /// children before their parents.
     #[cold]
-    pub(super) fn recovered<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        self.clock.paused = false;
-        for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
-            if self.schemes[node.index()].is_some() {
-                self.press(backends, now, node);
-            }
+    pub(super) fn end_recovery<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
+        if self.recovery.is_none() || self.is_rebuilding() {
+            return;
+        }
+        self.recovery = None;
+        let nodes = (0..self.shape.len()).rev().map(|node| NodeId(node as u16));
+        let nodes = nodes.filter(|node| self.schemes[node.index()].is_some()).collect::<Vec<_>>();
+        for &node in &nodes {
+            self.press(backends, now, node);
+        }
+        for node in nodes {
+            self.begin_rebuild(now, node);
         }
     }
 
@@ -85,11 +100,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let members = (0..).map(Member).zip(&children);
         let failed = members.filter(|(_, child)| !self.shape[child.index()].alive);
         let failed = failed.map(|(member, _)| (member, Change::Failed)).collect::<Vec<_>>();
-        let lacking = lacking.into_iter().map(|(member, page)| (member, Change::Lacking(page)));
-        for (member, change) in failed.into_iter().chain(lacking) {
+        let changes = lacking.iter().map(|&(member, page)| (member, Change::Lacking(page)));
+        for (member, change) in failed.into_iter().chain(changes) {
             self.note_member(backends, node, member, change);
             self.consult(backends, node, |scheme, view| scheme.member(member, change, view));
         }
+        let missed = |member: Member, page: Page| {
+            let child = children[usize::from(member.0)];
+            self.recovery.as_ref().is_some_and(|missed| missed.lacks(child, page.0))
+        };
+        let taken = lacking.into_iter().filter(|&(member, page)| !missed(member, page));
+        self.health.restore_first(node, &self.schemes[node.index()], taken);
         self.note_exposure(now, node);
         self.begin_rebuild(now, node);
     }

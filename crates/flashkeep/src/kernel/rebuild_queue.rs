@@ -22,6 +22,12 @@ impl RebuildQueue {
         }
     }
 
+    /// Whether a number is left.
+    #[must_use]
+    pub fn has(&self, number: u32) -> bool {
+        self.left.has(number)
+    }
+
     /// Whether nothing is left.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -194,10 +194,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.accounts.phases.begin("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
         self.clock.now = recovery.ready;
-        self.clock.last = self.clock.last.max(recovery.ready);
-        if let Some(link) = &mut self.host.link {
-            link.cut(recovery.ready);
-        }
         self.device.engine.recover(&mut self.device.body, recovery.ready);
         let drive = &self.device.body;
         self.device.engine.fall_back_ports(|backend, page| drive.contents_of(backend, page));
@@ -205,7 +201,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let Some(durability) = &mut self.failures.durability else { return };
         durability.held.clear();
         durability.coming.clear();
-        (durability.ready, durability.recovering) = (recovery.ready, true);
+        durability.recovering = true;
         durability.cuts.push(PowerCut {
             recovery: recovery.ready.since(at),
             interrupted,
@@ -213,6 +209,35 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             reads: recovery.reads,
             erases: recovery.erases,
         });
+        let cuts = durability.cuts.len();
+        self.restore_pages();
+        let ready = self.clock.now.max(recovery.ready);
+        let Some(durability) = &mut self.failures.durability else { return };
+        // The power may have failed again meanwhile.
+        if durability.cuts.len() == cuts {
+            durability.ready = ready;
+            durability.cuts[cuts - 1].recovery = ready.since(at);
+            self.clock.last = self.clock.last.max(ready);
+            if let Some(link) = &mut self.host.link {
+                link.cut(ready);
+            }
+        }
+    }
+
+    /// The schemes restore pages that the power loss took, before requests are served. Events by time happen meanwhile.
+    fn restore_pages(&mut self) {
+        while self.device.engine.is_recovering() {
+            let event = self.device.body.next_event().min(self.device.engine.next_due());
+            let fault_event = self.failures.fault_events.next_at;
+            if event.min(fault_event) == SimTime::NEVER {
+                return;
+            }
+            if fault_event < event {
+                self.inject_by_time();
+            } else {
+                self.happen(fault_event);
+            }
+        }
     }
 
     /// Checks every page; returns the number of pages older than the acknowledged version.

@@ -1,6 +1,6 @@
 //! Codewords with parities: what they lack, and the reconstruction of missing units.
 
-use crate::engine::command::{Cause, Page};
+use crate::engine::command::{Cause, Flags, Page};
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
 use crate::engine::view::View;
@@ -136,8 +136,8 @@ impl Codeword {
         }
     }
 
-    /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds. A
-    /// unit that the codeword does not have is a known zero.
+    /// Plans the reconstruction of the unit whose read failed last, and rewrites it on its member if that responds; for
+    /// a read without time, the rebuild does that. A unit that the codeword does not have is a known zero.
     pub fn bring_back(&self, role: Role, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
@@ -156,7 +156,7 @@ impl Codeword {
             plan.push(fetch(other, cause).role(other.role.lost()));
         }
         plan.push(found);
-        if view.alive(wanted.member) {
+        if view.alive(wanted.member) && !wanted.command.flags.has(Flags::BEFORE) {
             let store = Step::store(wanted.member, wanted.command.start, role.lost(), Cause::Rebuild);
             plan.push(store.stage(1).later());
         }

@@ -194,6 +194,9 @@ struct NodeHealth {
     lost: Bits,
     /// Codewords with units that can be rebuilt.
     queue: RebuildQueue,
+    /// Codewords with data that a power loss took: these are rebuilt before requests are served. A write to such a
+    /// codeword that a second power loss interrupts would lose them.
+    first: RebuildQueue,
     /// The number of codewords that are being rebuilt.
     restoring: u32,
     /// Keys of background plans in progress from which a member has refused a page.
@@ -262,6 +265,11 @@ impl Health {
     pub(super) fn is_rebuilding(&self, node: NodeId) -> bool {
         let health = &self.nodes[node.index()];
         !health.queue.is_empty() || health.copies && health.restoring > 0
+    }
+
+    /// Whether codewords wait to be rebuilt before requests are served.
+    pub(super) fn has_to_recover(&self, node: NodeId) -> bool {
+        !self.nodes[node.index()].first.is_empty()
     }
 
     /// Whether copies of pages are being made, or wait to be made.
@@ -381,6 +389,9 @@ impl NodeHealth {
     fn note(&mut self, codeword: u32, condition: CodewordHealth) {
         self.degraded.set(codeword, condition.degraded);
         self.queue.set(codeword, condition.restorable);
+        if !condition.restorable {
+            self.first.set(codeword, false);
+        }
         let at = codeword as usize;
         if self.at_risk.len() <= at {
             if condition.at_risk == 0 {
@@ -392,9 +403,20 @@ impl NodeHealth {
         self.exposed = self.exposed - u64::from(was) + u64::from(condition.at_risk);
     }
 
-    /// Plans the rebuild of the next codeword that no plan works on; false if none can be rebuilt now.
-    fn rebuild<S: Scheme>(&mut self, scheme: &mut S, view: &View<'_>, plan: &mut Plan) -> bool {
-        while let Some(codeword) = self.queue.next(|codeword| view.held(Key(u64::from(codeword)))) {
+    /// Plans the rebuild of the next codeword that no plan works on; false if none can be rebuilt now. A node that
+    /// `recovers` rebuilds only what a power loss took.
+    fn rebuild<S: Scheme>(
+        &mut self,
+        scheme: &mut S,
+        recovers: bool,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) -> bool {
+        let is_held = |codeword: u32| view.held(Key(u64::from(codeword)));
+        let next =
+            |this: &mut Self| if recovers { this.first.next(is_held) } else { this.queue.next(is_held) };
+        while let Some(codeword) = next(self) {
+            self.first.set(codeword, false);
             self.queue.set(codeword, false);
             self.word.take_from(scheme, codeword);
             let two =

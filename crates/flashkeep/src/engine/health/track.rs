@@ -27,6 +27,31 @@ impl Health {
         }
         any
     }
+
+    /// A power loss took these pages of a node's members. If one belongs to the data of a codeword with parity, the
+    /// codeword is rebuilt before requests are served.
+    pub(in crate::engine) fn restore_first<S: Scheme>(
+        &mut self,
+        node: NodeId,
+        scheme: &Option<S>,
+        taken: impl Iterator<Item = (Member, Page)>,
+    ) {
+        let Some(Protection::Stripes(stripes)) = scheme.as_ref().map(Scheme::protection) else { return };
+        let NodeHealth { queue, first, word, newer, .. } = &mut self.nodes[node.index()];
+        for at in taken {
+            let Some(stripe) = stripes.stripe_of(at.0, at.1).filter(|&stripe| queue.has(stripe)) else {
+                continue;
+            };
+            word.units.clear();
+            stripes.units(stripe, &mut |unit| word.units.push(unit));
+            newer.take_newer(stripes, stripe);
+            let mut units = word.units.iter().chain(&newer.units);
+            let unit = units.find(|unit| (unit.member, unit.page) == at);
+            if unit.is_some_and(|unit| matches!(unit.role, Role::Data(_))) {
+                first.set(stripe, true);
+            }
+        }
+    }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -144,8 +169,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         plan: &mut Plan,
     ) -> bool {
+        let recovers = self.recovery.is_some();
         !self.health.nodes[node.index()].queue.is_empty()
-            && self.track_health(backends, node, |health, scheme, view| health.rebuild(scheme, view, plan))
+            && self.track_health(backends, node, |health, scheme, view| {
+                health.rebuild(scheme, recovers, view, plan)
+            })
     }
 
     /// Examines all codewords of nodes that defer parities, after their state has been loaded.

@@ -166,6 +166,8 @@ impl<H: Bed> Bench<H> {
     }
 
     pub(crate) fn submit(&mut self, verb: Verb, start: u32, count: u16) {
+        // The host waits until a recovery is over.
+        while self.engine.is_recovering() && self.step() {}
         let start = start.min(self.pages() - 1);
         let count = count.min((self.pages() - start) as u16);
         let tag = self.requests.len() as u32;

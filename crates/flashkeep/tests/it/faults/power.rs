@@ -116,6 +116,43 @@ fn recovery_takes(summaries: &str, reads: f64) {
     assert!((took * 1e6 - recovery).abs() < 0.01, "the phase is the recovery");
 }
 
+/// The 3rd page has its parity when the power fails, and is torn itself: its die wrote the 1st page before. The recovery
+/// reads both of that die's pages, and then rewrites the page from the parity. The host waits for that.
+#[test]
+fn what_only_a_stripe_has_is_restored_before_the_host_is_served() {
+    let text = "[flash]\nchannels = 3\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                blocks_per_plane = 64\npages_per_block = 16\npage_kib = 4\n\
+                [flash.timing]\nread_us = 50.0\nprogram_us = 500.0\nbus_ns_per_byte = 10.0\n\
+                [redundancy]\nscheme = \"raid5\"\nacross = \"channel\"\n";
+    let trace = "0 0 0 8 0\n0 0 16 8 0\n1000000 0 0 8 1\n";
+    let run = |fail: &[&str], set: &[&str]| {
+        let mut job = job(text, trace, &[set, &["start.existing=\"none\""]].concat());
+        job.verify = true;
+        job.fail = fail.iter().map(|&event| event.to_owned()).collect();
+        summary(&job)
+    };
+    let (read, program) = (50.0 + 40.96, 40.96 + 500.0);
+    let took = |run: &Value, cut: usize| run["integrity"]["recovery_us"][cut].as_f64().expect("a number");
+    let is = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found}, not {expected}");
+    for set in [&[][..], &["redundancy.rebuild_share=0.1"]] {
+        let once = run(&["power@800us"], set);
+        is(took(&once, 0), 2.0 * read + read + program);
+        is(figure(&once, "response_us.read.max"), 800.0 + took(&once, 0) - 1000.0 + read);
+        is(figure(&once, "operations.read.rebuild"), 1.0);
+        is(figure(&once, "operations.program.rebuild"), 1.0);
+        assert_eq!((integrity(&once, "wrong_reads"), integrity(&once, "lost_pages")), (0.0, 0.0));
+        let phases = once["phases"].as_array().expect("a list");
+        let names: Vec<_> = phases.iter().map(|phase| &phase["phase"]).collect();
+        assert_eq!(names, ["before", "recovering", "after"]);
+        is(figure(&phases[1], "operations.program.rebuild"), 1.0);
+    }
+    // The power fails again while the page is rewritten: that page is torn as well, and is read in vain.
+    let twice = run(&["power@800us", "power@1200us"], &[]);
+    is(took(&twice, 1), 3.0 * read + read + program);
+    is(figure(&twice, "operations.program.rebuild"), 2.0);
+    assert_eq!((integrity(&twice, "wrong_reads"), integrity(&twice, "lost_pages")), (0.0, 0.0));
+}
+
 #[test]
 fn a_cut_during_the_recovery_begins_it_anew() {
     let once = summary(&cut("raid5", &["power@0.2s"], &[]));
