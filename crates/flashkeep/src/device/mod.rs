@@ -2,9 +2,9 @@
 //!
 //! Where features belong that are not implemented yet:
 //!
-//! - **FLUSH** is a verb without pages. The executor gives it to all members of a node. A port evicts its whole write
-//!   cache ([`port::Port::holds_pages`] is then false) before it hands the command on, and a scheme with deferred work
-//!   does it as background work (`Why`). The command ends with its *durable* completion.
+//! - **FLUSH of the host.** `Engine::flush_members` writes the caches of a node's members back, level by level, for a
+//!   plan that asks for it (`Plan::flushes`). A request of the host would call it for the root, after its own port
+//!   has been emptied ([`port::Port::write_back`]), and a scheme with deferred work would do that first (`Why`).
 //! - **FUA** is [`command::Flags::FUA`]. Schemes set it for writes behind which an older copy is freed; the commands of a
 //!   plan inherit it, and a port writes such pages past its cache. A request of the host would set it, too.
 //! - **Unrecoverable reads.** `Done::failed` names the page below, and a port request lists its unrecoverable pages

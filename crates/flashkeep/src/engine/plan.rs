@@ -232,6 +232,9 @@ pub struct Plan {
     pub presses: bool,
     /// Some of its steps rename pages: members that cannot do that copy them.
     pub remaps: bool,
+    /// Before this stage, or at the end if it has no steps, the members write their caches back (FLUSH): for a plan
+    /// after which older copies end. Members without caches, or with empty ones, take no time for that.
+    pub flushes: Option<u8>,
     /// The command's pages have no place any more: they are recorded as missing, and the node above is told
     /// ([`Change::Refused`]). The steps of the plan are carried out.
     ///
@@ -254,6 +257,7 @@ impl Plan {
         self.presses = false;
         self.refuses = false;
         self.remaps = false;
+        self.flushes = None;
         self.keeps_running_plan = false;
     }
 
@@ -284,6 +288,7 @@ impl Plan {
         self.tell == Tell::All
             && !sums
             && !self.keeps_running_plan
+            && self.flushes.is_none()
             && self.under.is_none()
             && self.steps.iter().all(plain)
     }

@@ -46,6 +46,12 @@ impl CompletionCounter {
         CompletionCounter { request, unacknowledged: 1, undurable: 1, ..CompletionCounter::default() }
     }
 
+    /// A port request whose pages are durable gets more of them.
+    pub(super) fn restart(&mut self) {
+        let CompletionCounter { acknowledged, durable, service, .. } = *self;
+        *self = CompletionCounter { acknowledged, durable, service, ..Self::of_port_request(self.request) };
+    }
+
     /// The caller has been notified.
     pub(super) fn forget(&mut self) {
         self.forgotten = true;

@@ -34,6 +34,8 @@ pub(super) struct RunningPlan {
     /// The number of pending continuations that refer to this running plan.
     pub(super) due: u8,
     pub(super) sums: PlanSums,
+    /// The stage before which it is to write back its members' caches.
+    pub(super) flushes: Option<u8>,
     /// What it is under way under.
     pub(super) under: Option<Key>,
     /// Places of unrecoverable pages, and how many of them the caller has been told.
@@ -162,6 +164,7 @@ impl RunningPlan {
         self.phase = PlanPhase::Awaited;
         self.due = 0;
         self.sums = PlanSums { peeked: plan.peek.is_some(), keep: plan.keep, ..PlanSums::default() };
+        self.flushes = plan.flushes;
         self.under = plan.under;
         self.lost.clear();
         self.lost_told = 0;

@@ -65,9 +65,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let counter = &mut self.counters[counter];
             counter.acknowledged = counter.acknowledged.max(now);
         }
-        let Some(stage) = running.steps.get(running.next).map(|step| step.stage) else {
-            return self.finish(backends, now, id);
-        };
+        let stage = running.steps.get(running.next).map(|step| step.stage);
+        if running.flushes.is_some_and(|at| stage.is_none_or(|stage| stage >= at))
+            && self.flush_for(backends, now, id)
+        {
+            return;
+        }
+        let Some(stage) = stage else { return self.finish(backends, now, id) };
         loop {
             let running = &mut self.running_plans[id];
             let at = running.next;
@@ -211,7 +215,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let acknowledged = counter.unacknowledged == 0;
         let stage_over = counter.undurable == 0 && running.sums.addition != Addition::UnderWay;
-        if stage_over && running.next == running.steps.len() {
+        if stage_over && running.next == running.steps.len() && running.flushes.is_none() {
             return self.finish(backends, now, id);
         }
         if let Some(when) = first

@@ -6,6 +6,7 @@ use super::command::{Command, Flags, Verb};
 use super::contents::{Contents, gf};
 use super::executor::Engine;
 use super::plan::{Key, Role, Step};
+use super::ports::NO_PAGE;
 use super::requests::CompletionCounter;
 use super::running::RunningPlan;
 use super::scheme::{Change, Scheme};
@@ -350,7 +351,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Stores the contents of a step's completed pages in their places and adds them to the sums.
     pub(super) fn take_in(&mut self, id: Id<RunningPlan>, done: &Done<C>) {
-        if !C::KEEP || done.part == CompletionPart::Durable {
+        if !C::KEEP || done.part == CompletionPart::Durable || done.token.slot == NO_PAGE {
             return;
         }
         let running = &self.running_plans[id];

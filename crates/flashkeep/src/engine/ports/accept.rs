@@ -11,6 +11,7 @@ use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
 use super::behind::MemberBackend;
+use super::flush::FlushPhase;
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -19,32 +20,36 @@ use crate::kernel::{Id, SimTime, Span};
 pub(in super::super) struct PortRequest {
     pub(super) port: u16,
     pub(super) counter: Id<CompletionCounter>,
-    commands: Vec<Asked>,
+    pub(super) commands: Vec<Asked>,
     /// The number of places of its commands' pages.
     places: u32,
     /// It waits for the link, on which this many sectors cross with it.
-    waits: bool,
+    pub(super) waits: bool,
     inward: u64,
     /// Its age below the port.
-    age: u32,
+    pub(super) age: u32,
     /// It sent commands below; otherwise the controller's memory serves it.
-    asked: bool,
+    pub(super) asked: bool,
     told: bool,
+    /// How far it is, if it is a FLUSH.
+    pub(super) flush: FlushPhase,
+    /// The FLUSHes that wait until it is durable.
+    pub(super) awaited_by: Vec<Id<PortRequest>>,
     /// The places of its unrecoverable pages.
     lost: Vec<u32>,
 }
 
 /// A command of a port request.
 #[derive(Clone, Copy, Debug)]
-struct Asked {
-    command: Command,
-    caller: CompletionToken,
+pub(super) struct Asked {
+    pub(super) command: Command,
+    pub(super) caller: CompletionToken,
     /// Its first page's place among those of the request.
-    place: u32,
+    pub(super) place: u32,
 }
 
 impl PortRequest {
-    fn verb(&self) -> Verb {
+    pub(super) fn verb(&self) -> Verb {
         self.commands[0].command.verb
     }
 
@@ -55,6 +60,11 @@ impl PortRequest {
     /// The owner that waits for it, unless it has been told.
     pub(super) fn waiting(&self) -> Id<CompletionCounter> {
         if self.told { Id::NONE } else { self.owner() }
+    }
+
+    /// Whether it is in progress and writes to this port.
+    pub(super) fn writes_to(&self, at: u16) -> bool {
+        self.port == at && self.counter.is_some() && self.verb() == Verb::Write
     }
 
     /// Whether its writes pass the cache.
@@ -151,7 +161,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id
     }
 
-    fn claim_request(&mut self, at: u16) -> Id<PortRequest> {
+    pub(super) fn claim_request(&mut self, at: u16) -> Id<PortRequest> {
         let id = self.ports.requests.claim();
         let counter = self.claim_counter(0);
         self.counters[counter] = CompletionCounter::of_port_request(id);
@@ -160,6 +170,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         this.lost.clear();
         (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
         (this.waits, this.asked, this.told) = (false, false, false);
+        this.flush = FlushPhase::None;
+        this.awaited_by.clear();
         id
     }
 
@@ -179,7 +191,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A port request is complete: it waits for the link, or starts below.
-    fn send<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
+    pub(super) fn send<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
         let PortRequest { port: at, waits, inward, .. } = self.ports.requests[id];
         if !waits {
             return self.close_request(backends, now, id);
@@ -198,8 +210,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Crossing::In(id) => {
                     let id = Id::new(id);
                     for n in 0..self.ports.requests[id].commands.len() {
-                        let command = self.ports.requests[id].commands[n].command;
-                        self.ports.all[at].await_pages(&command, false);
+                        let request = &self.ports.requests[id];
+                        if request.flush == FlushPhase::None {
+                            let command = request.commands[n].command;
+                            self.ports.all[at].await_pages(&command, false);
+                        }
                         self.come_in(backends, now, id, n);
                     }
                     // Completed requests cross the link before new ones.
@@ -236,7 +251,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A command of a port request is behind the port: submits its operations.
-    fn come_in<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>, n: usize) {
+    pub(super) fn come_in<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        id: Id<PortRequest>,
+        n: usize,
+    ) {
         if n == 0 {
             backends.set_now(now);
             let request = &mut self.ports.requests[id];
@@ -250,6 +271,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         }
         let request = &self.ports.requests[id];
+        if request.flush != FlushPhase::None {
+            return self.empty_port(backends, now, id);
+        }
         let (at, Asked { command, place, .. }) = (request.port, request.commands[n]);
         let token = CompletionToken::at(request.counter, place, request.age);
         let asked = self.ask_behind(backends, now, at, command, token);
@@ -317,6 +341,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Finishes port requests whose pages are all acknowledged, and reports those that are durable after that.
     pub(in super::super) fn end_port_requests<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         while let Some(id) = self.ports.ended.pop_front() {
+            if self.ports.requests[id].flush != FlushPhase::None && !self.is_flushed(backends, now, id) {
+                continue;
+            }
             let this = &self.ports.requests[id];
             let (at, counter) = (usize::from(this.port), &self.counters[this.counter]);
             if this.told {
@@ -396,6 +423,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     fn bury_request(&mut self, id: Id<PortRequest>) {
+        if !self.ports.requests[id].awaited_by.is_empty() {
+            self.let_flushes_on(id);
+        }
         let counter = std::mem::take(&mut self.ports.requests[id].counter);
         self.counters.release(counter);
         self.ports.requests.release(id);

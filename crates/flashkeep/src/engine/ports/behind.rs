@@ -29,13 +29,24 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
         request: CompletionToken,
     ) {
-        let command = Command::new(Verb::Write, Page(0), 1);
         for at in 0..self.ports.all.len() as u16 {
-            let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
-            let mut below = MemberBackend { engine: self, backends, now, at, command, token: request };
-            port.write_back(&mut below);
-            self.ports.all[usize::from(at)].port = Some(port);
+            self.write_back_port(backends, now, at, request);
         }
+    }
+
+    /// Writes all that the cache of one member holds below, as a part of a request.
+    pub(super) fn write_back_port<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        at: u16,
+        request: CompletionToken,
+    ) {
+        let command = Command::new(Verb::Write, Page(0), 1);
+        let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
+        let mut below = MemberBackend { engine: self, backends, now, at, command, token: request };
+        port.write_back(&mut below);
+        self.ports.all[usize::from(at)].port = Some(port);
     }
 }
 

@@ -9,11 +9,12 @@
 //! when it is acknowledged. Evicted pages are written below as a part of the port request that needs their room; that
 //! request waits for them, as in a lone drive.
 //!
-//! `accept` handles port requests, `behind` has the port's operations on the subtree below; this file has the state and
-//! its queries.
+//! `accept` handles port requests, `behind` has the port's operations on the subtree below, `flush` empties caches; this
+//! file has the state and its queries.
 
 mod accept;
 mod behind;
+mod flush;
 
 use super::command::{Command, Page, Verb};
 use super::executor::{Due, Engine};
@@ -26,6 +27,7 @@ use crate::device::command::Sectors;
 use crate::device::port::{Fragment, Hits, Link, PartialPages, Port, PortOptions, SectorMap};
 use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
+pub(super) use flush::NO_PAGE;
 use std::collections::VecDeque;
 
 /// The number of a port: 0 is the host's, before the root; member `n` of the list below is `n + 1`.
@@ -66,6 +68,7 @@ pub(super) struct MemberPort<C> {
     memory: Span,
     link: Option<Link>,
     has_link_or_cache: bool,
+    has_cache: bool,
     /// None while the port is being called.
     port: Option<Box<Port<C>>>,
     /// The age of the last request that crossed the link.
@@ -101,6 +104,7 @@ impl<C: Contents> Ports<C> {
             memory: options.memory,
             link: Link::new(options.link_ps_per_sector),
             has_link_or_cache: options.link_ps_per_sector > 0 || options.cache_sectors > 0,
+            has_cache: options.cache_sectors > 0,
             port: Some(Box::new(Port::of(&options))),
             latest: 0,
             armed: SimTime::NEVER,
@@ -127,7 +131,14 @@ impl<C: Contents> Ports<C> {
 
     /// Whether the port has a write cache.
     pub(super) fn has_cache(&self, at: u16) -> bool {
-        self.all[usize::from(at)].port().has_cache()
+        self.all[usize::from(at)].has_cache
+    }
+
+    /// Whether the port has a write cache that holds pages, or that pages come to or leave.
+    fn is_dirty(&self, at: u16) -> bool {
+        let this = &self.all[usize::from(at)];
+        let is_written = || self.requests.places().any(|request| request.writes_to(at));
+        this.has_cache && (this.port().holds_pages() || is_written())
     }
 
     /// Whether port requests are in progress at or below one of these nodes.

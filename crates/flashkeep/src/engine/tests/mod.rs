@@ -13,6 +13,7 @@ mod stubs;
 mod arithmetic;
 mod completions;
 mod failures;
+mod flush;
 mod logs;
 mod nested;
 mod order;

@@ -124,6 +124,16 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         self.submit(Command::new(Verb::Trim, Page(start), count))
     }
 
+    /// The caches of the root's members are written back.
+    pub(crate) fn flush(&mut self) -> usize {
+        let tag = self.request(0, 0, Some(Verb::Write));
+        let token = self.engine.open(tag as u32, 0);
+        self.engine.flush_members(&mut self.store, self.now, NodeId::ROOT, token);
+        self.engine.close(&mut self.store, self.now, token);
+        self.collect();
+        tag
+    }
+
     /// Fills pages before time 0.
     pub(crate) fn fill(&mut self, start: u32, count: u16) {
         let flags = Flags::BEFORE;

@@ -4,6 +4,10 @@
 //! GC copies one piece at a time, so that host requests run in between and the pages of a chip are programmed in order.
 //! The copy of a page that the host writes or trims meanwhile is obsolete: the map is changed only if it still has the
 //! old place.
+//!
+//! Members with write caches are flushed before the first piece, unless the superblock was closed before their last
+//! FLUSH, and with the last one. So the source or the destination of the copies, which the host is given after that,
+//! can be erased at once after a power loss. A superblock that the host has emptied is erased after a FLUSH.
 
 use super::frontier::WriteFrontier;
 use super::places::LogPlace;
@@ -19,6 +23,10 @@ const PIECE_SUPERPAGES: usize = 4;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cleaning {
     pub(super) collection: Collection,
+    /// Members are to be flushed before the first piece.
+    flushes_first: bool,
+    /// The superblocks that had been closed at its last FLUSH.
+    flushed: u32,
     /// The destination superblocks: full ones, the open one, and further ones.
     filled: Vec<WriteFrontier>,
     to: WriteFrontier,
@@ -70,6 +78,17 @@ pub(super) struct Piece {
     pub(super) written: Vec<LogPlace>,
     /// Stripes begun.
     stripes: u16,
+}
+
+impl Piece {
+    /// The stage after those of its reads and writes.
+    const AFTER: u8 = 2;
+
+    fn clear(&mut self) {
+        self.moves.clear();
+        self.writes.clear();
+        self.stripes = 0;
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -208,6 +227,8 @@ impl StripeLog {
             let may = self.may_erase(victim);
             if may {
                 self.erase(victim, cause, plan);
+                // The newer versions of its pages may be in write caches only.
+                plan.flushes = self.guard.flushes().then_some(0);
             }
             return may;
         }
@@ -265,6 +286,8 @@ impl StripeLog {
         to.reverse();
         self.cleaning = Some(Cleaning {
             collection,
+            flushes_first: self.guard.flushes() && !only_lacking && !self.superblocks.is_flushed(victim),
+            flushed: 0,
             filled: Vec::new(),
             to: to.pop().expect("a cleaning is begun with room"),
             more: to,
@@ -289,11 +312,20 @@ impl StripeLog {
         let Some(mut cleaning) = self.cleaning.take() else { return false };
         if !cleaning.is_over {
             let mut piece = std::mem::take(&mut self.piece);
-            self.copy(&mut cleaning, &mut piece, plan);
+            if std::mem::take(&mut cleaning.flushes_first) {
+                piece.clear();
+                plan.flushes = Some(0);
+            } else {
+                self.copy(&mut cleaning, &mut piece, plan);
+            }
             let (begun, is_last) = (!piece.moves.is_empty(), cleaning.is_last);
+            if is_last && !cleaning.only_lacking && self.guard.flushes() {
+                plan.flushes = Some(Piece::AFTER);
+                cleaning.flushed = self.superblocks.closings();
+            }
             self.piece = piece;
             self.cleaning = Some(cleaning);
-            if begun {
+            if begun || plan.flushes.is_some() {
                 plan.hold = Some(LogHold::Piece.key());
                 self.moving = true;
                 return true;
@@ -314,9 +346,7 @@ impl StripeLog {
 
     /// Copies as many of the superblock's pages as fill whole stripes, or all remaining ones.
     fn copy(&mut self, cleaning: &mut Cleaning, piece: &mut Piece, plan: &mut Plan) {
-        piece.moves.clear();
-        piece.writes.clear();
-        piece.stripes = 0;
+        piece.clear();
         let stripe = usize::from(self.members) - 1;
         while let Some(next) = cleaning.collection.next(self) {
             let full = piece.moves.len() + stripe > PIECE_SUPERPAGES * stripe;
@@ -451,6 +481,7 @@ impl StripeLog {
             let busy = self.superblocks.state(victim) != SuperblockState::Closed;
             self.superblocks.set_busy(victim, busy);
         } else {
+            self.superblocks.note_flush(cleaning.flushed);
             cleaning.is_over = true;
             self.cleaning = Some(cleaning);
         }

@@ -1,12 +1,13 @@
 //! When a superblock may be erased over devices, which trim immediately: when all commands have ended that were in
 //! progress when it lost its last current page. Before the writes that replaced its pages are durable, a power loss
-//! would lose both versions; and a failed read is repaired from the stripe that its page was in at submission.
+//! would lose both versions; and a failed read is repaired from the stripe that its page was in at submission. What
+//! members with write caches have reported durable may be lost as well until they are flushed (`clean`).
 //!
 //! Commands in progress have one of two keys. A superblock without current pages waits until those with one key have
 //! ended; new commands get the other key.
 
 use super::{LogHold, StripeLog};
-use crate::engine::{Key, View};
+use crate::engine::{Key, Member, View};
 
 /// Commands under way.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
@@ -18,9 +19,17 @@ pub(super) struct Guard {
     /// Whether there were any of each when the log was asked for background work.
     #[serde(skip)]
     under_way: [bool; 2],
+    /// Whether members have write caches, which lose what they hold with the power.
+    #[serde(skip)]
+    caches: bool,
 }
 
 impl Guard {
+    /// Whether members must be flushed before older versions of their pages are erased.
+    pub(super) fn flushes(&self) -> bool {
+        self.caches
+    }
+
     /// Whether a superblock waits to be erased.
     pub(super) fn is_waiting(&self) -> bool {
         self.waits.is_some()
@@ -38,6 +47,7 @@ impl StripeLog {
     pub(super) fn watch_order(&mut self, view: &View<'_>) {
         if !self.medium.oob {
             self.guard.under_way = [0, 1].map(|turn| view.held(LogHold::Order(turn).key()));
+            self.guard.caches = (0..self.members).any(|member| view.is_cached(Member(member)));
         }
     }
 
@@ -46,7 +56,7 @@ impl StripeLog {
         if self.medium.oob {
             return true;
         }
-        let Guard { turn, waits, under_way } = self.guard;
+        let Guard { turn, waits, under_way, .. } = self.guard;
         if under_way[usize::from(!turn)] {
             self.guard.waits = waits.or(Some(u32::MAX));
             return false;

@@ -38,6 +38,9 @@ pub(super) struct Superblocks {
     /// When each superblock was closed last, counted over all of them, and that count now.
     closed_at: Vec<u32>,
     closings: u32,
+    /// That count at the last FLUSH of the members: what had been closed by then is on their media.
+    #[serde(skip)]
+    flushed: u32,
     /// Erases of all superblocks.
     all_erases: u64,
     /// The free ones, the longest free first.
@@ -60,6 +63,7 @@ impl Superblocks {
             retired: 0,
             closed_at: vec![0; superblocks as usize],
             closings: 0,
+            flushed: 0,
             all_erases: 0,
             free: (0..superblocks).collect(),
             hand: 0,
@@ -119,6 +123,8 @@ impl Superblocks {
                 (self.states[superblock], self.scores[superblock]) = (SuperblockState::Closed, 0);
             }
         }
+        // Caches are empty after a power cut.
+        self.flushed = self.closings;
         open
     }
 
@@ -220,6 +226,21 @@ impl Superblocks {
         self.closed_at[superblock as usize] = self.closings;
         self.states[superblock as usize] = SuperblockState::Closed;
         self.set_busy(superblock, false);
+    }
+
+    /// The number of superblocks closed so far.
+    pub(super) fn closings(&self) -> u32 {
+        self.closings
+    }
+
+    /// The members have been flushed since this many superblocks had been closed.
+    pub(super) fn note_flush(&mut self, closings: u32) {
+        self.flushed = self.flushed.max(closings);
+    }
+
+    /// Whether a closed superblock is on the media of members with write caches.
+    pub(super) fn is_flushed(&self, superblock: u32) -> bool {
+        self.closed_at[superblock as usize] <= self.flushed
     }
 
     pub(super) fn erase(&mut self, superblock: u32) {

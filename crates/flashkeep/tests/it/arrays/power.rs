@@ -145,6 +145,32 @@ fn members_lose_what_only_their_dram_had() {
     }
 }
 
+/// Before a log trims a superblock, or gives the host the rest of one that took copies, its members' DRAM is flushed, on
+/// all levels. There is room for what follows, whatever the DRAM had.
+#[test]
+fn logs_flush_the_dram_of_their_members() {
+    let drive = file("member.toml", MEMBER);
+    let array = |scheme: &str, members: usize, more: &str| {
+        let unit = "stripe_kib = 8\n";
+        let member = format!("\"{members} * {drive},{DRAM}\"");
+        let text = format!("members = [{member}]\n{more}[redundancy]\nscheme = \"{scheme}\"\n{unit}");
+        file("array.toml", &text)
+    };
+    let full = ["redundancy.extent_kib=16", "redundancy.log_over_provisioning=0.02"];
+    for scheme in ["ds", "dvs", "lifespan"] {
+        // DRAM for 16 pages, for more pages than the drive has, and behind a link.
+        for more in [DRAM, "buffer.dram_mib=4", "buffer.dram_mib=0.0625,host.link_us_per_sector=2"] {
+            is_cut(&made_of(&[(4, format!("{drive},{more}"))], scheme, &full), 40);
+        }
+        is_cut(&made_of(&[(1, format!("{drive},{DRAM}")), (3, drive.clone())], scheme, &full), 20);
+        for member in
+            [array("mirror", 2, ""), array("raid5", 3, ""), array("none", 2, "buffer.dram_mib = 0.25\n")]
+        {
+            is_cut(&made_of(&[(4, member)], scheme, &full), 20);
+        }
+    }
+}
+
 /// Pages that were written once, and only to the DRAM of a member, are volatile, although a partial parity in
 /// non-volatile memory covers them.
 #[test]

@@ -1,0 +1,103 @@
+//! FLUSH: what write caches of members hold reaches the media.
+
+use super::*;
+use crate::device::port::{PartialPages, PortOptions};
+use crate::engine::{Command, Page, Tell, TreeLevel, Verb};
+use crate::kernel::{SimTime, Span};
+
+/// The time of a program.
+const PROGRAM: u64 = 100;
+
+/// A member with a write cache for this many pages, behind a link with 5 ns per page if there is one.
+fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
+    let port = PortOptions {
+        link_ps_per_sector: if links { 5000 } else { 0 },
+        cache_sectors: pages,
+        stripe: None,
+        pages: 8,
+        page_sectors: 1,
+        memory: Span(1),
+        parts: PartialPages::AsTheyAre,
+    };
+    Tree::Level(TreeLevel { port: Some(port), ..TreeLevel::default() }, Box::new(member))
+}
+
+fn leaf(store: &mut Store<Token>) -> Tree<Stub> {
+    Tree::Backend(store.add(8, 0, Report::After(PROGRAM)))
+}
+
+/// A mirror of two members, one of which has a cache for this many pages.
+fn mirror(tell: Tell, pages: u64, links: bool) -> Rig<Token> {
+    let mut store = Store::new(0);
+    let members = vec![cached(pages, links, leaf(&mut store)), leaf(&mut store)];
+    Rig::new(Tree::Node(Mirror::new(8, tell).into(), members), store)
+}
+
+/// The time that a FLUSH takes from now on.
+fn flush(rig: &mut Rig<Token>) -> u64 {
+    let start = rig.now;
+    let tag = rig.flush();
+    rig.run();
+    rig.told[tag].expect("told").0.since(start).0
+}
+
+/// The pages that a backend has been given to write.
+fn programs(rig: &Rig<Token>, backend: u16) -> usize {
+    rig.store.count(|of, command| of.0 == backend && command.verb == Verb::Write) as usize
+}
+
+#[test]
+fn it_takes_the_time_to_program_what_caches_hold() {
+    for links in [false, true] {
+        let mut rig = mirror(Tell::First, 8, links);
+        assert_eq!(flush(&mut rig), 0, "all caches are empty");
+        rig.write(0, 3);
+        rig.run();
+        assert_eq!((programs(&rig, 0), programs(&rig, 1)), (0, 3));
+        assert_eq!(flush(&mut rig), PROGRAM);
+        assert_eq!(programs(&rig, 0), 3);
+        for page in 0..3 {
+            assert_eq!(rig.store.page(0, page), rig.store.page(1, page));
+        }
+        assert_eq!(flush(&mut rig), 0, "the cache is empty");
+    }
+}
+
+#[test]
+fn it_waits_for_what_has_left_a_cache() {
+    let mut rig = mirror(Tell::First, 2, false);
+    rig.write(0, 1);
+    rig.write(1, 1);
+    rig.write(2, 1);
+    assert_eq!(programs(&rig, 0), 1, "a page was evicted at 0");
+    rig.until(SimTime(30));
+    assert_eq!(flush(&mut rig), PROGRAM, "the others are programmed from 30 on");
+    let mut rig = mirror(Tell::First, 1, false);
+    rig.write(0, 1);
+    rig.write(1, 1);
+    rig.trim(1, 1);
+    rig.until(SimTime(30));
+    assert_eq!(flush(&mut rig), PROGRAM - 30, "the evicted page is all that is left");
+}
+
+/// A cache before a member that has caches itself: what leaves the one comes to the other.
+#[test]
+fn it_goes_through_all_levels() {
+    let mut store = Store::new(0);
+    let inner = (0..2).map(|_| cached(8, false, leaf(&mut store))).collect();
+    let inner = cached(8, false, Tree::Node(Mirror::new(8, Tell::All).into(), inner));
+    let mut rig = Rig::new(Tree::Node(Plain { pages: 8 }.into(), vec![inner]), store);
+    rig.write(0, 4);
+    rig.run();
+    assert!(rig.store.log.is_empty());
+    rig.submit(Command::new(Verb::Trim, Page(3), 1));
+    rig.run();
+    rig.store.log.clear();
+    assert_eq!(flush(&mut rig), PROGRAM);
+    assert_eq!((programs(&rig, 0), programs(&rig, 1)), (3, 3));
+    rig.write(0, 1);
+    rig.fail(3);
+    rig.run();
+    assert_eq!(flush(&mut rig), PROGRAM, "a member that has failed is left out");
+    assert_eq!((programs(&rig, 0), programs(&rig, 1)), (4, 3));
+}
