@@ -7,19 +7,59 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import Drive, Figures, Requests, Result, Trace, drive, run, trace
+from .api import (
+    Drive,
+    Figures,
+    Requests,
+    Result,
+    Trace,
+    age,
+    compare,
+    drive,
+    drives,
+    load,
+    load_comparison,
+    run,
+    trace,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .catalogue import Preset, Presets
+    from .comparison import Comparison
 
 __all__ = [
+    "Comparison",
     "Drive",
     "DriveError",
     "Figures",
     "OptionError",
+    "Preset",
+    "Presets",
     "Requests",
     "Result",
     "Trace",
     "TraceError",
     "__version__",
+    "age",
+    "compare",
     "drive",
+    "drives",
+    "load",
+    "load_comparison",
     "run",
     "trace",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The types that only their users import, so that the command starts quickly."""
+    if name == "Comparison":
+        from .comparison import Comparison
+
+        return Comparison
+    if name in ("Preset", "Presets"):
+        from . import catalogue
+
+        return getattr(catalogue, name)
+    raise AttributeError(f"module 'flashkeep' has no attribute {name!r}")

@@ -25,16 +25,19 @@ def run(
     job: str,
     progress: Callable[[int, float | None, int], object] | None = None,
     tables: tuple[str, str] | None = None,
+    in_memory: Sequence[tuple[str, bytes]] = (),
     /,
 ) -> tuple[str, tuple[bytes, ...]]:
     """Simulates a job (JSON, the keys of `Job`): the summary (JSON) and one buffer a column of requests.
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; what it raises ends the run.
-    `tables` are the files for all requests and for their sums a second at a time (compressed CSV).
+    `tables` are the files for all requests and for their sums a second at a time (compressed CSV). `in_memory` has
+    traces that are not files, by the name that the job gives them.
     """
 
-def check(drive: str, overrides: Sequence[str], /) -> str:
-    """`{"drive": resolved, "tree": drawn, "warnings": […]}`."""
+def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
+    """`{"drive": resolved, "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its
+    path."""
 
 def drives() -> str:
     """`[{"name", "description"}, …]`: the presets."""
@@ -83,8 +86,10 @@ def trace_info(
     seed: int | None = None,
     drive: str | None = None,
     set: Sequence[str] = (),
+    in_memory: bytes | None = None,
 ) -> str:
-    """What is in a trace: the keys of `trace info --json`. `drive` is what a synthetic workload fills."""
+    """What is in a trace: the keys of `trace info --json`. `drive` is what a synthetic workload fills; `in_memory` the
+    trace itself if it is not a file."""
 
 def trace_convert(
     trace: str,

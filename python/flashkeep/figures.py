@@ -127,6 +127,23 @@ def _settings(salt: str, colours: Mapping[str, str]) -> Any:  # matplotlib's typ
     }
 
 
+def shown(picture: Picture) -> Figure:
+    """A figure of matplotlib in light colours, which a notebook shows without pyplot."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    class Shown(Figure):
+        def _repr_png_(self) -> bytes:
+            file = io.BytesIO()
+            self.savefig(file, format="png", dpi=110)
+            return file.getvalue()
+
+    with mpl.rc_context(_settings(picture.name, LIGHT)):
+        figure = Shown(figsize=picture.size, layout="constrained", facecolor=LIGHT["paper"])
+        picture.draw(figure, Style(LIGHT))
+    return figure
+
+
 def _figure(picture: Picture, style: Style) -> Figure:
     from matplotlib.figure import Figure
 

@@ -33,14 +33,14 @@ class Found:
         return str(self.summary["workload"]["name"])
 
 
-def find(folder: str) -> list[Found]:
+def find(folder: str, command: str = "flashkeep report") -> list[Found]:
     """The runs of a folder: each summary.json in or below it, and the runs that `reproduce` keeps."""
     if not os.path.isdir(folder):
-        raise UsageError(f"flashkeep report: {folder} is not a directory; name one written by --out of run, "
+        raise UsageError(f"{command}: {folder} is not a directory; name one written by --out of run, "
                          "compare or reproduce")  # fmt: skip
-    runs = [run for path in sorted(_files(folder)) for run in _read(path)]
+    runs = [run for path in sorted(_files(folder)) for run in _read(path, command)]
     if not runs:
-        raise UsageError(f"flashkeep report: there is no summary.json in {folder}, nor below it")
+        raise UsageError(f"{command}: there is no summary.json in {folder}, nor below it")
     return runs
 
 
@@ -53,18 +53,16 @@ def _files(folder: str) -> Iterator[str]:
             yield from (os.path.join(place, name) for name in names if name.endswith(".json"))
 
 
-def _read(path: str) -> Iterator[Found]:
+def _read(path: str, command: str) -> Iterator[Found]:
     try:
         with open(path, encoding="utf-8") as file:
             value = json.load(file)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"flashkeep report: {path}: not JSON ({error}); a summary.json of flashkeep is accepted"
-        ) from None
+        raise UsageError(f"{command}: {path}: not JSON ({error}); a summary.json of flashkeep is accepted") from None
     if isinstance(value, dict) and isinstance(value.get("runs"), list):
         return  # of `compare`: each of its runs has a folder with a summary of its own
     if not isinstance(value, dict) or "response_us" not in value or "workload" not in value:
-        raise UsageError(f"flashkeep report: {path}: found other JSON; accepted: a summary.json of flashkeep")
+        raise UsageError(f"{command}: {path}: found other JSON; accepted: a summary.json of flashkeep")
     yield Found(value, os.path.dirname(path) if path.endswith("summary.json") else None)
 
 

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import contextmanager
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, Protocol
+
+    class Display(Protocol):
+        """Where progress is shown."""
+
+        def draw(self, states: Sequence[State], /) -> None: ...
+
+        def clear(self) -> None: ...
+
 
 ERASE = "\r\033[K"
 
@@ -44,6 +54,70 @@ class Line:
             sys.stderr.write(ERASE)
             sys.stderr.flush()
             self._drawn = False
+
+
+class Notebook:
+    """One line and a bar below a notebook's cell, cleared at the end."""
+
+    __slots__ = ("_drawn", "_handle", "_started")
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._drawn = 0.0
+        self._handle: Any = None
+
+    def draw(self, states: Sequence[State]) -> None:
+        now = time.monotonic()
+        if now - self._started < 0.5 or now - self._drawn < 0.3:
+            return
+        self._drawn = now
+        shown = _bar(states, line(states, now - self._started))
+        if self._handle is None:
+            from IPython.display import display
+
+            self._handle = display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+    def clear(self) -> None:
+        if self._handle is not None:
+            self._handle.update({"text/plain": "", "text/html": ""}, raw=True)
+
+
+def _bar(states: Sequence[State], text: str) -> dict[str, str]:
+    shares = [state.share for state in states]
+    known = [share for share in shares if share is not None]
+    value = f' value="{sum(known) / len(shares):.3f}"' if len(known) == len(shares) else ""
+    return {"text/plain": text, "text/html": f"<progress{value}></progress> <code>{text}</code>"}
+
+
+def in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def display(wanted: bool | None) -> Display:
+    """Where progress is shown: below the cell of a notebook, or on a terminal if that is wanted."""
+    return Notebook() if wanted is not False and in_notebook() else Line(not wanted)
+
+
+@contextmanager
+def shown(progress: Callable[[int, float | None, int], object] | bool | None) -> Iterator[Any]:
+    """What a run calls with its progress: the caller's function, or one that shows it."""
+    if callable(progress):
+        yield progress
+        return
+    view, state = display(progress), State()
+
+    def tell(requests: int, share: float | None, _simulated_ns: int) -> None:
+        state.requests, state.share = requests, share
+        view.draw([state])
+
+    try:
+        yield tell
+    finally:
+        view.clear()
 
 
 def line(states: Sequence[State], elapsed: float) -> str:

@@ -1,6 +1,6 @@
 """Writes the registry of figures as documentation, as types for Python, as a JSON Schema, and as a list.
 
-`python -m flashkeep.registry` rewrites docs/metrics.md and python/flashkeep/_summary.pyi.
+`python -m flashkeep.registry` rewrites docs/metrics.md, python/flashkeep/_summary.pyi and python/flashkeep/choices.py.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import keyword
 import sys
 
 from . import _flashkeep
+from .keys_as_types import choices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,7 +140,8 @@ def paths(summary: object, at: str = "") -> Iterator[str]:
 
 
 def main() -> int:
-    for place, text in (("docs/metrics.md", documentation()), ("python/flashkeep/_summary.pyi", stubs())):
+    for place, text in (("docs/metrics.md", documentation()), ("python/flashkeep/_summary.pyi", stubs()),
+                        ("python/flashkeep/choices.py", choices())):  # fmt: skip
         with open(place, "w", encoding="utf-8") as file:
             file.write(text)
     return 0

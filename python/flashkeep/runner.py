@@ -12,12 +12,14 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 
 from .api import simulate
-from .progress import Line, State
+from .progress import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
+
+    from .progress import Display
 
     T = TypeVar("T")
     Summary = dict[str, Any]
@@ -32,20 +34,27 @@ class StoppedError(Exception):
     """Raised in a run's progress, to end it."""
 
 
-def run_jobs(jobs: Sequence[Job], at_once: int, line: Line) -> list[Summary]:
+def run_jobs(jobs: Sequence[Job], at_once: int, line: Display) -> list[Summary]:
     """Runs each job and returns their summaries, in order; the first failure stops them all."""
+    return [summary for summary, _ in run_with_requests(jobs, at_once, line)]
+
+
+def run_with_requests(
+    jobs: Sequence[Job], at_once: int, line: Display, in_memory: Mapping[str, bytes] | None = None
+) -> list[tuple[Summary, tuple[bytes, ...]]]:
+    """The same, with the columns of requests; `in_memory` has traces that are not files."""
     states = [State() for _ in jobs]
 
-    def run(index: int) -> Summary:
+    def run(index: int) -> tuple[Summary, tuple[bytes, ...]]:
         def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
             states[index].requests, states[index].share = requests, share
             if threads.stop:
                 raise StoppedError
 
         job, tables = jobs[index]
-        summary, _ = simulate(job, progress, tables)
+        done = simulate(job, progress, tables, in_memory)
         states[index].share = 1.0
-        return summary
+        return done
 
     threads = Threads(run, len(jobs))
     return threads.run(at_once, lambda: line.draw(states))

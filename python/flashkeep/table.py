@@ -179,20 +179,24 @@ def _way(row: Row, first: Summary, other: Summary) -> int:
 
 
 def _closing(summaries: Sequence[Summary], page: Page) -> list[str]:
+    notes = [f"note: {note}" for note in notes_of(summaries)]
+    wall = sum(summary["run"]["wall_s"] for summary in summaries)
+    requests = sum(summary["workload"]["requests"] for summary in summaries)
+    pace = ["", page.paint(f"{_pace(requests / wall)} requests a second simulated", DIM)] if wall > 0 else []
+    return ["", *notes, *pace] if notes else pace
+
+
+def notes_of(summaries: Sequence[Summary]) -> list[str]:
     """Each warning once, with the drives that it is about."""
     about: dict[str, list[str]] = {}
     for summary in summaries:
         for warning in summary["warnings"]:
             about.setdefault(warning, []).append(name(summary))
     notes = [
-        f"note: {warning}" if len(names) == len(summaries) else f"note: {', '.join(names)}: {warning}"
+        warning if len(names) == len(summaries) else f"{', '.join(names)}: {warning}"
         for warning, names in about.items()
     ]
-    notes += [f"note: {note}" for note in _unlike(summaries)]
-    wall = sum(summary["run"]["wall_s"] for summary in summaries)
-    requests = sum(summary["workload"]["requests"] for summary in summaries)
-    pace = ["", page.paint(f"{_pace(requests / wall)} requests a second simulated", DIM)] if wall > 0 else []
-    return ["", *notes, *pace] if notes else pace
+    return notes + _unlike(summaries)
 
 
 def _unlike(summaries: Sequence[Summary]) -> list[str]:

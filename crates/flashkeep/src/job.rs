@@ -1,7 +1,9 @@
 //! One job: a drive, a workload and options in; a summary out. The input and output of [`run`](crate::run).
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// All inputs of a run. Field names are the options of the command line.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -9,10 +11,15 @@ use std::path::PathBuf;
 pub struct Job {
     /// A preset's name, or the path of a drive file (it has a `/` or ends in `.toml`).
     pub drive: String,
+    /// The text of the drive file, if it is not in a file; `drive` stands for the path in messages then.
+    pub drive_text: Option<String>,
     /// `key=value` pairs that override the drive file: `redundancy.scheme=mirror`.
     pub set: Vec<String>,
     /// Trace files (`-` for standard input) or `synth:…` workloads; several are merged by time.
     pub traces: Vec<String>,
+    /// Traces in memory, by the name that they have in `traces`.
+    #[serde(skip)]
+    pub in_memory: BTreeMap<String, Arc<[u8]>>,
     /// The format of the trace files; detected if left out.
     pub format: Option<String>,
     /// Bytes in a sector of the trace file, if not 512.

@@ -6,7 +6,7 @@ use crate::host::{AddressError, AddressMode};
 use crate::job::Job;
 use flashkeep_trace::{
     BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError,
-    is_synthetic, merge, open, synthetic,
+    is_synthetic, merge, open, open_bytes, synthetic,
 };
 
 /// How requests are admitted.
@@ -173,7 +173,10 @@ impl<'a> Workload<'a> {
         if is_synthetic(trace) {
             Ok(synthetic(trace, seed, &self.size)?)
         } else {
-            Ok(open(trace, &self.options)?)
+            Ok(match self.job.in_memory.get(trace) {
+                Some(bytes) => open_bytes(trace, bytes.clone(), &self.options)?,
+                None => open(trace, &self.options)?,
+            })
         }
     }
 

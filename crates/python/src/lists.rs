@@ -7,12 +7,26 @@ use flashkeep_trace::Format;
 use pyo3::prelude::*;
 use serde_json::json;
 
-/// `{"drive": resolved, "tree": drawn, "warnings": […]}`.
+/// `{"drive": resolved, "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its path.
 #[pyfunction]
-pub(crate) fn check(py: Python<'_>, drive: &str, overrides: Vec<String>) -> PyResult<String> {
-    let drive = config::load(drive, &overrides).map_err(|error| raise_drive(py, &error))?;
-    let checked =
-        json!({ "drive": drive.to_json(), "tree": config::draw(&drive), "warnings": drive.warnings });
+#[pyo3(signature = (drive, overrides, text=None, /))]
+pub(crate) fn check(
+    py: Python<'_>,
+    drive: &str,
+    overrides: Vec<String>,
+    text: Option<&str>,
+) -> PyResult<String> {
+    let read = match text {
+        Some(text) => config::load_text(drive, text, &overrides),
+        None => config::load(drive, &overrides),
+    };
+    let drive = read.map_err(|error| raise_drive(py, &error))?;
+    let checked = json!({
+        "drive": drive.to_json(),
+        "capacity_bytes": drive.capacity_bytes(),
+        "tree": config::draw(&drive),
+        "warnings": drive.warnings,
+    });
     Ok(checked.to_string())
 }
 

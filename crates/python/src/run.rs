@@ -5,24 +5,28 @@ use crate::tables::write_tables;
 use flashkeep::job::{Job, Progress, RequestRecord};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyTuple};
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The interval at which progress is reported to Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second, and `tables` are
-/// the files for the requests and for their sums per second.
+/// the files for the requests and for their sums per second. `in_memory` has traces by the name that the job gives them.
 #[pyfunction]
-#[pyo3(signature = (job, progress=None, tables=None, /))]
+#[pyo3(signature = (job, progress=None, tables=None, in_memory=Vec::new(), /))]
 pub(crate) fn run<'py>(
     py: Python<'py>,
     job: &str,
     progress: Option<Py<PyAny>>,
     tables: Option<(String, String)>,
+    in_memory: Vec<(String, PyBackedBytes)>,
 ) -> PyResult<(String, Bound<'py, PyTuple>)> {
     let mut job: Job = serde_json::from_str(job).map_err(|error| OptionError::new_err(error.to_string()))?;
+    job.in_memory = in_memory.into_iter().map(|(name, bytes)| (name, Arc::from(&*bytes))).collect();
     let wanted = job.keep_requests;
     job.keep_requests |= tables.is_some();
     let mut raised = None;

@@ -4,18 +4,20 @@ use crate::errors::{OptionError, detached, raise_drive, raise_trace};
 use flashkeep::config;
 use flashkeep_trace::{
     BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError,
-    WriteOptions, Written, convert, create, info, is_synthetic, open, synthetic,
+    WriteOptions, Written, convert, create, info, is_synthetic, open, open_bytes, synthetic,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use serde_json::json;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The statistics of a trace: the keys of `trace info --json`.
 #[pyfunction]
 #[pyo3(signature = (
     trace, *, format=None, sector_bytes=None, columns=None, bad_records=None, limit=None, seed=None, drive=None,
-    set=Vec::new()
+    set=Vec::new(), in_memory=None
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub(crate) fn trace_info(
@@ -29,13 +31,18 @@ pub(crate) fn trace_info(
     seed: Option<u64>,
     drive: Option<&str>,
     set: Vec<String>,
+    in_memory: Option<PyBackedBytes>,
 ) -> PyResult<String> {
     if is_synthetic(trace) {
         let mut source = workload(py, trace, seed, drive, &set)?;
         return Ok(json!(source.read(py, |source| info(source, limit))?).to_string());
     }
     let options = reading(format, sector_bytes, columns, bad_records)?;
-    let source = detached(py, || open(trace, &options))?.map_err(|error| raise_trace(py, &error))?;
+    let opened = detached(py, || match in_memory {
+        Some(bytes) => open_bytes(trace, Arc::from(&*bytes), &options),
+        None => open(trace, &options),
+    })?;
+    let source = opened.map_err(|error| raise_trace(py, &error))?;
     Ok(json!(Heard::new(source).read(py, |source| info(source, limit))?).to_string())
 }
 

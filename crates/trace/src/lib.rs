@@ -29,7 +29,7 @@ pub use error::TraceError;
 pub use formats::{Columns, Format};
 pub use info::{Info, info};
 pub use merge::merge;
-pub use reader::{BadRecords, OpenOptions, open, open_reader};
+pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader};
 pub use request::{Op, Request};
 pub use source::{BATCH, Provenance, Source};
 pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workloads};

@@ -9,6 +9,7 @@ use crate::input::Input;
 use crate::line::Flaw;
 use crate::order::{WINDOW, Window};
 use crate::{BATCH, Provenance, Request, Source, TraceError};
+use std::sync::Arc;
 
 /// What to do with records that cannot be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -58,6 +59,19 @@ pub fn open_reader(
     options: &OpenOptions,
 ) -> Result<Box<dyn Source>, TraceError> {
     open_input(Input::new(name, reader, None)?, options)
+}
+
+/// Reads a trace that is in memory as [`open`] does; `name` stands for the path.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_bytes(
+    name: &str,
+    bytes: Arc<[u8]>,
+    options: &OpenOptions,
+) -> Result<Box<dyn Source>, TraceError> {
+    let total = bytes.len() as u64;
+    open_input(Input::new(name, Box::new(std::io::Cursor::new(bytes)), Some(total))?, options)
 }
 
 fn open_input(input: Input, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {

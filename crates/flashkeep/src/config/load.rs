@@ -130,7 +130,7 @@ impl Given {
     /// Whether the user gave this key: in a file of their own, or with `--set`; a preset's keys are not theirs.
     pub(super) fn by_hand(&self, key: &str) -> bool {
         match self.entries.get(key).map(|entry| &entry.giver) {
-            Some(Giver::File { label, .. }) => label.contains('/') || label.ends_with(".toml"),
+            Some(Giver::File { label, .. }) => super::preset_text(label).is_none(),
             Some(Giver::Set) => true,
             Some(Giver::Echo) | None => false,
         }

@@ -69,7 +69,11 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> 
     if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
         set.push("start.scan=false".to_owned());
     }
-    let drive = config::load(&job.drive, &set).map_err(|error| name_option(error, job))?;
+    let drive = match &job.drive_text {
+        Some(text) => config::load_text(&job.drive, text, &set),
+        None => config::load(&job.drive, &set),
+    }
+    .map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
     check_scan(&drive, &workload)?;

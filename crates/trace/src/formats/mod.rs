@@ -17,6 +17,7 @@ mod extent;
 mod fio;
 mod mqsim;
 mod msr;
+mod records;
 mod spc;
 mod ssdsim;
 mod systor;
@@ -236,6 +237,7 @@ formats! {
     Fio = "fio" in fio: "fio iolog, versions 2 and 3: `[us] file read|write|trim offset length`";
     Alibaba = "alibaba" in alibaba: "Alibaba: `device,R|W,offset,length,us`";
     Csv = "csv" in csv: "any comma-separated columns, mapped with --columns";
+    Records = "records" in records: "flashkeep's own: binary, 32 bytes per request; what fk.trace makes of tables";
 }
 
 impl std::fmt::Display for Format {
@@ -324,7 +326,7 @@ mod tests {
         assert_eq!(
             Format::parse("sdsim").unwrap_err(),
             "unknown format `sdsim`; did you mean `ssdsim`? accepted: ssdsim, mqsim, disksim, vscsi, msr, spc, \
-             blkparse, tencent, systor, fio, alibaba, csv"
+             blkparse, tencent, systor, fio, alibaba, csv, records"
         );
     }
 

@@ -1,0 +1,329 @@
+"""The words that options accept, and the keys of a drive file, as types.
+
+Generated from the schema and the table of options: python -m flashkeep.registry
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+BadRecords = Literal["refuse", "skip"]
+Existing = Literal["reads", "all", "none"]
+Figure = Literal["distributions", "over_time", "amplification", "utilization", "wear"]
+Library = Literal["pandas", "polars"]
+Replay = Literal["open", "closed"]
+TraceFormat = Literal[
+    "ssdsim",
+    "mqsim",
+    "disksim",
+    "vscsi",
+    "msr",
+    "spc",
+    "blkparse",
+    "tencent",
+    "systor",
+    "fio",
+    "alibaba",
+    "csv",
+    "records",
+]
+
+
+class ArraySpec(TypedDict, total=False):
+    """The volumes of an array."""
+
+    volumes: int
+
+
+class FlashSpec(TypedDict, total=False):
+    """Geometry, wiring and timing."""
+
+    channels: int
+    chips_per_channel: int
+    dies_per_chip: int
+    planes_per_die: int
+    blocks_per_plane: int
+    pages_per_block: int
+    summary_page: bool
+    page_kib: float
+    sector_bytes: int
+    pin_bytes_per_sector: int
+    busy_unit: Literal["chip", "die", "plane-pair", "plane"]
+    bus: Literal["transfers", "operations", "rounds"]
+    control_gang: int
+    acknowledge: Literal["transfer", "program"]
+    scheduler: Literal["reads-first", "fifo", "ssdsim"]
+    page_types: str
+    timing: TimingSpec
+    commands: CommandsSpec
+    energy: FlashEnergySpec
+
+
+class TimingSpec(TypedDict, total=False):
+    """Times of the flash operations."""
+
+    read_us: float | Sequence[float]
+    program_us: float | Sequence[float]
+    erase_us: float
+    bus_ns_per_byte: float
+    command_ns: float
+    erase_command_ns: float
+    erase_setup_ns: float
+
+
+class CommandsSpec(TypedDict, total=False):
+    """Advanced commands, beyond read, program and erase of one page or block."""
+
+    multi_plane: Literal["off", "match", "skip"]
+    cache_program: bool
+    cache_read: bool
+    register_ns: float
+
+
+class FlashEnergySpec(TypedDict, total=False):
+    """Currents of the flash, for each operation."""
+
+    voltage_v: float
+    read_ma: float
+    program_ma: float
+    erase_ma: float
+    transfer_ma: float
+    standby_ma: float
+
+
+class FtlSpec(TypedDict, total=False):
+    """The flash translation layer."""
+
+    over_provisioning: float
+    allocation: str
+    logical_page_kib: float
+    pool: Literal["plane", "element", "gang"]
+    plane_choice: Literal["in-turn", "most-free", "same"]
+    partial_writes: Literal["merge", "whole"]
+    read_in_flight: Literal["memory", "flash"]
+    coalesce_reads: bool
+    map: Literal["page", "dftl", "block", "hybrid"]
+    map_memory: Literal["dram", "pcm", "mram"]
+    streams: int
+    stride_pages: int
+    gather_us: float
+    cache_kib: float
+    log_blocks: int
+    map_write_us: float
+    gc: GcSpec
+    wear: WearSpec
+
+
+class GcSpec(TypedDict, total=False):
+    """Garbage collection."""
+
+    victim: Literal["greedy", "greedy-last", "fifo", "cost-benefit", "random", "d-choices", "rga", "windowed-greedy"]
+    threshold: float
+    soft_threshold: float
+    run: Literal["steps", "hold-channel"]
+    background: bool
+    copyback: Literal["off", "on", "parity", "parity-skip"]
+    separate: bool
+    choices: int
+    window: int
+
+
+class WearSpec(TypedDict, total=False):
+    """Wear leveling."""
+
+    erase_budget: int
+    levelling: Literal["none", "rate-limit", "migration", "both"]
+    rate_limit_below: float
+    rate_limit_window: float
+    migrate_below: float
+    warranty_years: float
+
+
+class BufferSpec(TypedDict, total=False):
+    """The DRAM write buffer."""
+
+    dram_mib: float
+    hit_us: float
+    evict: Literal["page", "stripe"]
+    energy: DramEnergySpec
+
+
+class DramEnergySpec(TypedDict, total=False):
+    """The power of the DRAM."""
+
+    voltage_v: float
+    active_ma: float
+    standby_ma: float
+    refresh_ma: float
+    active_ns_per_byte: float
+
+
+class RedundancySpec(TypedDict, total=False):
+    """The redundancy of a drive or an array: the scheme and its options."""
+
+    scheme: Literal[
+        "none",
+        "mirror",
+        "chained",
+        "raid4",
+        "raid5",
+        "raid6",
+        "ds",
+        "dvs",
+        "fra",
+        "ppc",
+        "lifespan",
+        "hpda",
+        "diff-raid",
+        "griffin",
+        "i-cash",
+        "spd-raid4",
+        "backup",
+    ]
+    stripe_kib: float
+    across: Literal["channel", "chip", "die"]
+    width: int
+    spares: int
+    read_policy: Literal["round-robin", "least-busy", "first"]
+    acknowledge: Literal["all", "first"]
+    rebuild_share: float
+    chain_offset: int
+    chain_read: Literal["first", "in-turn", "least-busy"]
+    incomplete: Literal["zeros", "wait"]
+    idle_ms: float
+    xor_us: float
+    extent_kib: float
+    log_over_provisioning: float
+    timeout_ms: float
+    shadow: float
+    nvram_mib: float
+    nvram_us: float
+    commit_on_collection: bool
+    narrowest: int
+    stripe_loss: float
+    rber_new: float
+    rber_worn: float
+    rber_cycles: int
+    ecc_bits: int
+    log_mib: float
+    shares: float | Sequence[float]
+    migrate_after_s: float
+    migrate_at: float
+    migrate_reads: float
+    similar_share: float
+    reference_share: float
+    delta_bytes: int
+    scan_every: int
+    scan_pages: int
+    parity_drives: int
+    nvram_price_per_gb: float
+    segment_kib: int
+    free_every: int
+    recall_segments: int
+    recall_share: float
+    recall_idle_ms: float
+    spread: Literal["interleaved", "contiguous"]
+
+
+class DiskSpec(TypedDict, total=False):
+    """Heads and platters."""
+
+    capacity_gb: float
+    page_kib: float
+    rpm: int
+    heads: int
+    cylinders: int
+    zones: int
+    rate_outer_mb_s: float
+    rate_inner_mb_s: float
+    command_ms: float
+    head_switch_ms: float
+    track_switch_ms: float
+    rotation: Literal["position", "random", "mean"]
+    scheduler: Literal["fcfs", "sstf", "look"]
+    queue_depth: int
+    write_cache_mib: float
+    interface_mb_s: float
+    seek: SeekSpec
+    power: DiskPowerSpec
+
+
+class SeekSpec(TypedDict, total=False):
+    """How long the arm takes, by the number of cylinders."""
+
+    curve: Literal["three-points", "two-pieces", "table"]
+    read_track_ms: float
+    read_average_ms: float
+    read_full_ms: float
+    write_track_ms: float
+    write_average_ms: float
+    write_full_ms: float
+    pieces: float | Sequence[float]
+    write_settle_ms: float
+    points: float | Sequence[float]
+
+
+class DiskPowerSpec(TypedDict, total=False):
+    """What a disk draws, W. What is left out is not counted."""
+
+    read_w: float
+    write_w: float
+    seek_w: float
+    idle_w: float
+    standby_w: float
+    spin_up_w: float
+    standby_after_s: float
+    spin_up_s: float
+
+
+class HostSpec(TypedDict, total=False):
+    """The host interface."""
+
+    queue_depth: int
+    late_requests: Literal["from-admission", "from-arrival"]
+    order: Literal["arrival", "c-look"]
+    link_us_per_sector: float
+
+
+class StartSpec(TypedDict, total=False):
+    """The contents of the drive before time 0."""
+
+    existing: Literal["reads", "all", "none"]
+    scan: bool
+
+
+class AgeingSpec(TypedDict, total=False):
+    """Flash that has been used before time 0, by construction."""
+
+    model: Literal["none", "basic", "approach1", "approach2"]
+    aged_ratio: float
+    valid_ratio: float
+
+
+class ConditionSpec(TypedDict, total=False):
+    """Writing before time 0 until the drive is in a steady state."""
+
+    write_kib: float
+    round: float
+    most_rounds: int
+
+
+class DriveFile(TypedDict, total=False):
+    """A drive as the user describes it."""
+
+    base: str
+    name: str
+    description: str
+    members: Sequence[str]
+    price_per_gb: float
+    array: ArraySpec
+    flash: FlashSpec
+    ftl: FtlSpec
+    buffer: BufferSpec
+    redundancy: RedundancySpec
+    disk: DiskSpec
+    host: HostSpec
+    start: StartSpec
+    ageing: AgeingSpec
+    condition: ConditionSpec
