@@ -535,8 +535,8 @@ def trace(
 
     A table is a data frame of pandas or polars, an Arrow table, a structured array of NumPy, or a mapping of columns.
     Its columns are `time_ns`, `time_us`, `time_ms` or `time_s` (or `time` as datetime64), `offset` and `size` in bytes,
-    `op` (R, W, T or Read, Write, Trim), and `device` if there are several; `columns` assigns others, as for a file. Rows
-    are sorted by time. A bad row is a `TraceError` that names it, or skipped with `bad_records="skip"`.
+    `op` (R, W, T or Read, Write, Trim), and `device` if there are several; `columns` assigns others, as for a file.
+    Rows are sorted by time. A bad row is a `TraceError` that names it, or skipped with `bad_records="skip"`.
     """
     if not sources:
         raise TypeError("a trace needs at least one path, synth:… workload or table")

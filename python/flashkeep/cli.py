@@ -232,6 +232,23 @@ def _drives(arguments: dict[str, Any]) -> int:
     return _list_or_show(arguments, "drives", _flashkeep.drives, _flashkeep.drive_text)
 
 
+def _drives_import(arguments: dict[str, Any]) -> int:
+    from .importing import import_file, write_file
+
+    file, out = arguments["file"], arguments["output"]
+    draft = import_file(file, arguments["format"])
+    if out is not None:
+        write_file(out, draft.text(), arguments["force"])
+    if arguments["json"]:
+        _print_json(draft.to_dict())
+    elif out is not None:
+        _say("\n".join([f"{out}: written", *draft.report()]))
+    else:
+        sys.stderr.writelines(f"{line}\n" for line in draft.report())
+        _say(draft.text().rstrip())
+    return DONE
+
+
 def _schemes(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
@@ -399,6 +416,7 @@ HANDLERS = {
     "compare": _compare,
     "check": _check,
     "drives": _drives,
+    "drives import": _drives_import,
     "schemes": _schemes,
     "policies": _policies,
     "formats": _formats,

@@ -80,8 +80,9 @@ def drive_page(drive: Drive) -> str:
     notes = "".join(f"<li>{escape(warning)}</li>" for warning in drive.warnings)
     keys = "".join(f"<tr><td{LEFT}><code>{escape(key)}</code></td><td{LEFT}>{escape(value)}</td></tr>"
                    for key, value in _keys(values, ""))  # fmt: skip
+    name = escape(str(values.get("name") or drive.name))
     return (
-        f"<p><b>{escape(str(values.get('name') or drive.name))}</b>, {size(drive.capacity_bytes)}{': ' * bool(about)}{escape(about)}</p>"
+        f"<p><b>{name}</b>, {size(drive.capacity_bytes)}{': ' * bool(about)}{escape(about)}</p>"
         f"{f'<ul>{own}</ul>' if own else ''}{f'<ul>{notes}</ul>' if notes else ''}"
         f"<details><summary>keys</summary><table><tbody>{keys}</tbody></table></details>"
     )

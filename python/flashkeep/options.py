@@ -198,6 +198,11 @@ COMMANDS = (
         SET, *WORKLOAD, *OUT, JSON, QUIET)),
     Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),
     Command("drives", "list the presets; print one", "[NAME]", (JSON,)),
+    Command("drives import", "write a configuration of MQSim, SSDSim or DiskSim as a drive file", "FILE", (
+        Option("--output", "the drive file (default: standard output)", "FILE", filled, short="-o"),
+        Option("--format", "mqsim, ssdsim or disksim (default: found from the content)", "mqsim|ssdsim|disksim",
+               one_of("mqsim", "ssdsim", "disksim")),
+        Option("--force", "replace the drive file if it exists"), JSON)),
     Command("schemes", "list the redundancy schemes; print the manual page of one", "[NAME]", (JSON,)),
     Command("policies", "list policies (victims, schedulers, maps, …); print the manual page of one", "[NAME]",
             (JSON,)),
