@@ -7,21 +7,11 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import (
-    Drive,
-    Figures,
-    Requests,
-    Result,
-    Trace,
-    age,
-    compare,
-    drive,
-    drives,
-    load,
-    load_comparison,
-    run,
-    trace,
-)
+from .api import age, compare, drives, load, load_comparison, run
+from .drive_files import Drive, drive
+from .nodes import Figures
+from .results import Requests, Result
+from .traces import Trace, trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

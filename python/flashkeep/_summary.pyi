@@ -1,6 +1,6 @@
 """The types of a run's figures, generated from the registry of figures: python -m flashkeep.registry"""
 
-from .api import Figures, Node
+from .nodes import Figures, Node
 
 class Summary(Node):
     """What a run reports."""

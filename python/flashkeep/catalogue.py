@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _flashkeep
-from .api import Drive, drive
+from .drive_files import Drive, drive
 
 if TYPE_CHECKING:
     from .choices import Library

@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, overload
 
 from . import table
-from .api import Requests, Result, job_of
+from .api import job_of
 from .progress import display
+from .results import Requests, Result
 from .runner import run_with_requests
 from .terminal import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .api import Drive, Trace
     from .choices import Figure, Library
+    from .drive_files import Drive
+    from .traces import Trace
 
 
 class Comparison:

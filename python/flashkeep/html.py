@@ -13,8 +13,8 @@ from .words import in_words, name
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .api import Drive
     from .catalogue import Presets
+    from .drive_files import Drive
 
     Summary = dict[str, Any]
 

@@ -7,10 +7,10 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .api import COLUMNS, Requests, Result
 from .comparison import Comparison
 from .found import find, name_apart
 from .options import UsageError
+from .results import COLUMNS, Requests, Result
 
 if TYPE_CHECKING:
     from .found import Found

@@ -9,8 +9,8 @@ from .extras import need
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .api import Result
     from .choices import Figure
+    from .results import Result
 
 
 def plot(results: Sequence[Result], figure: Figure, labels: Sequence[str] | None = None) -> Any:

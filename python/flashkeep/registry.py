@@ -75,7 +75,7 @@ def _values(field: dict[str, Any], group: str) -> str:
 def stubs() -> str:
     """python/flashkeep/_summary.pyi."""
     head = "The types of a run's figures, generated from the registry of figures: python -m flashkeep.registry"
-    lines = [f'"""{head}"""', "", "from .api import Figures, Node"]
+    lines = [f'"""{head}"""', "", "from .nodes import Figures, Node"]
     for name, of in read()["types"].items():
         lines += ["", f"class {name}(Node):", f'    """{of["about"]}"""', ""]
         for field in of["fields"]:

@@ -67,7 +67,7 @@ fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult
     Ok(())
 }
 
-/// The requests as columns, little-endian, in the order of `flashkeep.api.COLUMNS`.
+/// The requests as columns, little-endian, in the order of `flashkeep.results.COLUMNS`.
 fn columns<'py>(py: Python<'py>, requests: &[RequestRecord]) -> PyResult<Bound<'py, PyTuple>> {
     let columns = [
         column(py, requests, |request| request.arrival_ns.to_le_bytes())?,

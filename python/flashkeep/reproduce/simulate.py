@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep, api
+from ..drive_files import Drive
 from ..options import UsageError
 from ..progress import ERASE, State, line
 from ..runner import StoppedError, Threads
+from ..traces import trace
 from .paper import Results, Run
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ _drives: dict[tuple[str, tuple[str, ...]], str] = {}
 
 def _drive_digest(name: str, values: tuple[str, ...]) -> str:
     if (name, values) not in _drives:
-        resolved = api.Drive(name, values).to_dict()
+        resolved = Drive(name, values).to_dict()
         told = {key: value for key, value in resolved.items() if key not in ("name", "description")}
         _drives[name, values] = _sha256(json.dumps(told, sort_keys=True).encode())
     return _drives[name, values]
@@ -141,7 +143,7 @@ def real_traces(paper: Paper, given: Iterable[str], reading: Mapping[str, Any]) 
     for text in given:
         name, _, path = text.partition("=")
         if name in names:
-            found[name] = Real(path, api.trace(path, **reading).info().requests, file_digest(path))
+            found[name] = Real(path, trace(path, **reading).info().requests, file_digest(path))
     return found
 
 

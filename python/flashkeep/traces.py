@@ -1,0 +1,136 @@
+"""Workloads of the Python interface: trace files, synthetic workloads, and tables in memory."""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+
+from . import _flashkeep
+from .extras import need
+from .nodes import Figures
+
+TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .choices import BadRecords, TraceFormat
+    from .tabular import Table
+
+
+def whole(option: str, found: int | None, least: int, bits: int) -> int | None:
+    """Checks a number of requests, bytes or the like here, where the argument's name is known for the message."""
+    if found is not None:
+        try:
+            number = operator.index(found)  # NumPy's integers too
+        except TypeError:
+            number = -1
+        if not least <= number < 2**bits:
+            raise _flashkeep.OptionError(
+                f"{option}: found {found!r}; a whole number, {least} or more and below 2^{bits}, is accepted"
+            )
+        found = number
+    return found
+
+
+def factor(option: str, found: float | None) -> float | None:
+    if found is not None and not 0.0 < found < float("inf"):
+        raise _flashkeep.OptionError(f"{option}: found {found!r}; a number above 0 is accepted")
+    return None if found is None else float(found)
+
+
+READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
+"""The options of a trace that control how its file is read; the others control how it is placed on a drive."""
+
+
+class Trace:
+    """A workload: trace files, `synth:…` or tables, and the options for reading them."""
+
+    __slots__ = ("options", "paths", "tables")
+
+    def __init__(
+        self, paths: tuple[str, ...], options: Mapping[str, object], tables: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.paths = paths
+        self.options = {key: value for key, value in options.items() if value is not None and value is not False}
+        self.tables = dict(tables or {})  # by the name that `paths` has
+
+    def info(self) -> Figures:
+        """Statistics of the workload: requests, span, write share, sizes, footprint, warnings."""
+        (path,) = self.paths
+        options: dict[str, Any] = {key: self.options[key] for key in READING if key in self.options}
+        return Figures(json.loads(_flashkeep.trace_info(path, **options, in_memory=self.tables.get(path))))
+
+    def __eq__(self, other: object) -> bool:
+        # A table's name has the digest of its content.
+        return isinstance(other, Trace) and (self.paths, self.options) == (other.paths, other.options)
+
+    __hash__ = None  # type: ignore[assignment]  # it holds a dict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Trace, (self.paths, self.options, self.tables))
+
+    def __repr__(self) -> str:
+        options = "".join(f", {key}={value!r}" for key, value in self.options.items())
+        return f"<flashkeep.Trace {' '.join(self.paths)}{options}>"
+
+
+def trace(
+    *sources: str | os.PathLike[str] | Table,
+    format: TraceFormat | None = None,
+    sector_bytes: int | None = None,
+    columns: str | Mapping[str, object] | None = None,
+    limit: int | None = None,
+    time_scale: float | None = None,
+    compact: bool = False,
+    wrap: bool = False,
+    merge_devices: bool = False,
+    bad_records: BadRecords | None = None,
+) -> Trace:
+    """A workload: trace files (several are merged by time), `synth:random,requests=1M,…`, or tables in memory.
+
+    `columns="time=0:us,op=3,offset=1:sectors,size=2"`, or the same as a mapping, assigns the columns of a
+    comma-separated trace (`flashkeep formats csv`).
+
+    A table is a data frame of pandas or polars, an Arrow table, a structured array of NumPy, or a mapping of columns.
+    Its columns are `time_ns`, `time_us`, `time_ms` or `time_s` (or `time` as datetime64), `offset` and `size` in bytes,
+    `op` (R, W, T or Read, Write, Trim), and `device` if there are several; `columns` assigns others, as for a file.
+    Rows are sorted by time. A bad row is a `TraceError` that names it, or skipped with `bad_records="skip"`.
+    """
+    if not sources:
+        raise TypeError("a trace needs at least one path, synth:… workload or table")
+    sector_bytes = whole("sector_bytes", sector_bytes, 1, 32)
+    named = columns if columns is None or isinstance(columns, str) else _column_map(columns)
+    paths: list[str] = []
+    tables: dict[str, bytes] = {}
+    for source in sources:
+        if isinstance(source, (str, os.PathLike)):
+            paths.append(os.fspath(source))
+            continue
+        need("a trace from a table", "numpy", "numpy")
+        from .tabular import records
+
+        name, content = records(source, named, sector_bytes, bad_records == "skip")
+        paths.append(name)
+        tables[name] = content
+    if tables and (format is not None or len(tables) < len(set(paths))):
+        beside = "a format" if format is not None else "a file"
+        raise _flashkeep.OptionError(f"trace: found a table and {beside}; tables have no format, and are merged with "
+                                     "tables only")  # fmt: skip
+    options = {
+        "format": format,
+        "sector_bytes": None if tables else sector_bytes,
+        "columns": None if tables else named,
+        "limit": whole("limit", limit, 1, 64),
+        "time_scale": factor("time_scale", time_scale),
+        "compact": bool(compact),
+        "wrap": bool(wrap),
+        "merge_devices": bool(merge_devices),
+        "bad_records": bad_records,
+    }
+    return Trace(tuple(paths), options, tables)
+
+
+def _column_map(columns: Mapping[str, object]) -> str:
+    return ",".join(f"{field}={place}" for field, place in columns.items())
