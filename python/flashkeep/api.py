@@ -20,7 +20,7 @@ from .traces import Trace, trace, whole
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, TypeAlias, TypedDict, Unpack
+    from typing import Any, SupportsIndex, TypeAlias, TypedDict, Unpack
 
     from .catalogue import Presets
     from .choices import DriveFile, Existing, Replay
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
         """The options of `age`: those of `run` that do not need time."""
 
         replay: Replay
-        depth: int
+        depth: SupportsIndex
         existing: Existing
         condition: bool
         aged: str | os.PathLike[str]
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     class RunOptions(AgeOptions, total=False):
         """The options of `run` that hold for several drives."""
 
-        warmup: int | str
+        warmup: SupportsIndex | str
         verify: bool
         fail: str | Sequence[str]
         scenario: str | os.PathLike[str]
@@ -90,7 +90,9 @@ OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "fail", "scenario"
 FILES = ("scenario", "operations", "timeline", "map", "aged", "save_aged")
 
 
-def job_of(drive: Drive, trace: Trace | None, seed: int, options: Mapping[str, Any], keep: bool) -> dict[str, object]:
+def job_of(
+    drive: Drive, trace: Trace | None, seed: SupportsIndex, options: Mapping[str, Any], keep: bool
+) -> dict[str, object]:
     """A run as a job."""
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:
@@ -122,12 +124,12 @@ def job_of(drive: Drive, trace: Trace | None, seed: int, options: Mapping[str, A
 def run(
     drive: Given,
     trace: Trace | str | os.PathLike[str] | Table,
-    seed: int = 1,
+    seed: SupportsIndex = 1,
     *,
     replay: Replay | None = None,
-    depth: int | None = None,
+    depth: SupportsIndex | None = None,
     existing: Existing | None = None,
-    warmup: int | str | None = None,
+    warmup: SupportsIndex | str | None = None,
     verify: bool = False,
     fail: str | Sequence[str] = (),
     scenario: str | os.PathLike[str] | None = None,
@@ -175,7 +177,7 @@ def run(
 def start(
     drive: Drive,
     trace: Trace | None,
-    seed: int,
+    seed: SupportsIndex,
     options: Mapping[str, Any],
     requests: bool,
     progress: Progress | bool | None,
@@ -193,7 +195,7 @@ def age(
     drive: Given,
     file: str | os.PathLike[str],
     trace: Trace | str | os.PathLike[str] | Table | None = None,
-    seed: int = 1,
+    seed: SupportsIndex = 1,
     *,
     progress: Progress | bool | None = None,
     **options: Unpack[AgeOptions],
@@ -218,7 +220,7 @@ def drives() -> Presets:
 def compare(
     trace: Trace | str | os.PathLike[str] | Table,
     drives: Sequence[Given] | Mapping[str, Given],
-    seed: int = 1,
+    seed: SupportsIndex = 1,
     *,
     workers: int = 2,
     requests: bool = True,

@@ -68,9 +68,15 @@ def _preset(name: str, description: str) -> Preset:
     flash = values.get("flash")
     dies = flash and flash["channels"] * flash["chips_per_channel"] * flash["dies_per_chip"]
     return Preset(
-        name, description, checked.capacity_bytes / 1e9, len(values.get("members") or ()),
+        name, description, checked.capacity_bytes / 1e9, sum(map(_how_many, values.get("members") or ())),
         flash and flash["channels"], dies, flash and flash["page_kib"],
         values["ftl"]["over_provisioning"] if flash and "ftl" in values else None,
         values["buffer"]["dram_mib"] if "buffer" in values else None,
         (values.get("redundancy") or {}).get("scheme", "none"),
     )  # fmt: skip
+
+
+def _how_many(member: str) -> int:
+    """The drives of an entry of `members`: `4 * intel-320-160` are four."""
+    times, star, _ = member.partition("*")
+    return int(times) if star and times.strip().isdigit() else 1

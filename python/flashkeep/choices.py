@@ -13,28 +13,12 @@ Existing = Literal["reads", "all", "none"]
 Figure = Literal["distributions", "over_time", "amplification", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
 Replay = Literal["open", "closed"]
-TraceFormat = Literal[
-    "ssdsim",
-    "mqsim",
-    "disksim",
-    "vscsi",
-    "msr",
-    "spc",
-    "blkparse",
-    "tencent",
-    "systor",
-    "fio",
-    "alibaba",
-    "csv",
-    "records",
-]
-
+TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "tencent", "systor", "fio", "alibaba", "csv", "records"]
 
 class ArraySpec(TypedDict, total=False):
     """The volumes of an array."""
 
     volumes: int
-
 
 class FlashSpec(TypedDict, total=False):
     """Geometry, wiring and timing."""
@@ -59,7 +43,6 @@ class FlashSpec(TypedDict, total=False):
     commands: CommandsSpec
     energy: FlashEnergySpec
 
-
 class TimingSpec(TypedDict, total=False):
     """Times of the flash operations."""
 
@@ -71,7 +54,6 @@ class TimingSpec(TypedDict, total=False):
     erase_command_ns: float
     erase_setup_ns: float
 
-
 class CommandsSpec(TypedDict, total=False):
     """Advanced commands, beyond read, program and erase of one page or block."""
 
@@ -79,7 +61,6 @@ class CommandsSpec(TypedDict, total=False):
     cache_program: bool
     cache_read: bool
     register_ns: float
-
 
 class FlashEnergySpec(TypedDict, total=False):
     """Currents of the flash, for each operation."""
@@ -90,7 +71,6 @@ class FlashEnergySpec(TypedDict, total=False):
     erase_ma: float
     transfer_ma: float
     standby_ma: float
-
 
 class FtlSpec(TypedDict, total=False):
     """The flash translation layer."""
@@ -114,7 +94,6 @@ class FtlSpec(TypedDict, total=False):
     gc: GcSpec
     wear: WearSpec
 
-
 class GcSpec(TypedDict, total=False):
     """Garbage collection."""
 
@@ -128,7 +107,6 @@ class GcSpec(TypedDict, total=False):
     choices: int
     window: int
 
-
 class WearSpec(TypedDict, total=False):
     """Wear leveling."""
 
@@ -139,7 +117,6 @@ class WearSpec(TypedDict, total=False):
     migrate_below: float
     warranty_years: float
 
-
 class BufferSpec(TypedDict, total=False):
     """The DRAM write buffer."""
 
@@ -147,7 +124,6 @@ class BufferSpec(TypedDict, total=False):
     hit_us: float
     evict: Literal["page", "stripe"]
     energy: DramEnergySpec
-
 
 class DramEnergySpec(TypedDict, total=False):
     """The power of the DRAM."""
@@ -158,29 +134,10 @@ class DramEnergySpec(TypedDict, total=False):
     refresh_ma: float
     active_ns_per_byte: float
 
-
 class RedundancySpec(TypedDict, total=False):
     """The redundancy of a drive or an array: the scheme and its options."""
 
-    scheme: Literal[
-        "none",
-        "mirror",
-        "chained",
-        "raid4",
-        "raid5",
-        "raid6",
-        "ds",
-        "dvs",
-        "fra",
-        "ppc",
-        "lifespan",
-        "hpda",
-        "diff-raid",
-        "griffin",
-        "i-cash",
-        "spd-raid4",
-        "backup",
-    ]
+    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "griffin", "i-cash", "spd-raid4", "backup"]
     stripe_kib: float
     across: Literal["channel", "chip", "die"]
     width: int
@@ -225,7 +182,6 @@ class RedundancySpec(TypedDict, total=False):
     recall_idle_ms: float
     spread: Literal["interleaved", "contiguous"]
 
-
 class DiskSpec(TypedDict, total=False):
     """Heads and platters."""
 
@@ -248,7 +204,6 @@ class DiskSpec(TypedDict, total=False):
     seek: SeekSpec
     power: DiskPowerSpec
 
-
 class SeekSpec(TypedDict, total=False):
     """How long the arm takes, by the number of cylinders."""
 
@@ -263,7 +218,6 @@ class SeekSpec(TypedDict, total=False):
     write_settle_ms: float
     points: float | Sequence[float]
 
-
 class DiskPowerSpec(TypedDict, total=False):
     """What a disk draws, W. What is left out is not counted."""
 
@@ -276,7 +230,6 @@ class DiskPowerSpec(TypedDict, total=False):
     standby_after_s: float
     spin_up_s: float
 
-
 class HostSpec(TypedDict, total=False):
     """The host interface."""
 
@@ -285,13 +238,11 @@ class HostSpec(TypedDict, total=False):
     order: Literal["arrival", "c-look"]
     link_us_per_sector: float
 
-
 class StartSpec(TypedDict, total=False):
     """The contents of the drive before time 0."""
 
     existing: Literal["reads", "all", "none"]
     scan: bool
-
 
 class AgeingSpec(TypedDict, total=False):
     """Flash that has been used before time 0, by construction."""
@@ -300,14 +251,12 @@ class AgeingSpec(TypedDict, total=False):
     aged_ratio: float
     valid_ratio: float
 
-
 class ConditionSpec(TypedDict, total=False):
     """Writing before time 0 until the drive is in a steady state."""
 
     write_kib: float
     round: float
     most_rounds: int
-
 
 class DriveFile(TypedDict, total=False):
     """A drive as the user describes it."""

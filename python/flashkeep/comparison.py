@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from . import table
 from .api import job_of
@@ -92,7 +92,7 @@ def compare_runs(
     trace: Trace,
     drives: Sequence[Drive],
     labels: Sequence[str] | None,
-    seed: int,
+    seed: SupportsIndex,
     options: Mapping[str, Any],
     requests: bool,
     workers: int,

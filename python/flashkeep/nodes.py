@@ -69,7 +69,7 @@ class Figures(Node):
 
 
 if TYPE_CHECKING:
-    from ._summary import Summary as Summary
+    from ._summary import Summary as Summary  # noqa: PLC0414  # exported
 else:
 
     class Summary(Node):

@@ -132,8 +132,13 @@ class _Source:
 
     def _array(self, name: str) -> Column:
         column = self._table[name]
-        array = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column)
-        return np.asarray(array)
+        array = np.asarray(column.to_numpy() if hasattr(column, "to_numpy") else column)
+        if array.dtype.kind in "US" and isinstance(column, (list, tuple)):
+            # NumPy makes the numbers among texts texts.
+            return np.array(column, object) if any(not isinstance(item, (str, bytes)) for item in column) else array
+        if array.dtype.kind == "f" and isinstance(column, (list, tuple)) and all(type(item) is int for item in column):
+            return np.array(column, object)  # NumPy makes whole numbers from 2^63 on floats
+        return array
 
     def column(self, place: Place) -> Column:
         """A column; all have as many rows."""
@@ -232,13 +237,16 @@ def _numbers(array: Column, column: str, checks: _Checks, what: str, most: int) 
     """A column of numbers, with 0 in the place of bad ones: integers, or floats if the column has floats."""
     if array.dtype.kind not in "iuf":
         try:
-            array = array.astype("f8") if _has_gaps(array) else np.array([_exact(value) for value in array.tolist()])
+            array = array.astype("f8") if _has_gaps(array) else _exactly(array.tolist())
         except (TypeError, ValueError, OverflowError):
             wrong = np.array([not _is_number(value) for value in array.tolist()])
             checks.refuse(wrong, column, array, what)
             array = np.array([value if _is_number(value) else 0 for value in array.tolist()], "f8")
+    if array.dtype.kind == "O":  # whole numbers beyond 64 bits
+        array = array.astype("f8")
     # A NaN is refused too.
-    wrong = array > most if array.dtype.kind == "u" else ~((array >= 0) & (array <= most))
+    limit = float(most + 1) if array.dtype.kind == "f" else most + 1
+    wrong = array >= limit if array.dtype.kind == "u" else ~((array >= 0) & (array < limit))
     checks.refuse(wrong, column, array, what)
     return np.where(wrong, array.dtype.type(0), array) if wrong.any() else array
 
@@ -247,10 +255,14 @@ def _has_gaps(array: Column) -> bool:
     return any(value is None for value in array.tolist())
 
 
-def _exact(value: object) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+def _exactly(values: list[object]) -> Column:
+    """Python's numbers; whole ones stay whole."""
+    if any(isinstance(value, bool) or not isinstance(value, (int, float)) for value in values):
         raise TypeError
-    return value
+    if any(isinstance(value, float) for value in values):
+        return np.array(values, "f8")
+    negative = any(isinstance(value, int) and value < 0 for value in values)
+    return np.array(values, np.int64 if negative else np.uint64)
 
 
 def _is_number(value: object) -> bool:

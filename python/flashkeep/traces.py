@@ -13,31 +13,34 @@ from .nodes import Figures
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, SupportsFloat, SupportsIndex
 
     from .choices import BadRecords, TraceFormat
     from .tabular import Table
 
 
-def whole(option: str, found: int | None, least: int, bits: int) -> int | None:
+def whole(option: str, found: SupportsIndex | None, least: int, bits: int) -> int | None:
     """Checks a number of requests, bytes or the like here, where the argument's name is known for the message."""
-    if found is not None:
-        try:
-            number = operator.index(found)  # NumPy's integers too
-        except TypeError:
-            number = -1
-        if not least <= number < 2**bits:
-            raise _flashkeep.OptionError(
-                f"{option}: found {found!r}; a whole number, {least} or more and below 2^{bits}, is accepted"
-            )
-        found = number
-    return found
+    if found is None:
+        return None
+    try:
+        number = operator.index(found)  # NumPy's integers too
+    except TypeError:
+        number = -1
+    if not least <= number < 2**bits:
+        raise _flashkeep.OptionError(
+            f"{option}: found {found!r}; a whole number, {least} or more and below 2^{bits}, is accepted"
+        )
+    return number
 
 
-def factor(option: str, found: float | None) -> float | None:
-    if found is not None and not 0.0 < found < float("inf"):
+def factor(option: str, found: SupportsFloat | None) -> float | None:
+    """Checks a factor, and makes it Python's own number."""
+    if found is None:
+        return None
+    if not 0.0 < float(found) < float("inf"):
         raise _flashkeep.OptionError(f"{option}: found {found!r}; a number above 0 is accepted")
-    return None if found is None else float(found)
+    return float(found)
 
 
 READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
@@ -79,10 +82,10 @@ class Trace:
 def trace(
     *sources: str | os.PathLike[str] | Table,
     format: TraceFormat | None = None,
-    sector_bytes: int | None = None,
+    sector_bytes: SupportsIndex | None = None,
     columns: str | Mapping[str, object] | None = None,
-    limit: int | None = None,
-    time_scale: float | None = None,
+    limit: SupportsIndex | None = None,
+    time_scale: SupportsFloat | None = None,
     compact: bool = False,
     wrap: bool = False,
     merge_devices: bool = False,
@@ -119,7 +122,7 @@ def trace(
         raise _flashkeep.OptionError(f"trace: found a table and {beside}; tables have no format, and are merged with "
                                      "tables only")  # fmt: skip
     options = {
-        "format": format,
+        "format": "records" if tables else format,
         "sector_bytes": None if tables else sector_bytes,
         "columns": None if tables else named,
         "limit": whole("limit", limit, 1, 64),

@@ -119,7 +119,7 @@ def test_errors_say_where(tmp_path: Path, drive: Path) -> None:
         fk.run(drive, fk.trace(trace, format="ssdsim"))
     assert (caught_trace.value.path, caught_trace.value.line) == (str(trace), 2)
     with pytest.raises(fk.OptionError):
-        fk.run(drive, WORKLOAD, replay="sideways")
+        fk.run(drive, WORKLOAD, replay="sideways")  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         fk.trace()
 
@@ -218,5 +218,5 @@ def test_a_number_that_is_refused_is_named(option: str, found: float) -> None:
 
 
 def test_numpy_numbers_are_numbers() -> None:
-    result = fk.run("2CM-128", fk.trace("synth:random,requests=10,rate=1k", limit=np.int64(5)), seed=np.uint8(3))  # type: ignore[arg-type]
+    result = fk.run("2CM-128", fk.trace("synth:random,requests=10,rate=1k", limit=np.int64(5)), seed=np.uint8(3))
     assert (result.seed, result.workload.requests) == (3, 5)
