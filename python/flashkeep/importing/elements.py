@@ -88,7 +88,8 @@ class Elements:
         if not ((number >= 0 if above is None else number > above) and number < below):
             least = "0 or more" if above is None else f"above {above:g}"
             raise self.wrong(element, f"a number, {least}" + (f" and below {below:g}" if below < float("inf") else ""))
-        return Fraction(element.text.strip())
+        # A tiny power of ten has as many digits as its exponent says.
+        return Fraction(element.text.strip()) if number else Fraction(0)
 
     def word(self, element: Element, words: Mapping[str, str]) -> str:
         """What one of a few words stands for."""

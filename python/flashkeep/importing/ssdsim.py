@@ -28,6 +28,8 @@ GEOMETRY = {
 STATIC = ("WDPC", "CWDP", "CPWD", "CDWP", "CPDW", "CDPW")
 """The static orders 0 to 5, the level that varies fastest first."""
 MAPS = {"1": "page", "2": "block", "3": "hybrid"}
+MOST_CHANNELS = 4096
+"""As many as a drive file may have."""
 COPYBACK, TWO_PLANE_PROGRAM, INTERLEAVE, TWO_PLANE_READ = 2, 4, 8, 16
 """Bits of `advanced command`."""
 UNUSED = ("t_CLS", "t_CLH", "t_CS", "t_CH", "t_WP", "t_ALS", "t_ALH", "t_DS", "t_DH", "t_WH", "t_ADL", "t_AR", "t_CLR",
@@ -97,7 +99,7 @@ def translate(elements: Elements, draft: Draft) -> None:
 
 def _channels(elements: Elements, draft: Draft) -> None:
     channels = elements.get("channel number")
-    count = elements.whole(channels, 1)
+    count = elements.whole(channels, 1, MOST_CHANNELS)
     draft.take("flash.channels", count, channels)
     listed = [element for at in range(count) if (element := elements.find(f"chip number[{at}]"))]
     total = elements.find("chip number")
