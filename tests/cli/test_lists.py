@@ -80,7 +80,7 @@ def test_schema_is_a_json_schema(flashkeep: Command) -> None:
 
 def test_check_echoes_a_drive_that_can_be_read_again(flashkeep: Command, mirrored: Path, tmp_path: Path) -> None:
     found = flashkeep.json("check", mirrored)
-    assert set(found) == {"drive", "tree", "warnings"}
+    assert set(found) == {"drive", "capacity_bytes", "tree", "warnings"}
     code, out, err = flashkeep("check", mirrored)
     assert (code, err) == (0, "")
     assert found["tree"].rstrip() in out

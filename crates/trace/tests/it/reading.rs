@@ -401,7 +401,8 @@ impl Source for Given {
 
 /// Formats in which a list of requests, all of whole sectors, can be said.
 fn can_say(format: Format, requests: &[Request]) -> bool {
-    let trims = matches!(format, Format::Vscsi | Format::Blkparse | Format::Fio | Format::Csv);
+    let trims =
+        matches!(format, Format::Vscsi | Format::Blkparse | Format::Fio | Format::Csv | Format::Records);
     (trims || requests.iter().all(|request| request.op != Op::Trim))
         && (format != Format::Vscsi || requests.iter().all(|request| request.device == 0))
 }
