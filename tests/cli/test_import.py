@@ -60,7 +60,7 @@ def changed(values: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
 
 def ssdsim(**changes: Any) -> str:
     values = changed(SSDSIM, changes).items()
-    return "#a file\r\n" + "".join(f"{name} = {value};   # a note: é\r\n" for name, value in values)
+    return "#a file\r\n" + "".join(f"{name} = {value};   a note # é\r\n" for name, value in values)
 
 
 def mqsim(**changes: Any) -> str:

@@ -59,7 +59,7 @@ def read(path: str, text: str) -> Elements:
         if not equals or not name:
             raise WrongInputError(path, number, None, f"found {line[:40]!r}; accepted: NAME = VALUE; as in SSDSim's "
                                   "page.parameters")  # fmt: skip
-        elements.add(Element(name, value.strip().rstrip(";").strip(), number))
+        elements.add(Element(name, value.partition(";")[0].strip(), number))
     return elements
 
 
