@@ -7,7 +7,6 @@ import operator
 import os
 
 from . import _flashkeep
-from .extras import need
 from .nodes import Figures
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
@@ -111,6 +110,8 @@ def trace(
         if isinstance(source, (str, os.PathLike)):
             paths.append(os.fspath(source))
             continue
+        from .extras import need
+
         need("a trace from a table", "numpy", "numpy")
         from .tabular import records
 
