@@ -26,8 +26,8 @@ SUMMARY: dict[str, Any] = {
     "capacity_bytes": 1 << 36,
     "workload": {
         "name": "synth:random", "format": "synthetic", "synthetic": True, "requests": 1000, "reads": 500,
-        "writes": 500, "trims": 0, "bytes_read": 2048000, "bytes_written": 2048000, "span_s": 1.0, "skipped": 0,
-        "overlapping": 0,
+        "writes": 500, "trims": 0, "flushes": 0, "fua_writes": 0, "bytes_read": 2048000, "bytes_written": 2048000,
+        "span_s": 1.0, "skipped": 0, "overlapping": 0,
     },
     "simulated_s": 1.0,
     "warnings": [],

@@ -24,7 +24,10 @@ COLUMNS: tuple[tuple[str, Literal["Q", "I", "B"], str], ...] = (
     ("length", "I", "<u4"),
     ("op", "B", "|u1"),
 )
-"""The columns of a run's requests: name, code for `memoryview.cast`, NumPy's type. `op` is 0 read, 1 write, 2 trim."""
+"""The columns of a run's requests: name, code for `memoryview.cast`, NumPy's type.
+
+`op` is 0 read, 1 write, 2 trim, 3 flush.
+"""
 
 
 class Requests:

@@ -40,14 +40,18 @@ NAMES = {
 }
 """The columns that a field is found in if `columns` does not say; the first is what messages recommend."""
 
-WORDS = {"read": ("r", "read"), "write": ("w", "write"), "trim": ("t", "trim", "d", "discard", "unmap")}
-CODES = {"read": 0, "write": 1, "trim": 2}
+WORDS = {
+    "read": ("r", "read"), "write": ("w", "write"), "trim": ("t", "trim", "d", "discard", "unmap"),
+    "flush": ("f", "flush"), "fua": ("wf", "fua"),
+}  # fmt: skip
+CODES = {"read": 0, "write": 1, "trim": 2, "flush": 3, "fua": 4}
+"""The ops of a record, and a code for writes with FUA, which a record marks apart."""
 BAD = 255
 """The op of a record that is to be skipped and counted."""
 
 RECORD = np.dtype([
-    ("arrival_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("device", "<u4"), ("op", "u1"), ("zero", "u1", 3),
-    ("mark", "S4"),
+    ("arrival_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("device", "<u4"), ("op", "u1"), ("fua", "u1"),
+    ("zero", "u1", 2), ("mark", "S4"),
 ])  # fmt: skip
 """A record of the format `records`."""
 
@@ -70,19 +74,23 @@ def records(table: object, columns: str | None, sector_bytes: int | None, skip: 
     made["mark"] = b"fkr1"
     bad = np.zeros(len(source), bool)
     checks = _Checks(source.label, skip, bad)
-    made["op"] = _ops(source.column(places["op"]), places["op"], checks)
-    offset = _bytes(source.column(places["offset"]), places["offset"], sector_bytes, 0, checks)
-    length = _bytes(source.column(places["size"]), places["size"], sector_bytes, 1, checks)
+    ops = _ops(source.column(places["op"]), places["op"], checks)
+    made["fua"] = ops == CODES["fua"]
+    made["op"] = np.where(ops == CODES["fua"], CODES["write"], ops)
+    flushes = ops == CODES["flush"]
+    offset = _bytes(_but(flushes, source.column(places["offset"])), places["offset"], sector_bytes, 0, checks)
+    length = _bytes(_but(flushes, source.column(places["size"])), places["size"], sector_bytes, 1, checks)
     checks.refuse(length >= 2**32, places["size"].column, length, "requests below 4 GiB")
     checks.refuse(offset > np.uint64(2**64 - 1) - length, places["offset"].column, offset,
                   "requests that end below 2^64 bytes")  # fmt: skip
-    made["offset"], made["length"] = offset, np.where(length < 2**32, length, 1)
+    made["offset"], made["length"] = np.where(flushes, 0, offset), np.where(length < 2**32, length, 1)
+    made["length"][flushes] = 0
     if "device" in places:
         made["device"] = _devices(source.column(places["device"]), places["device"], checks)
     made["arrival_ns"] = _times(source.column(places["time"]), places["time"], checks)
     if not len(made):
         raise error(source.label, None, None, "the table has no rows")
-    made["op"][bad] = BAD
+    made["op"][bad], made["fua"][bad] = BAD, 0
     times = made["arrival_ns"]
     if np.any(times[1:] < times[:-1]):
         made = made[np.argsort(times, kind="stable")]
@@ -200,7 +208,12 @@ def _read_columns(text: str, label: str) -> dict[str, Place]:
         if field == "op":
             words = [tuple(word.split("=", 1)) for word in more.split("/")] if more else []
             if any(len(word) != 2 or word[0] not in CODES for word in words):
-                raise error(label, None, column, f"columns: found {more!r}; accepted: read=WORD/write=WORD/trim=WORD")
+                raise error(
+                    label,
+                    None,
+                    column,
+                    f"columns: found {more!r}; accepted: read=WORD/write=WORD/trim=WORD/flush=WORD/fua=WORD",
+                )
             places[field] = Place(column, words=tuple((word, verb) for verb, word in words))
         else:
             units: Iterable[str] = TIMES_NS if field == "time" else () if field == "device" else (*BYTES, "sectors")
@@ -269,6 +282,15 @@ def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and not math.isnan(value)
 
 
+def _but(flushes: NDArray[np.bool_], array: Column) -> Column:
+    """A column of places or sizes, which do not matter for flushes: 1 there."""
+    if not flushes.any():
+        return array
+    array = array.copy()
+    array[flushes] = 1
+    return array
+
+
 def _bytes(array: Column, place: Place, sector_bytes: int | None, least: int, checks: _Checks) -> NDArray[np.uint64]:
     unit = sector_bytes or 512 if place.unit == "sectors" else BYTES.get(place.unit, 1)
     what = f"a whole number of {place.unit or 'bytes'}{', at least 1' if least else ''}"
@@ -315,7 +337,7 @@ def _ops(array: Column, place: Place, checks: _Checks) -> NDArray[np.uint8]:
     accepted = (
         "/".join(f"{verb}={word}" for word, verb in words)
         if place.words
-        else "R or Read, W or Write, T, Trim, D, Discard or Unmap"
+        else "R or Read, W or Write, T, Trim, D, Discard or Unmap, F or Flush, WF or FUA"
     )
     codes = {word.lower(): CODES[verb] for word, verb in words}
     known, at = _factorize(array)

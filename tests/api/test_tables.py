@@ -93,6 +93,18 @@ def test_rows_are_sorted_by_time_and_equal_times_keep_their_order() -> None:
     assert (found["offset"] // 4096).tolist() == [3, 6, 1, 4, 7, 0, 2, 5]
 
 
+def test_flushes_and_fua_of_a_table() -> None:
+    rows = {"time_us": [0, 1, 2, 3], "op": ["W", "flush", "FUA", "F"], "offset": [0, None, 4096, 7.5],
+            "size": [512, None, 512, 0]}  # fmt: skip
+    trace = fk.trace(rows)
+    found = np.frombuffer(trace.tables[trace.paths[0]], RECORD)
+    assert [found[name].tolist() for name in ("op", "fua", "offset", "length")] == [
+        [1, 3, 1, 3], [0, 0, 1, 0], [0, 0, 4096, 0], [512, 0, 512, 0]
+    ]  # fmt: skip
+    workload = fk.run("2CM-128", trace).workload
+    assert (workload.writes, workload.flushes, workload.fua_writes) == (2, 2, 1)
+
+
 def test_a_structured_array() -> None:
     array = np.empty(COUNT, [("time_us", "u8"), ("offset", "u8"), ("size", "u4"), ("op", "S5")])
     for name, column in COLUMNS.items():

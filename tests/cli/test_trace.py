@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 from pathlib import Path
 
 import pytest
 from conftest import Command
 
 KEYS = {
-    "format", "requests", "reads", "writes", "trims", "span_s", "rate_per_s", "mean_kib", "footprint_bytes",
-    "max_address", "devices", "sequences", "mean_sequence_kib", "unbroken_sequences", "mean_write_kib",
-    "write_sequences", "mean_write_sequence_kib", "warnings",
+    "format", "requests", "reads", "writes", "trims", "flushes", "fua_writes", "span_s", "rate_per_s", "mean_kib",
+    "footprint_bytes", "max_address", "devices", "sequences", "mean_sequence_kib", "unbroken_sequences",
+    "mean_write_kib", "write_sequences", "mean_write_sequence_kib", "warnings",
 }  # fmt: skip
 
 
@@ -75,6 +77,7 @@ REAL = {
     "msr-hm0-1k.csv.zst": ("msr", 1_000),
     "cloudphysics-2h.vscsi.zst": ("vscsi", 113_872),
     "hadoop-9s.blkparse.zst": ("blkparse", 15_524),
+    "exchange-disk0-33k.mqsim.zst": ("mqsim", 33_241),
     "systor17-1k.csv.zst": ("systor", 999),
     "tencent-cbs-50k.csv.zst": ("tencent", 50_000),
 }
@@ -128,6 +131,93 @@ def test_convert_refuses_or_leaves_out_what_cannot_be_said(flashkeep: Command, t
     made = flashkeep.json("trace", "convert", source, out, "--bad-records", "skip", "--merge-devices")
     assert made["lost"] == ["2 devices were laid over each other", "1 trims were left out, which ssdsim cannot say"]
     assert out.read_text() == "0 0 0 1 1\n2000 0 0 1 0\n"
+
+
+def test_convert_keeps_flushes_and_fua_where_the_format_has_them(flashkeep: Command, tmp_path: Path) -> None:
+    source = tmp_path / "in.csv"
+    workload = "synth:random,requests=300,write=0.5,rate=1k,footprint=1MiB,size=4KiB,flush_every=3,fua=0.2"
+    flashkeep("trace", "synth", workload, source)
+    info = flashkeep.json("trace", "info", source)
+    flushes, fua = info["flushes"], info["fua_writes"]
+    assert flushes == info["writes"] // 3
+    assert fua > 10
+    for ending in ("blkparse", "blktrace", "csv"):
+        out = tmp_path / f"out.{ending}"
+        assert flashkeep.json("trace", "convert", source, out)["lost"] == []
+        assert flashkeep.json("trace", "info", out) == {**info, "format": ending}
+    marks = f"{fua} writes lost their FUA mark, which {{}} cannot say"
+    made = flashkeep.json("trace", "convert", source, tmp_path / "out.fio")
+    assert made["requests"] == 300
+    assert made["lost"][1:] == [marks.format("fio")]
+    made = flashkeep.json("trace", "convert", source, tmp_path / "out.spc")
+    assert made["requests"] == 300 - flushes
+    assert made["lost"] == [f"{flushes} flushes were left out, which spc cannot say", marks.format("spc")]
+
+
+def test_flushes_of_a_run(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "database.fio"
+    trace.write_text("fio version 3 iolog\n" + "".join(
+        f"{at * 1000} db write {at % 50 * 4096} 4096\n{at * 1000} db {('sync', 'datasync')[at % 2]} 0 0\n"
+        for at in range(100)
+    ))  # fmt: skip
+    found = flashkeep.json("run", drive, trace, "--out", tmp_path / "out")
+    assert (found["workload"]["flushes"], found["workload"]["writes"]) == (100, 100)
+    assert found["response_us"]["flush"]["count"] == 100
+    with gzip.open(tmp_path / "out" / "requests.csv.gz", "rt") as file:
+        assert sum(line.endswith(",0,0,flush\n") for line in file) == 100
+    with gzip.open(tmp_path / "out" / "seconds.csv.gz", "rt") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(int(row["flushes"]) for row in rows) == 100
+    assert "flushes" in flashkeep("run", drive, trace).out
+
+
+def test_binary_files_of_blktrace(flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
+    name = tmp_path / "sda.blktrace.0"
+    assert flashkeep("trace", "convert", trace, name, "--to", "blktrace").code == 0
+    figures = flashkeep.json("trace", "info", trace)
+    assert flashkeep.json("trace", "info", name) == {**figures, "format": "blktrace"}
+    assert flashkeep.json("run", drive, name)["workload"]["format"] == "blktrace"
+    whole = name.read_bytes()
+    for cut in (1, 3, 47, 48 + 7, len(whole) - 1):
+        name.write_bytes(whole[:cut])
+        code, out, err = flashkeep("run", drive, name)
+        assert (code, out, err.count("\n")) == (2, "", 1), cut
+    assert "400: the last record is cut short: 47 of 48 bytes" in err
+    name.write_bytes(b"\x06tae" + whole[4:])
+    code, _, err = flashkeep("trace", "info", name)
+    assert code == 2
+    assert "a binary file of blktrace, version 6" in err
+    assert "`blkparse -i" in err
+
+
+def test_logs_of_fio(flashkeep: Command, tmp_path: Path) -> None:
+    log = tmp_path / "job_lat.1.log"
+    log.write_text("3, 81920, 1, 4096, 8192, 0, 1000\n4, 81920, 0, 512, 0, 0, 500\n")
+    found = flashkeep.json("trace", "info", log)
+    assert (found["format"], found["reads"], found["writes"], found["warnings"]) == ("fio-log", 1, 1, [])
+    assert found["span_s"] == 500e-9
+    log.write_text("3, 81920, 1, 4096, 8192, 0\n4, 81920, 0, 512, 0, 0\n")
+    assert "--log_issue_time=1" in flashkeep.json("trace", "info", log)["warnings"][0]
+    log.write_text("3, 81920, 1, 4096, 0\n4, 81920, 0, 512, 0\n")
+    code, _, err = flashkeep("trace", "info", log)
+    assert code == 2
+    assert "a log of fio without offsets" in err
+    assert "--log_offset=1" in err
+
+
+def test_sectors_of_an_mqsim_trace_are_found(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.mqsim"
+    path.write_text("".join(f"{at * 100_000} 0 {at % 50 * 64} {64 * (1 + at % 4)} {at % 2}\n" for at in range(200)))
+    info = flashkeep.json("trace", "info", path)
+    assert (info["format"], info["mean_kib"], info["max_address"]) == ("mqsim", 10, 53 * 4096)
+    assert "in sectors of 64 bytes" in info["warnings"][0]
+    run = flashkeep.json("run", drive, path)
+    assert (run["workload"]["format"], run["workload"]["bytes_written"]) == ("mqsim", 100 * 8 * 1024)
+    assert any("in sectors of 64 bytes" in warning for warning in run["warnings"])
+    given = flashkeep.json("trace", "info", path, "--sector-bytes", 512)
+    assert (given["mean_kib"], given["warnings"]) == (80, [])
+    other = flashkeep.json("trace", "info", path, "--format", "ssdsim")
+    assert other["warnings"][0].endswith("--sector-bytes 64")
 
 
 def test_columns_of_any_csv(flashkeep: Command, drive: Path, tmp_path: Path) -> None:

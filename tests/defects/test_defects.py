@@ -1,7 +1,7 @@
 """Defects that random testing found, each as the command that showed it, and what must hold instead.
 
-`expected` marks open defects: the test of a fixed defect fails until its mark is removed. Defect 18 is shown by a unit
-test (`schemes/tests/rebuilds.rs`), and 19 by the test of the walk-through in CONTRIBUTING.md.
+Defect 18 is shown by a unit test (`schemes/tests/rebuilds.rs`), and 19 by the test of the walk-through in
+CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -39,11 +39,6 @@ TINY = {
 }  # fmt: skip
 
 HEALING = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan")
-
-
-def expected(defect: str) -> pytest.MarkDecorator:
-    """The mark of an open defect."""
-    return pytest.mark.xfail(strict=True, reason=f"defect {defect}")
 
 
 class Bench:
@@ -286,7 +281,6 @@ def test_summary_pages_are_among_the_operations(bench: Bench, tmp_path: Path) ->
     assert summary["operations"]["program"]["metadata"] == written > 0
 
 
-@expected("15")
 def test_times_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Path) -> None:
     """A trace in SSDSim's format, which has ns, whose times are in µs: a request each 2.6 ms looks like 385,000/s."""
     rng = random.Random(1)
@@ -295,9 +289,12 @@ def test_times_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Pat
     trace.write_text("".join(rows))
     info = flashkeep.json("trace", "info", trace, "--format", "ssdsim")
     assert any(re.search(r"\bunit|µs|\bns\b", warning) for warning in info["warnings"])
+    assert "if these are µs, --time-scale 1000 makes them 384 a second" in info["warnings"][0]
+    for options, notes in (((), 1), (("--time-scale", 1000), 0)):
+        run = flashkeep.json("run", "2CM-128", trace, "--wrap", *options)
+        assert sum("the unit of time looks wrong" in warning for warning in run["warnings"]) == notes
 
 
-@expected("15")
 def test_sizes_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Path) -> None:
     """A trace in DiskSim's format whose places and sizes are in bytes where sectors are meant."""
     rng = random.Random(1)
@@ -306,6 +303,8 @@ def test_sizes_in_another_unit_bring_a_warning(flashkeep: Command, tmp_path: Pat
     trace.write_text("".join(row + "\n" for row in rows))
     info = flashkeep.json("trace", "info", trace, "--format", "disksim")
     assert any(re.search(r"sector|byte", warning) for warning in info["warnings"])
+    assert "they may be bytes: --sector-bytes 1 (mean request 6.0 KiB" in info["warnings"][0]
+    assert flashkeep.json("trace", "info", trace, "--sector-bytes", 1)["warnings"] == []
 
 
 def test_two_units_in_rounds_are_not_slower_than_one_while_they_collect(bench: Bench) -> None:

@@ -98,7 +98,7 @@ pub struct RequestRecord {
     pub offset: u64,
     /// Bytes.
     pub length: u32,
-    /// 0 read, 1 write, 2 trim.
+    /// 0 read, 1 write, 2 trim, 3 flush.
     pub op: u8,
 }
 

@@ -78,7 +78,13 @@ impl<'a> Workload<'a> {
         let mut this = Workload {
             job,
             size: DriveSize { capacity_bytes: drive.capacity_bytes(), page_bytes },
-            options: OpenOptions { format, sector_bytes: job.sector_bytes, columns, bad_records },
+            options: OpenOptions {
+                format,
+                sector_bytes: job.sector_bytes,
+                columns,
+                bad_records,
+                time_is_scaled: job.time_scale.is_some(),
+            },
             seed: job.seed.unwrap_or(1),
             scale,
             replay: Replay::Open,

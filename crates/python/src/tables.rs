@@ -11,9 +11,9 @@ use std::io::{self, BufWriter, Write};
 #[derive(Default)]
 struct Second {
     requests: u64,
-    /// Reads, writes, trims.
-    of_op: [u64; 3],
-    bytes_of_op: [u64; 3],
+    /// Reads, writes, trims, flushes.
+    of_op: [u64; 4],
+    bytes_of_op: [u64; 4],
     response_ns_sum: u128,
     response_ns_max: u64,
 }
@@ -30,7 +30,7 @@ fn write_requests(records: &[RequestRecord], path: &str) -> io::Result<()> {
     writeln!(out, "arrival_ns,response_ns,service_ns,offset,length,op")?;
     for record in records {
         let RequestRecord { arrival_ns, response_ns, service_ns, offset, length, op } = record;
-        let op = ["read", "write", "trim"][usize::from(*op)];
+        let op = ["read", "write", "trim", "flush"][usize::from(*op)];
         writeln!(out, "{arrival_ns},{response_ns},{service_ns},{offset},{length},{op}")?;
     }
     finish(out)
@@ -49,13 +49,13 @@ fn write_seconds(records: &[RequestRecord], path: &str) -> io::Result<()> {
     let mut out = compressed(path)?;
     writeln!(
         out,
-        "second,requests,reads,writes,trims,bytes_read,bytes_written,response_us_mean,response_us_max"
+        "second,requests,reads,writes,trims,bytes_read,bytes_written,response_us_mean,response_us_max,flushes"
     )?;
     for (at, second) in &table {
-        let Second { requests, of_op: [reads, writes, trims], bytes_of_op: [read, written, _], .. } = second;
+        let Second { requests, of_op: [reads, writes, trims, flushes], bytes_of_op: [read, written, ..], .. } = second;
         let mean = second.response_ns_sum as f64 / *requests as f64 / 1000.0;
         let max = second.response_ns_max as f64 / 1000.0;
-        writeln!(out, "{at},{requests},{reads},{writes},{trims},{read},{written},{mean:.3},{max:.3}")?;
+        writeln!(out, "{at},{requests},{reads},{writes},{trims},{read},{written},{mean:.3},{max:.3},{flushes}")?;
     }
     finish(out)
 }

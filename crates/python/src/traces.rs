@@ -59,6 +59,7 @@ fn reading(
         sector_bytes,
         columns: columns.map(Columns::parse).transpose().map_err(unmapped)?,
         bad_records: if bad_records == Some("skip") { BadRecords::Skip } else { BadRecords::Refuse },
+        time_is_scaled: false,
     })
 }
 

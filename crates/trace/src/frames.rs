@@ -20,8 +20,13 @@ pub(crate) enum Frame {
     Whole(Range<usize>),
     /// A line of more than [`LINE_MAX`] bytes.
     Overlong,
-    /// The last record of a binary trace, which ends after this many bytes.
-    Partial(usize),
+    /// The last record of a binary trace, cut short: the bytes that are there, and those that it has.
+    Partial(usize, usize),
+}
+
+/// The length of what follows a record.
+pub(crate) fn tail_length(field: [u8; 2], big_endian: bool) -> usize {
+    usize::from(if big_endian { u16::from_be_bytes(field) } else { u16::from_le_bytes(field) })
 }
 
 /// The bytes of a trace, record by record.
@@ -95,13 +100,35 @@ impl Frames {
             if self.ended {
                 let rest = self.end - self.start;
                 self.start = self.end;
-                return Ok(if rest == 0 { None } else { Some(Frame::Partial(rest)) });
+                return Ok(if rest == 0 { None } else { Some(Frame::Partial(rest, length)) });
             }
             self.refill()?;
         }
         let start = self.start;
         self.start += length;
         Ok(Some(Frame::Whole(start..start + length)))
+    }
+
+    /// The next record of `head` bytes, without the bytes behind it, which are skipped: as many as the 16-bit number at
+    /// `length_at` says.
+    #[inline]
+    pub(crate) fn tailed(
+        &mut self,
+        head: usize,
+        length_at: usize,
+        big_endian: bool,
+    ) -> Result<Option<Frame>, TraceError> {
+        while self.end - self.start < head && !self.ended {
+            self.refill()?;
+        }
+        let length = match self.buffer[self.start..self.end].get(length_at..length_at + 2) {
+            Some(bytes) => head + tail_length([bytes[0], bytes[1]], big_endian),
+            None => head,
+        };
+        Ok(match self.fixed(length)? {
+            Some(Frame::Whole(record)) => Some(Frame::Whole(record.start..record.start + head)),
+            other => other,
+        })
     }
 
     /// Drops everything up to and including the next line end.

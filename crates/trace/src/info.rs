@@ -20,11 +20,15 @@ pub struct Info {
     pub writes: u64,
     /// Trims among them.
     pub trims: u64,
+    /// Flushes among them.
+    pub flushes: u64,
+    /// Writes that must be durable before they are acknowledged (FUA).
+    pub fua_writes: u64,
     /// Seconds from the first arrival to the last.
     pub span_s: f64,
     /// Requests a second of the span; `None` where all arrive at the same instant.
     pub rate_per_s: Option<f64>,
-    /// The mean length in KiB.
+    /// The mean length in KiB, without flushes.
     pub mean_kib: Option<f64>,
     /// Distinct bytes that requests touch, in whole sectors of 512 bytes.
     pub footprint_bytes: u64,
@@ -76,7 +80,8 @@ pub fn info(source: &mut dyn Source, limit: Option<u64>) -> Result<Info, TraceEr
 #[derive(Default)]
 struct Tally {
     requests: u64,
-    of_op: [u64; 3],
+    of_op: [u64; Op::COUNT],
+    fua_writes: u64,
     bytes: [u64; 3],
     last_ns: u64,
     max_address: u64,
@@ -89,22 +94,22 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, request: &Request) {
-        let op = match request.op {
-            Op::Read => 0,
-            Op::Write => 1,
-            Op::Trim => 2,
-        };
-        let end = request.offset + u64::from(request.length);
+        let op = request.op as usize;
         self.requests += 1;
         self.of_op[op] += 1;
-        self.bytes[op] += u64::from(request.length);
+        self.fua_writes += u64::from(request.fua);
         self.last_ns = request.arrival_ns;
-        self.max_address = self.max_address.max(end);
-        self.footprint.touch(request);
         let device = request.device as usize;
         if device >= self.ends.len() {
             self.ends.resize(device + 1, Default::default());
         }
+        if request.op == Op::Flush {
+            return;
+        }
+        let end = request.offset + u64::from(request.length);
+        self.bytes[op] += u64::from(request.length);
+        self.max_address = self.max_address.max(end);
+        self.footprint.touch(request);
         let (goes_on, unbroken) = self.ends[device][op].follow(request.offset, end);
         self.sequences[op] += u64::from(!goes_on);
         self.unbroken += u64::from(!unbroken);
@@ -113,20 +118,23 @@ impl Tally {
     fn finish(self, format: String, warnings: Vec<String>) -> Info {
         let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / 1024.0 / count as f64);
         let (bytes, sequences) = (self.bytes.iter().sum(), self.sequences.iter().sum());
-        let [_, writes, _] = self.of_op;
+        let [reads, writes, trims, flushes] = self.of_op;
+        let with_data = reads + writes + trims;
         let ([_, written, _], [_, write_sequences, _]) = (self.bytes, self.sequences);
         let span_s = self.last_ns as f64 / 1e9;
         Info {
             format,
             requests: self.requests,
-            reads: self.of_op[0],
-            writes: self.of_op[1],
-            trims: self.of_op[2],
+            reads,
+            writes,
+            trims,
+            flushes,
+            fua_writes: self.fua_writes,
             span_s,
             rate_per_s: (self.last_ns > 0).then(|| self.requests as f64 / span_s),
-            mean_kib: mean(bytes, self.requests),
+            mean_kib: mean(bytes, with_data),
             footprint_bytes: self.footprint.sectors * SECTOR,
-            max_address: (self.requests > 0).then_some(self.max_address),
+            max_address: (with_data > 0).then_some(self.max_address),
             devices: self.ends.len() as u64,
             sequences,
             mean_sequence_kib: mean(bytes, sequences),
@@ -221,6 +229,8 @@ mod tests {
             reads: 4,
             writes: 2,
             trims: 0,
+            flushes: 0,
+            fua_writes: 0,
             span_s: 0.001,
             rate_per_s: Some(6000.0),
             mean_kib: Some(41.0 / 2.0 / 6.0),
@@ -245,7 +255,18 @@ mod tests {
         let json = serde_json::to_value(found).unwrap();
         assert!(json["rate_per_s"].is_null());
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-        assert_eq!(keys.len(), 18);
+        assert_eq!(keys.len(), 20);
+    }
+
+    #[test]
+    fn flushes_count_and_touch_nothing() {
+        let text = "8,0 0 1 0.1 7 Q FWFS 8 + 8 [x]\n8,0 0 1 0.2 7 Q FN [x]\n8,16 0 1 0.3 7 Q FN [x]\n";
+        let found = of(text, None);
+        assert_eq!((found.requests, found.writes, found.flushes, found.fua_writes), (4, 1, 3, 1));
+        assert_eq!((found.mean_kib, found.footprint_bytes, found.sequences), (Some(4.0), 4096, 1));
+        assert_eq!((found.devices, found.max_address), (2, Some(16 * 512)));
+        let alone = of("8,0 0 1 0.1 7 Q FN [x]\n", None);
+        assert_eq!((alone.requests, alone.mean_kib, alone.max_address), (1, None, None));
     }
 
     /// Figure 2(d) of the hybrid backup: requests 1 and 3 of one thread, request 2 of another.

@@ -85,6 +85,7 @@ mod tests {
             length: 1,
             device: 0,
             op: Op::Read,
+            fua: false,
         });
         let (mut window, mut all) = (Window::default(), Vec::new());
         loop {

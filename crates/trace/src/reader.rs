@@ -32,6 +32,8 @@ pub struct OpenOptions {
     pub columns: Option<Columns>,
     /// What to do with records that cannot be read.
     pub bad_records: BadRecords,
+    /// Whether the user has given a factor for the times, so that an odd unit of time needs no warning.
+    pub time_is_scaled: bool,
 }
 
 /// The largest sector size that a reader accepts.
@@ -110,7 +112,11 @@ pub(crate) struct Trace<L> {
     devices: Devices,
     /// Requests that are being sorted, in a format that needs it.
     window: Window,
+    /// The write that follows a flush of the same record.
+    behind_flush: Option<Request>,
     hints: Hints,
+    /// The note about the file as a whole.
+    file_note: Option<String>,
     /// Lines or records so far.
     line: u64,
     skipped: u64,
@@ -125,18 +131,25 @@ pub(crate) struct Trace<L> {
 }
 
 impl<L: Layout> Trace<L> {
-    pub(crate) fn new(frames: Frames, format: Format, layout: L, bad_records: BadRecords) -> Self {
+    pub(crate) fn new(frames: Frames, format: Format, layout: L, options: &OpenOptions) -> Self {
         let framing = layout.framing();
+        let file_note = layout.file_note(frames.path());
+        let mut hints = Hints::new(L::OP_CODED, layout.units());
+        hints.time_is_known = options.time_is_scaled;
+        // A format that finds the size of its sectors says so in the note.
+        hints.sizes_are_known = options.sector_bytes.is_some() || file_note.is_some();
         Trace {
             frames,
             format,
             layout,
             framing,
-            bad_records,
+            bad_records: options.bad_records,
             clock: Clock::default(),
             devices: Devices::default(),
             window: Window::default(),
-            hints: Hints::new(L::OP_CODED),
+            behind_flush: None,
+            hints,
+            file_note,
             line: 0,
             skipped: 0,
             first_skipped: None,
@@ -176,16 +189,24 @@ impl<L: Layout> Trace<L> {
     /// The next request as the trace has it, its time included; records that are not requests are skipped.
     #[inline]
     fn next_record(&mut self) -> Result<Option<Request>, Box<TraceError>> {
+        if L::DURABILITY.flushes
+            && let Some(request) = self.behind_flush.take()
+        {
+            return Ok(Some(request));
+        }
         loop {
             let frame = match self.framing {
                 Framing::Lines => self.frames.line(),
                 Framing::Fixed(length) => self.frames.fixed(length),
+                Framing::Tailed { head, length_at, big_endian } => {
+                    self.frames.tailed(head, length_at, big_endian)
+                }
             };
             let range = match frame.map_err(|error| self.broken(error))? {
                 Some(Frame::Whole(range)) => range,
                 Some(other) => {
                     self.line += 1;
-                    self.bad(*unwhole(&other, self.framing))?;
+                    self.bad(*unwhole(&other))?;
                     continue;
                 }
                 None => return Ok(None),
@@ -200,13 +221,19 @@ impl<L: Layout> Trace<L> {
             }
             match self.layout.parse(record) {
                 Ok(Some(record)) => {
-                    return Ok(Some(Request {
+                    let request = Request {
                         arrival_ns: record.time_ns,
                         offset: record.offset,
                         length: record.length,
                         device: self.devices.number(record.device),
                         op: record.op,
-                    }));
+                        fua: record.fua,
+                    };
+                    if L::DURABILITY.flushes && record.preflush {
+                        self.behind_flush = Some(request);
+                        return Ok(Some(Request::flush(request.arrival_ns, request.device)));
+                    }
+                    return Ok(Some(request));
                 }
                 Ok(None) => self.passed_over += u64::from(!self.layout.is_expected(record)),
                 Err(flaw) => self.bad(*flaw)?,
@@ -248,9 +275,9 @@ impl<L: Layout> Trace<L> {
     }
 }
 
-fn unwhole(frame: &Frame, framing: Framing) -> Box<Flaw> {
-    match (frame, framing) {
-        (Frame::Partial(found), Framing::Fixed(length)) => {
+fn unwhole(frame: &Frame) -> Box<Flaw> {
+    match frame {
+        Frame::Partial(found, length) => {
             Flaw::whole(format!("the last record is cut short: {found} of {length} bytes"))
         }
         _ => Flaw::whole(format!(
@@ -295,7 +322,8 @@ impl<L: Layout> Source for Trace<L> {
 
     fn warnings(&self) -> Vec<String> {
         let note = self.layout.clock_note();
-        let mut warnings = self.hints.warnings(note.is_some());
+        let mut warnings: Vec<String> = self.file_note.clone().into_iter().collect();
+        warnings.extend(self.hints.warnings(note.is_some()));
         warnings.extend(note.map(str::to_owned));
         warnings.extend(self.clock.warning(L::UNORDERED));
         if let Some(first) = &self.first_skipped {

@@ -9,6 +9,20 @@ pub enum Op {
     Write,
     /// The host discards a range.
     Trim,
+    /// The host wants all data that it has written before to be durable: FLUSH of NVMe, SYNCHRONIZE CACHE of SCSI.
+    Flush,
+}
+
+impl Op {
+    /// The number of operations.
+    pub const COUNT: usize = 4;
+
+    /// Whether the operation changes what a later read returns.
+    #[inline]
+    #[must_use]
+    pub fn changes_data(self) -> bool {
+        matches!(self, Op::Write | Op::Trim)
+    }
 }
 
 /// One request of a host: a range of bytes on a device, at an instant.
@@ -16,12 +30,32 @@ pub enum Op {
 pub struct Request {
     /// Arrival in ns since the first request of the trace; 0 throughout where the source is a closed loop.
     pub arrival_ns: u64,
-    /// First byte on the device.
+    /// First byte on the device; 0 for a flush.
     pub offset: u64,
-    /// Length in bytes, never 0.
+    /// Length in bytes: 0 for a flush, and only for that.
     pub length: u32,
     /// The device, numbered 0, 1, … in order of first appearance in the trace.
     pub device: u32,
     /// The operation.
     pub op: Op,
+    /// Forced unit access: a write that must be durable before it is acknowledged. False for other operations.
+    pub fua: bool,
+}
+
+impl Request {
+    /// A flush of a device.
+    #[must_use]
+    pub fn flush(arrival_ns: u64, device: u32) -> Request {
+        Request { arrival_ns, offset: 0, length: 0, device, op: Op::Flush, fua: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_fills_half_a_cache_line() {
+        assert_eq!(size_of::<Request>(), 32);
+    }
 }

@@ -78,6 +78,9 @@ pub fn convert(
             if options.merge_devices {
                 request.device = 0;
             }
+            if !tally.keeps(request, format) {
+                continue;
+            }
             let before = bytes.len();
             let device = request.device as usize;
             if introduced.len() <= device {
@@ -116,6 +119,8 @@ fn unsayable(source: &dyn Source, format: Format, number: u64, message: &str) ->
 }
 
 /// Counts the information that a format cannot represent.
+///
+/// Flushes and the FUA of writes are left out without an error: the data are the same without them.
 #[derive(Default)]
 struct Losses {
     written: u64,
@@ -124,12 +129,29 @@ struct Losses {
     cut: u64,
     cut_most_ns: u64,
     trims: u64,
+    flushes: u64,
+    /// Writes that lost the mark that they must be durable.
+    fua: u64,
     others: u64,
     /// The first of the others, and why.
     first_other: Option<(u64, String)>,
 }
 
 impl Losses {
+    /// Whether the format can represent a request; takes from it the FUA that the format does not have.
+    fn keeps(&mut self, request: &mut Request, format: Format) -> bool {
+        let kept = format.durability();
+        if request.op == Op::Flush && !kept.flushes {
+            self.flushes += 1;
+            return false;
+        }
+        if request.fua && !kept.fua {
+            self.fua += 1;
+            request.fua = false;
+        }
+        true
+    }
+
     #[inline]
     fn wrote(&mut self, request: &Request, format: Format) {
         self.written += 1;
@@ -160,6 +182,12 @@ impl Losses {
         }
         if self.trims > 0 {
             lost.push(format!("{} trims were left out, which {format} cannot say", self.trims));
+        }
+        if self.flushes > 0 {
+            lost.push(format!("{} flushes were left out, which {format} cannot say", self.flushes));
+        }
+        if self.fua > 0 {
+            lost.push(format!("{} writes lost their FUA mark, which {format} cannot say", self.fua));
         }
         if let Some((number, message)) = self.first_other {
             let others = self.others;

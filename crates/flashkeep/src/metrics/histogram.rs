@@ -1,6 +1,6 @@
 //! Response times: exact up to 100,000 samples, then in buckets no wider than 0.1 % of their lower edge.
 
-use super::{figures, plain, unit};
+use super::{IfAny, figures, plain, unit};
 
 /// The largest number of samples that are kept exactly.
 const EXACT: usize = 100_000;
@@ -209,13 +209,21 @@ figures! {
         read: Option<Times> => plain().label("reads"),
         /// Writes and trims.
         write: Option<Times> => plain().label("writes"),
+        /// Flushes; left out without them.
+        flush: IfAny<Times> => plain().label("flushes"),
     }
 }
 
 impl TimesByOperation {
     pub(super) fn new(read: &Histogram, write: &Histogram) -> Self {
         let (read, write) = (read.sorted(), write.sorted());
-        TimesByOperation { all: read.with(&write).times(), read: read.times(), write: write.times() }
+        let all = read.with(&write).times();
+        TimesByOperation { all, read: read.times(), write: write.times(), flush: IfAny(None) }
+    }
+
+    /// The same with flushes.
+    pub(super) fn with_flushes(self, flush: &Histogram) -> Self {
+        TimesByOperation { flush: IfAny(flush.sorted().times()), ..self }
     }
 }
 

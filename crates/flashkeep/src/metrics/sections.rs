@@ -112,6 +112,10 @@ figures! {
         writes: u64 => unit("requests"),
         /// Trims.
         trims: u64 => unit("requests"),
+        /// Flushes.
+        flushes: u64 => unit("requests").derived(),
+        /// Writes that must be durable before they are acknowledged (FUA).
+        fua_writes: u64 => unit("requests").derived(),
         /// Bytes read.
         bytes_read: u64 => unit("bytes"),
         /// Bytes written.

@@ -16,7 +16,7 @@ use crate::drive::{Counters, OpKind, OperationTimes};
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;
-use flashkeep_trace::Provenance;
+use flashkeep_trace::{Op, Provenance};
 use serde_json::{Value, json};
 
 /// Statistics that every request adds to.
@@ -26,6 +26,8 @@ pub struct RequestStatistics {
     pub read_response: Histogram,
     /// Response times of writes and trims.
     pub write_response: Histogram,
+    /// Response times of flushes.
+    pub flush_response: Histogram,
     /// Service times of reads.
     pub read_service: Histogram,
     /// Service times of writes and trims.
@@ -49,8 +51,10 @@ pub struct RequestStatistics {
 pub struct WorkloadFacts {
     /// Its name and format.
     pub provenance: Provenance,
-    /// Numbers of reads, writes and trims.
-    pub requests: [u64; 3],
+    /// Numbers of reads, writes, trims and flushes.
+    pub requests: [u64; Op::COUNT],
+    /// Writes that must be durable before they are acknowledged.
+    pub fua_writes: u64,
     /// Bytes read and written, warm-up included.
     pub bytes: [u64; 2],
     /// From the first arrival to the last.
@@ -187,7 +191,8 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         workload: workload(facts.workload),
         simulated_s: passes.then_some(seconds),
         warnings: warnings(facts),
-        response_us: TimesByOperation::new(&statistics.read_response, &statistics.write_response),
+        response_us: TimesByOperation::new(&statistics.read_response, &statistics.write_response)
+            .with_flushes(&statistics.flush_response),
         service_us: TimesByOperation::new(&statistics.read_service, &statistics.write_service),
         queue: queue(facts, seconds),
         throughput: throughput(facts, seconds),
@@ -225,15 +230,17 @@ fn extend(object: &mut Value, more: &Value) {
 }
 
 fn workload(facts: &WorkloadFacts) -> Workload {
-    let [reads, writes, trims] = facts.requests;
+    let [reads, writes, trims, flushes] = facts.requests;
     Workload {
         name: facts.provenance.name.clone(),
         format: facts.provenance.format.clone(),
         synthetic: facts.provenance.synthetic,
-        requests: reads + writes + trims,
+        requests: facts.requests.iter().sum(),
         reads,
         writes,
         trims,
+        flushes,
+        fua_writes: facts.fua_writes,
         bytes_read: facts.bytes[0],
         bytes_written: facts.bytes[1],
         span_s: facts.span.0 as f64 / 1e9,
@@ -244,7 +251,8 @@ fn workload(facts: &WorkloadFacts) -> Workload {
 
 fn queue(facts: &Facts<'_>, seconds: f64) -> Queue {
     let statistics = facts.statistics;
-    let waiting_ns = statistics.read_response.sum_ns() + statistics.write_response.sum_ns();
+    let times = [&statistics.read_response, &statistics.write_response, &statistics.flush_response];
+    let waiting_ns: u128 = times.into_iter().map(Histogram::sum_ns).sum();
     match facts.untimed {
         Some(_) => Queue { mean: None, max: None },
         None => Queue { mean: per(waiting_ns as f64, seconds * 1e9), max: Some(facts.queue_max) },

@@ -341,7 +341,8 @@ impl RunAccounts {
             occupancy: drive.scheme().shows_occupancy.then(|| Occupancy::new(drive.disks())),
             facts: WorkloadFacts {
                 provenance: Provenance::default(),
-                requests: [0; 3],
+                requests: [0; Op::COUNT],
+                fua_writes: 0,
                 bytes: [0; 2],
                 span: Span::ZERO,
                 skipped: 0,

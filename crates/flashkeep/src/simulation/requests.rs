@@ -62,6 +62,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Finds a request's place on the drive; false if it has none and is left out.
     #[inline]
     pub(super) fn locate(&mut self, request: &Request, number: u64) -> Result<bool, Stop> {
+        if request.op == Op::Flush {
+            self.host.ranges.clear();
+            return Ok(true);
+        }
         match self.host.addresses.place(request) {
             Ok(ranges) => {
                 self.host.ranges.clear();
@@ -94,7 +98,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
-        if self.failures.write_gate.is_shut() && request.op != Op::Read {
+        if self.failures.write_gate.is_shut() && request.op.changes_data() {
             self.failures.write_gate.turned_away += 1;
             return;
         }
@@ -122,16 +126,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.admit(admitted, self.clock.now);
         self.accounts.facts.span = self.accounts.facts.span.max(arrival.since(SimTime::ZERO));
         self.accounts.facts.requests[request.op as usize] += 1;
-        if request.op != Op::Trim {
+        if matches!(request.op, Op::Read | Op::Write) {
             self.accounts.facts.bytes[request.op as usize] += u64::from(request.length);
         }
+        self.accounts.facts.fua_writes += u64::from(request.fua);
         let this = &mut self.host.in_flight[id];
         this.expected.clear();
         (this.number, this.arrival) = (number, arrival);
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
-            offset: self.host.ranges[0].offset,
+            // A flush has no place.
+            offset: self.host.ranges.first().map_or(0, |range| range.offset),
             length: request.length,
             op: request.op as u8,
             ..RequestRecord::default()
@@ -178,9 +184,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 asked
             }
             Op::Trim => self.each_fragment(token, id, Buffer::trim),
+            Op::Flush => self.flush_cache(),
         };
         self.host.in_flight[id].from_memory = !asked;
-        if self.failures.durability.is_some() && op != Op::Read {
+        if self.failures.durability.is_some() && op.changes_data() {
             self.note_versions(id, op == Op::Trim);
         }
         if self.host.in_flight[id].counted {
@@ -188,6 +195,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.close(&mut self.device.body, self.clock.now, token);
         self.collect_finished();
+    }
+
+    /// A flush of the host: makes durable what the write cache holds; returns whether that needs flash.
+    ///
+    /// This is the place where the cache is written back. Nothing is yet: the flush ends after the controller's memory
+    /// time, as on a device without a volatile cache.
+    #[cold]
+    pub(super) fn flush_cache(&mut self) -> bool {
+        false
     }
 
     /// A partly written logical page is written as a whole.
@@ -342,22 +358,30 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if this.counted {
             statistics.digest.add(this.number, acknowledged.0, service.0);
-            if !self.accounts.phases.is_empty() && !self.clock.untimed {
-                self.accounts.phases.add(this.record.op == Op::Read as u8, response);
-            }
-            if this.record.op == Op::Read as u8 {
-                if !self.clock.untimed {
-                    statistics.read_response.add(response.0);
-                    statistics.read_service.add(service.0);
+            let untimed = self.clock.untimed;
+            if this.record.op == Op::Flush as u8 {
+                if !untimed {
+                    statistics.flush_response.add(response.0);
                 }
-                statistics.bytes_read += u64::from(this.record.length);
             } else {
-                if !self.clock.untimed {
-                    statistics.write_response.add(response.0);
-                    statistics.write_service.add(service.0);
+                let is_read = this.record.op == Op::Read as u8;
+                if !self.accounts.phases.is_empty() && !untimed {
+                    self.accounts.phases.add(is_read, response);
                 }
-                let written = this.record.op == Op::Write as u8;
-                statistics.bytes_written += u64::from(this.record.length) * u64::from(written);
+                if is_read {
+                    if !untimed {
+                        statistics.read_response.add(response.0);
+                        statistics.read_service.add(service.0);
+                    }
+                    statistics.bytes_read += u64::from(this.record.length);
+                } else {
+                    if !untimed {
+                        statistics.write_response.add(response.0);
+                        statistics.write_service.add(service.0);
+                    }
+                    let written = this.record.op == Op::Write as u8;
+                    statistics.bytes_written += u64::from(this.record.length) * u64::from(written);
+                }
             }
         }
         if self.job.keep_requests {

@@ -52,6 +52,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let op = match record.op {
             op if op == Op::Read as u8 => "read",
             op if op == Op::Write as u8 => "write",
+            op if op == Op::Flush as u8 => "flush",
             _ => "trim",
         };
         let RequestRecord { arrival_ns, offset, length, .. } = record;

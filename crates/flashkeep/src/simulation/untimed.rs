@@ -80,6 +80,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.accounts.facts.span = arrival.since(SimTime::ZERO);
         self.accounts.facts.requests[Op::Write as usize] += 1;
         self.accounts.facts.bytes[Op::Write as usize] += u64::from(request.length);
+        self.accounts.facts.fua_writes += u64::from(request.fua);
         pages.extend(first..first + count);
         if self.host.admitted >= self.host.warmup {
             self.accounts.statistics.pages_written += u64::from(count);

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::host::{Addresses, HostQueue};
 use crate::kernel::SimTime;
 use crate::workload::{Replay, Requests, Workload};
-use flashkeep_trace::Request;
+use flashkeep_trace::{Op, Request};
 
 /// One volume's workload.
 struct Volume {
@@ -129,6 +129,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let volume = &mut volumes.volumes[at];
         let request = volume.next.take().expect("it comes next");
         volume.next = volume.requests.next()?;
+        if request.op == Op::Flush {
+            self.host.ranges.clear();
+            return Ok(Some(request));
+        }
         match volume.addresses.place(&request) {
             Ok(ranges) => {
                 self.host.ranges.clear();

@@ -51,7 +51,7 @@ impl Layout for Reader {
         let time_ns = microseconds("timestamp", line.integer("timestamp")?)?;
         line.end("device_id, opcode, offset, length, timestamp")?;
         let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "length"])?;
-        Ok(Some(Record { time_ns, device: Device::Number(device), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Number(device), (offset, length), op)))
     }
 
     /// The names of the columns.
@@ -86,6 +86,7 @@ mod tests {
             length: 4096,
             device: 419,
             op: Op::Write,
+            fua: false,
         };
         assert_eq!(record::<Reader>(b"419,W,126703644672,4096,1577808000000046"), expected);
         assert!(Reader.parse(b"device_id,opcode,offset,length,timestamp").unwrap().is_none());
@@ -102,7 +103,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        read_back::<Reader>(Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op: Op::Read });
+        read_back::<Reader>(Request {
+            arrival_ns: 7000,
+            offset: 4097,
+            length: 513,
+            device: 3,
+            op: Op::Read,
+            fua: false,
+        });
         flaws_of::<Reader>(&["trim"]);
     }
 }

@@ -9,8 +9,10 @@
 //! ```
 //! The requests are the events whose action is `Q` (queued), because these are the host's requests; later
 //! events (merged, sorted, issued, completed) repeat them. In the kind, `D` is a trim, else `R` a read and
-//! `W` a write; an event with none of these or without sectors (a flush) is not a request. All other events,
-//! and the summary at the end, are skipped. Each pair of major and minor number is a device; each device of a
+//! `W` a write. An `F` in front of that letter is a flush of the device's cache, alone (`FN`, `FWS` without
+//! sectors) or before the request's own data (`FWS 8 + 8`: a flush, then a write at the same time). An `F`
+//! behind it (`WFS`) is FUA: the write must be durable before it is acknowledged. All other events, and the
+//! summary at the end, are skipped. Each pair of major and minor number is a device; each device of a
 //! stack queues the request again, so record only the relevant one.
 //!
 //! ## Units
@@ -20,7 +22,8 @@
 //! The manual page blkparse(1), default output; Brunelle: blktrace user guide, 2007.
 
 use super::{
-    Context, Device, Layout, Record, SCORED, SECTOR, Score, extent, sample_lines, score, sectors_of,
+    Context, Device, Durability, Layout, Record, SCORED, SECTOR, Score, extent, sample_lines, score,
+    sectors_of,
 };
 use crate::line::{BLANKS, Flaw, Line};
 use crate::{Op, Request};
@@ -29,6 +32,8 @@ use crate::{Op, Request};
 pub(crate) struct Reader;
 
 impl Layout for Reader {
+    const DURABILITY: Durability = Durability { flushes: true, fua: true };
+
     fn new(context: &Context<'_>) -> Result<Self, String> {
         context.counts_its_own_units("blkparse", "sectors of 512 bytes").map(|()| Reader)
     }
@@ -50,9 +55,11 @@ impl Layout for Reader {
         if line.word("action", "a letter such as Q")? != b"Q" {
             return Ok(None);
         }
-        let op = op(line.word("kind", "letters such as R, WS or D")?);
-        let (Some(op), true) = (op, record.get(line.position()).is_some_and(u8::is_ascii_digit)) else {
-            return Ok(None);
+        let kind = Kind::of(line.word("kind", "letters such as R, WS or D")?);
+        let has_sectors = record.get(line.position()).is_some_and(u8::is_ascii_digit);
+        let flush = kind.preflush.then(|| Record::flush(time_ns, Device::Name(device)));
+        let Some(op) = kind.op.filter(|_| has_sectors) else {
+            return Ok(flush);
         };
         let sector = line.integer("sector")?;
         match line.word("`+`", "`+` between sector and sectors")? {
@@ -60,8 +67,12 @@ impl Layout for Reader {
             other => return Err(Flaw::found("`+`", other, "`+` between sector and sectors")),
         }
         let sectors = line.integer("sectors")?;
+        if sectors == 0 && kind.preflush {
+            return Ok(flush);
+        }
         let (offset, length) = extent(sector, sectors, SECTOR, ["sector", "sectors"])?;
-        Ok(Some(Record { time_ns, device: Device::Name(device), offset, length, op }))
+        let record = Record::new(time_ns, Device::Name(device), (offset, length), op);
+        Ok(Some(Record { fua: kind.fua, preflush: kind.preflush, ..record }))
     }
 
     /// Every such text has other events and a summary.
@@ -72,17 +83,18 @@ impl Layout for Reader {
     /// Events are written for processor 0, process 0 and sequence number 1: flashkeep does not record these.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
-        let kind = match request.op {
-            Op::Read => 'R',
-            Op::Write => 'W',
-            Op::Trim => 'D',
+        let kind = match (request.op, request.fua) {
+            (Op::Read, _) => "R",
+            (Op::Write, false) => "W",
+            (Op::Write, true) => "WF",
+            (Op::Trim, _) => "D",
+            (Op::Flush, _) => "FN",
         };
+        let place = if sectors > 0 { format!("{sector} + {sectors} ") } else { String::new() };
         // A whole disk has every sixteenth minor number.
         let minor = u64::from(request.device) * 16;
         let (s, ns) = (request.arrival_ns / 1_000_000_000, request.arrival_ns % 1_000_000_000);
-        let line = format!(
-            "  8,{minor:<3} 0        1 {s:5}.{ns:09}     0  Q   {kind} {sector} + {sectors} [flashkeep]\n"
-        );
+        let line = format!("  8,{minor:<3} 0        1 {s:5}.{ns:09}     0  Q {kind:>3} {place}[flashkeep]\n");
         out.extend_from_slice(line.as_bytes());
         Ok(())
     }
@@ -108,15 +120,27 @@ fn is_device(word: &[u8]) -> bool {
     plain && commas == 1 && word.last() != Some(&b',')
 }
 
-/// The op of a kind of request, where it moves or trims data.
-#[inline]
-fn op(kind: &[u8]) -> Option<Op> {
-    let has = |letter| kind.contains(&letter);
-    match () {
-        () if has(b'D') => Some(Op::Trim),
-        () if has(b'R') => Some(Op::Read),
-        () if has(b'W') => Some(Op::Write),
-        () => None,
+/// The letters of a kind of request.
+struct Kind {
+    /// The op, if the request moves or trims data.
+    op: Option<Op>,
+    /// A flush comes before it.
+    preflush: bool,
+    fua: bool,
+}
+
+impl Kind {
+    #[inline]
+    fn of(letters: &[u8]) -> Kind {
+        let at = letters.iter().position(|letter| matches!(letter, b'D' | b'R' | b'W' | b'N'));
+        let op = match at.map(|at| letters[at]) {
+            Some(b'D') => Some(Op::Trim),
+            Some(b'R') => Some(Op::Read),
+            Some(b'W') => Some(Op::Write),
+            _ => None,
+        };
+        let fua = op == Some(Op::Write) && letters[at.unwrap_or(0)..].contains(&b'F');
+        Kind { op, preflush: letters.first() == Some(&b'F'), fua }
     }
 }
 
@@ -148,6 +172,7 @@ mod tests {
             length: 131_072,
             device: 0,
             op: Op::Read,
+            fua: false,
         };
         assert_eq!(record::<Reader>(line), expected);
         assert!(matches!(Reader.parse(line).unwrap().unwrap().device, Device::Name(b"8,16")));
@@ -163,7 +188,6 @@ mod tests {
             "8,16   2    41138     9.378427223 16766  A   W 3428327338 + 8 <- (8,17) 3428327304",
             "8,16   5        0     0.000012990     0  m   N cfq18615S / insert_request",
             "8,16   0        6     0.631916111     0 UT   N [swapper] 1",
-            "8,16   0        7     0.631916111     0  Q FWS [jbd2/sda1-8]",
             "8,16   0        8     0.631916111     0  Q   N 8 + 8 [swapper]",
             "CPU0 (8,16):",
             "Reads Queued:          12,       48KiB\t Writes Queued:           3,       12KiB",
@@ -174,6 +198,22 @@ mod tests {
         ] {
             assert!(is_passed_over(line.as_bytes()), "{line}");
         }
+    }
+
+    #[test]
+    fn flushes_and_fua_are_kept() {
+        let of = |rest: &str| {
+            let line = format!("8,16 0 7 0.5 0 Q {rest} [jbd2/sda1-8]");
+            let record = Reader.parse(line.as_bytes()).unwrap().unwrap();
+            (record.op, record.length, record.preflush, record.fua)
+        };
+        for kind in ["FN", "FWS", "F", "FF", "FS", "FWS 0 + 0"] {
+            assert_eq!(of(kind), (Op::Flush, 0, false, false), "{kind}");
+        }
+        assert_eq!(of("WFS 8 + 8"), (Op::Write, 4096, false, true));
+        assert_eq!(of("FWFSM 8 + 8"), (Op::Write, 4096, true, true));
+        assert_eq!(of("FWS 8 + 8"), (Op::Write, 4096, true, false));
+        assert_eq!(of("R 8 + 8"), (Op::Read, 4096, false, false));
     }
 
     #[test]
@@ -189,8 +229,16 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        for op in [Op::Read, Op::Write, Op::Trim] {
-            let request = Request { arrival_ns: 1_000_000_001, offset: 4096, length: 512, device: 3, op };
+        let one = Request {
+            arrival_ns: 1_000_000_001,
+            offset: 4096,
+            length: 512,
+            device: 3,
+            op: Op::Write,
+            fua: true,
+        };
+        let plain = [Op::Read, Op::Write, Op::Trim].map(|op| Request { op, fua: false, ..one });
+        for request in plain.into_iter().chain([one, Request::flush(one.arrival_ns, 3)]) {
             let mut out = Vec::new();
             Reader::write(&request, &mut out).unwrap();
             let line = out.trim_ascii();

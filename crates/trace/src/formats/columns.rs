@@ -12,8 +12,21 @@ pub struct Columns {
     pub(super) offset_unit: Unit,
     pub(super) size_unit: Unit,
     /// How ops are spelt, regardless of case.
-    pub(super) spellings: Vec<(String, Op)>,
+    pub(super) spellings: Vec<(String, OpWord)>,
 }
+
+/// The meaning of a word for an op.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct OpWord {
+    pub(super) op: Op,
+    pub(super) fua: bool,
+}
+
+const READ: OpWord = OpWord { op: Op::Read, fua: false };
+const WRITE: OpWord = OpWord { op: Op::Write, fua: false };
+const FUA_WRITE: OpWord = OpWord { op: Op::Write, fua: true };
+const TRIM: OpWord = OpWord { op: Op::Trim, fua: false };
+const FLUSH: OpWord = OpWord { op: Op::Flush, fua: false };
 
 /// Where a column is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,16 +71,20 @@ pub(super) const INDEX_MAX: usize = 255;
 pub(super) const EXAMPLE: &str = "time=0:us,op=3,offset=1:sectors,size=2:B,device=4";
 
 /// Spellings that need no mapping. Digits are not among them: tools differ in which digit is a write.
-const SPELLINGS: [(&str, Op); 9] = [
-    ("R", Op::Read),
-    ("Read", Op::Read),
-    ("W", Op::Write),
-    ("Write", Op::Write),
-    ("T", Op::Trim),
-    ("Trim", Op::Trim),
-    ("D", Op::Trim),
-    ("Discard", Op::Trim),
-    ("Unmap", Op::Trim),
+const SPELLINGS: [(&str, OpWord); 13] = [
+    ("R", READ),
+    ("Read", READ),
+    ("W", WRITE),
+    ("Write", WRITE),
+    ("T", TRIM),
+    ("Trim", TRIM),
+    ("D", TRIM),
+    ("Discard", TRIM),
+    ("Unmap", TRIM),
+    ("F", FLUSH),
+    ("Flush", FLUSH),
+    ("WF", FUA_WRITE),
+    ("FUA", FUA_WRITE),
 ];
 
 impl Columns {
@@ -82,7 +99,7 @@ impl Columns {
             time_unit: TimeUnit::Ns,
             offset_unit: Unit::Bytes(1),
             size_unit: Unit::Bytes(1),
-            spellings: SPELLINGS.iter().map(|&(word, op)| (word.to_owned(), op)).collect(),
+            spellings: SPELLINGS.iter().map(|&(word, meaning)| (word.to_owned(), meaning)).collect(),
         };
         for part in text.split(',') {
             columns.take(part)?;
@@ -176,16 +193,19 @@ fn byte_unit(unit: &str) -> Result<Unit, String> {
     }
 }
 
-fn spellings(words: &str) -> Result<Vec<(String, Op)>, String> {
-    let mut all: Vec<(String, Op)> = Vec::new();
+fn spellings(words: &str) -> Result<Vec<(String, OpWord)>, String> {
+    let mut all: Vec<(String, OpWord)> = Vec::new();
     for word in words.split('/') {
-        let (op, spelling) = match word.split_once('=') {
-            Some(("read", spelling)) => (Op::Read, spelling),
-            Some(("write", spelling)) => (Op::Write, spelling),
-            Some(("trim", spelling)) => (Op::Trim, spelling),
+        let (meaning, spelling) = match word.split_once('=') {
+            Some(("read", spelling)) => (READ, spelling),
+            Some(("write", spelling)) => (WRITE, spelling),
+            Some(("trim", spelling)) => (TRIM, spelling),
+            Some(("flush", spelling)) => (FLUSH, spelling),
+            Some(("fua", spelling)) => (FUA_WRITE, spelling),
             _ => {
                 return Err(format!(
-                    "found `{word}`; accepted: read=WORD/write=WORD/trim=WORD, any of them, repeatable"
+                    "found `{word}`; accepted: read=WORD/write=WORD/trim=WORD/flush=WORD/fua=WORD, any of them, \
+                     repeatable"
                 ));
             }
         };
@@ -195,7 +215,7 @@ fn spellings(words: &str) -> Result<Vec<(String, Op)>, String> {
         if all.iter().any(|(known, _)| known.eq_ignore_ascii_case(spelling)) {
             return Err(format!("`{spelling}` is given twice"));
         }
-        all.push((spelling.to_owned(), op));
+        all.push((spelling.to_owned(), meaning));
     }
     Ok(all)
 }
@@ -210,12 +230,11 @@ mod tests {
         assert_eq!(columns.places[OFFSET], Some(ColumnPlace::Index(1)));
         assert_eq!((columns.time_unit, columns.offset_unit), (TimeUnit::Us, Unit::Sectors));
         let named =
-            Columns::parse("time=When:filetime,op=Kind:read=0/write=1/write=2,offset=At,size=Len:KiB")
-                .unwrap();
+            Columns::parse("time=When:filetime,op=Kind:read=0/write=1/fua=2,offset=At,size=Len:KiB").unwrap();
         assert_eq!(named.places[TIME], Some(ColumnPlace::Name("When".into())));
         assert_eq!(named.places[DEVICE], None);
         assert_eq!((named.offset_unit, named.size_unit), (Unit::Bytes(1), Unit::Bytes(1024)));
-        assert_eq!(named.spellings[2], ("2".into(), Op::Write));
+        assert_eq!(named.spellings[2], ("2".into(), FUA_WRITE));
     }
 
     #[test]

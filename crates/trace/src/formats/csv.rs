@@ -12,15 +12,18 @@
 //! |---|---|---|
 //! | `time` | `ns`, `us`, `ms`, `s`, `filetime` (100 ns), with decimals | required |
 //! | `offset`, `size` | `B`, `KiB`, `MiB`, `sectors` (of 512 bytes, or as `--sector-bytes` says) | `B` |
-//! | `op` | `read=WORD/write=WORD/trim=WORD`, any number of words, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap |
+//! | `op` | `read=WORD/write=WORD/trim=WORD/flush=WORD/fua=WORD`, any number of words, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap, F or Flush, WF or FUA |
 //! | `device` | any word is a name | one device |
+//!
+//! `flush` is a request to make all data durable; its offset and size are ignored and may be empty. `fua` is a
+//! write that must be durable before it is acknowledged.
 //!
 //! Digits for ops must be given explicitly, since 0 writes in some tools and reads in others. Fields may be
 //! in double quotes, but no comma in them. A first line whose time, offset and size do not begin with a digit
 //! is taken as the columns' names. `--columns` alone implies `--format csv`.
 //!
-//! flashkeep writes the columns `time_ns,device,op,offset_B,size_B`, with ops R, W and T; nothing is lost. A
-//! file that begins with these names is detected and needs no `--columns`.
+//! flashkeep writes the columns `time_ns,device,op,offset_B,size_B`, with ops R, W, T, F and WF; nothing is
+//! lost. A file that begins with these names is detected and needs no `--columns`.
 //!
 //! Lines may be out of order: they are sorted by time, stably. Up to 65,536 lines of disorder are undone, in
 //! constant memory; a record that is further out of order arrives with the one before it, and a warning
@@ -32,8 +35,10 @@
 //! ## Source
 //! Ours.
 
-use super::columns::{ColumnPlace, Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, SIZE, TIME, TimeUnit, Unit};
-use super::{Context, Device, Layout, Record, extent_of_bytes, sample_lines};
+use super::columns::{
+    ColumnPlace, Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, OpWord, SIZE, TIME, TimeUnit, Unit,
+};
+use super::{Context, Device, Durability, Layout, Record, Units, extent_of_bytes, sample_lines};
 use crate::line::{COMMA, Flaw, Line, quoted};
 use crate::suggest::unknown;
 use crate::{Op, Request};
@@ -46,7 +51,9 @@ pub(crate) struct Reader {
     offset_bytes: u64,
     size_bytes: u64,
     has_device: bool,
-    spellings: Vec<(String, Op)>,
+    spellings: Vec<(String, OpWord)>,
+    /// Whether the units are those that flashkeep writes.
+    is_own: bool,
     /// The line with the names of the columns, if there is one.
     header: Option<Box<[u8]>>,
 }
@@ -61,6 +68,7 @@ const OWN_COLUMNS: &str = "time=time_ns:ns,device=device,op=op,offset=offset_B,s
 impl Layout for Reader {
     const OP_CODED: bool = true;
     const UNORDERED: bool = true;
+    const DURABILITY: Durability = Durability { flushes: true, fua: true };
     const HEADER: &'static str = "time_ns,device,op,offset_B,size_B\n";
 
     fn new(context: &Context<'_>) -> Result<Self, String> {
@@ -75,7 +83,12 @@ impl Layout for Reader {
                 ));
             }
         };
-        Reader::of(&columns, first, context.sector_bytes())
+        let is_own = context.columns.is_none();
+        Reader::of(&columns, first, context.sector_bytes()).map(|reader| Reader { is_own, ..reader })
+    }
+
+    fn units(&self) -> Units {
+        if self.is_own { Units::Fixed } else { Units::Given }
     }
 
     #[inline]
@@ -93,10 +106,12 @@ impl Layout for Reader {
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
-        let op = match request.op {
-            Op::Read => 'R',
-            Op::Write => 'W',
-            Op::Trim => 'T',
+        let op = match (request.op, request.fua) {
+            (Op::Read, _) => "R",
+            (Op::Write, false) => "W",
+            (Op::Write, true) => "WF",
+            (Op::Trim, _) => "T",
+            (Op::Flush, _) => "F",
         };
         let Request { arrival_ns, device, offset, length, .. } = request;
         out.extend_from_slice(format!("{arrival_ns},{device},{op},{offset},{length}\n").as_bytes());
@@ -143,6 +158,7 @@ impl Reader {
             size_bytes: bytes(columns.size_unit),
             has_device: columns.places[DEVICE].is_some(),
             spellings: columns.spellings.clone(),
+            is_own: false,
         })
     }
 
@@ -159,7 +175,14 @@ impl Reader {
             start += length + 1;
         }
         let time_ns = self.time_ns(fields[TIME])?;
-        let op = self.op(fields[OP])?;
+        let OpWord { op, fua } = self.op(fields[OP])?;
+        let device = || match fields[DEVICE] {
+            [] if self.has_device => Err(Flaw::found("device", b"", "a name or number")),
+            name => Ok(Device::Name(name)),
+        };
+        if op == Op::Flush {
+            return Ok(Record::flush(time_ns, device()?));
+        }
         let scaled = |field: usize, unit: u64| {
             let found = Line::<COMMA>::new(fields[field]).integer(FIELDS[field])?;
             found.checked_mul(unit).ok_or_else(|| {
@@ -168,11 +191,7 @@ impl Reader {
         };
         let (offset, bytes) = (scaled(OFFSET, self.offset_bytes)?, scaled(SIZE, self.size_bytes)?);
         let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "size"])?;
-        let device = match fields[DEVICE] {
-            [] if self.has_device => return Err(Flaw::found("device", b"", "a name or number")),
-            name => Device::Name(name),
-        };
-        Ok(Record { time_ns, device, offset, length, op })
+        Ok(Record { fua, ..Record::new(time_ns, device()?, (offset, length), op) })
     }
 
     #[inline]
@@ -188,9 +207,9 @@ impl Reader {
     }
 
     #[inline]
-    fn op(&self, field: &[u8]) -> Result<Op, Box<Flaw>> {
+    fn op(&self, field: &[u8]) -> Result<OpWord, Box<Flaw>> {
         let known = self.spellings.iter().find(|(word, _)| word.as_bytes().eq_ignore_ascii_case(field));
-        known.map(|(_, op)| *op).ok_or_else(|| self.unknown_op(field))
+        known.map(|(_, meaning)| *meaning).ok_or_else(|| self.unknown_op(field))
     }
 
     #[cold]
@@ -276,6 +295,19 @@ mod tests {
     }
 
     #[test]
+    fn flushes_need_no_place() {
+        let reader = reader("time=0:us,op=1:read=0/write=1/flush=2/fua=3,offset=2,size=3", "").unwrap();
+        let of = |line: &str| {
+            let record = reader.parse(line.as_bytes()).unwrap().unwrap();
+            (record.op, record.offset, record.length, record.fua)
+        };
+        for line in ["1,2", "1,2,,", "1,2,-,-", "1,2,4096,512"] {
+            assert_eq!(of(line), (Op::Flush, 0, 0, false), "{line}");
+        }
+        assert_eq!(of("1,3,4096,512"), (Op::Write, 4096, 512, true));
+    }
+
+    #[test]
     fn a_header_is_known_by_its_numbers_that_are_none() {
         let map = "time=0:us,op=1,offset=2,size=3";
         assert!(reader(map, "t,o,a,s\n1,R,0,512\n").unwrap().parse(b"t,o,a,s").unwrap().is_none());
@@ -306,13 +338,15 @@ mod tests {
         let context = Context { sample: Reader::HEADER.as_bytes(), ..Context::default() };
         let reader = Reader::new(&context).unwrap();
         assert!(reader.parse(OWN.as_bytes()).unwrap().is_none());
-        for op in [Op::Read, Op::Write, Op::Trim] {
+        let one = Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op: Op::Write, fua: true };
+        let plain = [Op::Read, Op::Write, Op::Trim].map(|op| Request { op, fua: false, ..one });
+        for request in plain.into_iter().chain([one, Request::flush(7, 3)]) {
             let mut out = Vec::new();
-            Reader::write(&Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op }, &mut out)
-                .unwrap();
-            let record = reader.parse(out.trim_ascii()).unwrap().unwrap();
-            assert_eq!((record.time_ns, record.offset, record.length, record.op), (7, 4097, 513, op));
-            assert!(matches!(record.device, Device::Name(b"3")));
+            Reader::write(&request, &mut out).unwrap();
+            let Record { time_ns, offset, length, op, fua, device, .. } =
+                reader.parse(out.trim_ascii()).unwrap().unwrap();
+            assert_eq!(Request { arrival_ns: time_ns, offset, length, op, fua, device: 3 }, request);
+            assert!(matches!(device, Device::Name(b"3")));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Detection of a trace's format from its first records.
 
-use super::{Format, content, ssdsim};
+use super::{Format, blktrace, content, fio_log, ssdsim};
 use crate::TraceError;
+use crate::frames::tail_length;
 
 /// How many records decide on the format.
 pub(super) const SCORED: usize = 200;
@@ -36,15 +37,32 @@ pub(super) fn sample_lines(sample: &[u8]) -> impl Iterator<Item = &[u8]> {
     whole.split(|&byte| byte == b'\n').map(content).filter(|line| !line.is_empty())
 }
 
+/// The sample's whole records of `head` bytes, each followed by as many bytes as the 16-bit number at `length_at` says.
+pub(super) fn tailed_records(
+    sample: &[u8],
+    head: usize,
+    length_at: usize,
+    big_endian: bool,
+) -> impl Iterator<Item = &[u8]> {
+    let mut rest = sample;
+    std::iter::from_fn(move || {
+        let record = rest.get(..head)?;
+        let tail = tail_length([record[length_at], record[length_at + 1]], big_endian);
+        rest = rest.get(head + tail..).unwrap_or_default();
+        Some(record)
+    })
+}
+
 /// A shorter sample is the whole trace, so its last line is complete.
 const SAMPLE_SURELY_WHOLE: usize = 32 * 1024;
 
 impl Format {
     /// Detects the format of `sample`, the head of a trace.
     ///
-    /// It is the format that reads most of the first 200 records, and at least a quarter of them. A text of five
-    /// columns of integers with op codes of 0 and 1 is SSDSim's (MQSim's are the same) unless its times make no sense
-    /// as nanoseconds: then it may be DiskSim's in whole milliseconds, and only the user can tell.
+    /// It is the format that reads most of the first 200 records, and at least a quarter of them. Where two formats fit,
+    /// the ending of the file's name decides, or else the user. A text of five columns of integers with op codes of 0
+    /// and 1 is SSDSim's or MQSim's, which are the same; without the ending `.mqsim` it is read as SSDSim's, unless its
+    /// times make no sense as nanoseconds: then it may be DiskSim's in whole milliseconds.
     pub(crate) fn detect(path: &str, sample: &[u8]) -> Result<Format, TraceError> {
         let mut best: Option<(Format, Score)> = None;
         let mut equal = None;
@@ -62,7 +80,11 @@ impl Format {
         let Some(format) = best.map(|(format, _)| format).or_else(|| by_shape(sample)) else {
             return Err(TraceError::new(path, none_fits(sample)));
         };
+        let named = by_name(path);
         if let Some(other) = equal {
+            if let Some(named) = named.filter(|named| [format, other].contains(named)) {
+                return Ok(named);
+            }
             return Err(TraceError::new(
                 path,
                 format!(
@@ -71,6 +93,9 @@ impl Format {
             ));
         }
         if format == Format::Ssdsim && ssdsim::times_look_like_ms(sample) {
+            if let Some(named @ (Format::Ssdsim | Format::Mqsim | Format::Disksim)) = named {
+                return Ok(named);
+            }
             return Err(TraceError::new(
                 path,
                 "two formats fit: ssdsim, whose times would be nanoseconds and make more than 10 million \
@@ -78,18 +103,30 @@ impl Format {
                  choose with --format ssdsim or --format disksim",
             ));
         }
-        Ok(format)
+        let is_mqsim = format == Format::Ssdsim && named == Some(Format::Mqsim);
+        Ok(if is_mqsim { Format::Mqsim } else { format })
     }
+}
+
+/// The format that the ending of a file's name tells, in front of `.zst` or `.gz`. It is a hint only.
+fn by_name(path: &str) -> Option<Format> {
+    let bare = path.strip_suffix(".zst").or_else(|| path.strip_suffix(".gz")).unwrap_or(path);
+    let (_, ending) = bare.rsplit_once('.')?;
+    Format::ALL.iter().copied().find(|format| ending.eq_ignore_ascii_case(format.name()))
 }
 
 /// If no record can be read: the format whose shape the first record has; its reader then reports the invalid field. So
 /// a format is recognised even if a time is negative or a size is 0.
 fn by_shape(sample: &[u8]) -> Option<Format> {
+    if blktrace::has_magic(sample) {
+        return Some(Format::Blktrace);
+    }
     let first = std::str::from_utf8(sample_lines(sample).next()?).ok()?;
     let is_number = |field: &str| field.parse::<f64>().is_ok();
     let words: Vec<&str> = first.split_ascii_whitespace().collect();
     let columns: Vec<&str> = first.split(',').map(str::trim).collect();
     match (words.len(), columns.len()) {
+        _ if fio_log::has_shape(first.as_bytes()) => Some(Format::FioLog),
         (5, 1) if words.iter().all(|word| is_number(word)) => {
             Some(if words[0].contains('.') { Format::Disksim } else { Format::Ssdsim })
         }
@@ -173,7 +210,10 @@ mod tests {
     fn what_no_format_fits_says_so() {
         let message = Format::detect("t", b"1538323200;4247200;128;1;1058\n").unwrap_err().message;
         assert!(message.starts_with("no known format fits; its first record is `1538323200;"), "{message}");
-        assert!(message.contains("ssdsim, mqsim, disksim, vscsi, msr, spc, blkparse, tencent"), "{message}");
+        assert!(
+            message.contains("ssdsim, mqsim, disksim, vscsi, msr, spc, blkparse, blktrace, tencent"),
+            "{message}"
+        );
         assert!(message.contains("or map its columns with --columns (flashkeep formats csv)"), "{message}");
         assert!(Format::detect("t", b"# nothing\n\n").unwrap_err().message.starts_with("no requests"));
     }

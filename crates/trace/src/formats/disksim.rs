@@ -19,8 +19,8 @@
 //! CMU-PDL-08-101, 2008.
 
 use super::{
-    Context, Device, Layout, Record, SCORED, SECTOR, Score, extent, read_or_write, sample_lines, score,
-    sectors_of, ssdsim,
+    Context, Device, Layout, Record, SCORED, SECTOR, Score, Units, extent, read_or_write, sample_lines,
+    score, sectors_of, ssdsim,
 };
 use crate::line::{BLANKS, Flaw, Line};
 use crate::{Op, Request};
@@ -47,7 +47,11 @@ impl Layout for Reader {
         let op = op(line.word("flags", FLAGS)?)?;
         line.end("arrival, device, sector, sectors, flags")?;
         let (offset, length) = extent(sector, sectors, self.sector_bytes, ["sector", "sectors"])?;
-        Ok(Some(Record { time_ns, device: Device::Number(device), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Number(device), (offset, length), op)))
+    }
+
+    fn units(&self) -> Units {
+        Units::Converted { time: "ms" }
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
@@ -103,6 +107,7 @@ mod tests {
             length: 32_768,
             device: 2,
             op: Op::Read,
+            fua: false,
         };
         assert_eq!(request, expected);
     }
@@ -128,6 +133,7 @@ mod tests {
             length: 512,
             device: 3,
             op: Op::Read,
+            fua: false,
         });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }

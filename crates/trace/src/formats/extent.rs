@@ -75,5 +75,6 @@ pub(super) fn read_or_write<T>(op: Op, read: T, write: T) -> Result<T, String> {
         Op::Read => Ok(read),
         Op::Write => Ok(write),
         Op::Trim => Err("this format has no trims".into()),
+        Op::Flush => Err("this format has no flushes".into()),
     }
 }

@@ -10,9 +10,10 @@
 //! 878 /dev/sdb write 0 16384
 //! 10001677 /dev/sdb close
 //! ```
-//! `read`, `write` and `trim` are requests; each file is a device. `add`, `open`, `close` and `unlink` move
-//! no data and are skipped; so are `sync`, `datasync` and `sync_file_range`, which a warning counts. In
-//! version 2 time advances only at `wait`, by its offset; version 3 has no `wait`.
+//! `read`, `write` and `trim` are requests; each file is a device. `sync` and `datasync` (fsync and
+//! fdatasync) are flushes of the device. `add`, `open`, `close` and `unlink` move no data and are skipped; so
+//! is `sync_file_range`, which waits for writes but flushes no cache, and a warning counts it. In version 2
+//! time advances only at `wait`, by its offset; version 3 has no `wait`. There is no FUA.
 //!
 //! Without waits, as fio itself writes it, version 2 has no times: replay it with `--replay closed`.
 //! flashkeep writes version 3, with files called `device0`, `device1`, ….
@@ -28,7 +29,7 @@
 
 use std::cell::Cell;
 
-use super::{Context, Device, Layout, Record, extent_of_bytes, microseconds, sample_lines};
+use super::{Context, Device, Durability, Layout, Record, extent_of_bytes, microseconds, sample_lines};
 use crate::line::{BLANKS, Flaw, Line, quoted};
 use crate::{Op, Request};
 
@@ -48,7 +49,8 @@ const VERSION_3: &[u8] = b"fio version 3 iolog";
 
 impl Layout for Reader {
     const TICK_NS: u64 = 1000;
-    const PASSED_OVER: &'static str = "syncs, which move no data,";
+    const PASSED_OVER: &'static str = "sync_file_range actions, which flush no cache,";
+    const DURABILITY: Durability = Durability { flushes: true, fua: false };
     const HEADER: &'static str = "fio version 3 iolog\n";
 
     fn new(context: &Context<'_>) -> Result<Self, String> {
@@ -78,8 +80,12 @@ impl Layout for Reader {
             b"read" => Op::Read,
             b"write" => Op::Write,
             b"trim" => Op::Trim,
+            b"sync" | b"datasync" => {
+                return Ok(Some(Record::flush(microseconds("time", us)?, Device::Name(file))));
+            }
             b"wait" => return self.wait(&mut line),
-            other if FILES.contains(&other) || SYNCS.contains(&other) => return Ok(None),
+            SYNC_RANGE => return Ok(None),
+            other if FILES.contains(&other) => return Ok(None),
             other => return Err(Flaw::found("action", other, ACTIONS)),
         };
         let offset = line.integer("offset")?;
@@ -87,12 +93,12 @@ impl Layout for Reader {
         line.end("file, action, offset, length")?;
         let time_ns = microseconds("time", us)?;
         let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "length"])?;
-        Ok(Some(Record { time_ns, device: Device::Name(file), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Name(file), (offset, length), op)))
     }
 
-    /// All actions but syncs.
+    /// All actions but `sync_file_range`.
     fn is_expected(&self, record: &[u8]) -> bool {
-        is_header(record) || !record.split(u8::is_ascii_whitespace).any(|word| SYNCS.contains(&word))
+        is_header(record) || !record.split(u8::is_ascii_whitespace).any(|word| word == SYNC_RANGE)
     }
 
     fn clock_note(&self) -> Option<&'static str> {
@@ -116,6 +122,7 @@ impl Layout for Reader {
             Op::Read => "read",
             Op::Write => "write",
             Op::Trim => "trim",
+            Op::Flush => "sync",
         };
         let us = request.arrival_ns / 1000;
         let Request { device, offset, length, .. } = request;
@@ -149,7 +156,7 @@ fn is_header(record: &[u8]) -> bool {
 }
 
 const FILES: [&[u8]; 4] = [b"add", b"open", b"close", b"unlink"];
-const SYNCS: [&[u8]; 3] = [b"sync", b"datasync", b"sync_file_range"];
+const SYNC_RANGE: &[u8] = b"sync_file_range";
 const ACTIONS: &str = "read, write, trim, wait, sync, datasync, sync_file_range, add, open, close or unlink";
 
 #[cfg(test)]
@@ -183,10 +190,12 @@ mod tests {
             assert_eq!(request(&reader, line), None);
             assert!(reader.is_expected(line.as_bytes()), "{line}");
         }
-        for line in ["9 /dev/sdb sync 0 0", "9 /dev/sdb datasync 0 0", "9 x sync_file_range 0 4096"] {
-            assert_eq!(request(&reader, line), None);
-            assert!(!reader.is_expected(line.as_bytes()), "{line}");
+        for line in ["9 /dev/sdb sync 0 0", "9 /dev/sdb datasync 0 4096", "9 /dev/sdb sync"] {
+            assert_eq!(request(&reader, line), Some((9000, 0, 0, Op::Flush)), "{line}");
         }
+        let range = "9 x sync_file_range 0 4096";
+        assert_eq!(request(&reader, range), None);
+        assert!(!reader.is_expected(range.as_bytes()));
         assert_eq!(reader.clock_note(), None);
     }
 
@@ -220,7 +229,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         for op in [Op::Read, Op::Write, Op::Trim] {
             let mut out = Vec::new();
-            let sent = Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op };
+            let sent = Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op, fua: false };
             Reader::introduce(&sent, &mut out);
             assert_eq!(out, b"7 device3 add\n7 device3 open\n");
             out.clear();
@@ -228,5 +237,8 @@ mod tests {
             let line = std::str::from_utf8(out.trim_ascii()).unwrap();
             assert_eq!(request(&reader(3), line), Some((7000, 4097, 513, op)));
         }
+        let mut out = Vec::new();
+        Reader::write(&Request::flush(7000, 3), &mut out).unwrap();
+        assert_eq!(out, b"7 device3 sync 0 0\n");
     }
 }

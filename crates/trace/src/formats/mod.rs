@@ -9,15 +9,18 @@ use crate::{Op, Request, Source, TraceError};
 
 mod alibaba;
 mod blkparse;
+mod blktrace;
 mod columns;
 mod csv;
 mod detect;
 mod disksim;
 mod extent;
 mod fio;
+mod fio_log;
 mod mqsim;
 mod msr;
 mod records;
+mod sectors;
 mod spc;
 mod ssdsim;
 mod systor;
@@ -25,8 +28,9 @@ mod tencent;
 mod vscsi;
 
 pub use columns::Columns;
-use detect::{SCORED, Score, sample_lines, score};
+use detect::{SCORED, Score, sample_lines, score, tailed_records};
 use extent::{SECTOR, beyond, extent, extent_of_bytes, microseconds, read_or_write, sectors_of};
+pub(crate) use sectors::likely_sector_bytes;
 
 /// One record, as a format reads it: its time is not yet counted from the first request, its device not yet numbered.
 pub(crate) struct Record<'a> {
@@ -35,6 +39,24 @@ pub(crate) struct Record<'a> {
     pub(crate) offset: u64,
     pub(crate) length: u32,
     pub(crate) op: Op,
+    /// A write that must be durable before it is acknowledged.
+    pub(crate) fua: bool,
+    /// A write behind a flush: first a flush of its device, at the same time.
+    pub(crate) preflush: bool,
+}
+
+impl<'a> Record<'a> {
+    /// A request for bytes of a device, given as first byte and length.
+    #[inline(always)]
+    pub(crate) fn new(time_ns: u64, device: Device<'a>, (offset, length): (u64, u32), op: Op) -> Self {
+        Record { time_ns, device, offset, length, op, fua: false, preflush: false }
+    }
+
+    /// A flush of a device.
+    #[inline]
+    pub(crate) fn flush(time_ns: u64, device: Device<'a>) -> Self {
+        Record::new(time_ns, device, (0, 0), Op::Flush)
+    }
 }
 
 /// The name or number that a trace gives a device.
@@ -51,6 +73,23 @@ pub(crate) enum Framing {
     Lines,
     /// Records of this many bytes.
     Fixed(usize),
+    /// Records of `head` bytes, each followed by as many bytes as the 16-bit number at `length_at` says.
+    Tailed {
+        head: usize,
+        length_at: usize,
+        big_endian: bool,
+    },
+}
+
+/// How certain the units of a format are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Units {
+    /// The program that records the trace determines them.
+    Fixed,
+    /// People convert traces to the format: times in another unit than this one, or sizes in other sectors, are common.
+    Converted { time: &'static str },
+    /// As the user has given them with `--columns`.
+    Given,
 }
 
 /// The user's options for units and columns of a trace, and the trace's first bytes.
@@ -78,6 +117,15 @@ impl Context<'_> {
     }
 }
 
+/// What a format says about the durability of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Durability {
+    /// It has flushes.
+    pub(crate) flushes: bool,
+    /// It marks writes that must be durable before they are acknowledged.
+    pub(crate) fua: bool,
+}
+
 /// A format reads and writes one record. The rest of the crate uses formats through this trait only.
 pub(crate) trait Layout: Send + Sized + 'static {
     /// Whether the format's op codes are digits, whose meaning differs between tools.
@@ -95,6 +143,9 @@ pub(crate) trait Layout: Send + Sized + 'static {
     /// The name for valid records that are not requests.
     const PASSED_OVER: &'static str = "commands that move no data";
 
+    /// Whether the format has flushes, and whether it marks writes as FUA.
+    const DURABILITY: Durability = Durability { flushes: false, fua: false };
+
     /// A reader for a trace that begins with the context's sample, or the reason why the trace is not in this format.
     fn new(context: &Context<'_>) -> Result<Self, String>;
 
@@ -108,6 +159,16 @@ pub(crate) trait Layout: Send + Sized + 'static {
     /// Whether a record that is not a request belongs to the format, such as a header, and needs no warning.
     fn is_expected(&self, _record: &[u8]) -> bool {
         false
+    }
+
+    /// How certain the units are.
+    fn units(&self) -> Units {
+        Units::Fixed
+    }
+
+    /// A note for the user about the file at `path` as a whole.
+    fn file_note(&self, _path: &str) -> Option<String> {
+        None
     }
 
     /// A note for the user if the trace has no times, or coarse ones.
@@ -126,13 +187,12 @@ pub(crate) trait Layout: Send + Sized + 'static {
         let Ok(layout) = Self::new(&Context { sample, ..Context::default() }) else {
             return Score::default();
         };
+        let fits = |record| layout.parse(record).is_ok();
         match layout.framing() {
-            Framing::Lines => {
-                let records = sample_lines(sample);
-                score(records.take(SCORED), |line| layout.parse(line).is_ok())
-            }
-            Framing::Fixed(length) => {
-                score(sample.chunks_exact(length).take(SCORED), |record| layout.parse(record).is_ok())
+            Framing::Lines => score(sample_lines(sample).take(SCORED), fits),
+            Framing::Fixed(length) => score(sample.chunks_exact(length).take(SCORED), fits),
+            Framing::Tailed { head, length_at, big_endian } => {
+                score(tailed_records(sample, head, length_at, big_endian).take(SCORED), fits)
             }
         }
     }
@@ -192,6 +252,11 @@ macro_rules! formats {
                 match self { $(Format::$variant => $module::Reader::HEADER,)+ }
             }
 
+            /// What it says about the durability of data.
+            pub(crate) const fn durability(self) -> Durability {
+                match self { $(Format::$variant => $module::Reader::DURABILITY,)+ }
+            }
+
             /// Appends what must stand before the first request of a device.
             pub(crate) fn introduce(self, request: &Request, out: &mut Vec<u8>) {
                 match self { $(Format::$variant => $module::Reader::introduce(request, out),)+ }
@@ -211,7 +276,7 @@ macro_rules! formats {
                             Context { sector_bytes: options.sector_bytes, columns: options.columns.as_ref(), sample };
                         let layout = $module::Reader::new(&context)
                             .map_err(|message| TraceError::new(&path, message))?;
-                        Ok(Box::new(Trace::new(frames, self, layout, options.bad_records)))
+                        Ok(Box::new(Trace::new(frames, self, layout, options)))
                     })+
                 }
             }
@@ -232,9 +297,11 @@ formats! {
     Msr = "msr" in msr: "MSR Cambridge: `filetime,host,disk,Read|Write,offset,size,response`";
     Spc = "spc" in spc: "Storage Performance Council: `ASU,LBA,bytes,R|W,seconds`";
     Blkparse = "blkparse" in blkparse: "blktrace's text: the queued events, `dev cpu seq s pid Q RWBS sector + sectors`";
+    Blktrace = "blktrace" in blktrace: "blktrace's binary files: the queued events";
     Tencent = "tencent" in tencent: "Tencent CBS: `seconds,sector,sectors,op,volume`, 0 reads, 1 writes";
     Systor = "systor" in systor: "SYSTOR '17: header, then `seconds,response,R|W,LUN,offset,size`";
     Fio = "fio" in fio: "fio iolog, versions 2 and 3: `[us] file read|write|trim offset length`";
+    FioLog = "fio-log" in fio_log: "fio's latency, IOPS and bandwidth logs with --log_offset=1";
     Alibaba = "alibaba" in alibaba: "Alibaba: `device,R|W,offset,length,us`";
     Csv = "csv" in csv: "any comma-separated columns, mapped with --columns";
     Records = "records" in records: "flashkeep's own: binary, 32 bytes per request; what fk.trace makes of tables";
@@ -281,12 +348,12 @@ mod tests {
     /// The request in a record; its device is 0 if the record names the device.
     pub(super) fn record<L: Layout>(bytes: &[u8]) -> Request {
         let layout = plain::<L>();
-        let Record { time_ns, device, offset, length, op } = layout.parse(bytes).unwrap().unwrap();
+        let Record { time_ns, device, offset, length, op, fua, .. } = layout.parse(bytes).unwrap().unwrap();
         let device = match device {
             Device::Number(number) => number as u32,
             Device::Name(_) => 0,
         };
-        Request { arrival_ns: time_ns, offset, length, device, op }
+        Request { arrival_ns: time_ns, offset, length, device, op, fua }
     }
 
     /// The error message for a record.
@@ -306,7 +373,8 @@ mod tests {
     /// Checks that the format refuses these requests.
     pub(super) fn flaws_of<L: Layout>(what: &[&str]) {
         for &what in what {
-            let mut request = Request { arrival_ns: 0, offset: 0, length: 512, device: 0, op: Op::Read };
+            let mut request =
+                Request { arrival_ns: 0, offset: 0, length: 512, device: 0, op: Op::Read, fua: false };
             match what {
                 "offset 1" => request.offset = 1,
                 "trim" => request.op = Op::Trim,
@@ -326,7 +394,8 @@ mod tests {
         assert_eq!(
             Format::parse("sdsim").unwrap_err(),
             "unknown format `sdsim`; did you mean `ssdsim`? accepted: ssdsim, mqsim, disksim, vscsi, msr, spc, \
-             blkparse, tencent, systor, fio, alibaba, csv, records"
+             blkparse, blktrace, tencent, systor, fio, fio-log, alibaba, csv, \
+             records"
         );
     }
 

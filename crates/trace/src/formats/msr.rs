@@ -58,7 +58,7 @@ impl Layout for Reader {
             Flaw::new("timestamp", format!("found {ticks}; accepted: file time before 2185"))
         })?;
         let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "size"])?;
-        Ok(Some(Record { time_ns, device: Device::Name(device), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Name(device), (offset, length), op)))
     }
 
     /// Times lose what is finer than 100 ns, and there is no response time to write: 0.
@@ -88,6 +88,7 @@ mod tests {
             length: 2048,
             device: 0,
             op: Op::Write,
+            fua: false,
         };
         assert_eq!(request, expected);
         let parsed = Reader.parse(line).unwrap().unwrap();
@@ -112,7 +113,8 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let mut out = Vec::new();
-        let request = Request { arrival_ns: 700, offset: 4097, length: 513, device: 3, op: Op::Write };
+        let request =
+            Request { arrival_ns: 700, offset: 4097, length: 513, device: 3, op: Op::Write, fua: false };
         Reader::write(&request, &mut out).unwrap();
         assert_eq!(out, b"128120832000000007,flashkeep,3,Write,4097,513,0\n");
         let again = record::<Reader>(out.trim_ascii());

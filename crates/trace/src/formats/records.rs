@@ -7,12 +7,13 @@
 //! at  8  u64  offset
 //! at 16  u32  bytes
 //! at 20  u32  device
-//! at 24  u8   op: 0 read, 1 write, 2 trim
-//! at 25       three zero bytes
+//! at 24  u8   op: 0 read, 1 write, 2 trim, 3 flush, whose offset and bytes are 0
+//! at 25  u8   1 for a write that must be durable before it is acknowledged (FUA), else 0
+//! at 26       two zero bytes
 //! at 28       the letters fkr1
 //! ```
 //! As a NumPy type: `[("arrival_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("device", "<u4"), ("op", "u1"),
-//! ("zero", "u1", 3), ("mark", "S4")]`.
+//! ("fua", "u1"), ("zero", "u1", 2), ("mark", "S4")]`.
 //!
 //! ## Units
 //! Arrival in nanoseconds, offset and length in bytes.
@@ -20,7 +21,7 @@
 //! ## Source
 //! Ours.
 
-use super::{Context, Device, Framing, Layout, Record, extent_of_bytes};
+use super::{Context, Device, Durability, Framing, Layout, Record, extent_of_bytes};
 use crate::line::Flaw;
 use crate::{Op, Request};
 
@@ -29,7 +30,7 @@ pub(crate) struct Reader;
 
 const BYTES: usize = 32;
 const MARK: &[u8; 4] = b"fkr1";
-const OPS: &str = "0 (read), 1 (write) or 2 (trim)";
+const OPS: &str = "0 (read), 1 (write), 2 (trim) or 3 (flush)";
 
 fn u32_at(record: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(std::array::from_fn(|byte| record[at + byte]))
@@ -40,6 +41,8 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 }
 
 impl Layout for Reader {
+    const DURABILITY: Durability = Durability { flushes: true, fua: true };
+
     fn new(context: &Context<'_>) -> Result<Self, String> {
         context.counts_its_own_units("records", "bytes")?;
         if context.sample.get(28..BYTES) == Some(MARK) {
@@ -55,19 +58,25 @@ impl Layout for Reader {
 
     #[inline]
     fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
-        if record[25..] != *b"\0\0\0fkr1" {
-            return Err(Flaw::new("mark", "the record does not end in three zero bytes and `fkr1`"));
+        if record[26..] != *b"\0\0fkr1" {
+            return Err(Flaw::new("mark", "the record does not end in two zero bytes and `fkr1`"));
         }
+        let (time_ns, device) = (u64_at(record, 0), Device::Number(u32_at(record, 20).into()));
         let op = match record[24] {
             0 => Op::Read,
             1 => Op::Write,
             2 => Op::Trim,
+            3 => return Ok(Some(Record::flush(time_ns, device))),
             other => return Err(Flaw::new("op", format!("found {other}; accepted: {OPS}"))),
         };
         let (offset, length) =
             extent_of_bytes(u64_at(record, 8), u32_at(record, 16).into(), ["offset", "length"])?;
-        let device = Device::Number(u32_at(record, 20).into());
-        Ok(Some(Record { time_ns: u64_at(record, 0), device, offset, length, op }))
+        let fua = match record[25] {
+            0 => false,
+            1 if op == Op::Write => true,
+            other => return Err(Flaw::new("fua", format!("found {other}; accepted: 0, or 1 for a write"))),
+        };
+        Ok(Some(Record { fua, ..Record::new(time_ns, device, (offset, length), op) }))
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
@@ -75,12 +84,13 @@ impl Layout for Reader {
             Op::Read => 0,
             Op::Write => 1,
             Op::Trim => 2,
+            Op::Flush => 3,
         };
         out.extend_from_slice(&request.arrival_ns.to_le_bytes());
         out.extend_from_slice(&request.offset.to_le_bytes());
         out.extend_from_slice(&request.length.to_le_bytes());
         out.extend_from_slice(&request.device.to_le_bytes());
-        out.extend_from_slice(&[op, 0, 0, 0]);
+        out.extend_from_slice(&[op, request.fua.into(), 0, 0]);
         out.extend_from_slice(MARK);
         Ok(())
     }
@@ -92,7 +102,9 @@ mod tests {
     use crate::Format;
 
     fn written(op: Op) -> (Request, Vec<u8>) {
-        let request = Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op };
+        let fua = op == Op::Write;
+        let request = Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op, fua };
+        let request = if op == Op::Flush { Request::flush(7, 3) } else { request };
         let mut out = Vec::new();
         Reader::write(&request, &mut out).unwrap();
         (request, out)
@@ -100,14 +112,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        for op in [Op::Read, Op::Write, Op::Trim] {
+        for op in [Op::Read, Op::Write, Op::Trim, Op::Flush] {
             let (request, bytes) = written(op);
             assert_eq!(bytes.len(), BYTES);
             assert_eq!(Format::detect("t", &bytes).ok(), Some(Format::Records));
             let record = Reader.parse(&bytes).unwrap().unwrap();
             assert_eq!(
-                (record.time_ns, record.offset, record.length, record.op),
-                (7, request.offset, request.length, op)
+                (record.time_ns, record.offset, record.length, record.op, record.fua),
+                (7, request.offset, request.length, op, request.fua)
             );
             assert!(matches!(record.device, Device::Number(3)));
         }
@@ -121,8 +133,12 @@ mod tests {
             let flaw = Reader.parse(&bytes).err().expect("a bad record");
             (flaw.field.unwrap_or_default(), flaw.message)
         };
-        assert_eq!(flaw(24, 9), ("op", "found 9; accepted: 0 (read), 1 (write) or 2 (trim)".into()));
-        assert_eq!(flaw(25, 1).0, "mark");
+        assert_eq!(
+            flaw(24, 9),
+            ("op", "found 9; accepted: 0 (read), 1 (write), 2 (trim) or 3 (flush)".into())
+        );
+        assert_eq!(flaw(25, 1), ("fua", "found 1; accepted: 0, or 1 for a write".into()));
+        assert_eq!(flaw(26, 1).0, "mark");
         assert_eq!(flaw(31, 1).0, "mark");
         let mut empty = written(Op::Read).1;
         empty[16..20].fill(0);

@@ -44,7 +44,7 @@ impl Layout for Reader {
         let time_ns = line.decimal::<9>("timestamp")?;
         let offset = block.checked_mul(self.sector_bytes).ok_or_else(|| beyond("LBA", block, "sectors"))?;
         let (offset, length) = extent_of_bytes(offset, bytes, ["LBA", "size"])?;
-        Ok(Some(Record { time_ns, device: Device::Number(unit), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Number(unit), (offset, length), op)))
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
@@ -73,6 +73,7 @@ mod tests {
             length: 8192,
             device: 0,
             op: Op::Write,
+            fua: false,
         };
         assert_eq!(request, expected);
         assert_eq!(record::<Reader>(b"1, 8, 512, r, 1.5, whatever, else").op, Op::Read);
@@ -97,6 +98,7 @@ mod tests {
             length: 1024,
             device: 3,
             op: Op::Read,
+            fua: false,
         });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }

@@ -16,13 +16,15 @@
 //! Hu, Jiang, Feng, Tian, Luo and Zhang: Performance impact and interplay of SSD parallelism through advanced
 //! commands, allocation strategy and data granularity. ICS 2011; and the traces that come with its program.
 
-use super::{Context, Device, Layout, Record, SCORED, extent, read_or_write, sample_lines, sectors_of};
+use super::{
+    Context, Device, Layout, Record, SCORED, Units, extent, read_or_write, sample_lines, sectors_of,
+};
 use crate::line::{BLANKS, Flaw, Line};
 use crate::{Op, Request};
 
 /// Reads and writes the format.
 pub(crate) struct Reader {
-    sector_bytes: u64,
+    pub(super) sector_bytes: u64,
 }
 
 impl Layout for Reader {
@@ -46,7 +48,11 @@ impl Layout for Reader {
         };
         line.end("arrival, device, sector, sectors, op")?;
         let (offset, length) = extent(sector, sectors, self.sector_bytes, ["sector", "sectors"])?;
-        Ok(Some(Record { time_ns, device: Device::Number(device), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Number(device), (offset, length), op)))
+    }
+
+    fn units(&self) -> Units {
+        Units::Converted { time: "ns" }
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
@@ -85,8 +91,14 @@ mod tests {
     #[test]
     fn a_line_is_a_request() {
         let request = record::<Reader>(b"78643005 1 55596 6 1");
-        let expected =
-            Request { arrival_ns: 78_643_005, offset: 55_596 * 512, length: 3072, device: 1, op: Op::Read };
+        let expected = Request {
+            arrival_ns: 78_643_005,
+            offset: 55_596 * 512,
+            length: 3072,
+            device: 1,
+            op: Op::Read,
+            fua: false,
+        };
         assert_eq!(request, expected);
         assert_eq!(record::<Reader>(b"0\t0 \t 8 16 0").op, Op::Write);
     }
@@ -113,7 +125,14 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        read_back::<Reader>(Request { arrival_ns: 7, offset: 4096, length: 512, device: 3, op: Op::Write });
+        read_back::<Reader>(Request {
+            arrival_ns: 7,
+            offset: 4096,
+            length: 512,
+            device: 3,
+            op: Op::Write,
+            fua: false,
+        });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }
 }

@@ -78,7 +78,7 @@ fn request(record: &[u8]) -> Result<Record<'_>, Box<Flaw>> {
     let bytes = line.integer("Size")?;
     line.end(COLUMNS)?;
     let (offset, length) = extent_of_bytes(offset, bytes, ["Offset", "Size"])?;
-    Ok(Record { time_ns, device: Device::Number(unit), offset, length, op })
+    Ok(Record::new(time_ns, Device::Number(unit), (offset, length), op))
 }
 
 const OPS: &str = "R or W";
@@ -103,6 +103,7 @@ mod tests {
             length: 131_072,
             device: 0,
             op: Op::Read,
+            fua: false,
         };
         assert_eq!(record::<Reader>(b"1456095145.133076000,0.000806000,R,0,899056122368,131072"), expected);
         assert_eq!(record::<Reader>(b"1456095145.133076000,,W,6,8,512").device, 6, "no response");
@@ -133,6 +134,7 @@ mod tests {
             length: 513,
             device: 3,
             op: Op::Read,
+            fua: false,
         });
         flaws_of::<Reader>(&["trim"]);
     }

@@ -61,7 +61,7 @@ impl Layout for Reader {
             Flaw::new("time", format!("found {seconds}; accepted: seconds since 1970, before 2554"))
         })?;
         let (offset, length) = extent(sector, sectors, self.sector_bytes, ["sector", "sectors"])?;
-        Ok(Some(Record { time_ns, device: Device::Number(volume), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Number(volume), (offset, length), op)))
     }
 
     /// The names of the columns.
@@ -103,6 +103,7 @@ mod tests {
             length: 65_536,
             device: 1058,
             op: Op::Write,
+            fua: false,
         };
         assert_eq!(record::<Reader>(b"1538323200,4247200,128,1,1058"), expected);
         assert_eq!(record::<Reader>(b"1538323199,13896880,128,0,1063").op, Op::Read);
@@ -126,6 +127,7 @@ mod tests {
             length: 512,
             device: 3,
             op: Op::Write,
+            fua: false,
         });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }

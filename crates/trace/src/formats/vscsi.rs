@@ -16,8 +16,9 @@
 //! distinguishes them.
 //!
 //! READ and WRITE of 6, 10, 12 and 16 bytes and WRITE AND VERIFY are requests; UNMAP (0x42) is a trim of the
-//! record's block and bytes. Other commands move no host data; they are skipped, and a warning counts them. A
-//! trace is of one virtual disk: device 0.
+//! record's block and bytes, SYNCHRONIZE CACHE (0x35, 0x91) a flush. Other commands move no host data; they
+//! are skipped, and a warning counts them. The record has the command's code, but not the rest of the command:
+//! its FUA bit is not known. A trace is of one virtual disk: device 0.
 //!
 //! ## Units
 //! Arrival in microseconds; blocks of 512 bytes, or as `--sector-bytes` says; lengths in bytes.
@@ -27,8 +28,7 @@
 //! in the CloudPhysics traces that libCacheSim (Yang, 2020) publishes.
 
 use super::{
-    Context, Device, Framing, Layout, Record, beyond, extent_of_bytes, microseconds, read_or_write,
-    sectors_of,
+    Context, Device, Durability, Framing, Layout, Record, beyond, extent_of_bytes, microseconds, sectors_of,
 };
 use crate::line::Flaw;
 use crate::{Op, Request};
@@ -82,6 +82,7 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 
 impl Layout for Reader {
     const TICK_NS: u64 = 1000;
+    const DURABILITY: Durability = Durability { flushes: true, fua: false };
 
     fn new(context: &Context<'_>) -> Result<Self, String> {
         let sector_bytes = context.sector_bytes();
@@ -105,18 +106,19 @@ impl Layout for Reader {
             let number = self.version.number;
             return Err(Flaw::new("version", format!("found {found:#06x}; accepted: 0x0{number}00")));
         }
+        let us = u64_at(record, ARRIVAL);
+        let time_ns = microseconds("arrival", us)?;
         let op = match u16_at(record, self.version.command) {
             0x08 | 0x28 | 0x88 | 0xA8 => Op::Read,
             0x0A | 0x2A | 0x8A | 0xAA | 0x2E | 0x8E | 0xAE => Op::Write,
             0x42 => Op::Trim,
+            0x35 | 0x91 => return Ok(Some(Record::flush(time_ns, Device::Number(0)))),
             _ => return Ok(None),
         };
         let (block, bytes) = (u64_at(record, BLOCK), u32_at(record, self.version.bytes));
         let offset = block.checked_mul(self.sector_bytes).ok_or_else(|| beyond("block", block, "sectors"))?;
         let (offset, length) = extent_of_bytes(offset, bytes.into(), ["block", "bytes"])?;
-        let us = u64_at(record, ARRIVAL);
-        let time_ns = microseconds("arrival", us)?;
-        Ok(Some(Record { time_ns, device: Device::Number(0), offset, length, op }))
+        Ok(Some(Record::new(time_ns, Device::Number(0), (offset, length), op)))
     }
 
     /// Version 1. Times lose what is finer than 1 µs.
@@ -126,7 +128,12 @@ impl Layout for Reader {
         }
         let (block, _) = sectors_of(request)?;
         // The 16-byte commands can address every block.
-        let command: u16 = if request.op == Op::Trim { 0x42 } else { read_or_write(request.op, 0x88, 0x8A)? };
+        let command: u16 = match request.op {
+            Op::Read => 0x88,
+            Op::Write => 0x8A,
+            Op::Trim => 0x42,
+            Op::Flush => 0x91,
+        };
         for word in [0, request.length, 1, u32::from(command) | 0x0100 << 16] {
             out.extend_from_slice(&word.to_le_bytes());
         }
@@ -179,7 +186,8 @@ mod tests {
         assert_eq!(op(0x28), Some(Op::Read));
         assert_eq!(op(0x8A), Some(Op::Write));
         assert_eq!(op(0x42), Some(Op::Trim));
-        assert_eq!(op(0x35), None, "SYNCHRONIZE CACHE moves no data");
+        assert_eq!((op(0x35), op(0x91)), (Some(Op::Flush), Some(Op::Flush)), "SYNCHRONIZE CACHE");
+        assert_eq!(op(0x00), None, "TEST UNIT READY");
     }
 
     #[test]
@@ -192,13 +200,17 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for op in [Op::Read, Op::Write, Op::Trim] {
-            let request = Request { arrival_ns: 7_000, offset: 4096, length: 512, device: 0, op };
+            let request = Request { arrival_ns: 7_000, offset: 4096, length: 512, device: 0, op, fua: false };
             let mut out = Vec::new();
             Reader::write(&request, &mut out).unwrap();
             let record =
                 reader(&out).parse(&out).unwrap().map(|record| (record.time_ns, record.offset, record.op));
             assert_eq!(record, Some((7_000, 4096, op)));
         }
+        let mut out = Vec::new();
+        Reader::write(&Request::flush(7_000, 0), &mut out).unwrap();
+        let record = reader(&out).parse(&out).unwrap().unwrap();
+        assert_eq!((record.time_ns, record.offset, record.length, record.op), (7_000, 0, 0, Op::Flush));
         super::super::tests::flaws_of::<Reader>(&["offset 1", "device 1"]);
     }
 }

@@ -1,6 +1,7 @@
 //! The parameters of `synth:NAME[,key=value…]`, checked.
 
 use super::draw::Bursts;
+use super::durable::DurabilityKeys;
 use super::number::{count, decimal, size};
 use super::{DriveSize, Places, RECIPES, Recipe};
 use crate::TraceError;
@@ -9,8 +10,20 @@ use crate::suggest::unknown;
 /// Marks a synthetic workload.
 pub(super) const PREFIX: &str = "synth:";
 
-const KEYS: &[&str] =
-    &["requests", "write", "size", "footprint", "offset", "align", "theta", "rate", "bursts", "depth"];
+const KEYS: &[&str] = &[
+    "requests",
+    "write",
+    "size",
+    "footprint",
+    "offset",
+    "align",
+    "theta",
+    "rate",
+    "bursts",
+    "depth",
+    "flush_every",
+    "fua",
+];
 
 /// The largest Zipf exponent accepted: beyond it nearly all requests go to one place.
 const THETA_MAX: f64 = 5.0;
@@ -48,6 +61,7 @@ pub(super) struct Arguments {
     pub(super) pace: Pace,
     /// Whether the rate is the mean of bursts and pauses.
     pub(super) bursts: Option<Bursts>,
+    pub(super) durability: DurabilityKeys,
 }
 
 /// The keys that were given.
@@ -116,15 +130,8 @@ impl<'a> Given<'a> {
 impl Arguments {
     pub(super) fn parse(text: &str, drive: &DriveSize) -> Result<Self, TraceError> {
         let (recipe, given) = Given::parse(text)?;
-        let requests = given.parsed("requests", |value| match count(value) {
-            Ok(0) | Err(_) => Err("a whole number from 1, such as 100000, 100k or 1M".into()),
-            count => count,
-        })?;
-        let write = given.parsed("write", |value| {
-            decimal(value)
-                .filter(|share| *share <= 1.0)
-                .ok_or_else(|| "a share from 0 to 1, such as 0.3".into())
-        })?;
+        let requests = given.parsed("requests", |value| at_least_1(value, "100000, 100k or 1M"))?;
+        let write = given.parsed("write", share)?;
         let theta = given.parsed("theta", |value| {
             let accepted = || format!("a skew from 0 (none) to {THETA_MAX}, such as 0.99");
             decimal(value).filter(|theta| *theta <= THETA_MAX).ok_or_else(accepted)
@@ -151,8 +158,24 @@ impl Arguments {
             theta: theta.unwrap_or(recipe.theta),
             bursts: bursts(&given, recipe, pace)?,
             pace,
+            durability: DurabilityKeys {
+                flush_every: given.parsed("flush_every", |value| at_least_1(value, "100 or 1k"))?,
+                fua: given.parsed("fua", share)?.unwrap_or(0.0),
+            },
         })
     }
+}
+
+fn at_least_1(value: &str, examples: &str) -> Result<u64, String> {
+    match count(value) {
+        Ok(0) | Err(_) => Err(format!("a whole number from 1, such as {examples}")),
+        count => count,
+    }
+}
+
+fn share(value: &str) -> Result<f64, String> {
+    let share = decimal(value).filter(|share| *share <= 1.0);
+    share.ok_or_else(|| "a share from 0 to 1, such as 0.3".into())
 }
 
 fn sizes(given: &Given<'_>, recipe: &Recipe, drive: &DriveSize) -> Result<Vec<Size>, TraceError> {

@@ -106,6 +106,7 @@ impl Disksim {
             length: (self.count * PAGE_BYTES) as u32,
             device: 0,
             op: if self.reads { Op::Read } else { Op::Write },
+            fua: false,
         }
     }
 }

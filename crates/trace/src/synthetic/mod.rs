@@ -11,14 +11,16 @@
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
 //! | `rate` | requests per second, Poisson arrivals; the mean if the workload has bursts | |
 //! | `bursts` | `0.1:100`: a tenth of the gaps are pauses, all others 100 times shorter than the mean | none |
+//! | `flush_every` | a flush after each that many writes, at the time of the last one; one of the `requests` | none |
+//! | `fua` | the share of writes that must be durable before they are acknowledged, 0 to 1 | 0 |
 //! | `depth` | a closed loop with this many requests outstanding; every arrival is then 0 | 1, without `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and
 //! `TB`; a bare number is bytes.
 //!
 //! The text, the seed and the drive's size determine a workload: the same requests on every machine.
-//! Arrivals, addresses, sizes and ops come from random streams of their own, so that a change of one does not
-//! affect the others.
+//! Arrivals, addresses, sizes, ops and FUA come from random streams of their own, so that a change of one does
+//! not affect the others.
 
 mod ageing_financial1;
 mod ageing_src2;
@@ -33,6 +35,7 @@ mod atc08_sequential;
 mod atc08_tpcc;
 mod disksim;
 mod draw;
+mod durable;
 mod dvs_financial;
 mod dvs_postmark;
 mod dvs_random;
@@ -52,6 +55,7 @@ mod zipf;
 
 use arguments::{Arguments, Pace, Size};
 use draw::{Arrivals, Bursts, Chance, Sizes};
+use durable::Durable;
 use places::{Place, Runs};
 
 use crate::random::Random;
@@ -175,11 +179,18 @@ pub fn has_footprint(text: &str) -> bool {
 /// An unknown name or key, a value out of range, a footprint that the drive does not have.
 pub fn synthetic(text: &str, seed: u64, drive: &DriveSize) -> Result<Box<dyn Source>, TraceError> {
     let arguments = Arguments::parse(text, drive)?;
+    let durability = arguments.durability;
+    let source = of_arguments(arguments, seed);
+    Ok(if durability.is_needed() { Durable::boxed(source, durability, seed) } else { source })
+}
+
+/// The requests of a workload, without flushes and FUA.
+fn of_arguments(arguments: Arguments, seed: u64) -> Box<dyn Source> {
     let slots = (arguments.footprint_bytes / arguments.align_bytes).max(1);
     let footprint =
         places::Footprint { bytes: arguments.footprint_bytes, align_bytes: arguments.align_bytes };
     let stream = Random::stream(seed, "addresses");
-    Ok(match arguments.recipe.places {
+    match arguments.recipe.places {
         Places::Disksim => disksim::Disksim::boxed(arguments, seed),
         Places::Threads => {
             let zipf = zipf::Zipf::new(footprint, slots, arguments.theta, stream);
@@ -199,7 +210,7 @@ pub fn synthetic(text: &str, seed: u64, drive: &DriveSize) -> Result<Box<dyn Sou
                 Workload::boxed(arguments, seed, zipf)
             }
         }
-    })
+    }
 }
 
 /// A workload being generated.
@@ -252,6 +263,7 @@ impl<P: Place> Source for Workload<P> {
                 length,
                 device: 0,
                 op,
+                fua: false,
             });
         }
         self.made += count;

@@ -328,7 +328,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(
         message("synth:random,request=5"),
         "synth:random,request=5: unknown key `request`; did you mean `requests`? accepted: requests, write, size, \
-         footprint, offset, align, rate, bursts, depth"
+         footprint, offset, align, rate, bursts, depth, flush_every, fua"
     );
     assert!(message("synth:random,theta=1").contains("unknown key `theta`"));
     assert!(message("synth:random,write").contains("found `write`; accepted: key=value"));
@@ -401,5 +401,50 @@ fn workloads_of_the_2008_paper_have_the_published_figures() {
         let writes = some.iter().filter(|request| request.op == Op::Write).count() as f64 / 60e3;
         assert!((writes - write).abs() < 0.01, "{name}: {writes}");
         assert!((mean_kib(&some) / kib - 1.0).abs() < 0.02, "{name}: {} KiB", mean_kib(&some));
+    }
+}
+
+#[test]
+fn flushes_follow_writes_and_change_no_other_request() {
+    let plain = make("synth:zipf,requests=5k,rate=1k,write=0.4", 1);
+    let flushed = make("synth:zipf,requests=5k,rate=1k,write=0.4,flush_every=7,fua=0.3", 1);
+    assert_eq!((plain.len(), flushed.len()), (5000, 5000), "flushes are among the requests");
+    let data = flushed.iter().filter(|request| request.op != Op::Flush);
+    assert!(data.zip(&plain).all(|(with, without)| Request { fua: false, ..*with } == *without));
+    let (mut writes, mut flushes) = (0, 0);
+    for (at, request) in flushed.iter().enumerate() {
+        writes += u64::from(request.op == Op::Write);
+        if request.op == Op::Flush {
+            flushes += 1;
+            assert_eq!(writes, 7 * flushes, "after each 7 writes");
+            assert_eq!(*request, Request::flush(flushed[at - 1].arrival_ns, 0));
+        }
+        assert!(!request.fua || request.op == Op::Write);
+    }
+    assert!(flushes > 200);
+    assert!(
+        (share(&flushed, |request| request.fua) / share(&flushed, |request| request.op == Op::Write) - 0.3)
+            .abs()
+            < 0.05
+    );
+    let all = make("synth:atc08-random,requests=100,write=1,flush_every=1,fua=1", 1);
+    assert!(
+        all.iter().enumerate().all(|(at, request)| (request.op == Op::Flush) == (at % 2 == 1)),
+        "DiskSim's, too"
+    );
+    assert!(all.iter().step_by(2).all(|request| request.fua));
+    assert_eq!(make("synth:random,requests=100,fua=0", 1), make("synth:random,requests=100", 1));
+}
+
+#[test]
+fn flush_every_and_fua_are_checked() {
+    for (key, accepted) in [
+        ("flush_every=0", "a whole number from 1"),
+        ("flush_every=x", "a whole number from 1"),
+        ("fua=1.1", "a share from 0 to 1"),
+        ("fua=-1", "a share from 0 to 1"),
+    ] {
+        let message = message(&format!("synth:random,{key}"));
+        assert!(message.contains(accepted), "{message}");
     }
 }

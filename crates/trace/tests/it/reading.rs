@@ -66,6 +66,7 @@ fn times_count_from_the_first_request_and_devices_by_appearance() {
         length: 4096,
         device,
         op,
+        fua: false,
     };
     let expected =
         [request(0, 0, 0, Op::Read), request(500, 1, 8, Op::Write), request(500, 0, 16, Op::Write)];
@@ -300,9 +301,74 @@ fn what_is_no_request_is_counted_only_where_it_matters() {
     let empty = warnings(&format!("{header}1.5,,R,0,0,512\n1.6,0.1,,0,0,512\n"));
     assert_eq!(empty, "1 records with an empty time, op, LUN, offset or size passed over");
     assert_eq!(warnings("fio version 3 iolog\n1 f add\n2 f open\n3 f read 0 512\n4 f close\n"), "");
-    let synced = warnings("fio version 3 iolog\n3 f read 0 512\n4 f sync 0 0\n");
-    assert_eq!(synced, "1 syncs, which move no data, passed over");
+    let synced = warnings("fio version 3 iolog\n3 f read 0 512\n4 f sync_file_range 0 512\n");
+    assert_eq!(synced, "1 sync_file_range actions, which flush no cache, passed over");
     assert!(warnings("fio version 2 iolog\nf read 0 512\n").contains("has no times"));
+}
+
+#[test]
+fn a_write_with_a_flush_before_it_is_two_requests() {
+    let text = "8,0 0 1 0.5 7 Q R 8 + 8 [x]\n8,0 0 1 0.6 7 Q FWFS 16 + 8 [x]\n8,0 0 1 0.7 7 Q FN [x]\n";
+    let found = read(text, &OpenOptions::default()).unwrap();
+    let of = |each: &Request| (each.arrival_ns / 100_000_000, each.op, each.length, each.fua);
+    let expected = [
+        (0, Op::Read, 4096, false),
+        (1, Op::Flush, 0, false),
+        (1, Op::Write, 4096, true),
+        (2, Op::Flush, 0, false),
+    ];
+    assert_eq!(found.iter().map(of).collect::<Vec<_>>(), expected);
+    // In a sorted format, too.
+    let mut bytes = Vec::new();
+    write(&mut Given(found.clone().into_iter()), Format::Blktrace, &mut bytes).unwrap();
+    // The flush and the write of the second line as one record.
+    bytes.drain(48..96);
+    bytes[48 + 30] |= 1 << 2;
+    assert_eq!(read(bytes, &OpenOptions::default()).unwrap(), found);
+}
+
+#[test]
+fn the_ending_of_the_name_decides_where_two_formats_fit() {
+    let format = |name: &str, text: &str| {
+        let bytes = std::io::Cursor::new(text.as_bytes().to_vec());
+        let source = open_reader(name, Box::new(bytes), &OpenOptions::default());
+        source.map(|source| source.provenance().format).map_err(|error| error.message)
+    };
+    let of = |name: &str, text: &str| format(name, text).unwrap();
+    let five = "0 0 8 8 1\n1000000 0 16 8 0\n";
+    assert_eq!(
+        (of("a.mqsim.zst", five), of("A.MQSIM", five), of("a", five)),
+        ("mqsim".into(), "mqsim".into(), "ssdsim".into())
+    );
+    assert_eq!(of("a.mqsim", "0.5 0 8 8 1\n"), "disksim", "the content decides");
+    assert_eq!(of("a.mqsim", "0,20941264,8192,W,0.551706\n"), "spc");
+    let whole_ms: String = (0..200).map(|ms| format!("{ms} 0 {} 8 0\n", ms * 8)).collect();
+    assert_eq!(of("a.disksim.gz", &whole_ms), "disksim");
+    assert_eq!(of("a.ssdsim", &whole_ms), "ssdsim");
+    assert!(format("a.trace", &whole_ms).unwrap_err().contains("two formats fit"));
+}
+
+#[test]
+fn the_file_of_one_processor_tells_of_the_others() {
+    let directory = std::env::temp_dir().join(format!("flashkeep-blktrace-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut bytes = Vec::new();
+    let mut source = from_bytes("0 0 0 8 1\n7000 0 8 8 0\n", &OpenOptions::default()).unwrap();
+    write(&mut *source, Format::Blktrace, &mut bytes).unwrap();
+    let path = |name: &str| directory.join(name).to_str().unwrap().to_owned();
+    let warnings = |name: &str| {
+        let mut source = open(&path(name), &OpenOptions::default()).unwrap();
+        assert_eq!(drain(&mut *source).unwrap().len(), 2);
+        source.warnings().join("\n")
+    };
+    std::fs::write(path("sda.blktrace.0"), &bytes).unwrap();
+    std::fs::write(path("sda.blktrace.1"), b"").unwrap();
+    assert_eq!(warnings("sda.blktrace.0"), "", "the other one queued nothing");
+    std::fs::write(path("sda.blktrace.1"), &bytes).unwrap();
+    let found = warnings("sda.blktrace.0");
+    assert!(found.contains("processor 0 only") && found.contains("blkparse -i "), "{found}");
+    assert!(warnings("sda.blktrace.1").contains("sda.blktrace.0 lies beside it"));
+    std::fs::remove_dir_all(&directory).unwrap();
 }
 
 #[test]
@@ -343,10 +409,23 @@ fn how_the_bytes_arrive_changes_nothing() {
     }
 }
 
+fn has_one_device(format: Format) -> bool {
+    matches!(format, Format::Vscsi | Format::FioLog)
+}
+
+/// Whether a format has flushes, and whether it has FUA.
+fn durability(format: Format) -> (bool, bool) {
+    match format {
+        Format::Blkparse | Format::Blktrace | Format::Csv | Format::Records => (true, true),
+        Format::Fio | Format::Vscsi => (true, false),
+        _ => (false, false),
+    }
+}
+
 fn any_request(format: Format) -> impl Strategy<Value = Request> {
     // What a format keeps exactly.
     let tick_ns = format.tick_ns();
-    let devices = if format == Format::Vscsi { 1 } else { 4 };
+    let devices = if has_one_device(format) { 1 } else { 4 };
     let op = prop_oneof![Just(Op::Read), Just(Op::Write)];
     (0..(1_u64 << 50) / tick_ns, 0..1_u64 << 44, 1..1_u32 << 20, 0..devices as u32, op).prop_map(
         move |(ticks, sector, sectors, device, op)| Request {
@@ -355,6 +434,7 @@ fn any_request(format: Format) -> impl Strategy<Value = Request> {
             length: sectors * 512,
             device,
             op,
+            fua: false,
         },
     )
 }
@@ -401,10 +481,9 @@ impl Source for Given {
 
 /// Formats in which a list of requests, all of whole sectors, can be said.
 fn can_say(format: Format, requests: &[Request]) -> bool {
-    let trims =
-        matches!(format, Format::Vscsi | Format::Blkparse | Format::Fio | Format::Csv | Format::Records);
+    let trims = durability(format).0 || format == Format::FioLog;
     (trims || requests.iter().all(|request| request.op != Op::Trim))
-        && (format != Format::Vscsi || requests.iter().all(|request| request.device == 0))
+        && (!has_one_device(format) || requests.iter().all(|request| request.device == 0))
 }
 
 fn written(requests: &[Request], format: Format) -> (Vec<u8>, Vec<String>) {
@@ -426,10 +505,17 @@ proptest! {
         finer_ns in 0..2_000_000_000_u64,
     ) {
         let mut requests = requests;
-        for request in &mut requests[1..] {
+        for at in 1..requests.len() {
+            let (before, rest) = requests.split_at_mut(at);
+            let request = &mut rest[0];
             request.arrival_ns += finer_ns;
-            if trim && request.length % 1024 == 0 {
-                request.op = Op::Trim;
+            // A flush that is left out must not be the first request of its device, whose number would change.
+            let is_known = before.iter().any(|each| each.device == request.device);
+            match request.length / 512 % 8 {
+                0 | 2 if trim => request.op = Op::Trim,
+                1 if is_known => *request = Request::flush(request.arrival_ns, request.device),
+                3 => request.fua = request.op == Op::Write,
+                _ => {}
             }
         }
         let (first_says, second_says) = (can_say(first, &requests), can_say(second, &requests));
@@ -438,19 +524,21 @@ proptest! {
             prop_assert_eq!(result.is_ok(), says);
         }
         prop_assume!(first_says && second_says);
-        let cut = |requests: &[Request], tick_ns: u64| -> Vec<Request> {
-            let floor = |ns: u64| ns / tick_ns * tick_ns;
-            requests.iter().map(|each| Request { arrival_ns: floor(each.arrival_ns), ..*each }).collect()
+        let cut = |requests: &[Request], format: Format| -> Vec<Request> {
+            let floor = |ns: u64| ns / format.tick_ns() * format.tick_ns();
+            let (flushes, fua) = durability(format);
+            let kept = requests.iter().filter(|each| flushes || each.op != Op::Flush);
+            kept.map(|each| Request { arrival_ns: floor(each.arrival_ns), fua: fua && each.fua, ..*each }).collect()
         };
         let mut now = requests.clone();
         for format in [first, second, first] {
             let (bytes, lost) = written(&now, format);
-            let kept = cut(&now, format.tick_ns());
+            let kept = cut(&now, format);
             prop_assert_eq!(lost.is_empty(), kept == now);
             now = read(bytes, &as_format(format)).unwrap();
             prop_assert_eq!(&now, &kept);
         }
-        prop_assert_eq!(now, cut(&requests, first.tick_ns().max(second.tick_ns())));
+        prop_assert_eq!(now, cut(&cut(&requests, first), second));
     }
 
     #[test]
@@ -472,6 +560,34 @@ proptest! {
     ) {
         let bad_records = if skip { BadRecords::Skip } else { BadRecords::Refuse };
         let _ = read(bytes, &OpenOptions { format, bad_records, ..OpenOptions::default() });
+    }
+
+    /// A binary trace that ends anywhere, or has a byte of its own changed: its requests, or one message.
+    #[test]
+    fn no_damage_of_a_binary_trace_makes_a_reader_panic(
+        (_, requests) in any_trace(),
+        format in proptest::sample::select(vec![Format::Blktrace, Format::Vscsi]),
+        at in any::<proptest::sample::Index>(),
+        byte in proptest::option::of(any::<u8>()),
+    ) {
+        let mut bytes = Vec::new();
+        let requests: Vec<Request> = requests.into_iter().map(|each| Request { device: 0, ..each }).collect();
+        write(&mut Given(requests.clone().into_iter()), format, &mut bytes).unwrap();
+        let (whole, record) = (bytes.len(), bytes.len() / requests.len());
+        let at = at.index(whole);
+        match byte {
+            Some(byte) => bytes[at] = byte,
+            None => bytes.truncate(at),
+        }
+        let sample = bytes.clone();
+        let found = read(bytes.clone(), &OpenOptions::default());
+        if byte.is_none() && at >= record {
+            prop_assert_eq!(found.is_ok(), at % record == 0);
+        }
+        if let Err(error) = found {
+            prop_assert!(error.to_string().starts_with("t:") && !error.message.contains('\n'), "{}", error);
+        }
+        let _ = read(sample, &skipping());
     }
 
     #[test]

@@ -43,12 +43,58 @@ fn cloudphysics() {
 #[test]
 fn exchange() {
     let name = "exchange-disk0-33k.mqsim.zst";
-    check(name, "ssdsim", 33_241, 30_066, 652.925982, 226.1381, 1);
-    let options =
-        OpenOptions { format: Some(Format::Mqsim), sector_bytes: Some(64), ..OpenOptions::default() };
-    let Some(found) = info_of(name, &options) else { return };
-    assert_eq!(found.format, "mqsim");
+    let Some(found) = info_of(name, &OpenOptions::default()) else { return };
+    assert_eq!((found.format.as_str(), found.requests, found.writes), ("mqsim", 33_241, 30_066));
     assert!((found.mean_kib.unwrap() - 28.267).abs() < 0.001, "{:?} KiB", found.mean_kib);
+    assert!(found.warnings.len() == 1 && found.warnings[0].contains("in sectors of 64 bytes"), "{found:?}");
+    let with = |format, sector_bytes| OpenOptions { format, sector_bytes, ..OpenOptions::default() };
+    for format in [Some(Format::Ssdsim), None] {
+        let found = info_of(name, &with(format, Some(512))).expect("it is there");
+        assert!((found.mean_kib.unwrap() - 226.138).abs() < 0.001, "{:?} KiB", found.mean_kib);
+        assert_eq!(found.warnings, Vec::<String>::new(), "given");
+    }
+    let assumed = info_of(name, &with(Some(Format::Ssdsim), None)).expect("it is there").warnings.join("\n");
+    assert!(
+        assumed.contains("multiples of 64 sectors of 512 bytes") && assumed.ends_with("--sector-bytes 64")
+    );
+}
+
+/// Times, places and sizes of a real trace in another unit than the format's.
+#[test]
+fn other_units_are_noticed() {
+    let warnings = |text: String, format| {
+        let options = OpenOptions { format: Some(format), ..OpenOptions::default() };
+        let mut source =
+            open_reader("t", Box::new(std::io::Cursor::new(text.into_bytes())), &options).unwrap();
+        info(&mut *source, None).unwrap().warnings.join("\n")
+    };
+    let Some(lines) = text_of("exchange-disk0-33k.mqsim.zst") else { return };
+    let in_us: String = lines
+        .lines()
+        .map(|line| {
+            let (ns, rest) = line.split_once(' ').unwrap();
+            format!("{} {rest}\n", ns.parse::<u64>().unwrap() / 2_000_000)
+        })
+        .collect();
+    let found = warnings(in_us, Format::Ssdsim);
+    assert!(
+        found.contains("if these are ms, --time-scale 1000000") || found.contains("more than 10 million"),
+        "{found}"
+    );
+    let Some(lines) = text_of("msr-hm0-1k.csv.zst") else { return };
+    let as_sectors: String = lines
+        .lines()
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let ms = fields[0].parse::<u64>().unwrap() / 10_000 - 12_816_638_529_551;
+            format!("{ms}.0 0 {} {} {}\n", fields[4], fields[5], u8::from(fields[3] == "Read"))
+        })
+        .collect();
+    let found = warnings(as_sectors, Format::Disksim);
+    assert!(
+        found.contains("multiples of 512 sectors") && found.contains("--sector-bytes 1 (mean request 9."),
+        "{found}"
+    );
 }
 
 #[test]
@@ -76,10 +122,14 @@ fn websearch() {
     check("websearch-60s.ssdsim.zst", "ssdsim", 24_783, 4, 60.055212, 15.0572, 6);
 }
 
+fn text_of(name: &str) -> Option<String> {
+    let packed = File::open(trace(name)?).unwrap();
+    Some(std::io::read_to_string(zstd::stream::read::Decoder::new(packed).unwrap()).unwrap())
+}
+
 /// The trace with reads and writes swapped.
 fn inverted(name: &str) -> Option<String> {
-    let packed = File::open(trace(name)?).unwrap();
-    let text = std::io::read_to_string(zstd::stream::read::Decoder::new(packed).unwrap()).unwrap();
+    let text = text_of(name)?;
     let swapped = text.lines().map(|line| {
         let (columns, op) = line.rsplit_once(' ').unwrap();
         format!("{columns} {}\n", if op == "0" { 1 } else { 0 })
@@ -139,7 +189,8 @@ fn every_trace_in_every_format() {
             let mut bytes = Vec::new();
             let source = &mut *open(&path, &OpenOptions::default()).unwrap();
             let result = convert(source, format, &WriteOptions::default(), &mut bytes);
-            assert_eq!(result.is_ok(), format != Format::Vscsi || devices == 1, "{name} as {format}");
+            let has_devices = !matches!(format, Format::Vscsi | Format::FioLog);
+            assert_eq!(result.is_ok(), has_devices || devices == 1, "{name} as {format}");
             if result.is_err() {
                 continue;
             }

@@ -146,6 +146,39 @@ fn what_a_format_cannot_say_can_be_left_out_and_is_counted() {
 }
 
 #[test]
+fn flushes_and_fua_are_kept_or_counted() {
+    let text = "time_ns,device,op,offset_B,size_B\n0,0,W,0,512\n5,0,F,,\n9,0,WF,512,512\n9,0,F,0,0\n";
+    let to = |format| {
+        let mut source = open_reader("t", Box::new(text.as_bytes()), &OpenOptions::default()).unwrap();
+        let mut bytes = Vec::new();
+        let written = convert(&mut *source, format, &WriteOptions::default(), &mut bytes).unwrap();
+        (String::from_utf8(bytes).unwrap(), written)
+    };
+    let (csv, written) = to(Format::Csv);
+    assert_eq!(csv, text.replace(",,\n", ",0,0\n"));
+    assert_eq!((written.requests, written.lost), (4, Vec::new()));
+    let (blkparse, written) = to(Format::Blkparse);
+    assert!(
+        blkparse.contains("Q  FN [flashkeep]\n") && blkparse.contains("Q  WF 1 + 1 [flashkeep]\n"),
+        "{blkparse}"
+    );
+    assert_eq!(written.lost, Vec::<String>::new());
+    let (fio, written) = to(Format::Fio);
+    assert!(fio.ends_with("0 device0 sync 0 0\n0 device0 write 512 512\n0 device0 sync 0 0\n"), "{fio}");
+    assert!(
+        written.lost.contains(&"1 writes lost their FUA mark, which fio cannot say".to_owned()),
+        "{written:?}"
+    );
+    let (ssdsim, written) = to(Format::Ssdsim);
+    assert_eq!((ssdsim.as_str(), written.requests), ("0 0 0 1 0\n9 0 1 1 0\n", 2));
+    let lost = [
+        "2 flushes were left out, which ssdsim cannot say",
+        "1 writes lost their FUA mark, which ssdsim cannot say",
+    ];
+    assert_eq!(written.lost, lost.map(str::to_owned).to_vec());
+}
+
+#[test]
 fn an_output_that_is_full_is_told_apart_from_a_bad_trace() {
     let mut room = [0_u8; 100];
     let error = write(&mut *workload(), Format::Ssdsim, &mut room.as_mut_slice()).unwrap_err();

@@ -1,0 +1,98 @@
+//! Flushes after writes, and writes that must be durable at once: what databases and file systems add to any workload.
+
+use super::draw::Chance;
+use crate::random::Random;
+use crate::{BATCH, Op, Provenance, Request, Source, TraceError};
+
+/// The keys `flush_every` and `fua`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct DurabilityKeys {
+    /// A flush follows each that many writes.
+    pub(super) flush_every: Option<u64>,
+    /// The share of writes with FUA.
+    pub(super) fua: f64,
+}
+
+impl DurabilityKeys {
+    pub(super) fn is_needed(self) -> bool {
+        self.flush_every.is_some() || self.fua > 0.0
+    }
+}
+
+/// A workload with flushes and FUA. Its other requests are those of the workload without them; the flushes are counted
+/// among the requests, so that the number of requests is as given.
+pub(super) struct Durable {
+    source: Box<dyn Source>,
+    batch: Vec<Request>,
+    next: usize,
+    flush_every: Option<u64>,
+    /// Writes since the last flush.
+    unflushed: u64,
+    fua: Chance,
+    stream: Random,
+    requests: u64,
+    made: u64,
+}
+
+impl Durable {
+    pub(super) fn boxed(source: Box<dyn Source>, keys: DurabilityKeys, seed: u64) -> Box<dyn Source> {
+        Box::new(Durable {
+            requests: source.total().unwrap_or(u64::MAX),
+            source,
+            batch: Vec::new(),
+            next: 0,
+            flush_every: keys.flush_every,
+            unflushed: 0,
+            fua: Chance::new(keys.fua),
+            stream: Random::stream(seed, "fua"),
+            made: 0,
+        })
+    }
+
+    fn next(&mut self) -> Result<Option<Request>, TraceError> {
+        if self.flush_every == Some(self.unflushed) {
+            self.unflushed = 0;
+            // Something was written, so there is a request before.
+            let write = self.batch[self.next - 1];
+            return Ok(Some(Request::flush(write.arrival_ns, write.device)));
+        }
+        if self.next == self.batch.len() {
+            self.batch.clear();
+            self.next = 0;
+            if self.source.fill(&mut self.batch)? == 0 {
+                return Ok(None);
+            }
+        }
+        let mut request = self.batch[self.next];
+        self.next += 1;
+        if request.op == Op::Write {
+            self.unflushed += 1;
+            request.fua = self.fua.draw(&mut self.stream);
+        }
+        Ok(Some(request))
+    }
+}
+
+impl Source for Durable {
+    fn fill(&mut self, batch: &mut Vec<Request>) -> Result<usize, TraceError> {
+        let before = batch.len();
+        while batch.len() - before < BATCH && self.made < self.requests {
+            let Some(request) = self.next()? else { break };
+            batch.push(request);
+            self.made += 1;
+        }
+        Ok(batch.len() - before)
+    }
+
+    fn total(&self) -> Option<u64> {
+        self.source.total()
+    }
+
+    fn share_done(&self) -> Option<f64> {
+        Some(self.made as f64 / self.requests as f64)
+    }
+
+    fn provenance(&self) -> Provenance {
+        self.source.provenance()
+    }
+}
