@@ -52,10 +52,15 @@ fn write_seconds(records: &[RequestRecord], path: &str) -> io::Result<()> {
         "second,requests,reads,writes,trims,bytes_read,bytes_written,response_us_mean,response_us_max,flushes"
     )?;
     for (at, second) in &table {
-        let Second { requests, of_op: [reads, writes, trims, flushes], bytes_of_op: [read, written, ..], .. } = second;
+        let Second {
+            requests, of_op: [reads, writes, trims, flushes], bytes_of_op: [read, written, ..], ..
+        } = second;
         let mean = second.response_ns_sum as f64 / *requests as f64 / 1000.0;
         let max = second.response_ns_max as f64 / 1000.0;
-        writeln!(out, "{at},{requests},{reads},{writes},{trims},{read},{written},{mean:.3},{max:.3},{flushes}")?;
+        writeln!(
+            out,
+            "{at},{requests},{reads},{writes},{trims},{read},{written},{mean:.3},{max:.3},{flushes}"
+        )?;
     }
     finish(out)
 }

@@ -36,10 +36,14 @@ pub struct OpenOptions {
     pub time_is_scaled: bool,
 }
 
+/// Linux runs on no more processors.
+const PROCESSORS_MAX: u32 = 8192;
+
 /// The largest sector size that a reader accepts.
 const SECTOR_BYTES_MAX: u32 = 1 << 20;
 
-/// Opens the trace at `path` (`-` for standard input), compressed or not, in constant memory.
+/// Opens the trace at `path` (`-` for standard input), compressed or not, in constant memory. Where there is no such file,
+/// `path` may be the common name of the files that blktrace made for the processors, as `blkparse -i` takes it.
 ///
 /// Requests come with their time since the first one and with devices numbered in order of appearance. A record
 /// that is earlier than the one before it arrives with that one; a warning counts such records. Formats that are known
@@ -48,7 +52,23 @@ const SECTOR_BYTES_MAX: u32 = 1 << 20;
 /// # Errors
 /// No such file, no known format, more than one format that fits, a damaged file, no requests.
 pub fn open(path: &str, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
-    open_input(Input::open(path)?, options)
+    let files = blktrace_files(path);
+    if files.is_empty() {
+        return open_input(Input::open(path)?, options);
+    }
+    let open_one = |file: &String| open_input(Input::open(file)?, options);
+    let sources = files.iter().map(open_one).collect::<Result<_, _>>()?;
+    crate::merge::join(path, sources)
+}
+
+/// The files `path.blktrace.0`, `path.blktrace.1`, … that blktrace made, one for each processor that queued something, if
+/// there is no file called `path`.
+fn blktrace_files(path: &str) -> Vec<String> {
+    let is_there = |file: &String| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
+    if path == "-" || std::fs::metadata(path).is_ok() {
+        return Vec::new();
+    }
+    (0..PROCESSORS_MAX).map(|processor| format!("{path}.blktrace.{processor}")).filter(is_there).collect()
 }
 
 /// Reads a trace from `reader` as [`open`] does; `name` stands for the path.
@@ -314,6 +334,10 @@ impl<L: Layout> Source for Trace<L> {
 
     fn share_done(&self) -> Option<f64> {
         self.frames.share_done()
+    }
+
+    fn first_ns(&self) -> Option<u64> {
+        self.clock.first_ns
     }
 
     fn skipped(&self) -> u64 {

@@ -23,6 +23,11 @@ pub trait Source: Send {
         None
     }
 
+    /// The time of the first request that has been handed over, on the clock of the machine that recorded the stream.
+    fn first_ns(&self) -> Option<u64> {
+        None
+    }
+
     /// Records skipped so far because they could not be read.
     fn skipped(&self) -> u64 {
         0

@@ -23,8 +23,9 @@
 //! write with a flush before it is two requests. Records are sorted by time.
 //!
 //! blktrace makes a file for each processor (`sda.blktrace.0`, `sda.blktrace.1`, …), and each has only the
-//! requests that this processor queued. flashkeep reads one file and says if others lie beside it;
-//! `blkparse -i sda -d sda.blktrace` merges all into one file, which flashkeep reads.
+//! requests that this processor queued. The name in front, `sda`, reads all of them, merged by time, as
+//! `blkparse -i sda` does. The name of one file reads this one, and a note tells of the others. The one file
+//! that `blkparse -i sda -d FILE` makes of them is read, too.
 //!
 //! ## Units
 //! Time in nanoseconds, sectors of 512 bytes.
@@ -162,8 +163,8 @@ impl Layout for Reader {
             *other != processor && beside.is_ok_and(|file| file.len() > 0)
         })?;
         Some(format!(
-            "this has the requests of processor {processor} only, and {name}.blktrace.{other} lies beside it; \
-             `blkparse -i {name} -d {name}.blktrace` merges those of all processors into one file"
+            "this has the requests of processor {processor} only, and {name}.blktrace.{other} lies beside it; the \
+             name {name} reads those of all processors"
         ))
     }
 

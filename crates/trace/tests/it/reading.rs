@@ -366,8 +366,28 @@ fn the_file_of_one_processor_tells_of_the_others() {
     assert_eq!(warnings("sda.blktrace.0"), "", "the other one queued nothing");
     std::fs::write(path("sda.blktrace.1"), &bytes).unwrap();
     let found = warnings("sda.blktrace.0");
-    assert!(found.contains("processor 0 only") && found.contains("blkparse -i "), "{found}");
+    assert!(
+        found.contains("processor 0 only") && found.contains(&format!("the name {} reads", path("sda"))),
+        "{found}"
+    );
     assert!(warnings("sda.blktrace.1").contains("sda.blktrace.0 lies beside it"));
+    // The name in front reads all, on the recording's clock.
+    let mut later = bytes.clone();
+    later[9] += 1;
+    later[48 + 9] += 1;
+    std::fs::write(path("sda.blktrace.10"), &later).unwrap();
+    // Processor 2 has recorded no queued request.
+    let mut other = bytes[..48].to_vec();
+    other[28] = 7;
+    std::fs::write(path("sda.blktrace.2"), &other).unwrap();
+    let mut source = open(&path("sda"), &OpenOptions::default()).unwrap();
+    let found = drain(&mut *source).unwrap();
+    let times: Vec<u64> = found.iter().map(|request| request.arrival_ns).collect();
+    assert_eq!(times, [0, 0, 256, 7000, 7000, 7256]);
+    assert!(found.iter().all(|request| request.device == 0));
+    assert_eq!((source.provenance().name, source.warnings()), (path("sda"), Vec::new()));
+    std::fs::write(path("sda.blktrace.2"), &bytes[..20]).unwrap();
+    assert!(open(&path("sda"), &OpenOptions::default()).is_err(), "cut short");
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -11,8 +11,17 @@ const LOAD: &str = "synth:random,requests=900,write=0.5,size=4KiB,footprint=1MiB
 
 /// All that a run reports about other requests.
 fn without_flushes(mut summary: Value) -> Value {
-    for gone in ["digest", "run", "workload", "queue", "warnings", "simulated_s", "throughput", "utilization"]
-    {
+    for gone in [
+        "drive",
+        "digest",
+        "run",
+        "workload",
+        "queue",
+        "warnings",
+        "simulated_s",
+        "throughput",
+        "utilization",
+    ] {
         summary.as_object_mut().expect("an object").remove(gone);
     }
     for times in ["response_us", "service_us"] {
