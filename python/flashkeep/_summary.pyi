@@ -142,6 +142,12 @@ class Workload(Node):
     def trims(self) -> int:
         """Trims. (requests)"""
     @property
+    def flushes(self) -> int:
+        """Flushes. (requests)"""
+    @property
+    def fua_writes(self) -> int:
+        """Writes that must be durable before they are acknowledged (FUA). (requests)"""
+    @property
     def bytes_read(self) -> int:
         """Bytes read. (bytes)"""
     @property
@@ -169,6 +175,9 @@ class TimesByOperation(Node):
     @property
     def write(self) -> Times:
         """Writes and trims."""
+    @property
+    def flush(self) -> Times:
+        """Flushes; left out without them."""
 
 class Times(Node):
     """How the times of requests are distributed."""

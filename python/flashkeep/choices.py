@@ -13,7 +13,7 @@ Existing = Literal["reads", "all", "none"]
 Figure = Literal["distributions", "over_time", "amplification", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
 Replay = Literal["open", "closed"]
-TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "tencent", "systor", "fio", "alibaba", "csv", "records"]
+TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "blktrace", "tencent", "systor", "fio", "fio-log", "alibaba", "csv", "records"]
 
 class ArraySpec(TypedDict, total=False):
     """The volumes of an array."""

@@ -47,7 +47,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "untimed": run(drive, untimed=True),
         "conditioned": run(drive, condition=True, untimed=True, save_aged=aged),
         "aged": run(drive, aged=aged),
-        "power": run(drive, "synth:random,requests=2k,write=1", fail="power@500req", verify=True),
+        "power": run(drive, "synth:random,requests=2k,write=1,flush_every=9", fail="power@500req", verify=True),
         "energy": run("2CM-128", "synth:random,requests=2k,footprint=64MiB"),
         "worn": run(str(pair), "synth:random,requests=20k,write=1,size=4KiB"),
         "disk": run("st3500630a", "synth:random,requests=500"),

@@ -215,15 +215,10 @@ figures! {
 }
 
 impl TimesByOperation {
-    pub(super) fn new(read: &Histogram, write: &Histogram) -> Self {
-        let (read, write) = (read.sorted(), write.sorted());
+    pub(super) fn new(read: &Histogram, write: &Histogram, flush: &Histogram) -> Self {
+        let (read, write, flush) = (read.sorted(), write.sorted(), flush.sorted());
         let all = read.with(&write).times();
-        TimesByOperation { all, read: read.times(), write: write.times(), flush: IfAny(None) }
-    }
-
-    /// The same with flushes.
-    pub(super) fn with_flushes(self, flush: &Histogram) -> Self {
-        TimesByOperation { flush: IfAny(flush.sorted().times()), ..self }
+        TimesByOperation { all, read: read.times(), write: write.times(), flush: IfAny(flush.times()) }
     }
 }
 

@@ -6,6 +6,7 @@ use super::histogram::TimesByOperation;
 use super::{figures, plain, unit};
 use crate::drive::Counters;
 use crate::kernel::{SimTime, Span};
+use flashkeep_trace::Op;
 
 /// Counters at an instant.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,7 @@ struct RunPhase {
     after: Tally,
     read: Histogram,
     write: Histogram,
+    flush: Histogram,
 }
 
 /// The phases of a run; none if the job has no failures.
@@ -100,10 +102,14 @@ impl RunPhases {
         }
     }
 
-    /// A request was acknowledged.
-    pub fn add(&mut self, is_read: bool, response: Span) {
+    /// A request, an [`Op`] as a number, was acknowledged.
+    pub fn add(&mut self, op: u8, response: Span) {
         if let Some(phase) = self.all.last_mut() {
-            let times = if is_read { &mut phase.read } else { &mut phase.write };
+            let times = match op {
+                op if op == Op::Read as u8 => &mut phase.read,
+                op if op == Op::Flush as u8 => &mut phase.flush,
+                _ => &mut phase.write,
+            };
             times.add(response.0);
         }
     }
@@ -124,8 +130,8 @@ impl RunPhases {
 impl RunPhase {
     fn new(name: &'static str, event: Option<String>, now: SimTime, tally: Tally) -> Self {
         let after = Tally::default();
-        let (read, write) = Default::default();
-        RunPhase { name, event, from: now, until: now, before: tally, after, read, write }
+        let (read, write, flush) = Default::default();
+        RunPhase { name, event, from: now, until: now, before: tally, after, read, write, flush }
     }
 
     fn figures(&self) -> PhaseFigures {
@@ -137,7 +143,7 @@ impl RunPhase {
             event: self.event.clone(),
             from_s: seconds(self.from),
             until_s: seconds(self.until),
-            response_us: TimesByOperation::new(&self.read, &self.write),
+            response_us: TimesByOperation::new(&self.read, &self.write, &self.flush),
             operations: Operations::new(|kind, cause| counted.of(kind, cause)),
             reconstructed_reads: self.after.reconstructed - self.before.reconstructed,
             lost_pages: self.after.lost - self.before.lost,

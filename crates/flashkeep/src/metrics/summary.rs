@@ -28,6 +28,8 @@ pub struct RequestStatistics {
     pub write_response: Histogram,
     /// Response times of flushes.
     pub flush_response: Histogram,
+    /// Service times of flushes.
+    pub flush_service: Histogram,
     /// Service times of reads.
     pub read_service: Histogram,
     /// Service times of writes and trims.
@@ -191,9 +193,16 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         workload: workload(facts.workload),
         simulated_s: passes.then_some(seconds),
         warnings: warnings(facts),
-        response_us: TimesByOperation::new(&statistics.read_response, &statistics.write_response)
-            .with_flushes(&statistics.flush_response),
-        service_us: TimesByOperation::new(&statistics.read_service, &statistics.write_service),
+        response_us: TimesByOperation::new(
+            &statistics.read_response,
+            &statistics.write_response,
+            &statistics.flush_response,
+        ),
+        service_us: TimesByOperation::new(
+            &statistics.read_service,
+            &statistics.write_service,
+            &statistics.flush_service,
+        ),
         queue: queue(facts, seconds),
         throughput: throughput(facts, seconds),
         operations: Operations::new(|kind, cause| counters.of(kind, cause)),

@@ -358,31 +358,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if this.counted {
             statistics.digest.add(this.number, acknowledged.0, service.0);
-            let untimed = self.clock.untimed;
-            if this.record.op == Op::Flush as u8 {
-                if !untimed {
-                    statistics.flush_response.add(response.0);
-                }
-            } else {
-                let is_read = this.record.op == Op::Read as u8;
-                if !self.accounts.phases.is_empty() && !untimed {
-                    self.accounts.phases.add(is_read, response);
-                }
-                if is_read {
-                    if !untimed {
-                        statistics.read_response.add(response.0);
-                        statistics.read_service.add(service.0);
-                    }
-                    statistics.bytes_read += u64::from(this.record.length);
+            let op = this.record.op;
+            if !self.clock.untimed {
+                let (responses, services) = if op == Op::Read as u8 {
+                    (&mut statistics.read_response, &mut statistics.read_service)
+                } else if op == Op::Flush as u8 {
+                    (&mut statistics.flush_response, &mut statistics.flush_service)
                 } else {
-                    if !untimed {
-                        statistics.write_response.add(response.0);
-                        statistics.write_service.add(service.0);
-                    }
-                    let written = this.record.op == Op::Write as u8;
-                    statistics.bytes_written += u64::from(this.record.length) * u64::from(written);
+                    (&mut statistics.write_response, &mut statistics.write_service)
+                };
+                responses.add(response.0);
+                services.add(service.0);
+                if !self.accounts.phases.is_empty() {
+                    self.accounts.phases.add(op, response);
                 }
             }
+            let length = u64::from(this.record.length);
+            statistics.bytes_read += length * u64::from(op == Op::Read as u8);
+            statistics.bytes_written += length * u64::from(op == Op::Write as u8);
         }
         if self.job.keep_requests {
             let at = this.number as usize;

@@ -179,7 +179,7 @@ impl Layout for Reader {
         };
         let action = QUEUED | kind | if request.fua { FUA } else { 0 };
         // Major number 8; a whole disk has every sixteenth minor number.
-        let device = 8 << 20 | request.device * 16;
+        let device = (8 << 20) + request.device * 16;
         out.extend_from_slice(&(MAGIC | u32::from(VERSION_7.number)).to_le_bytes());
         out.extend_from_slice(&0_u32.to_le_bytes());
         for word in [request.arrival_ns, sector] {
@@ -231,9 +231,9 @@ mod tests {
         }
         let action = u64::from(action);
         let rest = match version {
-            7 => vec![(4, action), (4, 7), (4, 8 << 20 | 16), (4, 0), (2, 0), (2, tail.into())],
+            7 => vec![(4, action), (4, 7), (4, 0x80_0010), (4, 0), (2, 0), (2, tail.into())],
             _ => {
-                vec![(4, 7), (8, action), (4, 8 << 20 | 16), (4, 0), (2, 0), (2, tail.into()), (8, 0), (4, 0)]
+                vec![(4, 7), (8, action), (4, 0x80_0010), (4, 0), (2, 0), (2, tail.into()), (8, 0), (4, 0)]
             }
         };
         rest.into_iter().for_each(|(size, value)| put(&mut out, size, value));
