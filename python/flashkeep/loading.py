@@ -15,7 +15,7 @@ from .results import COLUMNS, Requests, Result
 if TYPE_CHECKING:
     from .found import Found
 
-OPS = {"read": 0, "write": 1, "trim": 2}
+OPS = {"read": 0, "write": 1, "trim": 2, "flush": 3}
 
 
 def load_result(folder: str) -> Result:

@@ -116,12 +116,13 @@ def test_compare_refuses(drive: Path) -> None:
 
 
 def test_results_are_loaded(tmp_path: Path, flashkeep: Command, drive: Path) -> None:
-    assert flashkeep("run", drive, WORKLOAD, "--out", tmp_path / "one").code == 0
-    loaded, ran = fk.load(tmp_path / "one"), fk.run(drive, WORKLOAD)
+    workload = f"{WORKLOAD},flush_every=9"
+    assert flashkeep("run", drive, workload, "--out", tmp_path / "one").code == 0
+    loaded, ran = fk.load(tmp_path / "one"), fk.run(drive, workload)
     assert loaded.digest == ran.digest
     for name in ran.requests().to_numpy():
         assert np.array_equal(loaded.requests()[name], ran.requests()[name]), name
-    assert flashkeep("compare", WORKLOAD, drive, drive, "--out", tmp_path / "two").code == 0
+    assert flashkeep("compare", workload, drive, drive, "--out", tmp_path / "two").code == 0
     with pytest.raises(ValueError, match="has 2 runs"):
         fk.load(tmp_path / "two")
     both = fk.load_comparison(tmp_path / "two")
