@@ -291,7 +291,7 @@ macro_rules! formats {
 
 formats! {
     Ssdsim = "ssdsim" in ssdsim: "SSDSim: `arrival_ns device sector sectors op`, 0 writes, 1 reads";
-    Mqsim = "mqsim" in mqsim: "MQSim: the same columns, sectors of another size with --sector-bytes";
+    Mqsim = "mqsim" in mqsim: "MQSim: the same columns; the size of a sector is found, or given with --sector-bytes";
     Disksim = "disksim" in disksim: "DiskSim: `arrival_ms device sector sectors flags`, bit 0 of the flags reads";
     Vscsi = "vscsi" in vscsi: "VMware vscsiStats as CloudPhysics recorded it, binary, versions 1 and 2";
     Msr = "msr" in msr: "MSR Cambridge: `filetime,host,disk,Read|Write,offset,size,response`";
