@@ -18,7 +18,7 @@ PYTHON := $(shell find python tests examples benches docs -name '*.py' -o -name 
 CHECKED := --profile checked
 PYTEST := $(BIN)/pytest --quiet --numprocesses auto --dist loadgroup
 
-.PHONY: help build demo test test-all lint test-rust test-python bench lock clean
+.PHONY: help build demo man test test-all lint test-rust test-python bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ build: $(STAMPS)/built ## the command .venv/bin/flashkeep, and the Python packag
 
 demo: build ## a plain drive against a mirrored one, under a build server's workload
 	$(BIN)/flashkeep compare synth:sirf-build 1CNM-64 2CM-128
+
+man: build ## the manual page, where man finds it while .venv/bin is on the PATH
+	@mkdir -p $(VENV)/share/man/man1
+	$(BIN)/flashkeep man > $(VENV)/share/man/man1/flashkeep.1
 
 test: lint test-rust test-python ## what a change must pass: formats, lints, types, tests
 

@@ -30,7 +30,8 @@ def run(
 ) -> tuple[str, tuple[bytes, ...]]:
     """Simulates a job (JSON, the keys of `Job`): the summary (JSON) and one buffer a column of requests.
 
-    `progress(requests, share, simulated_ns)` is called about every tenth of a second; what it raises ends the run.
+    `progress(requests, share, simulated_ns)` is called about every tenth of a second; what it raises ends the run, and
+    if it returns True the run ends early, with a result for the requests admitted until then.
     `tables` are the files for all requests and for their sums a second at a time (compressed CSV). `in_memory` has
     traces that are not files, by the name that the job gives them.
     """
@@ -68,6 +69,21 @@ def formats() -> str:
 
 def has_footprint(workload: str) -> bool:
     """Whether a synthetic workload says itself how many bytes it spreads over."""
+
+def workloads() -> str:
+    """`[{"name", "description"}, …]`: the synthetic workloads."""
+
+def workload_text(name: str, /) -> str:
+    """A synthetic workload's manual page."""
+
+def drive_changes(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
+    """`{"key": [before, here], …}`: values that differ from the preset that the drive is based on, or from its file."""
+
+def sha256_of_file(path: str, /) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+
+def sha256_of_bytes(bytes: bytes, /) -> str:
+    """SHA-256 of bytes in memory, in hexadecimal."""
 
 def schema() -> str:
     """The JSON Schema of a drive file."""

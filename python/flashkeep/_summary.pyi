@@ -102,6 +102,9 @@ class Summary(Node):
     def untimed(self) -> bool | None:
         """True if nothing took time; left out otherwise."""
     @property
+    def interrupted(self) -> bool | None:
+        """True if the run was interrupted and its figures are of the requests until then; left out otherwise."""
+    @property
     def energy(self) -> Energy:
         """Energy; none if the drive file gives no currents or powers."""
     @property
@@ -114,8 +117,17 @@ class Summary(Node):
     def disk(self) -> DiskActivity:
         """Operations of a disk, and its time by activity; only for a lone disk."""
     @property
+    def options(self) -> Figures:
+        """The options that the results follow from, as given: drive, traces, `set`, faults, the events of a scenario."""
+    @property
+    def command(self) -> str | None:
+        """The command line as typed; none for runs from Python."""
+    @property
+    def drive_changes(self) -> Figures:
+        """Values of the resolved drive that differ from its preset, or from its file if that has no preset as its base: the value there, and here."""
+    @property
     def run(self) -> Machine:
-        """Time and memory that the run took on this machine: the only section that differs between equal runs."""
+        """Time and memory that the run took on this machine. Only this section and `command` differ between equal runs."""
 
 class Workload(Node):
     """The workload."""
@@ -162,6 +174,9 @@ class Workload(Node):
     @property
     def overlapping(self) -> int:
         """Requests whose address was taken modulo the capacity. (requests, lower is better)"""
+    @property
+    def sha256(self) -> str | None:
+        """SHA-256 of the bytes of the trace file, as stored, or of the text of a synthetic workload; of several, SHA-256 over theirs in hexadecimal, a line each. None for a part (`--limit`) of a stream or of more than 1 GiB."""
 
 class TimesByOperation(Node):
     """Times of requests by operation."""

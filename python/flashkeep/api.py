@@ -14,6 +14,7 @@ import time
 from . import _flashkeep
 from .drive_files import Drive, drive
 from .nodes import suggested
+from .provenance import Inputs
 from .results import Requests, Result
 from .traces import Trace, trace, whole
 
@@ -56,9 +57,12 @@ def simulate(
     progress: Progress | None = None,
     tables: tuple[str, str] | None = None,
     in_memory: Mapping[str, bytes] | None = None,
+    command: str | None = None,
 ) -> tuple[dict[str, Any], tuple[bytes, ...]]:
-    """Runs a job. Returns its summary, with the time and memory that it took on this machine, and its columns of
-    requests. `in_memory` has traces that are not files, by the name that the job gives them."""
+    """Runs a job. Returns its summary, with its inputs and the time and memory that it took on this machine, and its
+    columns of requests. `in_memory` has traces that are not files, by the name that the job gives them; `command` is
+    the command line, if there is one."""
+    inputs = Inputs(job, in_memory)
     started = time.perf_counter()
     text, columns = _flashkeep.run(json.dumps(job), progress, tables, list((in_memory or {}).items()))
     wall_s = time.perf_counter() - started
@@ -73,6 +77,7 @@ def simulate(
         "peak_rss_mib": peak,
         "threads": 1,
     }
+    inputs.describe(summary, command)
     return summary, columns
 
 
@@ -146,7 +151,8 @@ def run(
 ) -> Result:
     """Simulates one drive under one workload. Equal arguments give equal results, to the byte.
 
-    `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run.
+    `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run, and
+    returning True ends it early, with a result (`interrupted`) for the requests admitted until then.
     `progress=True` shows progress, `False` does not; without it, progress is shown in notebooks.
     `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 BadRecords = Literal["refuse", "skip"]
 Existing = Literal["reads", "all", "none"]
-Figure = Literal["distributions", "over_time", "amplification", "utilization", "wear"]
+Figure = Literal["distributions", "over_time", "amplification", "operations", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
 Replay = Literal["open", "closed"]
 TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "blktrace", "tencent", "systor", "fio", "fio-log", "alibaba", "csv", "records"]

@@ -7,8 +7,8 @@ import sys
 
 from . import listing, table
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .options import UsageError, overview, parse
-from .terminal import Page
+from .options import UsageError, group_help, is_group, overview, parse
+from .terminal import BOLD, Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ FILES = ("operations", "timeline", "map", "save_aged")
 """The options of `run` that name a file to be written."""
 
 
+SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./-_")
+"""Letters that no shell changes."""
+
+
 class Terminated(BaseException):
     """The process received SIGTERM."""
 
@@ -45,10 +49,10 @@ def main(argv: list[str] | None = None) -> int:
         # The reader has closed the pipe. Without this, Python would report it again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except KeyboardInterrupt:
-        return _fail(INTERRUPTED, "interrupted")
-    except Terminated:
-        return _fail(TERMINATED, "terminated")
+    except KeyboardInterrupt as stopped:
+        return _fail(INTERRUPTED, "; ".join(["interrupted", *map(str, stopped.args)]))
+    except Terminated as stopped:
+        return _fail(TERMINATED, "; ".join(["terminated", *map(str, stopped.args)]))
     except OSError as error:
         return _fail(FAILED, str(error) if error.errno is None else _system_words(error))
     except MemoryError as error:
@@ -70,9 +74,19 @@ def _system_words(error: OSError) -> str:
 
 
 def _main(argv: list[str]) -> int:
-    if not argv or argv[0] in ("-h", "--help", "help"):
+    if not argv or (argv[0] in ("-h", "--help", "help") and len(argv) == 1):
         _say(overview())
         return DONE if argv else WRONG_INPUT
+    if argv[0] in ("-h", "--help", "help"):
+        argv = [*argv[1:], "--help"]
+    if is_group(argv[0]) and argv[1:2] in (["-h"], ["--help"]):
+        _say(group_help(argv[0]))
+        return DONE
+    if argv[0] == "complete":  # what completion scripts call
+        from .completion import candidates
+
+        _say("\n".join(candidates(argv[2:] if argv[1:2] == ["--"] else argv[1:])))
+        return DONE
     if argv[0] in ("-V", "--version"):
         _say(f"flashkeep {__version__}")
         return DONE
@@ -80,8 +94,19 @@ def _main(argv: list[str]) -> int:
         command, arguments = parse(argv)
     except SystemExit:  # argparse has printed the help
         return DONE
+    if command.name in ("run", "age", "compare"):
+        arguments["command_line"] = command_line(argv)
     handler = HANDLERS[command.name]
     return handler(arguments)
+
+
+def command_line(argv: list[str]) -> str:
+    """A command as it can be typed again."""
+    if all(SAFE.issuperset(word) and word for word in argv):
+        return " ".join(["flashkeep", *argv])
+    import shlex  # needed for words that a shell would change only
+
+    return shlex.join(["flashkeep", *argv])
 
 
 def _say(text: str) -> None:
@@ -135,7 +160,45 @@ def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: di
     return {"drive": drive, "traces": traces, **wanted, **files}
 
 
+def _check_order(command: str, drives: Sequence[str], traces: Sequence[str]) -> None:
+    """Refuses a workload in the place of a drive, or the other way round, in the words of the command line."""
+    swapped = [word for word in drives if _is_workload(word)] + [word for word in traces if _is_drive(word)]
+    if not swapped:
+        return
+    words = [*traces, *drives] if command == "compare" else [*drives, *traces]
+    is_drive = [not _is_workload(word) and (_is_drive(word) or word in drives) for word in words]
+    found = [word for word, is_one in zip(words, is_drive, strict=True) if is_one]
+    workloads = [word for word, is_one in zip(words, is_drive, strict=True) if not is_one]
+    kinds = ", ".join(f"{word!r} is a {'workload' if word in workloads else 'drive'}" for word in words)
+    first, second = ("TRACE", "DRIVE") if command == "compare" else ("DRIVE", "TRACE")
+    by_place = {"DRIVE": found or ["DRIVE"], "TRACE": workloads or ["TRACE"]}
+    raise UsageError(
+        f"flashkeep {command}: {kinds}; the {'workload' if first == 'TRACE' else 'drive'} comes first: "
+        f"flashkeep {command} {' '.join([*by_place[first], *by_place[second]])}"
+    )
+
+
+def _is_workload(word: str) -> bool:
+    """Whether a word can only be a workload: `synth:…`, standard input, or a file that is neither a preset nor TOML."""
+    return word.startswith("synth:") or word == "-" or (os.path.isfile(word) and not _is_drive(word))
+
+
+def _is_drive(word: str) -> bool:
+    """Whether a word can only be a drive: a file in TOML, or a preset with or without keys."""
+    name = word.partition(",")[0]
+    if name.endswith(".toml"):
+        return True
+    if "/" in name or word.startswith("synth:") or os.path.exists(word):
+        return False
+    import json
+
+    from . import _flashkeep
+
+    return name in (entry["name"] for entry in json.loads(_flashkeep.drives()))
+
+
 def _run(arguments: dict[str, Any]) -> int:
+    _check_order("run", [arguments["drive"]], arguments["trace"])
     for key in FILES:
         _check_file(f"flashkeep run: --{key.replace('_', '-')}", arguments[key])
     (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
@@ -157,6 +220,8 @@ def _check_file(option: str, path: str | None) -> None:
 def _age(arguments: dict[str, Any]) -> int:
     trace, file = arguments["trace"], arguments["file"]
     _check_file("flashkeep age", file)
+    if trace or _is_workload(arguments["drive"]):
+        _check_order("age", [arguments["drive"]], [trace] if trace else [])
     aged = {**arguments, "save_aged": file, "untimed": True, "out": None}
     (summary,) = _simulate(aged, [arguments["drive"]], [trace] if trace else [])
     if arguments["json"]:
@@ -170,6 +235,7 @@ def _compare(arguments: dict[str, Any]) -> int:
     if arguments["trace"] == "-":
         raise UsageError("flashkeep compare: each drive reads the trace anew, and standard input can be read only "
                          "once; save it to a file")  # fmt: skip
+    _check_order("compare", arguments["drive"], [arguments["trace"]])
     summaries = _simulate(arguments, arguments["drive"], [arguments["trace"]])
     if arguments["json"]:
         _print_json({"runs": summaries})
@@ -204,8 +270,12 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
             (_job(arguments, drive, traces, files), outputs.tables(at) if timed else None)
             for at, drive in enumerate(drives)
         ]
+        kept: dict[int, dict[str, Any]] | None = {} if outputs.wanted else None
         try:
-            summaries = run_jobs(jobs, 2, line)
+            summaries = run_jobs(jobs, 2, line, arguments["command_line"], kept)
+        except (KeyboardInterrupt, Terminated) as stopped:
+            told = outputs.write_interrupted(kept or {})
+            raise type(stopped)(*filter(None, [told])) from None
         finally:
             line.clear()
         outputs.write(summaries)
@@ -259,6 +329,34 @@ def _policies(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
     return _list_or_show(arguments, "policies", _flashkeep.policies, _flashkeep.policy_text)
+
+
+def _workloads(arguments: dict[str, Any]) -> int:
+    from . import _flashkeep
+
+    return _list_or_show(arguments, "workloads", _flashkeep.workloads, _flashkeep.workload_text)
+
+
+def _keys(arguments: dict[str, Any]) -> int:
+    from . import keys
+
+    start = arguments["key"] or ""
+    found = keys.find(start) if start else keys.every()
+    if not found:
+        from .options import did_you_mean
+
+        names = [key.name for key in keys.every()]
+        last = {name.rpartition(".")[2]: name for name in names}
+        near = did_you_mean(start, names) or did_you_mean(last.get(start, start), last.values())
+        raise UsageError(f"flashkeep keys: there is no key {start!r}{near or '; flashkeep keys lists all'}")
+    if arguments["json"]:
+        _print_json({"keys": [key.to_dict() for key in found]})
+    elif len(found) == 1 and start:
+        (key,) = found
+        _say(f"{_page().paint(key.name, BOLD)}\n{key.description}\n\n{listing.listing(key.page(), _page())}")
+    else:
+        _say(listing.listing([key.row() for key in found], _page()))
+    return DONE
 
 
 def _formats(arguments: dict[str, Any]) -> int:
@@ -378,7 +476,13 @@ def _reproduce(arguments: dict[str, Any]) -> int:
     from .reproduce.command import reproduce
 
     _hear_termination()
-    results = reproduce(arguments, (lambda _: None) if arguments["json"] else _say)
+    try:
+        results = reproduce(arguments, (lambda _: None) if arguments["json"] else _say)
+    except (KeyboardInterrupt, Terminated) as stopped:
+        folder = os.path.join(arguments["out"] or arguments["paper"], "runs")
+        done = sum(name.endswith(".json") for name in os.listdir(folder)) if os.path.isdir(folder) else 0
+        told = f"{folder} has {done} finished runs, and the same command goes on from there" if done else ""
+        raise type(stopped)(*filter(None, [told])) from None
     if arguments["json"]:
         _print_json({"papers": results})
     return DONE
@@ -410,6 +514,20 @@ def _report(arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _completion(arguments: dict[str, Any]) -> int:
+    from .completion import script
+
+    _say(script(arguments["shell"]).rstrip())
+    return DONE
+
+
+def _man(_arguments: dict[str, Any]) -> int:
+    from .manual import page
+
+    _say(page(__version__).rstrip())
+    return DONE
+
+
 HANDLERS = {
     "run": _run,
     "age": _age,
@@ -419,6 +537,8 @@ HANDLERS = {
     "drives import": _drives_import,
     "schemes": _schemes,
     "policies": _policies,
+    "workloads": _workloads,
+    "keys": _keys,
     "formats": _formats,
     "trace info": _trace_info,
     "trace convert": _trace_convert,
@@ -428,4 +548,6 @@ HANDLERS = {
     "report": _report,
     "metrics": _metrics,
     "schema": _schema,
+    "completion": _completion,
+    "man": _man,
 }

@@ -19,21 +19,34 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-NAMES = ("ink", "grid", "paper", "s1", "s2", "s3", "s4", "s5", "s6")
-"""The colours of a figure: its text and axes, its grid, its background, and its series."""
+CAUSES = {
+    "host": "host", "update": "partial pages", "mirror": "mirror", "parity": "parity",
+    "parity_gc": "parity moved by GC", "partial_parity": "partial parity", "gc": "garbage collection",
+    "wear": "wear leveling", "migrate": "migration", "metadata": "metadata", "rebuild": "rebuild",
+}  # fmt: skip
+"""The causes of operations, with their names in legends. Each has a colour and a hatch of its own."""
 
+NAMES = ("ink", "grid", "paper", *(f"s{at}" for at in range(1, 7)), *(f"c{at}" for at in range(1, 12)))
+"""The colours of a figure: its text and axes, its grid, its background, its series, and the causes of operations."""
+
+# Series: the palette of Okabe and Ito. Causes: colours that also differ for eyes without one of the three cones
+# (tests/reproduce/test_figures.py measures it), beginning with Tol's.
 LIGHT = dict(zip(NAMES, (
-    "#1c2733", "#d5dbe1", "#ffffff", "#1f6fb4", "#e8a33d", "#2f8f6b", "#c65d8f", "#7fb8de", "#a4461f",
+    "#1c2733", "#d5dbe1", "#ffffff", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
+    "#0072b2", "#88ccee", "#ddcc77", "#882255", "#c387ff", "#c378a5", "#cc6677", "#789600", "#c3e1b4", "#2d3ca5",
+    "#117733",
 ), strict=True))  # fmt: skip
 DARK = dict(zip(NAMES, (
-    "#e3e8ee", "#3b4652", "#12181f", "#5aa9e6", "#f0bd68", "#5cc49b", "#e58fb7", "#2f6f9f", "#dd8058",
+    "#e3e8ee", "#3b4652", "#12181f", "#4ba3e3", "#f0b94a", "#2fbf91", "#e39cc4", "#8fd0f5", "#f07f35",
+    "#5aa9e6", "#0fffff", "#f0bd68", "#963c69", "#5a4bb4", "#e58fb7", "#ff4b69", "#789600", "#f0f05a", "#695a0f",
+    "#5cc49b",
 ), strict=True))  # fmt: skip
 
-HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "++++")
+HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "++++", "oo", "----", "||||", "**", "//..")
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
 
-_PLACEHOLDERS = {name: f"#0{at}0{at}f{at}" for at, name in enumerate(NAMES)}
+_PLACEHOLDERS = {name: f"#{at:02x}5eed" for at, name in enumerate(NAMES)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +61,11 @@ class Style:
     def series(self, at: int) -> str:
         """The colour of a series."""
         return self.colours[f"s{at % 6 + 1}"]
+
+    def cause(self, name: str) -> dict[str, Any]:
+        """The colour and hatch of a cause, as options of a bar."""
+        at = list(CAUSES).index(name)
+        return {"color": self.colours[f"c{at + 1}"], "edgecolor": self["ink"], "hatch": HATCHES[at]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +206,7 @@ def bars(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Series
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.set_ylabel(unit)
+    plain_numbers(axes.yaxis)
     if any(value is not None and value < 0 for one in series for value in one.values):
         axes.axhline(0, color=style["ink"], linewidth=0.8)
 
@@ -207,6 +226,7 @@ def stacks(axes: Axes, style: Style, groups: tuple[str, ...], series: tuple[Seri
     axes.tick_params(axis="x", length=0)
     axes.set_xlim(-0.6, len(groups) - 0.4)
     axes.set_ylabel(unit)
+    plain_numbers(axes.yaxis)
 
 
 def lines(axes: Axes, style: Style, places: tuple[float, ...], series: tuple[Series, ...], unit: str) -> None:
@@ -218,6 +238,7 @@ def lines(axes: Axes, style: Style, places: tuple[float, ...], series: tuple[Ser
             marker=MARKERS[one.mark % len(MARKERS)], markersize=5, markeredgecolor=style["ink"], markeredgewidth=0.6,
         )  # fmt: skip
     axes.set_ylabel(unit)
+    plain_numbers(axes.yaxis)
 
 
 def pairs(axes: Axes, style: Style, groups: tuple[str, ...], published: Series, simulated: Series, unit: str) -> None:
@@ -236,15 +257,54 @@ def pairs(axes: Axes, style: Style, groups: tuple[str, ...], published: Series, 
     axes.axhline(0, color=style["ink"], linewidth=0.8, zorder=0)
     axes.margins(y=0.12)  # markers are not clipped
     axes.set_ylabel(unit)
+    plain_numbers(axes.yaxis)
 
 
-def plain_numbers(*log: Axis) -> None:
-    """Writes 1000 on logarithmic axes, not 10³."""
-    from matplotlib.ticker import LogFormatter
+def plain(value: float) -> str:
+    """`0.01`, `2.5`, `1,000,000`: the one notation of numbers on axes."""
+    if value and abs(value) < 1:
+        return f"{value:.10f}".rstrip("0").rstrip(".").replace("-", "−")
+    text = f"{value:,.3f}".rstrip("0").rstrip(".")
+    return text.replace("-", "−")
 
-    for axis in log:
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
-        axis.set_minor_formatter(LogFormatter(minor_thresholds=(1.0, 0.4)))
+
+def plain_numbers(*axes: Axis) -> None:
+    """Writes all numbers of an axis in the same notation: neither 10³ nor 1e6 beside 1,000."""
+    from matplotlib.ticker import LogFormatter, LogLocator, NullFormatter
+
+    class Minor(LogFormatter):
+        """The minor numbers of a logarithmic axis, where it spans too little to have several others."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return plain(x) if super().__call__(x, pos) else ""
+
+    for axis in axes:
+        logarithmic = axis.get_scale() == "log"
+        if logarithmic:
+            axis.set_major_locator(LogLocator(numticks=7))
+        axis.set_major_formatter(lambda value, _: plain(value))
+        axis.set_minor_formatter(Minor(minor_thresholds=(1.0, 0.4)) if logarithmic else NullFormatter())
+
+
+def time_unit(shortest_us: float, longest_us: float) -> tuple[float, str]:
+    """The unit for times of a range, and how many µs it has: numbers on the axis stay short."""
+    if longest_us < 1e6:
+        return 1.0, "µs"
+    return (1e3, "ms") if shortest_us < 1e3 or longest_us < 1e8 else (1e6, "s")
+
+
+def count_unit(most: float) -> tuple[float, str]:
+    """The unit for counts up to `most`: 1, thousands, millions."""
+    if most < 1e5:
+        return 1.0, ""
+    return (1e3, "thousand ") if most < 1e8 else (1e6, "million ")
+
+
+def wrapped(label: str, width: int = 32) -> str:
+    """A long label on several lines."""
+    import textwrap
+
+    return "\n".join(textwrap.wrap(label, width, break_on_hyphens=False, break_long_words=False)) or label
 
 
 def legend(figure: Figure, axes: Axes, columns: int) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .options import UsageError
 from .outdir import STAGING
-from .words import name
+from .words import label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -72,15 +72,15 @@ def name_apart(runs: Sequence[Found]) -> None:
         alike: dict[str, list[Found]] = {}
         for run in runs:
             if run.workload == workload:
-                alike.setdefault(name(run.summary), []).append(run)
+                alike.setdefault(label(run.summary), []).append(run)
         for drive, group in alike.items():
             flat = [dict(_flat(run.summary["drive"])) for run in group]
             # A drive has only the options of what was selected, so one may lack the key in which others differ.
             every = dict.fromkeys(key for one in flat for key in one)
             keys = [key for key in every if any(one.get(key) != flat[0].get(key) for one in flat)]
             for at, (run, values) in enumerate(zip(group, flat, strict=True), 1):
-                own = [f"{key.rpartition('.')[2]}={values[key]}" for key in keys if key in values]
-                apart = " ".join(own[:3]) if keys else f"#{at}" if len(group) > 1 else ""
+                own = [f"{key}={values[key]}" for key in keys if key in values]
+                apart = f"({', '.join(own[:3])})" if own else f"#{at}" if len(group) > 1 else ""
                 run.label = " ".join(filter(None, (drive, apart)))
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .listing import size
 from .table import compared, notes_of
-from .words import in_words, name
+from .words import in_words, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +35,7 @@ def comparison_page(summaries: Sequence[Summary]) -> str:
 
 def _headline(summaries: Sequence[Summary]) -> str:
     workload = summaries[0]["workload"]
-    told = " and ".join(name(summary) for summary in summaries) if len(summaries) < 3 else f"{len(summaries)} drives"
+    told = " and ".join(label(summary) for summary in summaries) if len(summaries) < 3 else f"{len(summaries)} drives"
     return (f"<p><b>{escape(told)}</b> under {escape(str(workload['name']))}: {workload['requests']:,} requests, "
             f"seed {summaries[0]['seed']}</p>")  # fmt: skip
 
@@ -44,7 +44,7 @@ def _figures(summaries: Sequence[Summary]) -> str:
     several = len(summaries) > 1
     lines = []
     if several:
-        heads = "".join(f"<th{RIGHT}>{escape(name(summary))}</th>{'<th>Δ</th>' if at else ''}"
+        heads = "".join(f"<th{RIGHT}>{escape(label(summary))}</th>{'<th>Δ</th>' if at else ''}"
                         for at, summary in enumerate(summaries))  # fmt: skip
         lines.append(f"<tr><th></th>{heads}<th>better</th></tr>")
     wide = 2 * len(summaries) + 1 if several else 2
@@ -68,7 +68,9 @@ def _cell(value: str, change: str, way: int, at: int) -> str:
 
 
 def _notes(summaries: Sequence[Summary]) -> str:
-    items = "".join(f"<li>{escape(note)}</li>" for note in notes_of(summaries))
+    items = "".join(
+        f"<li>{escape(note)}</li>" for note in notes_of(summaries, [label(summary) for summary in summaries])
+    )
     return f"<ul>{items}</ul>" if items else ""
 
 

@@ -14,10 +14,23 @@ if TYPE_CHECKING:
     from .terminal import Page
 
 
+LEAST_ROOM = 24
+"""Descriptions are not broken into lines shorter than this."""
+
+
 def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
-    """Names with their descriptions, one per line."""
+    """Names with their descriptions, one per line; a terminal gets lines that fit it."""
     pairs = list(rows)
     wide = max((len(left) for left, _ in pairs), default=0)
+    room = (page.width or 0) - wide - 2
+    if page.width is not None and room >= LEAST_ROOM:
+        import textwrap
+
+        pairs = [
+            (left if first else "", line)
+            for left, right in pairs
+            for first, line in zip([True, *[False] * len(right)], textwrap.wrap(right, room) or [""], strict=False)
+        ]
     return "\n".join(f"{page.paint(f'{left:{wide}}', BOLD)}  {right}".rstrip() for left, right in pairs)
 
 

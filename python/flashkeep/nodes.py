@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from . import _flashkeep
+from .provenance import OPEN
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def below(path: str, name: str) -> str:
 
 def _wrap(value: Any, path: str, kind: type[Node] = Figures) -> Any:
     if isinstance(value, dict):
-        return (Figures if path == "drive" else kind)(value, path)
+        return (Figures if path in OPEN else kind)(value, path)
     if isinstance(value, list):
         return [_wrap(item, f"{path}[]", kind) for item in value]
     return value

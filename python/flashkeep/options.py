@@ -46,12 +46,13 @@ class Option:
 
 
 class Command:
-    """A command: its words, its purpose, its arguments, and its options."""
+    """A command: its words, its purpose, its arguments, its options, and an example."""
 
-    __slots__ = ("help", "name", "options", "places")
+    __slots__ = ("example", "help", "name", "options", "places")
 
-    def __init__(self, name: str, help: str, places: str, options: Iterable[Option]) -> None:
+    def __init__(self, name: str, help: str, places: str, options: Iterable[Option], example: str = "") -> None:
         self.name, self.help, self.places, self.options = name, help, places, tuple(options)
+        self.example = example
 
     @property
     def usage(self) -> str:
@@ -191,35 +192,43 @@ COMMANDS = (
                filled),
         Option("--map", "write the final map from logical to physical pages to a CSV file", "FILE", filled),
         Option("--save-aged", "save the drive at the end of an untimed run", "FILE", filled),
-        JSON, QUIET)),
+        JSON, QUIET), "run 2CM-128 oltp.spc --set buffer.dram_mib=32 --out results"),
     Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
-            "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET)),
+            "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET), "age tlc-client worn.fk"),
     Command("compare", "run the same workload on several drives and compare them", "TRACE DRIVE...", (
-        SET, *WORKLOAD, *OUT, JSON, QUIET)),
-    Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON)),
-    Command("drives", "list the presets; print one", "[NAME]", (JSON,)),
+        SET, *WORKLOAD, *OUT, JSON, QUIET), "compare synth:sirf-build 1CNM-64 2CM-128"),
+    Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON),
+            "check tlc-client --set redundancy.scheme=raid5"),
+    Command("drives", "list the presets; print one", "[NAME]", (JSON,), "drives 2CM-128"),
     Command("drives import", "write a configuration of MQSim, SSDSim or DiskSim as a drive file", "FILE", (
         Option("--output", "the drive file (default: standard output)", "FILE", filled, short="-o"),
         Option("--format", "mqsim, ssdsim or disksim (default: found from the content)", "mqsim|ssdsim|disksim",
                one_of("mqsim", "ssdsim", "disksim")),
-        Option("--force", "replace the drive file if it exists"), JSON)),
-    Command("schemes", "list the redundancy schemes; print the manual page of one", "[NAME]", (JSON,)),
+        Option("--force", "replace the drive file if it exists"), JSON),
+            "drives import ssdconfig.xml -o mine.toml"),
+    Command("schemes", "list the redundancy schemes; print the manual page of one", "[NAME]", (JSON,), "schemes dvs"),
     Command("policies", "list policies (victims, schedulers, maps, …); print the manual page of one", "[NAME]",
-            (JSON,)),
-    Command("formats", "list the trace formats; print the manual page of one", "[NAME]", (JSON,)),
+            (JSON,), "policies d-choices"),
+    Command("workloads", "list the synthetic workloads; print the manual page of one", "[NAME]", (JSON,),
+            "workloads sirf-fin1"),
+    Command("keys", "list the keys of a drive file; describe one, or those of a table", "[KEY]", (JSON,),
+            "keys ftl.gc"),
+    Command("formats", "list the trace formats; print the manual page of one", "[NAME]", (JSON,), "formats msr"),
     Command("trace info", "describe a trace", "TRACE", (
         FORMAT, SECTOR, COLUMNS, BAD, LIMIT, SEED,
-        Option("--drive", "drive whose size a synthetic workload uses", "DRIVE", filled), SET, JSON)),
+        Option("--drive", "drive whose size a synthetic workload uses", "DRIVE", filled), SET, JSON),
+            "trace info oltp.spc"),
     Command("trace convert", "convert a trace to another format", "IN OUT", (
         Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
         FORMAT, SECTOR, COLUMNS,
         Option("--bad-records", "refuse records that cannot be read or converted (default), "
                "or skip and count them", "refuse|skip", one_of("refuse", "skip")),
-        MERGE, LIMIT, JSON)),
+        MERGE, LIMIT, JSON), "trace convert oltp.spc oltp.ssdsim.zst"),
     Command("trace synth", "write a synthetic workload as a trace", "WORKLOAD OUT", (
         SEED,
         Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
-        Option("--drive", "drive whose size the workload uses", "DRIVE", filled), SET, JSON)),
+        Option("--drive", "drive whose size the workload uses", "DRIVE", filled), SET, JSON),
+            "trace synth synth:random,requests=1M,footprint=8GiB random.msr.gz"),
     Command("reproduce", "simulate a paper's tables and figures and compare them (all: every paper)", "PAPER", (
         Option("--trace", "replace a synthetic workload of the paper by a real trace: sirf-fin1=Financial1.spc; "
                "repeatable", "NAME=PATH", assignment, True),
@@ -228,16 +237,23 @@ COMMANDS = (
         Option("--out", "directory of results (default: named after the paper); runs with results there are not "
                "repeated", "DIR", filled),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
-        SEED, JSON, QUIET)),
+        SEED, JSON, QUIET), "reproduce sirf1 --scale 0.01"),
     Command("reproduce documents", "write validation.md, hybrid.md and dvs.md from the results of reproduce all, "
             "or from validation.json", "RESULTS", (
-                Option("--out", "directory of the documents, and of validation.json", "DIR", filled), QUIET)),
+                Option("--out", "directory of the documents, and of validation.json", "DIR", filled), QUIET),
+            "reproduce documents docs/validation.json --out docs"),
     Command("report", "show results of run, compare or reproduce as one page", "DIR", (
-        Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET)),
+        Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET), "report results -o results.html"),
     Command("metrics", "list the figures of a run: path, description, unit and which direction is better", "[PATH]", (
-        Option("--schema", "print the JSON Schema of summary.json"), JSON)),
+        Option("--schema", "print the JSON Schema of summary.json"), JSON), "metrics write_amplification"),
     Command("schema", "print the JSON Schema of a drive file", "", ()),
+    Command("completion", "print the completion script of a shell: bash, zsh or fish", "SHELL", (),
+            "completion bash >> ~/.bashrc"),
+    Command("man", "print the manual page of this program, for man(1)", "", (), "man | man -l -"),
 )  # fmt: skip
+
+WIDTH = 79
+"""The width of help, so that it fits a terminal of 80 columns."""
 
 OVERVIEW = """\
 usage: flashkeep COMMAND …
@@ -246,8 +262,11 @@ A fast, deterministic, trace-driven simulator of flash storage.
 
 {commands}
 
-DRIVE is a preset (flashkeep drives) or a path with a / or ending in .toml. TRACE is a file, - for
-standard input, or a workload: synth:random,requests=1M,size=4KiB,rate=20k (flashkeep formats).
+DRIVE is a preset (flashkeep drives) or a path with a / or ending in .toml; keys
+may follow it: tlc-client,redundancy.scheme=raid5 (flashkeep keys). TRACE is a
+file, - for standard input, or a workload (flashkeep workloads) such as
+synth:random,requests=1M,size=4KiB,rate=20k.
+
 flashkeep COMMAND --help shows a command's options; --version the version.
 
   flashkeep compare synth:sirf-build 1CNM-64 2CM-128
@@ -256,8 +275,36 @@ flashkeep COMMAND --help shows a command's options; --version the version.
 
 def overview() -> str:
     """The text of `flashkeep --help`."""
-    wide = max(len(command.usage) for command in COMMANDS)
-    return OVERVIEW.format(commands="\n".join(f"  {c.usage:{wide}}  {c.help}" for c in COMMANDS))
+    return OVERVIEW.format(commands=_listed(COMMANDS, 0))
+
+
+def _listed(commands: Iterable[Command], skip: int) -> str:
+    """Commands and their purposes in two columns; `skip` words of their names are left out."""
+    import textwrap
+
+    lines = []
+    for command in commands:
+        words = " ".join([*command.name.split()[skip:], command.places]).strip()
+        first, *more = textwrap.wrap(command.help, WIDTH - 33)
+        lines += [f"  {words:29}  {first}", *(f"{'':33}{line}" for line in more)]
+    return "\n".join(lines)
+
+
+def group_help(group: str) -> str:
+    """The text of `flashkeep trace --help`."""
+    import textwrap
+
+    within = [command for command in COMMANDS if command.name.startswith(f"{group} ")]
+    words = ", ".join(command.name.partition(" ")[2] for command in within)
+    examples = "\n".join(
+        textwrap.fill(f"flashkeep {command.example}", WIDTH, initial_indent="  ", subsequent_indent="      ",
+                      break_on_hyphens=False, break_long_words=False)
+        for command in within if command.example
+    )  # fmt: skip
+    return (
+        f"usage: flashkeep {group} SUBCOMMAND …\n\nSubcommands: {words}.\n\n{_listed(within, 1)}\n\n"
+        f"flashkeep {group} SUBCOMMAND --help shows the options of one.\n\n{examples}"
+    )
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -275,15 +322,26 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(message.removeprefix("argument "))
 
 
-def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
-    """The command, and its arguments by key."""
-    command, rest = _find_command(argv)
+class _Formatter(argparse.HelpFormatter):
+    """Help of a fixed width, whatever the terminal: as tests check it."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=WIDTH)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Only the text at the end has lines of its own."""
+        return text if "\n" in text else super()._fill_text(text, width, indent)
+
+
+def parser_of(command: Command) -> argparse.ArgumentParser:
+    """The parser of a command."""
     parser = _Parser(
         prog=f"flashkeep {command.name}",
-        usage=f"{command.usage} [options]",
-        description=command.help[0].upper() + command.help[1:] + ".",
+        usage=f"{command.usage}{' [options]' if command.options else ''}",
+        description=f"{command.help[0].upper()}{command.help[1:]}.",
+        epilog=_epilog(command),
         allow_abbrev=False,
-        formatter_class=lambda prog: argparse.HelpFormatter(prog, max_help_position=30, width=100),
+        formatter_class=_Formatter,
     )
     for place in command.places.split():
         name = place.strip("[].").lower()
@@ -291,6 +349,23 @@ def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
         parser.add_argument(name, metavar=place.strip("[]."), nargs=arity, type=filled)
     for option in command.options:
         option.add_to(parser)
+    return parser
+
+
+def _epilog(command: Command) -> str | None:
+    told = []
+    if command.example:
+        told.append(f"example:\n  flashkeep {command.example}")
+    within = [other.name for other in COMMANDS if other.name.startswith(f"{command.name} ")]
+    if within:
+        told.append(f"see also: {', '.join(f'flashkeep {name}' for name in within)}")
+    return "\n\n".join(told) or None
+
+
+def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
+    """The command, and its arguments by key."""
+    command, rest = find_command(argv)
+    parser = parser_of(command)
     try:
         found, extra = parser.parse_known_intermixed_args(rest)
         if extra:
@@ -304,7 +379,13 @@ def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
     return command, vars(found)
 
 
-def _find_command(argv: list[str]) -> tuple[Command, list[str]]:
+def is_group(word: str) -> bool:
+    """Whether a word needs a subcommand behind it: `trace`."""
+    names = [command.name for command in COMMANDS]
+    return word not in names and any(name.startswith(f"{word} ") for name in names)
+
+
+def find_command(argv: list[str]) -> tuple[Command, list[str]]:
     names = {command.name: command for command in COMMANDS}
     for words in (2, 1):
         name = " ".join(argv[:words])

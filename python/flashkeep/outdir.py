@@ -1,4 +1,7 @@
-"""Writes the results of `--out`: into a temporary folder, which is moved to its place when it is complete."""
+"""Writes the results of `--out`: into a temporary folder, which is moved to its place when it is complete.
+
+Of an interrupted `run` it keeps the results up to then, of an interrupted `compare` the drives that were finished.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ STAGING = ".unfinished"
 
 
 class Outputs:
-    """The results of a `run` or `compare`, kept if the `with` block ends without an error; without `--out`, none."""
+    """The results of a `run` or `compare`, kept once they are written; without `--out`, none."""
 
-    __slots__ = ("_folders", "_new", "_path", "_staging")
+    __slots__ = ("_folders", "_new", "_path", "_staging", "_whole")
 
     def __init__(self, arguments: dict[str, Any], drives: Sequence[str]) -> None:
         self._folders = _folders(drives)
         self._path: str | None = arguments["out"]
+        self._whole = False
         if self._path is None:
             return
         self._staging = os.path.join(self._path, STAGING)
@@ -43,6 +47,11 @@ class Outputs:
         folder = self._folders[run]
         return self._file(folder, "requests.csv.gz"), self._file(folder, "seconds.csv.gz")
 
+    @property
+    def wanted(self) -> bool:
+        """Whether there is a directory for them."""
+        return self._path is not None
+
     def write(self, summaries: Sequence[dict[str, Any]]) -> None:
         """Writes each run's `summary.json`, and for several runs one that holds them all."""
         if self._path is None:
@@ -51,6 +60,36 @@ class Outputs:
             self._write_json(summary, folder, "summary.json")
         if len(summaries) > 1:
             self._write_json({"runs": summaries}, "summary.json")
+        self._whole = True
+
+    def write_interrupted(self, kept: dict[int, dict[str, Any]]) -> str:
+        """Writes what an interrupted command leaves, and says what that is; `kept` has summaries by number of the run.
+        Several runs are there to be compared, so only those that saw all requests are kept."""
+        if self._path is None:
+            return ""
+        several = len(self._folders) > 1
+        if several:
+            kept = {run: summary for run, summary in kept.items() if not summary.get("interrupted")}
+        for run, folder in enumerate(self._folders):
+            if run in kept:
+                self._write_json(kept[run], folder, "summary.json")
+            elif folder:
+                _remove(os.path.join(self._staging, folder))
+        if not kept:
+            return f"{self._path}: nothing was finished"
+        self._whole = True
+        if not several:
+            if not kept[0].get("interrupted"):
+                return f"{self._path} has the whole run, which had just ended"
+            requests = kept[0]["workload"]["requests"]
+            return f'{self._path} has the first {requests:,} requests (summary.json says "interrupted": true)'
+        if len(kept) == len(self._folders):
+            self._write_json({"runs": [kept[run] for run in sorted(kept)]}, "summary.json")
+            return f"{self._path} has all runs, which had just ended"
+        runs = [kept[run] for run in sorted(kept)]
+        unfinished = [folder for run, folder in enumerate(self._folders) if run not in kept]
+        self._write_json({"runs": runs, "interrupted": True, "unfinished": unfinished}, "summary.json")
+        return f"{self._path} has {len(runs)} of {len(self._folders)} runs; not finished: {', '.join(unfinished)}"
 
     def _write_json(self, value: object, *names: str) -> None:
         with open(self._file(*names), "w", encoding="utf-8") as file:
@@ -65,11 +104,11 @@ class Outputs:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, failed: object, *_: object) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._path is None:
             return
         try:
-            if not failed:
+            if self._whole:
                 self._keep(self._path)
         finally:
             _remove(self._staging)

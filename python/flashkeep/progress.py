@@ -25,9 +25,10 @@ ERASE = "\r\033[K"
 class State:
     """The progress of one run: the run writes it, the display reads it."""
 
-    __slots__ = ("requests", "share")
+    __slots__ = ("ends", "requests", "share")
 
     def __init__(self) -> None:
+        self.ends = False  # it has been told to end early
         self.requests = 0
         self.share: float | None = None
 

@@ -11,6 +11,7 @@ import sys
 
 from . import _flashkeep
 from .keys_as_types import choices
+from .provenance import OPEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _schema(field: dict[str, Any]) -> dict[str, Any]:
 
 def paths(summary: object, at: str = "") -> Iterator[str]:
     """The paths of a summary's figures, as the registry writes them."""
-    if isinstance(summary, dict) and at != "drive":
+    if isinstance(summary, dict) and at not in OPEN:
         for key, value in summary.items():
             yield from paths(value, f"{at}.{key}" if at else key)
     elif isinstance(summary, list) and any(isinstance(item, dict) for item in summary):

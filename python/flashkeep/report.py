@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from . import pages
 from .figures import draw
 from .found import Found, find, name_apart, workloads
-from .rows import SECTIONS
-from .table import compared
+from .rows import SECTIONS, count, micros
+from .table import compared, notes_of
+from .words import change, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,6 +35,11 @@ class Group:
     runs: list[Found]
     figures: list[Drawn] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """Warnings of the runs, each once."""
+    verdicts: list[str] = field(default_factory=list)
+    phases: list[tuple[str, list[list[str]]]] = field(default_factory=list)
+    """The phases of the runs in which something failed."""
     overview: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     detail: list[Any] = field(default_factory=list)
 
@@ -47,6 +53,10 @@ def report(folder: str, out: str) -> str:
     for at, group in enumerate(groups):
         if at < AT_MOST:
             _draw(group, at)
+        summaries = [run.summary for run in group.runs]
+        group.notes = notes_of(summaries, [run.label for run in group.runs])
+        group.verdicts = [in_words(summaries[0], other) for other in summaries[1:]]
+        group.phases = [(run.label, list(_phases(run))) for run in group.runs if run.summary["phases"]]
         group.overview = list(_overview(group.runs))
         if len(group.runs) <= IN_DETAIL:
             group.detail = compared([run.summary for run in group.runs])
@@ -54,7 +64,7 @@ def report(folder: str, out: str) -> str:
         missing.append(f"Figures are drawn for the first {AT_MOST} of {len(groups)} workloads.")
     page = pages.render(
         "results.html.jinja", folder=os.path.basename(os.path.abspath(folder)), groups=groups, missing=missing,
-        provenance=_provenance(runs), overview=OVERVIEW,
+        provenance=_provenance(runs), overview=OVERVIEW, phases=PHASES, inputs=_inputs(runs),
     )  # fmt: skip
     place = os.path.realpath(out)  # a symbolic link is kept; a pipe or device is written to directly
     beside = f"{place}.unfinished" if os.path.isfile(place) or not os.path.exists(place) else place
@@ -94,9 +104,9 @@ def _draw(group: Group, number: int) -> None:
 OVERVIEW = (
     ("mean response, µs", "response_us.all.mean"),
     ("reads, µs", "response_us.read.mean"),
-    ("p99, µs", "response_us.read.p99"),
+    ("reads p99, µs", "response_us.read.p99"),
     ("writes, µs", "response_us.write.mean"),
-    ("p99, µs", "response_us.write.p99"),
+    ("writes p99, µs", "response_us.write.p99"),
     ("write amplification", "write_amplification.total"),
     ("blocks erased", "wear.erases_total"),
     ("dies busy", "utilization.die_mean"),
@@ -111,11 +121,51 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
         for _, path in OVERVIEW:
             row = SECTIONS.row(path)
             value, first = row.value(run.summary), row.value(runs[0].summary)
-            change = ""
-            if run is not runs[0] and value is not None and first:
-                change = f"{100 * (value - first) / first:+.1f} %".replace("-", "−")
-            cells.append(("–" if value is None else row.write(value), change))
+            changed = "" if run is runs[0] else change(first, value)
+            cells.append(("–" if value is None else row.write(value), changed))
         yield run.label, cells
+
+
+PHASES = ("", "phase", "from, s", "reads, µs", "reads p99, µs", "writes, µs", "writes p99, µs", "reconstructed", "lost",
+          "event")  # fmt: skip
+"""The columns of the table of phases; the first one has the letters of the time axes."""
+
+
+def _phases(run: Found) -> Iterator[list[str]]:
+    from .report_figures import marks
+
+    letters = {at: letter for letter, at in reversed(marks(run))}
+    for phase in run.summary["phases"]:
+        marked = phase["event"] or phase["from_s"] > 0
+        times = []
+        for kind in ("read", "write"):
+            told = phase["response_us"][kind] or {}
+            times += ["–" if told.get(key) is None else micros(told[key]) for key in ("mean", "p99")]
+        yield [
+            letters.pop(phase["from_s"], "") if marked else "", phase["phase"], f"{phase['from_s']:,.3f}", *times,
+            count(phase["reconstructed_reads"]), count(phase["lost_pages"]), phase["event"] or "",
+        ]  # fmt: skip
+
+
+def _inputs(runs: Sequence[Found]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """What each run's results follow from."""
+    found = []
+    for run in runs[: AT_MOST * AT_MOST]:
+        summary = run.summary
+        changes = summary.get("drive_changes") or {}
+        told = [
+            ("command", summary.get("command") or ""),
+            ("changed in the drive", "; ".join(f"{key}: {_value(a)} → {_value(b)}" for key, (a, b) in changes.items())),
+            ("faults", "; ".join((summary.get("options") or {}).get("fail", ()))),
+            ("SHA-256 of the workload", summary["workload"].get("sha256") or ""),
+            ("digest", summary["digest"]),
+        ]
+        found.append((run.label, [(what, text) for what, text in told if text]))
+    return found
+
+
+def _value(value: object) -> str:
+    return "–" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _provenance(runs: Sequence[Found]) -> list[str]:

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .figures import DASHES, HATCHES, MARKERS, Picture, panels, plain_numbers
+from .figures import (
+    CAUSES,
+    DASHES,
+    HATCHES,
+    MARKERS,
+    Picture,
+    count_unit,
+    panels,
+    plain_numbers,
+    time_unit,
+    wrapped,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -17,15 +29,6 @@ if TYPE_CHECKING:
 
     Made = tuple[Picture | None, str]
 
-CAUSES = (
-    ("mirror", "mirror"),
-    ("gc", "garbage collection"),
-    ("parity", "parity"),
-    ("wear", "wear leveling"),
-    ("metadata", "metadata"),
-    ("rebuild", "rebuild"),
-)
-"""The parts of write amplification and their labels; in addition the host's own pages and the buffer."""
 POINTS = (("min", 0.0), ("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99_9", 0.999),
           ("p99_99", 0.9999), ("max", 1.0))  # fmt: skip
 
@@ -37,19 +40,22 @@ def distributions(runs: Sequence[Found], prefix: str) -> Made:
     if not kinds:
         return None, "No response times: the runs are untimed, or nothing was asked of them."
 
+    known = [curve[0] for found in curves.values() for curve in found if curve]
+    one, unit = time_unit(min(times[0] for times in known), max(times[-1] for times in known))
+
     def draw(figure: Figure, style: Style) -> None:
-        grid = figure.subplots(2, len(kinds), squeeze=False)
+        grid = figure.subplots(2, len(kinds), squeeze=False, sharex=True)
         for column, kind in enumerate(kinds):
             whole, tail = grid[0][column], grid[1][column]
             for at, (run, curve) in enumerate(zip(runs, curves[kind], strict=True)):
                 if curve is not None:
-                    times, shares = curve
+                    times, shares = [time / one for time in curve[0]], curve[1]
                     _curve(whole, style, at, run.label, times, [100 * share for share in shares])
                     rest = [(time, 100 * (1 - share)) for time, share in zip(times, shares, strict=True) if share < 1]
                     _curve(tail, style, at, run.label, [time for time, _ in rest], [share for _, share in rest])
             whole.set(title=kind, xscale="log", ylim=(0, 102))
-            tail.set(xscale="log", yscale="log", xlabel="response time, µs")
-            plain_numbers(whole.xaxis, tail.xaxis, tail.yaxis)
+            tail.set(xscale="log", yscale="log", xlabel=f"response time, {unit}")
+            plain_numbers(whole.xaxis, whole.yaxis, tail.xaxis, tail.yaxis)
         grid[0][0].set_ylabel("share of requests\nthat took no longer, %")
         grid[1][0].set_ylabel("share that took longer, %")
         _legend(figure, grid[0][0], runs)
@@ -68,7 +74,7 @@ def _distribution(run: Found, kind: str) -> tuple[list[float], list[float]] | No
 
 def _curve(axes: Axes, style: Style, at: int, label: str, x: list[float], y: list[float]) -> None:
     few = len(x) <= len(POINTS)
-    axes.plot(x, y, color=style.series(at), linestyle=DASHES[at % 6], linewidth=1.7, label=label,
+    axes.plot(x, y, color=style.series(at), linestyle=DASHES[at % 6], linewidth=1.7, label=wrapped(label, 40),
               drawstyle="default" if few else "steps-post", marker=MARKERS[at % 6] if few else "", markersize=4.5,
               markeredgecolor=style["ink"], markeredgewidth=0.5)  # fmt: skip
 
@@ -76,29 +82,60 @@ def _curve(axes: Axes, style: Style, at: int, label: str, x: list[float], y: lis
 def _legend(figure: Figure, axes: Axes, runs: Sequence[Found]) -> None:
     handles, labels = axes.get_legend_handles_labels()
     if len(runs) > 1:
-        figure.legend(handles, labels, loc="outside upper center", ncols=min(3, len(labels)), handlelength=3)
+        longest = max(len(line) for label in labels for line in label.splitlines())
+        columns = min(len(labels), max(1, 90 // (longest + 8)))
+        figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=3)
 
 
 def over_time(runs: Sequence[Found], prefix: str) -> Made:
-    """Percentiles of response times over time."""
-    kept = [(run.label, run.requests.over_time()) for run in runs if run.requests is not None]
+    """Percentiles of response times over time, with the failures of each run."""
+    kept = [(run, run.requests.over_time()) for run in runs if run.requests is not None]
     if not kept:
         return None, "No percentiles over time: they need requests.csv.gz."
+    one, unit = time_unit(
+        min(min(told["p50"]) for _, (_, told) in kept), max(max(told["max"]) for _, (_, told) in kept)
+    )
 
     def draw(figure: Figure, style: Style) -> None:
         every = list(panels(figure, len(kept), sharex=True, sharey=True))
-        for axes, (label, (seconds, told)) in zip(every, kept, strict=True):
+        for axes, (run, (seconds, told)) in zip(every, kept, strict=True):
             for at, (name, values) in enumerate(told.items()):
-                axes.plot(seconds, values, label=name, color=style.series(at), linestyle=DASHES[at], linewidth=1.4)
-            axes.set(yscale="log", ylabel="response\ntime, µs")
-            plain_numbers(axes.yaxis)
-            axes.set_title(label, loc="left")
+                axes.plot(seconds, [value / one for value in values], label=name, color=style.series(at),
+                          linestyle=DASHES[at], linewidth=1.4)  # fmt: skip
+            axes.set(yscale="log", ylabel=f"response\ntime, {unit}")
+            axes.set_title(run.label, loc="left", pad=6 + 9 * mark_failures(axes, style, run))
+            plain_numbers(axes.xaxis, axes.yaxis)
         every[-1].set_xlabel("arrival, s simulated")
         handles, labels = every[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=4, handlelength=3)
 
-    return Picture(f"{prefix}over-time", "Percentiles of response times, by when requests arrived", draw,
-                   (8.6, 1.0 + 1.7 * len(kept))), ""  # fmt: skip
+    failed = " (dashed: what failed and when, in letters that the table of phases explains)"
+    caption = "Percentiles of response times, by when requests arrived"
+    if any(marks(run) for run, _ in kept):
+        caption += failed
+    return Picture(f"{prefix}over-time", caption, draw, (8.6, 1.0 + 1.9 * len(kept))), ""
+
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def marks(run: Found) -> list[tuple[str, float]]:
+    """A letter for each phase of a run but the one before the first failure, and when it begins, s."""
+    phases = [phase for phase in run.summary["phases"] if phase["event"] or phase["from_s"] > 0]
+    return [(LETTERS[at % 26], phase["from_s"]) for at, phase in enumerate(phases)]
+
+
+def mark_failures(axes: Axes, style: Style, run: Found) -> int:
+    """Lines where phases begin: failures, replacements, the end of rebuilds. Returns the number of rows of letters."""
+    wide = axes.get_xlim()[1] - axes.get_xlim()[0]
+    last, level, rows = float("-inf"), 0, 0
+    for letter, at in marks(run):
+        level = (level + 1) % 3 if at - last < 0.015 * wide else 0  # letters do not cover each other
+        last, rows = at, max(rows, level + 1)
+        axes.axvline(at, color=style["ink"], linestyle=DASHES[1], linewidth=1.0)
+        axes.annotate(letter, (at, 1), xycoords=("data", "axes fraction"), xytext=(0, 2 + 9 * level),
+                      textcoords="offset points", ha="center", fontsize=8, fontweight="bold")  # fmt: skip
+    return rows
 
 
 def amplification(runs: Sequence[Found], prefix: str) -> Made:
@@ -111,27 +148,66 @@ def amplification(runs: Sequence[Found], prefix: str) -> Made:
         axes = figure.subplots()
         parts = [run.summary["write_amplification"] for run in kept]
         # Programs that the buffer saves are subtracted from the host's own pages.
-        rows = [("host", [1 + (part["buffer"] or 0) for part in parts])]
-        rows += [(words, [part[cause] or 0 for part in parts]) for cause, words in CAUSES]
-        ends = [0.0] * len(kept)
-        for at, (words, values) in enumerate(rows):
-            if any(values):
-                axes.barh(range(len(kept)), values, 0.62, ends, label=words, color=style.series(at),
-                          edgecolor=style["ink"], hatch=HATCHES[at % 6])  # fmt: skip
-                ends = [end + value for end, value in zip(ends, values, strict=True)]
-        for at, end in enumerate(ends):
+        rows = {"host": [1 + (part["buffer"] or 0) for part in parts]}
+        rows |= {cause: [part.get(cause) or 0 for part in parts] for cause in CAUSES if cause in parts[0]}
+        _stacked(axes, style, kept, rows)
+        for at in range(len(kept)):
+            end = sum(values[at] for values in rows.values())
             axes.annotate(f"{end:.3f}", (end, at), xytext=(5, 0), textcoords="offset points", va="center")
-        axes.set_yticks(range(len(kept)), [run.label for run in kept])
-        axes.set_ylim(len(kept) - 0.4, -0.6)
-        axes.grid(axis="y", visible=False)
-        axes.grid(axis="x", visible=True)
         axes.margins(x=0.09)
         axes.set_xlabel("pages programmed for each page written")
-        handles, labels = axes.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside upper center", ncols=4)
+        _causes(figure, [axes])
 
-    return Picture(f"{prefix}amplification", "Write amplification by cause (host: less what the buffer saves)", draw,
-                   (8.6, 1.3 + 0.42 * len(kept))), ""  # fmt: skip
+    caption = ("Write amplification by cause (host: less what the buffer saves; parity with partial and moved parity, "
+               "wear with migration)")  # fmt: skip
+    return Picture(f"{prefix}amplification", caption, draw, (8.6, 1.5 + 0.5 * len(kept))), ""
+
+
+def operations(runs: Sequence[Found], prefix: str) -> Made:
+    """Operations of the flash by cause."""
+    kinds = [
+        (kind, words) for kind, words in (("read", "pages read"), ("program", "pages programmed"),
+                                          ("copyback", "pages copied within planes"), ("erase", "blocks erased"))
+        if any(any(run.summary["operations"].get(kind, {}).values()) for run in runs)
+    ]  # fmt: skip
+    if not kinds:
+        return None, "No operations: the flash did nothing."
+
+    def draw(figure: Figure, style: Style) -> None:
+        every = list(panels(figure, len(kinds)))
+        for axes, (kind, words) in zip(every, kinds, strict=True):
+            counts = [run.summary["operations"].get(kind, {}) for run in runs]
+            one, unit = count_unit(max(sum(count.values()) for count in counts))
+            _stacked(axes, style, runs, {cause: [count.get(cause, 0) / one for count in counts] for cause in CAUSES})
+            axes.set_xlabel(f"{unit}{words}")
+        _causes(figure, every)
+
+    return Picture(f"{prefix}operations", "Operations of the flash by cause", draw,
+                   (8.6, 0.8 + len(kinds) * (0.55 + 0.42 * len(runs)))), ""  # fmt: skip
+
+
+def _stacked(axes: Axes, style: Style, runs: Sequence[Found], rows: Mapping[str, Sequence[float]]) -> None:
+    """A horizontal bar for each run, with its causes one after the other."""
+    ends = [0.0] * len(runs)
+    for cause, values in rows.items():
+        if any(values):
+            axes.barh(range(len(runs)), values, 0.62, ends, label=CAUSES[cause], **style.cause(cause))
+            ends = [end + value for end, value in zip(ends, values, strict=True)]
+    axes.set_yticks(range(len(runs)), [wrapped(run.label) for run in runs])
+    axes.set_ylim(len(runs) - 0.4, -0.6)
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", visible=True)
+    plain_numbers(axes.xaxis)
+
+
+def _causes(figure: Figure, every: Sequence[Axes]) -> None:
+    """One legend of the causes that the panels have, in their order."""
+    found: dict[str, Artist] = {}
+    for axes in every:
+        handles, labels = axes.get_legend_handles_labels()
+        found |= dict(zip(map(str, labels), handles, strict=True))
+    labels = [label for label in CAUSES.values() if label in found]
+    figure.legend([found[label] for label in labels], labels, loc="outside upper center", ncols=4)
 
 
 def utilization(runs: Sequence[Found], prefix: str) -> Made:
@@ -152,8 +228,9 @@ def utilization(runs: Sequence[Found], prefix: str) -> Made:
             few = range(0, len(channels), max(1, len(channels) // 16))
             axes.set_xticks([*few, len(channels) + 0.5, len(channels) + 1.5],
                             [*map(str, few), "dies,\nmean", "busiest\ndie"])  # fmt: skip
-            axes.set_title(run.label, loc="left")
+            axes.set_title(run.label, loc="left", wrap=True)
             axes.set_ylabel("busy, %")
+            plain_numbers(axes.yaxis)
             axes.set_xlim(-0.8, max(len(channels) + 2.3, 9))
         every[-1].set_xlabel("channel")
 
@@ -179,16 +256,18 @@ def wear(runs: Sequence[Found], prefix: str) -> Made:
                      [bar["to"] - bar["from"] + 1 for bar in table], align="edge", color=style.series(at),
                      edgecolor=style["ink"], linewidth=0.5, hatch=HATCHES[at % 6])  # fmt: skip
             axes.axvline(run.summary["wear"]["erases_mean"], color=style["ink"], linestyle=DASHES[1], linewidth=1.1)
-            axes.set_title(run.label, loc="left")
+            axes.set_title(run.label, loc="left", wrap=True)
             axes.set_ylabel("blocks")
+            plain_numbers(axes.yaxis)
         every[-1].set_xlabel("erases of a block (dashed: mean)")
         every[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
+        plain_numbers(every[-1].xaxis)
 
     return Picture(f"{prefix}wear", "Histogram of wear: blocks by how often they were erased in the run", draw,
                    (8.6, 0.7 + 1.5 * len(kept))), ""  # fmt: skip
 
 
 FIGURES: tuple[Callable[[Sequence[Found], str], Made], ...] = (
-    distributions, over_time, amplification, utilization, wear,
+    distributions, over_time, amplification, operations, utilization, wear,
 )  # fmt: skip
 """The figures of a page, in order."""

@@ -25,39 +25,68 @@ if TYPE_CHECKING:
     Summary = dict[str, Any]
     Job = tuple[dict[str, object], tuple[str, str] | None]
     """The keys of a job, and the files for its tables."""
+    Ended = tuple[Summary, tuple[bytes, ...]]
+    """Its summary, and its columns of requests."""
 
 GRACE_S = 1.0
-"""The time that interrupted runs have to stop by themselves."""
+"""The time that interrupted runs have to stop by themselves, or to hear that they are to end."""
+FINISH_S = 30.0
+"""The time that they have to finish the requests under way and to write what they have done, unless a second signal
+comes."""
 
 
 class StoppedError(Exception):
     """Raised in a run's progress, to end it."""
 
 
-def run_jobs(jobs: Sequence[Job], at_once: int, line: Display) -> list[Summary]:
-    """Runs each job and returns their summaries, in order; the first failure stops them all."""
-    return [summary for summary, _ in run_with_requests(jobs, at_once, line)]
+def run_jobs(
+    jobs: Sequence[Job],
+    at_once: int,
+    line: Display,
+    command: str | None = None,
+    kept: dict[int, Summary] | None = None,
+) -> list[Summary]:
+    """Runs each job and returns their summaries, in order; the first failure stops them all. With `kept`, interrupted
+    runs end with the requests that they have admitted, and the summaries that there are then go there, by number."""
+    found: dict[int, Ended] | None = None if kept is None else {}
+    try:
+        return [summary for summary, _ in run_with_requests(jobs, at_once, line, command=command, kept=found)]
+    finally:
+        if kept is not None and found is not None:
+            kept.update((index, summary) for index, (summary, _) in found.items())
 
 
 def run_with_requests(
-    jobs: Sequence[Job], at_once: int, line: Display, in_memory: Mapping[str, bytes] | None = None
-) -> list[tuple[Summary, tuple[bytes, ...]]]:
+    jobs: Sequence[Job],
+    at_once: int,
+    line: Display,
+    in_memory: Mapping[str, bytes] | None = None,
+    command: str | None = None,
+    kept: dict[int, Ended] | None = None,
+) -> list[Ended]:
     """The same, with the columns of requests; `in_memory` has traces that are not files."""
     states = [State() for _ in jobs]
 
-    def run(index: int) -> tuple[Summary, tuple[bytes, ...]]:
-        def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
+    def run(index: int) -> Ended:
+        def progress(requests: int, share: float | None, _simulated_ns: int) -> bool:
             states[index].requests, states[index].share = requests, share
-            if threads.stop:
+            if threads.stop and kept is None:
                 raise StoppedError
+            states[index].ends = threads.stop
+            return threads.stop
 
         job, tables = jobs[index]
-        done = simulate(job, progress, tables, in_memory)
+        done = simulate(job, progress, tables, in_memory, command)
         states[index].share = 1.0
         return done
 
-    threads = Threads(run, len(jobs))
-    return threads.run(at_once, lambda: line.draw(states))
+    threads = Threads(run, len(jobs), lambda: any(state.ends for state in states))
+    try:
+        return threads.run(at_once, lambda: line.draw(states))
+    except BaseException:
+        if kept is not None:
+            kept.update(threads.results)
+        raise
 
 
 def run_call(call: Callable[[], T]) -> T:
@@ -69,11 +98,12 @@ def run_call(call: Callable[[], T]) -> T:
 class Threads:
     """Calls `work(0)`, `work(1)`, … in threads."""
 
-    def __init__(self, work: Callable[[int], Any], count: int) -> None:
+    def __init__(self, work: Callable[[int], Any], count: int, ends: Callable[[], bool] = lambda: False) -> None:
         self.stop = False
+        self.results: dict[int, Any] = {}
         self._work = work
+        self._ends = ends  # whether a call has heard that it is to end, and takes its time
         self._waiting = list(range(count))[::-1]  # popping is atomic
-        self._results: dict[int, Any] = {}
         self._failures: dict[int, BaseException] = {}
         # `SimpleQueue` waits in C code. A signal raised within the Python code of a semaphore could leave its lock
         # held.
@@ -94,13 +124,14 @@ class Threads:
                 tick()
         except BaseException:
             self.stop = True
-            until = time.monotonic() + GRACE_S
+            stopped = time.monotonic()
             for thread in threads:
-                thread.join(max(0.0, until - time.monotonic()))
+                while thread.is_alive() and time.monotonic() - stopped < (FINISH_S if self._ends() else GRACE_S):
+                    thread.join(0.02)
             raise
         if self._failures:
             raise self._failures[min(self._failures)]
-        return [self._results[index] for index in range(count)]
+        return [self.results[index] for index in range(count)]
 
     def _worker(self) -> None:
         try:
@@ -110,9 +141,9 @@ class Threads:
                 except IndexError:
                     return
                 try:
-                    self._results[index] = self._work(index)
-                except StoppedError:
-                    pass
+                    self.results[index] = self._work(index)
+                except (StoppedError, KeyboardInterrupt):
+                    pass  # the latter: stopped before its first request
                 except BaseException as failure:
                     self._failures[index] = failure
                     self.stop = True

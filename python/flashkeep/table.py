@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from . import _flashkeep
+from .provenance import overrides
 from .rows import LOWER, NEITHER, SECTIONS, Row, count, micros, ratio, share
 from .terminal import BOLD, DIM, GREEN, RED, Page
-from .words import in_words, name
+from .words import change, in_words, label, name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def run_report(summary: Summary, page: Page) -> str:
 
 def age_report(file: str, summary: Summary) -> str:
     """A saved drive: how full it is, how it was conditioned, and the warnings."""
-    told = f"{file}: {name(summary)}"
+    told = f"{file}: {label(summary)}"
     if summary["fill"] is not None:  # a disk
         told += f", {share(summary['fill'])} of its pages hold data"
     found = summary.get("conditioning")
@@ -77,7 +78,7 @@ def _headline(summaries: Sequence[Summary], page: Page) -> str:
         parts.append(_span(summaries[0]["simulated_s"]))
     if workload["synthetic"]:
         parts.append(f"seed {summaries[0]['seed']}")
-    drives = " against ".join([name(summaries[0]), ", ".join(map(name, summaries[1:]))][: len(summaries)])
+    drives = " against ".join([label(summaries[0]), ", ".join(map(label, summaries[1:]))][: len(summaries)])
     told = page.paint(f"{drives} under {workload['name']}", BOLD)
     return f"{told}\n{page.paint(' · '.join(parts), DIM)}"
 
@@ -106,14 +107,12 @@ def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
     rows = [(title, [row for row in rows if _worth_a_line(row, summaries)]) for title, rows in SECTIONS]
     rows = [(title, kept) for title, kept in rows if kept]
     label_width = max(len(row.label) for _, kept in rows for row in kept) + 2
-    columns = [[name(summary), *(_written(row, summary) for _, kept in rows for row in kept)] for summary in summaries]
-    widths = [max(map(len, column)) + 3 for column in columns]
+    heads = [[name(summary), *overrides(summary)] for summary in summaries]
+    columns = [[_written(row, summary) for _, kept in rows for row in kept] for summary in summaries]
+    widths = [max(map(len, head + column)) + 3 for head, column in zip(heads, columns, strict=True)]
     compared = len(summaries) > 1
-    head = " " * (label_width + 2)
-    for index, column in enumerate(columns):
-        head += f"{column[0]:>{widths[index]}}" + (f"{'Δ':>11}" if index else "")
-    lines = [page.paint(head + ("   better" if compared else ""), BOLD)]
-    place = 1
+    lines = [page.paint(line, BOLD) for line in _heads(heads, widths, label_width + 2)]
+    place = 0
     for title, kept in rows:
         lines.append(page.paint(title, BOLD))
         for row in kept:
@@ -129,6 +128,18 @@ def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
     return lines
 
 
+def _heads(heads: Sequence[list[str]], widths: Sequence[int], left: int) -> list[str]:
+    """The names of the columns; below each, what was set in the drive, a line each."""
+    lines = []
+    for at in range(max(map(len, heads))):
+        line = " " * left
+        for index, (head, width) in enumerate(zip(heads, widths, strict=True)):
+            line += f"{head[at] if at < len(head) else '':>{width}}"
+            line += f"{'' if at else 'Δ':>11}" if index else ""
+        lines.append((line + ("   better" if len(heads) > 1 and not at else "")).rstrip())
+    return lines
+
+
 def _worth_a_line(row: Row, summaries: Sequence[Summary]) -> bool:
     values = [row.value(summary) for summary in summaries]
     return any(value is not None and (value != 0 or row.always) for value in values)
@@ -140,16 +151,9 @@ def _written(row: Row, summary: Summary) -> str:
 
 
 def _change(row: Row, first: Summary, other: Summary, page: Page) -> str:
-    before, after = row.value(first), row.value(other)
-    if before is None or after is None or before <= 0:  # no percentage of zero, nor of a saving
-        return " " * 11
-    change = 100 * (after - before) / before
-    text = "=" if abs(change) < 0.05 else f"{change:+.1f} %".replace("-", "−")
-    if abs(change) >= 1000:
-        text = f"× {after / before:,.0f}"
-    if text == "=" or not row.better:
-        return f"{text:>11}"
-    return page.paint(f"{text:>11}", GREEN if change * row.better > 0 else RED)
+    text = change(row.value(first), row.value(other))
+    way = _way(row, first, other)
+    return page.paint(f"{text:>11}", GREEN if way > 0 else RED) if way else f"{text:>11}"
 
 
 def compared(
@@ -179,19 +183,20 @@ def _way(row: Row, first: Summary, other: Summary) -> int:
 
 
 def _closing(summaries: Sequence[Summary], page: Page) -> list[str]:
-    notes = [f"note: {note}" for note in notes_of(summaries)]
+    """The notes, and the speed of the simulation."""
+    notes = [f"note: {note}" for note in notes_of(summaries, [label(summary) for summary in summaries])]
     wall = sum(summary["run"]["wall_s"] for summary in summaries)
     requests = sum(summary["workload"]["requests"] for summary in summaries)
     pace = ["", page.paint(f"{_pace(requests / wall)} requests a second simulated", DIM)] if wall > 0 else []
     return ["", *notes, *pace] if notes else pace
 
 
-def notes_of(summaries: Sequence[Summary]) -> list[str]:
+def notes_of(summaries: Sequence[Summary], labels: Sequence[str]) -> list[str]:
     """Each warning once, with the drives that it is about."""
     about: dict[str, list[str]] = {}
-    for summary in summaries:
+    for summary, called in zip(summaries, labels, strict=True):
         for warning in summary["warnings"]:
-            about.setdefault(warning, []).append(name(summary))
+            about.setdefault(warning, []).append(called)
     notes = [
         warning if len(names) == len(summaries) else f"{', '.join(names)}: {warning}"
         for warning, names in about.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .provenance import overrides
 from .rows import SECTIONS
 
 TYPE_CHECKING = False
@@ -16,6 +17,44 @@ def name(summary: Summary) -> str:
     return str(summary["drive"].get("name") or "drive")
 
 
+def label(summary: Summary) -> str:
+    """The name of a drive, and what was set in it: `tlc-client (redundancy.scheme=raid5)`."""
+    own = overrides(summary)
+    return f"{name(summary)} ({', '.join(own)})" if own else name(summary)
+
+
+FACTOR = 2
+"""From this factor on a change is written as a factor, and below it in per cent."""
+
+
+def times(factor: float) -> str:
+    """`2.3`, `143`, `14,200`: a factor of at least 1."""
+    return f"{factor:.1f}" if factor < 9.95 else f"{factor:,.0f}"
+
+
+def change(before: float | None, after: float | None) -> str:
+    """How a figure differs from the first one: `−44.0 %`, `× 143`, `÷ 2.3`, `=`. Nothing if that is missing, zero or a
+    saving."""
+    if before is None or after is None or before <= 0:
+        return ""
+    if after >= FACTOR * before:
+        return f"× {times(after / before)}"
+    if 0 < after <= before / FACTOR:
+        return f"÷ {times(before / after)}"
+    percent = 100 * (after - before) / before
+    return "=" if abs(percent) < 0.05 else f"{percent:+.1f} %".replace("-", "−")
+
+
+def _pace(before: float, after: float) -> str:
+    """The speed of something that took `before`, and takes `after` now."""
+    if after >= FACTOR * before:
+        return f"{times(after / before)} times slower"
+    if 0 < after <= before / FACTOR:
+        return f"{times(before / after)} times faster"
+    percent = 100 * (before - after) / before
+    return "as fast" if abs(percent) < 0.5 else f"{abs(percent):.0f} % {'faster' if percent > 0 else 'slower'}"
+
+
 def in_words(first: Summary, other: Summary) -> str:
     """`2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice.`"""
     verdicts = []
@@ -23,18 +62,16 @@ def in_words(first: Summary, other: Summary) -> str:
         row = SECTIONS.row(f"response_us.{key}.mean")
         before, after = row.value(first), row.value(other)
         if before and after is not None:
-            percent = 100 * (before - after) / before
-            pace = "as fast" if abs(percent) < 0.5 else f"{abs(percent):.0f} % {'faster' if percent > 0 else 'slower'}"
-            verdicts.append((verb, pace))
+            verdicts.append((verb, _pace(before, after)))
     if not verdicts and first.get("untimed"):
-        told = f"{name(other)} {_pages(first, other)} {name(first)}"
+        told = f"{label(other)} {_pages(first, other)} {label(first)}"
     elif not verdicts:
-        told = f"{name(other)} answered no request that {name(first)} answered too"
+        told = f"{label(other)} answered no request that {label(first)} answered too"
     elif len(verdicts) == 2 and verdicts[0][1] == verdicts[1][1]:
-        told = f"{name(other)} reads and writes {_than(verdicts[0][1], name(first))}"
+        told = f"{label(other)} reads and writes {_than(verdicts[0][1], label(first))}"
     else:
         told = " and ".join(f"{verb} {pace}" for verb, pace in verdicts)
-        told = f"{name(other)} {_than(told, name(first))}"
+        told = f"{label(other)} {_than(told, label(first))}"
     programmed = _programmed(first, other)
     return f"{told}{'; ' if programmed else ''}{programmed}."
 
@@ -42,6 +79,8 @@ def in_words(first: Summary, other: Summary) -> str:
 def _pages(first: Summary, other: Summary) -> str:
     """Compares untimed runs by the pages that they program."""
     before, after = (summary["write_amplification"]["total"] or 0 for summary in (first, other))
+    if 0 < FACTOR * before <= after:
+        return f"programs {times(after / before)} times as many pages as"
     percent = 100 * (after - before) / before if before else 0
     if abs(percent) < 0.5:
         return "programs as many pages as"

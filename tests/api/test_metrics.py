@@ -49,6 +49,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "aged": run(drive, aged=aged),
         "power": run(drive, "synth:random,requests=2k,write=1,flush_every=9", fail="power@500req", verify=True),
         "energy": run("2CM-128", "synth:random,requests=2k,footprint=64MiB"),
+        "interrupted": run(drive, "synth:random,requests=100M", progress=lambda *_: True),
         "worn": run(str(pair), "synth:random,requests=20k,write=1,size=4KiB"),
         "disk": run("st3500630a", "synth:random,requests=500"),
         "backup": run("t7-backup-8", "synth:hybrid-usr,requests=2k"),

@@ -94,7 +94,7 @@ def test_compare_is_the_command(comparison: fk.Comparison, flashkeep: Command, d
     told = flashkeep.json("compare", WORKLOAD, drive, f"{drive},redundancy.scheme=mirror", "--verify")["runs"]
     assert [run["response_us"] for run in told] == [run["response_us"] for run in comparison.to_dict()["runs"]]
     assert plain.requests().response_ns.size == 2000
-    assert "mirrored reads" in repr(comparison)
+    assert "mirrored (redundancy.scheme=mirror) reads" in repr(comparison)
     assert "write amplification" in repr(comparison)
     again = pickle.loads(pickle.dumps(comparison))
     assert again.to_dict() == comparison.to_dict()
@@ -221,7 +221,7 @@ def test_figures_are_those_of_the_report(comparison: fk.Comparison, figure: Any)
 def test_pages_for_notebooks(comparison: fk.Comparison, drive: Path) -> None:
     page = Tags(comparison._repr_html_()).text
     assert "plain" in page
-    assert "mirrored reads" in page
+    assert "mirrored (redundancy.scheme=mirror) reads" in page
     assert "Δ" in page
     one = Tags(comparison[0]._repr_html_()).text
     assert "reads, mean" in one

@@ -12,7 +12,8 @@ from flashkeep.progress import State, line
 from flashkeep.rows import LOWER, Row, micros
 from flashkeep.terminal import GREEN, RED, Page
 from flashkeep.terminal import PLAIN as NORMAL
-from flashkeep.words import in_words
+from flashkeep.words import change, in_words
+from flashkeep.words import label as label_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from summaries import LATENCY, summary
@@ -52,7 +53,7 @@ def row(text: str, label: str) -> list[str]:
 def test_changes_and_which_way_is_better() -> None:
     text = table.compare_report([BASE, MIRROR], PLAIN)
     assert row(text, "reads, mean") == ["reads,", "mean", "200.0", "112.0", "−44.0", "%", "↓", "lower"]
-    assert row(text, "write amplification")[2:] == ["1.000", "2.000", "+100.0", "%", "↓", "lower"]
+    assert row(text, "write amplification")[2:] == ["1.000", "2.000", "×", "2.0", "↓", "lower"]
     assert row(text, "requests a second")[-3:] == ["=", "↑", "higher"]
     assert row(text, "dies busy, mean")[-1] == "=", "neither way is better"
 
@@ -60,7 +61,54 @@ def test_changes_and_which_way_is_better() -> None:
 def test_colour_says_better_or_worse() -> None:
     text = table.compare_report([BASE, MIRROR], Page(colour=True))
     assert f"{GREEN}    −44.0 %{NORMAL}" in text
-    assert f"{RED}   +100.0 %{NORMAL}" in text
+    assert f"{RED}      × 2.0{NORMAL}" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "written"),
+    [
+        (100.0, 100.04, "="), (100.0, 199.9, "+99.9 %"), (100.0, 200.0, "× 2.0"), (100.0, 14_333.0, "× 143"),
+        (100.0, 50.1, "−49.9 %"), (100.0, 50.0, "÷ 2.0"), (1000.0, 7.0, "÷ 143"), (100.0, 0.0, "−100.0 %"),
+        (0.0, 5.0, ""), (-0.4, 0.1, ""), (None, 1.0, ""), (1.0, None, ""),
+    ],
+)  # fmt: skip
+def test_a_change_is_a_factor_from_two_on(before: float | None, after: float | None, written: str) -> None:
+    assert change(before, after) == written
+
+
+def test_words_say_factors_too() -> None:
+    reads, writes = {**LATENCY, "mean": 28_600.0}, {**LATENCY, "mean": 103.0}
+    slow = summary(**{"drive.name": "slow", "response_us.read": reads, "response_us.write": writes})
+    assert in_words(BASE, slow) == "slow reads 143 times slower and writes 3 % slower than 1CNM-64."
+    assert in_words(slow, BASE).startswith("1CNM-64 reads 143 times faster and writes 3 % faster than slow")
+
+
+def changed(name: str, changes: dict[str, Any], *pairs: str) -> dict[str, Any]:
+    return summary(**{"drive.name": name, "drive_changes": changes, "options": {"drive": name, "set": list(pairs)}})
+
+
+def test_every_header_shows_what_was_set() -> None:
+    changes = {
+        "redundancy.scheme": ["none", "raid5"],
+        "redundancy.idle_ms": [None, 10.0],
+        "buffer.dram_mib": [0.0, 32.0],
+    }
+    raid = changed("tlc-client", changes, "redundancy.scheme = raid5", "buffer.dram_mib=32", "ftl.gc.victim=greedy")
+    assert label_of(raid) == "tlc-client (redundancy.scheme=raid5, buffer.dram_mib=32)", (
+        "what has an effect, and no more"
+    )
+    plain = changed("tlc-client", {}, "redundancy.scheme=none")
+    text = table.compare_report([plain, raid], PLAIN)
+    assert text.startswith("tlc-client against tlc-client (redundancy.scheme=raid5, buffer.dram_mib=32) under")
+    assert [line.split() for line in text.splitlines()[3:6]] == [
+        ["tlc-client", "tlc-client", "Δ", "better"], ["redundancy.scheme=raid5"], ["buffer.dram_mib=32"]
+    ]  # fmt: skip
+    assert table.run_report(raid, PLAIN).startswith(label_of(raid))
+    own = changed("x", {"a.list": [None, [1, 2]]})
+    own["options"]["drive"] = "x,a.list=[1,2]"
+    assert label_of(own) == "x (a.list=[1,2])"
+    members = changed("array", {"members.0.flash.channels": [8, 4]}, "flash.channels=4")
+    assert label_of(members) == "array (flash.channels=4)"
 
 
 def test_a_narrow_page_has_several_tables() -> None:

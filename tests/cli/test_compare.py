@@ -70,6 +70,14 @@ def test_a_drive_takes_values_of_its_own(flashkeep: Command, drive: Path) -> Non
     runs = flashkeep.json("compare", WORKLOAD, drive, raid, "2CNM-64,buffer.dram_mib=1")["runs"]
     assert [run["drive"]["flash"]["channels"] for run in runs] == [2, 4, 2]
     assert [run["drive"]["redundancy"]["scheme"] for run in runs] == ["none", "raid5", "none"]
-    assert [run["drive"]["name"] for run in runs] == ["small", "small,channels=4,scheme=raid5", "2CNM-64,dram_mib=1"]
+    assert [run["drive"]["name"] for run in runs] == ["small", "small", "2CNM-64"]
+    text = flashkeep("compare", WORKLOAD, drive, raid, "--set", "ftl.over_provisioning=0.3").out
+    assert text.startswith(
+        "small (ftl.over_provisioning=0.3) against "
+        "small (ftl.over_provisioning=0.3, flash.channels=4, redundancy.scheme=raid5) under "
+    )
+    heads = [line.split() for line in text.splitlines()[3:7]]
+    assert heads[:2] == [["small", "small", "Δ", "better"], ["ftl.over_provisioning=0.3"] * 2]
+    assert heads[2:] == [["flash.channels=4"], ["redundancy.scheme=raid5"]]
     alone = flashkeep.json("run", drive, WORKLOAD, "--set", "flash.channels=4", "--set", "redundancy.scheme=raid5")
     assert alone["response_us"] == runs[1]["response_us"]

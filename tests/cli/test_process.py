@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import pty
 import signal
@@ -17,25 +19,78 @@ from conftest import COMMAND, Command
 LONG = "synth:random,requests=1G,rate=2k"
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("command", ["run", "compare"])
-def test_signals_stop_it(
-    flashkeep: Command, drive: Path, tmp_path: Path, command: str, sent: signal.Signals, code: int
-) -> None:
-    order = [drive, LONG] if command == "run" else [LONG, drive, drive]
-    out = tmp_path / "out"
-    process = flashkeep.start(command, *order, "--out", out)
+SIGNALS = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+
+
+def stopped(process: subprocess.Popen[str], sent: signal.Signals) -> tuple[int, str, str]:
     try:
-        wait_for((out / ".unfinished").is_dir)
-        time.sleep(0.5)
         assert process.poll() is None
         process.send_signal(sent)
         printed, err = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert (process.returncode, printed) == (code, "")
-    assert err in ("flashkeep: interrupted\n", "flashkeep: terminated\n")
-    assert not out.exists(), "nothing half-written"
+    return process.returncode, printed, err
+
+
+@pytest.mark.parametrize(("sent", "code", "word"), SIGNALS)
+def test_signals_stop_it(flashkeep: Command, drive: Path, sent: signal.Signals, code: int, word: str) -> None:
+    process = flashkeep.start("run", drive, LONG)
+    time.sleep(1.5)
+    assert stopped(process, sent) == (code, "", f"flashkeep: {word}\n")
+
+
+@pytest.mark.parametrize(("sent", "code", "word"), SIGNALS)
+def test_an_interrupted_run_keeps_what_was_done(
+    flashkeep: Command, drive: Path, tmp_path: Path, sent: signal.Signals, code: int, word: str
+) -> None:
+    out, log = tmp_path / "out", tmp_path / "operations.csv"
+    process = flashkeep.start("run", drive, LONG, "--out", out, "--operations", log)
+    wait_for((out / ".unfinished").is_dir)
+    time.sleep(1.5)
+    found, printed, err = stopped(process, sent)
+    assert (found, printed) == (code, "")
+    assert sorted(path.name for path in out.iterdir()) == ["requests.csv.gz", "seconds.csv.gz", "summary.json"]
+    summary = json.loads((out / "summary.json").read_text())
+    requests = summary["workload"]["requests"]
+    assert (
+        err == f'flashkeep: {word}; {out} has the first {requests:,} requests (summary.json says "interrupted": true)\n'
+    )
+    assert summary["interrupted"] is True
+    assert summary["warnings"][0] == f"interrupted: the figures are of the first {requests} requests"
+    with gzip.open(out / "requests.csv.gz", "rt") as rows:
+        assert sum(1 for _ in rows) == 1 + requests == 1 + summary["response_us"]["all"]["count"]
+    assert not log.exists(), "it would pass for that of a whole run"
+    whole = flashkeep.json("run", drive, LONG, "--limit", requests)
+    assert whole["digest"] == summary["digest"]
+    assert "interrupted" not in whole
+
+
+def test_an_interrupted_comparison_keeps_the_finished_runs(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    workload = "synth:random,requests=300k,rate=2k"
+    process = flashkeep.start("compare", workload, *[drive] * 12, "--out", out)
+    wait_for((out / ".unfinished" / "02-small" / "seconds.csv.gz").exists)
+    time.sleep(0.3)
+    code, printed, err = stopped(process, signal.SIGTERM)
+    assert (code, printed) == (143, "")
+    kept = sorted(path.name for path in out.iterdir() if path.is_dir())
+    together = json.loads((out / "summary.json").read_text())
+    assert kept == [f"{at:02}-small" for at in range(1, 1 + len(together["runs"]))]
+    assert 2 <= len(kept) < 12
+    assert together["interrupted"] is True
+    assert together["unfinished"] == [f"{at:02}-small" for at in range(1 + len(kept), 13)]
+    assert err.startswith(f"flashkeep: terminated; {out} has {len(kept)} of 12 runs; not finished: ")
+    assert all("interrupted" not in run for run in together["runs"])
+    assert flashkeep("report", out, "-o", tmp_path / "page.html").code == 0
+
+
+def test_what_has_not_begun_leaves_nothing(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = flashkeep.start("run", drive, "-", "--format", "ssdsim", "--out", out)
+    wait_for((out / ".unfinished").is_dir)
+    time.sleep(0.5)
+    assert stopped(process, signal.SIGINT) == (130, "", f"flashkeep: interrupted; {out}: nothing was finished\n")
+    assert not out.exists()
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 60) -> None:

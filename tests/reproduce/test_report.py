@@ -33,7 +33,8 @@ def page_of(flashkeep: Command, folder: Path, page: Path) -> str:
 def test_a_comparison_has_every_figure(flashkeep: Command, compared: Path, tmp_path: Path) -> None:
     page = page_of(flashkeep, compared, tmp_path / "page.html")
     for caption in ("Distribution of response times", "Percentiles of response times", "Write amplification by cause",
-                    "Share of the simulated time", "Histogram of wear"):  # fmt: skip
+                    "Operations of the flash by cause", "Share of the simulated time",
+                    "Histogram of wear"):  # fmt: skip
         assert page.count(f"<figcaption>{caption}") == 1, caption
     assert 'class="faint missing"' not in page
     summaries = [json.loads((compared / name / "summary.json").read_text()) for name in ("01-small", "02-mirrored")]
@@ -72,8 +73,33 @@ def test_runs_of_a_paper_are_results_too(flashkeep: Command, aging: Path, tmp_pa
     page = page_of(flashkeep, out, tmp_path / "page.html")
     assert "synth:ageing-financial1,requests=1000" in page
     assert "Figures show the first 6 of 12 runs" in page
-    for differs in ("model=basic", "model=approach2 valid_ratio=0.3"):
+    for differs in ("(ageing.model=basic, ageing.aged_ratio=0.8)", "ageing.valid_ratio=0.3)"):
         assert differs in page, "drives of one name are told apart by what differs"
+
+
+def test_failures_are_marked_and_notes_come_first(
+    flashkeep: Command, mirrored: Path, drive: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    fails = ("--fail", "chip:1.0@2s,replace_after=1s")
+    words = ("compare", WORKLOAD, mirrored, f"{mirrored},buffer.dram_mib=1", *fails, "--out", out, "--quiet")
+    assert flashkeep(*words).code == 0
+    page = page_of(flashkeep, out, tmp_path / "page.html")
+    summary = json.loads((out / "01-mirrored" / "summary.json").read_text())
+    phases = summary["phases"]
+    assert len(phases) > 2
+    for letter in "AB":
+        assert page.count(f">{letter}</text>") >= 1, "on the time axis"
+        assert f"<b>{letter}</b>" in page, "in the table of phases"
+    assert "letters that the table of phases explains" in page
+    assert "chip:1.0" in page.partition("Before, during and after")[2]
+    label = "mirrored (buffer.dram_mib=1)"
+    assert page.count(label) > 5, "wherever the run is named"
+    assert page.index('<ul class="notes">') < page.index("<table") < page.index("<figure>")
+    inputs = page.partition('id="inputs"')[2]
+    assert "buffer.dram_mib: 0 → 1" in inputs
+    assert summary["workload"]["sha256"] in inputs
+    assert "flashkeep compare synth:zipf" in inputs
 
 
 def test_bad_input_is_refused(flashkeep: Command, tmp_path: Path) -> None:

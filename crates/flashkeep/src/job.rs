@@ -85,6 +85,15 @@ pub struct Progress {
     pub simulated_ns: u64,
 }
 
+/// How a run ends that its caller stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// At once, without a result.
+    AtOnce,
+    /// After the requests that have been admitted: the result is that of a workload that ends there.
+    AfterAdmitted,
+}
+
 /// One finished request, kept if [`Job::keep_requests`] is set.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestRecord {

@@ -393,6 +393,12 @@ impl Requests {
         known.or_else(|| self.source.share_done())
     }
 
+    /// SHA-256 of a stream that was read to its end.
+    #[must_use]
+    pub fn sha256(&self) -> Option<String> {
+        self.source.sha256()
+    }
+
     /// Records skipped.
     #[must_use]
     pub fn skipped(&self) -> u64 {

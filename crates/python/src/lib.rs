@@ -7,6 +7,7 @@
 mod arrow;
 mod errors;
 mod lists;
+mod provenance;
 mod run;
 mod tables;
 mod traces;
@@ -25,9 +26,11 @@ mod _flashkeep {
     use super::errors::{DriveError, OptionError, TraceError};
     #[pymodule_export]
     use super::lists::{
-        check, drive_text, drives, format_text, formats, metrics, policies, policy_text, schema, scheme_text,
-        schemes, table_rows,
+        check, drive_changes, drive_text, drives, format_text, formats, metrics, policies, policy_text,
+        schema, scheme_text, schemes, table_rows, workload_text, workloads,
     };
+    #[pymodule_export]
+    use super::provenance::{sha256_of_bytes, sha256_of_file};
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]

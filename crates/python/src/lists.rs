@@ -120,6 +120,36 @@ pub(crate) fn format_text(name: &str) -> PyResult<String> {
     Format::parse(name).map(Format::manual).map_err(OptionError::new_err)
 }
 
+/// `[{"name", "description"}, …]`: the synthetic workloads.
+#[pyfunction]
+pub(crate) fn workloads() -> String {
+    listed(flashkeep_trace::workloads())
+}
+
+/// A synthetic workload's manual page.
+#[pyfunction]
+pub(crate) fn workload_text(name: &str) -> PyResult<String> {
+    let name = name.strip_prefix("synth:").unwrap_or(name);
+    flashkeep_trace::workload_manual(name).ok_or_else(|| {
+        let names: Vec<_> = flashkeep_trace::workloads().map(|(name, _)| name).collect();
+        OptionError::new_err(format!("there is no workload `{name}`; there are {}", names.join(", ")))
+    })
+}
+
+/// `{"key": [before, here], …}`: values of the resolved drive that differ from the preset it is based on, or from its
+/// file if there is no preset below it. With a text, `drive` stands for its path.
+#[pyfunction]
+#[pyo3(signature = (drive, overrides, text=None, /))]
+pub(crate) fn drive_changes(
+    py: Python<'_>,
+    drive: &str,
+    overrides: Vec<String>,
+    text: Option<&str>,
+) -> PyResult<String> {
+    let changes = config::changes(drive, text, &overrides).map_err(|error| raise_drive(py, &error))?;
+    Ok(changes.to_string())
+}
+
 /// The JSON Schema of a drive file.
 #[pyfunction]
 pub(crate) fn schema() -> String {

@@ -2,11 +2,11 @@
 
 use crate::errors::{OptionError, detached, raise};
 use crate::tables::write_tables;
-use flashkeep::job::{Job, Progress, RequestRecord};
+use flashkeep::job::{Halt, Job, Progress, RequestRecord};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyTuple};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,8 +14,9 @@ use std::time::{Duration, Instant};
 /// The interval at which progress is reported to Python.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
-/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second, and `tables` are
-/// the files for the requests and for their sums per second. `in_memory` has traces by the name that the job gives them.
+/// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second and ends the run
+/// early by returning true: the result is of the requests admitted until then. `tables` are the files for the requests
+/// and for their sums per second. `in_memory` has traces by the name that the job gives them.
 #[pyfunction]
 #[pyo3(signature = (job, progress=None, tables=None, in_memory=Vec::new(), /))]
 pub(crate) fn run<'py>(
@@ -38,10 +39,11 @@ pub(crate) fn run<'py>(
             }
             told = Instant::now();
             match Python::attach(|py| tell(py, progress.as_ref(), now)) {
-                Ok(()) => ControlFlow::Continue(()),
+                Ok(false) => ControlFlow::Continue(()),
+                Ok(true) => ControlFlow::Break(Halt::AfterAdmitted),
                 Err(error) => {
                     raised = Some(error);
-                    ControlFlow::Break(())
+                    ControlFlow::Break(Halt::AtOnce)
                 }
             }
         })
@@ -58,13 +60,15 @@ pub(crate) fn run<'py>(
     Ok((outcome.summary.to_string(), columns))
 }
 
-/// Reports progress to Python and handles signals there; an exception of either ends the run.
-fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<()> {
+/// Reports progress to Python and handles signals there; an exception of either ends the run. Returns whether the run is
+/// to end early.
+fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult<bool> {
     py.check_signals()?;
     if let Some(progress) = progress {
-        progress.call1(py, (now.requests, now.share, now.simulated_ns))?;
+        let ends = progress.call1(py, (now.requests, now.share, now.simulated_ns))?;
+        return Ok(ends.bind(py).is(PyBool::new(py, true)));
     }
-    Ok(())
+    Ok(false)
 }
 
 /// The requests as columns, little-endian, in the order of `flashkeep.results.COLUMNS`.

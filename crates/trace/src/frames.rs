@@ -52,6 +52,10 @@ impl Frames {
         self.input.share_done()
     }
 
+    pub(crate) fn sha256(&self) -> Option<String> {
+        self.input.sha256()
+    }
+
     #[inline]
     pub(crate) fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.buffer[range]

@@ -2,10 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::TraceError;
+use sha2::{Digest as _, Sha256};
 
 /// The longest window that a zstd frame may need: that of `zstd --long=31`.
 const ZSTD_WINDOW_LOG_MAX: u32 = 31;
@@ -17,6 +18,8 @@ pub(crate) struct Input {
     compression: Compression,
     bytes_read: Arc<AtomicU64>,
     bytes_total: Option<u64>,
+    /// SHA-256 of a stream that has ended; never that of a file.
+    sha256: Arc<OnceLock<String>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,6 +35,25 @@ struct Counting<R> {
     bytes_read: Arc<AtomicU64>,
 }
 
+/// Hashes the bytes of a stream, which cannot be read again, and leaves the hash when the stream has ended.
+struct Hashing<R> {
+    inner: R,
+    hash: Sha256,
+    ended: Arc<OnceLock<String>>,
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.inner.read(buffer)?;
+        if count == 0 && !buffer.is_empty() {
+            let hash = || self.hash.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+            self.ended.get_or_init(hash);
+        }
+        self.hash.update(&buffer[..count]);
+        Ok(count)
+    }
+}
+
 impl<R: Read> Read for Counting<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.inner.read(buffer)?;
@@ -45,7 +67,7 @@ impl Input {
     pub(crate) fn open(path: &str) -> Result<Self, TraceError> {
         let cannot = |error: &io::Error| TraceError::new(path, cannot_open(error));
         if path == "-" {
-            return Input::new(path, Box::new(io::stdin()), None);
+            return Input::hashed(path, Box::new(io::stdin()));
         }
         let file = File::open(path).map_err(|error| cannot(&error))?;
         let metadata = file.metadata().map_err(|error| cannot(&error))?;
@@ -53,8 +75,23 @@ impl Input {
             return Err(TraceError::new(path, "this is a directory; a trace is one file, or `-`"));
         }
         // The length of a pipe is not known.
-        let bytes_total = metadata.is_file().then_some(metadata.len());
-        Input::new(path, Box::new(file), bytes_total)
+        if metadata.is_file() {
+            Input::new(path, Box::new(file), Some(metadata.len()))
+        } else {
+            Input::hashed(path, Box::new(file))
+        }
+    }
+
+    /// A stream that can be read only once.
+    fn hashed(path: &str, raw: Box<dyn Read + Send>) -> Result<Self, TraceError> {
+        let ended = Arc::new(OnceLock::new());
+        let raw = Hashing { inner: raw, hash: Sha256::new(), ended: Arc::clone(&ended) };
+        Ok(Input { sha256: ended, ..Input::new(path, Box::new(raw), None)? })
+    }
+
+    /// SHA-256 of a stream that was read to its end.
+    pub(crate) fn sha256(&self) -> Option<String> {
+        self.sha256.get().cloned()
     }
 
     /// Reads the magic number of `raw` and puts the right decoder before it.
@@ -87,7 +124,7 @@ impl Input {
                 Box::new(decoder)
             }
         };
-        Ok(Input { path: path.into(), reader, compression, bytes_read, bytes_total })
+        Ok(Input { path: path.into(), reader, compression, bytes_read, bytes_total, sha256: Arc::default() })
     }
 
     /// Reads some bytes into `buffer`; 0 at the end.

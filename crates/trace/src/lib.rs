@@ -32,5 +32,5 @@ pub use merge::merge;
 pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader};
 pub use request::{Op, Request};
 pub use source::{BATCH, Provenance, Source};
-pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workloads};
+pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workload_manual, workloads};
 pub use write::{Output, WriteError, WriteOptions, Written, convert, create, create_plain, write};

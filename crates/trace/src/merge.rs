@@ -134,6 +134,11 @@ impl Source for Merged {
             .map(|shares| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
+    /// At most one of the inputs is a stream.
+    fn sha256(&self) -> Option<String> {
+        self.inputs.iter().find_map(|input| input.source.sha256())
+    }
+
     fn skipped(&self) -> u64 {
         self.inputs.iter().map(|input| input.source.skipped()).sum()
     }

@@ -340,6 +340,10 @@ impl<L: Layout> Source for Trace<L> {
         self.clock.first_ns
     }
 
+    fn sha256(&self) -> Option<String> {
+        self.frames.sha256()
+    }
+
     fn skipped(&self) -> u64 {
         self.skipped
     }

@@ -33,6 +33,12 @@ pub trait Source: Send {
         0
     }
 
+    /// SHA-256, in hexadecimal, of all bytes of standard input or a pipe, if it was read to its end. None for a file,
+    /// which can be read again.
+    fn sha256(&self) -> Option<String> {
+        None
+    }
+
     /// Warnings for the user about the stream so far: implausible units, op codes that seem inverted.
     fn warnings(&self) -> Vec<String> {
         Vec::new()

@@ -24,17 +24,8 @@ pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
     let source = Source::named(drive, None).map_err(|message| given.error(&[], message))?;
     let stem = source.stem();
     given.layer(source, &mut Vec::new())?;
-    if own.is_empty() {
-        return given.finish(&stem, set);
-    }
     let set: Vec<String> = set.iter().cloned().chain(own.iter().map(|&pair| pair.to_owned())).collect();
-    let mut resolved = given.finish(&stem, &set)?;
-    // Several drives of the same name are distinguished by the values that were set.
-    for pair in own {
-        let key = pair.split('=').next().unwrap_or_default();
-        resolved.spec.name += &format!(",{}", pair[key.rfind('.').map_or(0, |dot| dot + 1)..].trim());
-    }
-    Ok(resolved)
+    given.finish(&stem, &set)
 }
 
 /// Reads a drive from the text of a drive file; `name` stands for the path in messages.

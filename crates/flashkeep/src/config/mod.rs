@@ -2,6 +2,7 @@
 
 mod ageing;
 mod array;
+mod changes;
 mod check;
 mod cleaning;
 mod disk;
@@ -28,6 +29,7 @@ mod wear;
 #[cfg(test)]
 mod tests;
 
+pub use changes::changes;
 pub use check::Resolved;
 pub use fields::schema;
 pub use keys::*;

@@ -82,6 +82,8 @@ figures! {
         conditioning: IfAny<Conditioning> => plain().heading("Before time 0"),
         /// True if nothing took time; left out otherwise.
         untimed: IfAny<bool> => plain(),
+        /// True if the run was interrupted and its figures are of the requests until then; left out otherwise.
+        interrupted: IfAny<bool> => plain().derived(),
         /// Energy; none if the drive file gives no currents or powers.
         energy: Option<Energy> => plain().derived().heading("Energy"),
         /// Cost and life; only for arrays and for drives with a price.
@@ -90,7 +92,15 @@ figures! {
         wear_out: IfAny<WearOut> => plain().derived().heading("Wear and use"),
         /// Operations of a disk, and its time by activity; only for a lone disk.
         disk: IfAny<DiskActivity> => plain().derived(),
-        /// Time and memory that the run took on this machine: the only section that differs between equal runs.
+        /// The options that the results follow from, as given: drive, traces, `set`, faults, the events of a scenario.
+        options: IfAny<Value> => plain().derived(),
+        /// The command line as typed; none for runs from Python.
+        command: IfAny<Option<String>> => plain().derived(),
+        /// Values of the resolved drive that differ from its preset, or from its file if that has no preset as its base:
+        /// the value there, and here.
+        drive_changes: IfAny<Value> => plain().derived(),
+        /// Time and memory that the run took on this machine. Only this section and `command` differ between equal
+        /// runs.
         run: IfAny<Machine> => plain().derived(),
     }
 }
@@ -126,6 +136,9 @@ figures! {
         skipped: u64 => unit("records").lower(),
         /// Requests whose address was taken modulo the capacity.
         overlapping: u64 => unit("requests").lower(),
+        /// SHA-256 of the bytes of the trace file, as stored, or of the text of a synthetic workload; of several, SHA-256
+        /// over theirs in hexadecimal, a line each. None for a part (`--limit`) of a stream or of more than 1 GiB.
+        sha256: Option<String> => plain().derived(),
     }
 }
 

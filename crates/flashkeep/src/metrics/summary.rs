@@ -65,6 +65,8 @@ pub struct WorkloadFacts {
     pub skipped: u64,
     /// Requests whose address was taken modulo the capacity.
     pub overlapping: u64,
+    /// SHA-256 of a stream that was read to its end; none for files, which can be read again.
+    pub sha256: Option<String>,
 }
 
 /// The effects of a power cut, and the costs of the recovery.
@@ -122,6 +124,8 @@ pub struct Facts<'a> {
     pub reconstructed_reads: u64,
     /// Page-nanoseconds that one more failure would have cost; none without redundancy.
     pub unprotected_page_ns: Option<u128>,
+    /// Whether the caller ended the run early.
+    pub interrupted: bool,
     /// For untimed runs: whether requests had arrival times.
     pub untimed: Option<bool>,
     /// The result of conditioning the drive.
@@ -153,6 +157,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
     let rest = Rest {
         conditioning: IfAny(facts.conditioned.clone()),
         untimed: IfAny(facts.untimed.map(|_| true)),
+        interrupted: IfAny(facts.interrupted.then_some(true)),
         energy: super::energy::energy(facts),
         economy: IfAny(super::economy::economy(facts)),
         wear_out: IfAny(match facts.drive.is_array() {
@@ -160,6 +165,9 @@ pub fn summary(facts: &Facts<'_>) -> Value {
             false => None,
         }),
         disk: IfAny(None),
+        options: IfAny(None),
+        command: IfAny(None),
+        drive_changes: IfAny(None),
         run: IfAny(None),
     };
     extend(&mut summary, &rest.to_json());
@@ -255,6 +263,7 @@ fn workload(facts: &WorkloadFacts) -> Workload {
         span_s: facts.span.0 as f64 / 1e9,
         skipped: facts.skipped,
         overlapping: facts.overlapping,
+        sha256: facts.sha256.clone(),
     }
 }
 

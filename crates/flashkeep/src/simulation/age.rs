@@ -7,7 +7,7 @@ use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
-use crate::job::Progress;
+use crate::job::{Halt, Progress};
 use crate::kernel::{Bits, SimTime};
 use crate::mapping;
 use crate::metrics::Conditioned;
@@ -22,7 +22,7 @@ const PATIENCE: u64 = 64;
 /// The number of random writes between two checks for an interruption.
 const BATCH: usize = 4096;
 
-pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
+pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Halt>;
 
 /// All numbers below a limit, in a pseudo-random order.
 fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {

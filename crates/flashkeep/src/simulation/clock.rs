@@ -5,7 +5,7 @@ use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
-use crate::job::Progress;
+use crate::job::{Halt, Progress};
 use crate::kernel::SimTime;
 use crate::workload::{Replay, Requests};
 use flashkeep_trace::Request;
@@ -15,7 +15,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn replay(
         &mut self,
         requests: &mut Requests,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<(), Stop> {
         let closed = self.workload.replay != Replay::Open;
         let fast_path = self.fast_path_backend();
@@ -69,7 +69,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.watch_life();
                 if self.host.arrived.is_some() {
                     if self.take_arrived(&mut next) {
-                        next = self.next_placed(requests)?;
+                        self.host.seen += 1;
+                        let looks = self.host.seen.is_multiple_of(LOOK);
+                        let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
+                        next = if goes_on { self.next_placed(requests)? } else { None };
                     }
                     continue;
                 }
@@ -77,8 +80,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     if let Some(request) = self.take_from_volumes()? {
                         self.admit(&request, closed);
                     }
-                    if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK) {
-                        self.look(self.host.volumes.as_ref().and_then(Volumes::share_done), progress)?;
+                    if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
+                        && !self
+                            .goes_on(self.host.volumes.as_ref().and_then(Volumes::share_done), progress)?
+                        && let Some(volumes) = &mut self.host.volumes
+                    {
+                        volumes.end();
                     }
                     continue;
                 }
@@ -91,8 +98,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     continue;
                 }
                 self.admit(&request, closed);
-                if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK) {
-                    self.look(requests.share_done(), progress)?;
+                if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
+                    && !self.goes_on(requests.share_done(), progress)?
+                {
+                    next = None;
+                    continue;
                 }
                 next = self.next_placed(requests)?;
             }
@@ -159,15 +169,39 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
+    /// Reports how far the replay has come; false if it ends here, after the requests that have been admitted.
+    pub(super) fn goes_on(
+        &mut self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+    ) -> Result<bool, Stop> {
+        match self.report(share, progress) {
+            ControlFlow::Continue(()) => Ok(true),
+            ControlFlow::Break(Halt::AtOnce) => Err(Stop::Error(Error::Interrupted)),
+            ControlFlow::Break(Halt::AfterAdmitted) => {
+                self.clock.interrupted = true;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Reports how far a preparation has come, which has no result before its end.
     pub(super) fn look(
         &self,
         share: Option<f64>,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<(), Stop> {
-        let report = Progress { requests: self.host.admitted, share, simulated_ns: self.clock.now.0 };
-        match progress(report) {
+        match self.report(share, progress) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Stop::Error(Error::Interrupted)),
+            ControlFlow::Break(_) => Err(Stop::Error(Error::Interrupted)),
         }
+    }
+
+    fn report(
+        &self,
+        share: Option<f64>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+    ) -> ControlFlow<Halt> {
+        progress(Progress { requests: self.host.admitted, share, simulated_ns: self.clock.now.0 })
     }
 }

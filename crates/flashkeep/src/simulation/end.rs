@@ -139,6 +139,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             lost_pages: self.device.engine.lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
+            interrupted: self.clock.interrupted,
             untimed: self.clock.untimed.then_some(self.workload.replay == Replay::Open),
             phases: &self.accounts.phases,
             mapping: totals

@@ -10,7 +10,7 @@ use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, Page, Token};
 use crate::error::Error;
 use crate::ftl::MapEntry;
 use crate::host::{AddressMode, Addresses, Expected, HostOrder, HostQueue, Interleave, Range, fragments};
-use crate::job::{Job, Progress, RequestRecord, RunOutcome};
+use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room};
 use crate::mapping;
 use crate::metrics::{RequestStatistics, RunPhases, Tally, WorkloadFacts, called};
@@ -63,7 +63,7 @@ const AHEAD: usize = 6;
 ///
 /// # Errors
 /// [`Error`] says which input is wrong and what to do.
-pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<RunOutcome, Error> {
+pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -> Result<RunOutcome, Error> {
     let mut set = job.set.clone();
     set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
     if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
@@ -116,7 +116,7 @@ fn begin<C: Contents>(
     drive: &Resolved,
     workload: &Workload<'_>,
     notes: &[String],
-    progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
 ) -> Result<RunOutcome, Stop> {
     check_memory::<C>(drive);
     if drive.is_device_set() {
@@ -241,6 +241,8 @@ struct Host<C: Contents> {
     link: Option<Link>,
     warmup: u64,
     admitted: u64,
+    /// Requests that have arrived, where they wait in the host.
+    seen: u64,
     misplaced: u64,
     /// Pages on the fast path of an untimed run; kept to reuse the memory.
     pages: Vec<u32>,
@@ -267,6 +269,8 @@ struct RunClock {
     last: SimTime,
     /// Whether operations take no time.
     untimed: bool,
+    /// Whether the caller ended the replay early.
+    interrupted: bool,
 }
 
 /// Statistics and results.
@@ -320,6 +324,7 @@ impl<C: Contents> Host<C> {
             spread: Vec::new(),
             warmup: workload.warmup()?,
             admitted: 0,
+            seen: 0,
             misplaced: 0,
             pages: Vec::new(),
             page_shift: bytes.is_power_of_two().then(|| bytes.trailing_zeros()),
@@ -347,6 +352,7 @@ impl RunAccounts {
                 span: Span::ZERO,
                 skipped: 0,
                 overlapping: 0,
+                sha256: None,
             },
             records: Vec::new(),
             resolved_bytes: drive.capacity_bytes(),
@@ -407,7 +413,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     fn run(
         mut self,
         notes: &[String],
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<RunOutcome, Stop> {
         let logs = self.logs()?;
         let mut requests = self.workload.requests()?;
@@ -432,6 +438,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.begin_counting(SimTime::ZERO);
         }
         self.replay(&mut requests, progress)?;
+        if self.clock.interrupted && self.host.admitted <= self.host.warmup {
+            return Err(Stop::Error(Error::Interrupted)); // nothing has been counted
+        }
         if self.host.admitted == 0 && self.failures.write_gate.turned_away > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
@@ -453,7 +462,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // The final read may collect, which is not this run's wear.
         let erases = self.device.body.erases();
         let log_notes = self.device.body.log_notes(end);
-        self.device.body.close_log().map_err(Error::Output)?;
+        // The files of a run that was interrupted would pass for those of a whole one.
+        if !self.clock.interrupted {
+            self.device.body.close_log().map_err(Error::Output)?;
+        }
         if self.failures.fault_events.injected || !self.device.engine.is_healthy() {
             self.read_everything();
         }
@@ -463,17 +475,23 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.job.verify {
             self.device.body.audit();
         }
-        if let Some(path) = &self.job.map {
+        if let Some(path) = self.job.map.as_ref().filter(|_| !self.clock.interrupted) {
             let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
             output::map(path, &sites, self.device.buffer.pages().len(), &|page| self.copies(page))?;
         }
         let volumes = self.host.volumes.as_ref();
         self.accounts.facts.skipped =
             volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.host.misplaced;
+        self.accounts.facts.sha256 = requests.sha256();
         self.accounts.facts.overlapping =
             volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
         self.look_at_life();
-        let mut warnings = self.resolved.warnings.clone();
+        let mut warnings = Vec::new();
+        if self.clock.interrupted {
+            let admitted = self.host.admitted;
+            warnings.push(format!("interrupted: the figures are of the first {admitted} requests"));
+        }
+        warnings.extend(self.resolved.warnings.iter().cloned());
         warnings.extend(self.obituary());
         warnings.extend(notes.iter().cloned());
         warnings.extend(log_notes);
@@ -492,7 +510,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
         let summary = self.summary(&totals, erases, &tally, warnings);
-        if let Some(path) = &self.job.save_aged {
+        if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
             self.save(path)?;
         }
         Ok(RunOutcome { summary, requests: self.accounts.records })

@@ -4,13 +4,13 @@ use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
 use crate::engine::{CompletionToken, Contents};
-use crate::job::Progress;
+use crate::job::{Halt, Progress};
 use std::ops::ControlFlow;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn prepare(
         &mut self,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<(), Stop> {
         let start = &self.resolved.spec.start;
         let scans = start.scan && start.existing == Existing::Reads;
@@ -55,7 +55,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Creates what the workload reads, sector by sector, as SSDSim does.
-    pub(super) fn scan(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<()>) -> Result<(), Stop> {
+    pub(super) fn scan(
+        &mut self,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+    ) -> Result<(), Stop> {
         self.each_read(progress, |this, fragment| {
             let request = this.device.engine.open(u32::MAX, 0);
             let now = this.clock.now;

@@ -6,7 +6,7 @@ use super::{Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents};
 use crate::host::AddressMode;
-use crate::job::Progress;
+use crate::job::{Halt, Progress};
 use crate::kernel::SimTime;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
@@ -51,7 +51,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         first: &Request,
         requests: &mut Requests,
         closed: bool,
-        progress: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<Option<Request>, Stop> {
         let mut pages = std::mem::take(&mut self.host.pages);
         pages.clear();
@@ -66,8 +66,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.buffer.set_written(&pages);
         self.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
-        self.look(requests.share_done(), progress)?;
-        self.next_placed(requests)
+        if self.goes_on(requests.share_done(), progress)? { self.next_placed(requests) } else { Ok(None) }
     }
 
     /// Adds a request's pages, if they can take the fast path.

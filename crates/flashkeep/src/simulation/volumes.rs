@@ -64,6 +64,11 @@ impl Volumes {
         self.left > 0 && self.volumes.iter().any(|volume| volume.next.is_some())
     }
 
+    /// Lets no more requests come.
+    pub(super) fn end(&mut self) {
+        self.left = 0;
+    }
+
     /// When the next request can be admitted if the host queue has room at `room`; of equal ones the first.
     pub(super) fn next_at(&mut self, now: SimTime, room: SimTime) -> SimTime {
         self.first = None;

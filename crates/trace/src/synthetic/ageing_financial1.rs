@@ -14,6 +14,7 @@ use super::draw::Bursts;
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("ageing_financial1.rs"),
     name: "ageing-financial1",
     summary: "as financial1 in Table 1 of the ageing study: 77 % writes, one request in 8 ms, in bursts",
     places: Places::Zipf,

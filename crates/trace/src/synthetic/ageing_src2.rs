@@ -14,6 +14,7 @@ use super::draw::Bursts;
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("ageing_src2.rs"),
     name: "ageing-src2",
     summary: "as src2_0 in Table 1 of the ageing study: 89 % writes, one request in 449 ms, in bursts",
     places: Places::Zipf,

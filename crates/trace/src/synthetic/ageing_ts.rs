@@ -14,6 +14,7 @@ use super::draw::Bursts;
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("ageing_ts.rs"),
     name: "ageing-ts",
     summary: "as ts_0 in Table 1 of the ageing study: 82 % writes, one request in 388 ms, in bursts",
     places: Places::Zipf,

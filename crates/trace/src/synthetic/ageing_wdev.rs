@@ -14,6 +14,7 @@ use super::draw::Bursts;
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("ageing_wdev.rs"),
     name: "ageing-wdev",
     summary: "as wdev_0 in Table 1 of the ageing study: 80 % writes, one request in 529 ms, in bursts",
     places: Places::Zipf,

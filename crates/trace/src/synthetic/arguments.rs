@@ -25,6 +25,16 @@ const KEYS: &[&str] = &[
     "fua",
 ];
 
+/// The keys of a workload.
+pub(super) fn keys(recipe: &Recipe) -> impl Iterator<Item = &'static str> {
+    let places = recipe.places;
+    KEYS.iter().copied().filter(move |key| match *key {
+        "theta" => matches!(places, Places::Zipf | Places::Threads),
+        "size" | "align" | "bursts" => places != Places::Disksim,
+        _ => true,
+    })
+}
+
 /// The largest Zipf exponent accepted: beyond it nearly all requests go to one place.
 const THETA_MAX: f64 = 5.0;
 
@@ -90,12 +100,7 @@ impl<'a> Given<'a> {
         let Some((found, value)) = part.split_once('=') else {
             return Err(TraceError::new(self.text, format!("found `{part}`; accepted: key=value")));
         };
-        let has = |key: &&&'static str| match **key {
-            "theta" => matches!(recipe.places, Places::Zipf | Places::Threads),
-            "size" | "align" | "bursts" => recipe.places != Places::Disksim,
-            _ => true,
-        };
-        let accepted: Vec<&'static str> = KEYS.iter().filter(has).copied().collect();
+        let accepted: Vec<&'static str> = keys(recipe).collect();
         let Some(&key) = accepted.iter().find(|&&key| key == found) else {
             return Err(TraceError::new(self.text, unknown("key", found, &accepted)));
         };

@@ -9,6 +9,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("atc08_exchange.rs"),
     name: "atc08-exchange",
     summary: "as Exchange in Design Tradeoffs for SSD Performance: three reads for two writes",
     places: Places::Zipf,

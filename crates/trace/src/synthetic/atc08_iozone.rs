@@ -9,6 +9,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("atc08_iozone.rs"),
     name: "atc08-iozone",
     summary: "as IOzone in Design Tradeoffs for SSD Performance: long sequential writes",
     places: Places::Sequential,

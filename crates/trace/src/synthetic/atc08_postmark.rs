@@ -8,6 +8,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("atc08_postmark.rs"),
     name: "atc08-postmark",
     summary: "as Postmark in Design Tradeoffs for SSD Performance: flushes of small files",
     places: Places::Sequential,

@@ -7,6 +7,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("atc08_random.rs"),
     name: "atc08-random",
     summary: "DiskSim's SSD extension: its random validation runs, 2,000 a second, 6.3 KiB on average",
     places: Places::Disksim,

@@ -8,6 +8,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("atc08_sequential.rs"),
     name: "atc08-sequential",
     summary: "DiskSim's SSD extension: its sequential validation runs, 2,000 a second",
     places: Places::Disksim,

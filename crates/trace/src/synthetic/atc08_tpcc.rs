@@ -12,6 +12,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("atc08_tpcc.rs"),
     name: "atc08-tpcc",
     summary: "as TPC-C in Design Tradeoffs for SSD Performance: 8 KiB, one write for two reads",
     places: Places::Random,

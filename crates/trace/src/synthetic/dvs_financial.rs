@@ -24,6 +24,7 @@ use super::draw::Bursts;
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("dvs_financial.rs"),
     name: "dvs-financial",
     summary: "as Financial in DVS-RAID's Table 2: 77 % writes of 10.9 KiB, 28.8 GiB, 83 a second in bursts",
     places: Places::Zipf,

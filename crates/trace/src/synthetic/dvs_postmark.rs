@@ -22,6 +22,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("dvs_postmark.rs"),
     name: "dvs-postmark",
     summary: "as Postmark in DVS-RAID's Table 2: writes of 1.6 MiB, 11.1 GiB, 10 a second",
     places: Places::Random,

@@ -17,6 +17,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("dvs_random.rs"),
     name: "dvs-random",
     summary: "as Random in DVS-RAID's Table 2: writes of 12.6 KiB, 18 GiB, 200 a second",
     places: Places::Random,

@@ -20,6 +20,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("dvs_sequential.rs"),
     name: "dvs-sequential",
     summary: "as Sequential in DVS-RAID's Table 2: writes of 9.1 KiB, 18 GiB, 500 a second",
     places: Places::Sequential,

@@ -50,6 +50,7 @@ const fn recipe(name: &'static str, summary: &'static str, trace: &FittedTrace) 
     Recipe {
         name,
         summary,
+        source: include_str!("hybrid.rs"),
         places: Places::Threads,
         requests,
         write: trace.writes as f64 / requests as f64,

@@ -41,6 +41,7 @@ mod dvs_postmark;
 mod dvs_random;
 mod dvs_sequential;
 mod hybrid;
+mod manual;
 mod number;
 mod places;
 mod random;
@@ -57,6 +58,8 @@ use arguments::{Arguments, Pace, Size};
 use draw::{Arrivals, Bursts, Chance, Sizes};
 use durable::Durable;
 use places::{Place, Runs};
+
+pub use manual::workload_manual;
 
 use crate::random::Random;
 use crate::{BATCH, Op, Provenance, Request, Source, TraceError};
@@ -75,6 +78,8 @@ struct Recipe {
     name: &'static str,
     /// One line on what it is.
     summary: &'static str,
+    /// Its file; the comment at the head is its manual page.
+    source: &'static str,
     places: Places,
     requests: u64,
     write: f64,
@@ -108,6 +113,7 @@ enum Places {
 const PLAIN: Recipe = Recipe {
     name: "",
     summary: "",
+    source: "",
     places: Places::Random,
     requests: 100_000,
     write: 0.5,

@@ -6,6 +6,7 @@ use crate::Op;
 use crate::random::Random;
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("random.rs"),
     name: "random",
     summary: "every place of the footprint equally likely",
     places: Places::Random,

@@ -6,6 +6,7 @@ use super::{PLAIN, Places, Recipe};
 use crate::Op;
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("sequential.rs"),
     name: "sequential",
     summary: "one request after another through the footprint, over and over",
     places: Places::Sequential,

@@ -14,6 +14,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("sirf_build.rs"),
     name: "sirf-build",
     summary: "as Build in SIRF-1's Table III: 28 % writes of 8 KiB, 28 a second",
     places: Places::Zipf,

@@ -13,6 +13,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("sirf_exchange.rs"),
     name: "sirf-exchange",
     summary: "as Exchange in SIRF-1's Table III: 70 % writes of 12 KiB, 14 a second",
     places: Places::Zipf,

@@ -15,6 +15,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("sirf_fin1.rs"),
     name: "sirf-fin1",
     summary: "as Financial1 in SIRF-1's Table III: 77 % writes of 3 KiB, 123 a second",
     places: Places::Zipf,

@@ -14,6 +14,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("sirf_fin2.rs"),
     name: "sirf-fin2",
     summary: "as Financial2 in SIRF-1's Table III: 18 % writes of 4 KiB, 92 a second",
     places: Places::Zipf,

@@ -13,6 +13,7 @@
 use super::{PLAIN, Places, Recipe};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("sirf_tpcc.rs"),
     name: "sirf-tpcc",
     summary: "as TPC-C in SIRF-1's Table III: 34 % writes of 8 KiB, 301 a second",
     places: Places::Zipf,

@@ -13,6 +13,7 @@ use crate::Op;
 use crate::random::{Random, mix};
 
 pub(super) const RECIPE: Recipe = Recipe {
+    source: include_str!("zipf.rs"),
     name: "zipf",
     summary: "a few places of the footprint much more popular than others",
     places: Places::Zipf,

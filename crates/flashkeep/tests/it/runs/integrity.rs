@@ -1,6 +1,7 @@
 //! Contents, determinism and space: properties of every drive under every workload.
 
 use crate::common::{done, figure, job, summary};
+use flashkeep::job::Halt;
 use flashkeep::run;
 use proptest::prelude::*;
 use std::ops::ControlFlow;
@@ -117,6 +118,39 @@ fn the_same_bytes_on_every_machine_and_in_every_build() {
 #[test]
 fn a_run_can_be_stopped() {
     let job = job("1CNM-64", "synth:random,requests=1M", &[]);
-    let stopped = run(&job, &mut |_| ControlFlow::Break(()));
+    let stopped = run(&job, &mut |_| ControlFlow::Break(Halt::AtOnce));
     assert_eq!(stopped.unwrap_err(), flashkeep::error::Error::Interrupted);
+}
+
+/// The open and the closed loop, the order of the host queue, the fast path. (SSDSim's presets scan the whole trace before
+/// time 0, which depends on where it ends.)
+#[test]
+fn a_run_that_ends_early_equals_one_that_is_limited_to_the_requests_until_then() {
+    for (trace, set, untimed) in [
+        ("synth:random,requests=1M,rate=20k", &[][..], false),
+        ("synth:random,requests=1M,depth=4", &[][..], false),
+        (
+            "synth:random,requests=1M,rate=20k",
+            &["host.order=c-look", "host.late_requests=from-admission"][..],
+            false,
+        ),
+        ("synth:random,requests=1M,write=1", &[][..], true),
+    ] {
+        let mut job = job("1CNM-64", trace, &[set, &["start.scan=false"]].concat());
+        job.untimed = untimed;
+        let mut seen = 0;
+        let mut halted = run(&job, &mut |now| {
+            seen = now.requests;
+            if seen > 20_000 { ControlFlow::Break(Halt::AfterAdmitted) } else { ControlFlow::Continue(()) }
+        });
+        let halted = halted.as_mut().map(|outcome| outcome.summary.take()).expect("a result");
+        assert_eq!(halted["interrupted"], true, "{trace} {set:?}");
+        let done = halted["workload"]["requests"].as_u64().expect("a number");
+        assert!((seen..seen + 10_000).contains(&done), "{done} of {seen}");
+        job.limit = Some(done);
+        let limited = summary(&job);
+        assert!(limited.get("interrupted").is_none());
+        assert_eq!(halted["digest"], limited["digest"], "{trace} {set:?}");
+        assert!(halted["warnings"][0].as_str().is_some_and(|note| note.starts_with("interrupted: ")));
+    }
 }
