@@ -126,8 +126,9 @@ def test_ctrl_c_keeps_what_is_done(flashkeep: Command, tmp_path: Path) -> None:
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert (process.returncode, err) == (130, "flashkeep: interrupted\n")
     kept = list((out / "runs").glob("*.json"))
+    told = f"{out / 'runs'} has {len(kept)} finished runs, and the same command goes on from there"
+    assert (process.returncode, err) == (130, f"flashkeep: interrupted; {told}\n")
     assert len(kept) >= 2
     assert all(json.loads(path.read_text())["response_us"] for path in kept)
     assert not (out / "aging.html").exists()
