@@ -10,6 +10,12 @@ LATENCY = {
     "p99_99": None, "max": 500.0,
 }  # fmt: skip
 
+PARTS = {
+    "queue": 0.0, "cache": 1.0, "buffer": 0.0, "lock": 0.0, "timer": 0.0, "compute": 0.0, "die": 20.0, "channel": 9.0,
+    "array": 20.0, "transfer": 50.0, "disk": 0.0, "gc": 0.0, "maintenance": 0.0, "rebuild": 0.0, "retry": 0.0,
+    "link": 0.0,
+}  # fmt: skip
+
 OPERATIONS = {
     "read": {"host": 500, "update": 10, "gc": 0, "parity": 0},
     "program": {"host": 500, "mirror": 0, "gc": 0, "parity": 0},
@@ -33,7 +39,8 @@ SUMMARY: dict[str, Any] = {
     "warnings": [],
     "response_us": {"all": LATENCY, "read": LATENCY, "write": LATENCY},
     "service_us": {"all": LATENCY, "read": LATENCY, "write": LATENCY},
-    "queue": {"mean": 1.5, "max": 9},
+    "latency_us": {"read": {"mean": PARTS, "slowest": PARTS}, "write": {"mean": PARTS, "slowest": PARTS}},
+    "queue": {"mean": 1.5, "max": 9, "full": 0.0},
     "throughput": {"iops": 1000.0, "read_mib_s": 1.95, "write_mib_s": 1.95},
     "operations": OPERATIONS,
     "write_amplification": {

@@ -39,6 +39,9 @@ class Summary(Node):
     def service_us(self) -> TimesByOperation:
         """Service times, from the first grant of a resource to completion, without waiting in between."""
     @property
+    def latency_us(self) -> LatencyByOperation:
+        """Where response times went; none for untimed runs, and if that was not measured."""
+    @property
     def queue(self) -> Queue:
         """Requests that had arrived and were not done."""
     @property
@@ -228,6 +231,78 @@ class Times(Node):
     def max(self) -> float | None:
         """Longest time. (µs, lower is better)"""
 
+class LatencyByOperation(Node):
+    """Where response times went, by operation."""
+
+    @property
+    def read(self) -> LatencyMeans:
+        """Reads."""
+    @property
+    def write(self) -> LatencyMeans:
+        """Writes and trims."""
+
+class LatencyMeans(Node):
+    """Where the response times of an operation went."""
+
+    @property
+    def mean(self) -> PartTimes:
+        """The mean of all requests."""
+    @property
+    def slowest(self) -> PartTimes:
+        """The mean of the slowest 1 % of them, at least one; requests within 1.6 % of the limit count as equally slow."""
+
+class PartTimes(Node):
+    """A time divided by what requests waited for or did. The parts add up to it."""
+
+    @property
+    def queue(self) -> float | None:
+        """Waiting outside the host queue, which is full. (µs, lower is better)"""
+    @property
+    def cache(self) -> float | None:
+        """Access to DRAM and NVRAM. (µs, lower is better)"""
+    @property
+    def buffer(self) -> float | None:
+        """Waiting for an eviction from a write cache, or for room in NVRAM or in a log. (µs, lower is better)"""
+    @property
+    def lock(self) -> float | None:
+        """Waiting for another plan that holds the stripe or the page. (µs, lower is better)"""
+    @property
+    def timer(self) -> float | None:
+        """Deliberate delays. (µs, lower is better)"""
+    @property
+    def compute(self) -> float | None:
+        """Parity computation and decoding. (µs, lower is better)"""
+    @property
+    def die(self) -> float | None:
+        """Waiting for a die that served other host work. (µs, lower is better)"""
+    @property
+    def channel(self) -> float | None:
+        """Waiting for a channel that served other host work. (µs, lower is better)"""
+    @property
+    def array(self) -> float | None:
+        """The operation's own sensing, programming or erasing. (µs, lower is better)"""
+    @property
+    def transfer(self) -> float | None:
+        """The operation's own commands and data on the channel. (µs, lower is better)"""
+    @property
+    def disk(self) -> float | None:
+        """Disks: waiting for the arm, seek, rotation and transfer. (µs, lower is better)"""
+    @property
+    def gc(self) -> float | None:
+        """Waiting for garbage collection. (µs, lower is better)"""
+    @property
+    def maintenance(self) -> float | None:
+        """Waiting for wear leveling, migration, and the drive's own tables, such as map fetches. (µs, lower is better)"""
+    @property
+    def rebuild(self) -> float | None:
+        """Waiting for a rebuild. (µs, lower is better)"""
+    @property
+    def retry(self) -> float | None:
+        """Repeated sensing. (µs, lower is better)"""
+    @property
+    def link(self) -> float | None:
+        """Waiting for links and crossing them. (µs, lower is better)"""
+
 class Queue(Node):
     """Requests that had arrived and were not done."""
 
@@ -237,6 +312,9 @@ class Queue(Node):
     @property
     def max(self) -> int | None:
         """Largest number of such requests. (requests, lower is better)"""
+    @property
+    def full(self) -> float | None:
+        """The share of the time in which requests waited because the host queue was full. (share, lower is better)"""
 
 class Throughput(Node):
     """Work done in each simulated second."""

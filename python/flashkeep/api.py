@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         fail: str | Sequence[str]
         scenario: str | os.PathLike[str]
         untimed: bool
+        breakdown: bool
 
     Given: TypeAlias = "Drive | str | os.PathLike[str] | DriveFile | Mapping[str, object]"
     """What names a drive."""
@@ -90,7 +91,7 @@ def _as_trace(given: Trace | str | os.PathLike[str] | Table) -> Trace:
 
 
 OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "fail", "scenario", "operations", "timeline",
-           "timeline_window", "map", "untimed", "condition", "aged", "save_aged")  # fmt: skip
+           "timeline_window", "map", "untimed", "breakdown", "condition", "aged", "save_aged")  # fmt: skip
 """The options of a run that are keys of a job."""
 FILES = ("scenario", "operations", "timeline", "map", "aged", "save_aged")
 
@@ -112,6 +113,7 @@ def job_of(
         "fail": [fail] if isinstance(fail, str) else list(fail),
     }
     flags = {name: bool(options.get(name)) for name in ("verify", "untimed", "condition")}
+    flags["no_breakdown"] = not given.pop("breakdown", True)
     job = {
         "drive": drive.name,
         "drive_text": drive.text,
@@ -147,6 +149,7 @@ def run(
     aged: str | os.PathLike[str] | None = None,
     save_aged: str | os.PathLike[str] | None = None,
     requests: bool = True,
+    breakdown: bool = True,
     progress: Progress | bool | None = None,
 ) -> Result:
     """Simulates one drive under one workload. Equal arguments give equal results, to the byte.
@@ -158,7 +161,8 @@ def run(
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or
     `flashkeep age`, has saved. `timeline` is a file for the busy periods of each channel and unit, within
-    `timeline_window="10s..12s"`. `requests=False` does not keep every request's times (48 bytes each).
+    `timeline_window="10s..12s"`. `requests=False` does not keep every request's times (176 bytes
+    each, 48 without breakdown). `breakdown=False` does not measure where response times go (`latency_us`).
     """
     options = {
         "replay": replay,
@@ -173,6 +177,7 @@ def run(
         "timeline_window": timeline_window,
         "map": map,
         "untimed": untimed,
+        "breakdown": breakdown,
         "condition": condition,
         "aged": aged,
         "save_aged": save_aged,

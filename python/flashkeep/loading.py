@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .comparison import Comparison
 from .found import find, name_apart
 from .options import UsageError
-from .results import COLUMNS, Requests, Result
+from .results import ALL_COLUMNS, COLUMNS, Requests, Result
 
 if TYPE_CHECKING:
     from .found import Found
@@ -55,7 +55,8 @@ def _requests(path: str) -> Requests:
     missing = [name for name, _, _ in COLUMNS if name not in columns]
     if missing:
         raise ValueError(f"{path}: the column {missing[0]} is missing; found {', '.join(header)}")
-    return Requests(tuple(_column(name, code, columns[name]) for name, code, _ in COLUMNS))
+    kept = ALL_COLUMNS if all(name in columns for name, _, _ in ALL_COLUMNS) else COLUMNS
+    return Requests(tuple(_column(name, code, columns[name]) for name, code, _ in kept))
 
 
 def _column(name: str, code: str, texts: tuple[str, ...]) -> bytes:

@@ -138,6 +138,50 @@ def mark_failures(axes: Axes, style: Style, run: Found) -> int:
     return rows
 
 
+PARTS = {
+    "queue": "outside the host queue", "cache": "memory", "buffer": "eviction", "lock": "stripe locked",
+    "timer": "timers", "compute": "parity computation", "die": "die busy", "channel": "channel busy", "array": "array",
+    "transfer": "transfer", "disk": "disk", "gc": "garbage collection", "maintenance": "maintenance",
+    "rebuild": "rebuild", "retry": "read retries", "link": "link",
+}  # fmt: skip
+"""The parts of a response time and their labels."""
+
+
+def breakdown(runs: Sequence[Found], prefix: str) -> Made:
+    """Where response times went: the mean, and the slowest 1 %."""
+    rows = []
+    for run in runs:
+        for kind, found in (run.summary.get("latency_us") or {}).items():
+            for which, words in (("mean", "all"), ("slowest", "slowest 1 %")) if found else ():
+                rows.append((f"{run.label}\n{kind}s, {words}", found[which]))
+    if not rows:
+        return None, "No parts of response times: the runs are untimed, or --no-breakdown left them out."
+
+    def draw(figure: Figure, style: Style) -> None:
+        axes = figure.subplots()
+        totals = [sum(parts.values()) or 1 for _, parts in rows]
+        ends = [0.0] * len(rows)
+        for at, (part, words) in enumerate(PARTS.items()):
+            values = [100 * parts[part] / total for (_, parts), total in zip(rows, totals, strict=True)]
+            if any(values):
+                axes.barh(range(len(rows)), values, 0.7, ends, label=words, color=style.series(at),
+                          edgecolor=style["ink"], hatch=HATCHES[(at + at // 6) % 11])  # fmt: skip
+                ends = [end + value for end, value in zip(ends, values, strict=True)]
+        for at, total in enumerate(totals):
+            axes.annotate(f"{total:,.3g} µs" if total < 1000 else f"{total:,.0f} µs", (100, at), xytext=(5, 0),
+                          textcoords="offset points", va="center")  # fmt: skip
+        axes.set_yticks(range(len(rows)), [label for label, _ in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_xlim(0, 116)
+        axes.grid(axis="y", visible=False)
+        axes.set_xlabel("share of the response time, %")
+        handles, labels = axes.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside upper center", ncols=4)
+
+    return Picture(f"{prefix}breakdown", "Where response times go: mean of all requests, and of the slowest 1 %", draw,
+                   (8.6, 1.6 + 0.5 * len(rows))), ""  # fmt: skip
+
+
 def amplification(runs: Sequence[Found], prefix: str) -> Made:
     """Pages programmed for each page written, by cause."""
     kept = [run for run in runs if run.summary["write_amplification"]["total"] is not None]
@@ -268,6 +312,6 @@ def wear(runs: Sequence[Found], prefix: str) -> Made:
 
 
 FIGURES: tuple[Callable[[Sequence[Found], str], Made], ...] = (
-    distributions, over_time, amplification, operations, utilization, wear,
+    distributions, breakdown, over_time, amplification, operations, utilization, wear,
 )  # fmt: skip
 """The figures of a page, in order."""

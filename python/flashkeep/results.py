@@ -29,6 +29,15 @@ COLUMNS: tuple[tuple[str, Literal["Q", "I", "B"], str], ...] = (
 `op` is 0 read, 1 write, 2 trim, 3 flush.
 """
 
+PARTS = (
+    "queue", "cache", "buffer", "lock", "timer", "compute", "die", "channel", "array", "transfer", "disk", "gc",
+    "maintenance", "rebuild", "retry", "link",
+)  # fmt: skip
+"""The parts of a response time (`latency_us`). Requests have a column `PART_ns` for each, unless `breakdown=False`."""
+
+ALL_COLUMNS = (*COLUMNS, *((f"{part}_ns", "Q", "<u8") for part in PARTS))
+"""All columns; runs that did not measure where the time goes have the first ones only."""
+
 
 class Requests:
     """Every request of a run in order of arrival, with a column for each figure; columns are read without copying."""
@@ -36,7 +45,7 @@ class Requests:
     __slots__ = ("_buffers",)
 
     def __init__(self, buffers: tuple[bytes, ...]) -> None:
-        self._buffers = dict(zip((name for name, _, _ in COLUMNS), buffers, strict=True))
+        self._buffers = dict(zip((name for name, _, _ in ALL_COLUMNS), buffers, strict=False))
 
     def __len__(self) -> int:
         return len(self._buffers["op"])
@@ -49,17 +58,17 @@ class Requests:
         """A column as a NumPy array (read-only: it is the run's own memory)."""
         import numpy as np
 
-        types = {name: dtype for name, _, dtype in COLUMNS}
+        types = {name: dtype for name, _, dtype in ALL_COLUMNS}
         return np.frombuffer(self._buffers[column], dtype=types[column])
 
     def __getattr__(self, column: str) -> NDArray[np.integer[Any]]:
         if column.startswith("_") or column not in self._buffers:
-            raise AttributeError(f"no column {column!r}; there are {', '.join(name for name, _, _ in COLUMNS)}")
+            raise AttributeError(f"no column {column!r}; there are {', '.join(self._buffers)}")
         return self[column]
 
     def memory(self, column: str) -> memoryview[int]:
         """A column without NumPy."""
-        codes = {name: code for name, code, _ in COLUMNS}
+        codes = {name: code for name, code, _ in ALL_COLUMNS}
         return memoryview(self._buffers[column]).cast(codes[column])
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
@@ -76,7 +85,8 @@ class Requests:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The columns as an Arrow stream: `polars.DataFrame(requests)`, `pyarrow.table(requests)`, DuckDB."""
         del requested_schema  # a producer may offer its own types, and leave the conversion to the consumer
-        return _flashkeep.arrow_stream([(name, dtype, self._buffers[name]) for name, _, dtype in COLUMNS])
+        kept = [(name, dtype, self._buffers[name]) for name, _, dtype in ALL_COLUMNS if name in self._buffers]
+        return _flashkeep.arrow_stream(kept)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Requests, (tuple(self._buffers.values()),))

@@ -15,6 +15,7 @@ import flashkeep as fk
 import nanoarrow as na
 import numpy as np
 import pytest
+from flashkeep.results import PARTS
 
 WORKLOAD = "synth:random,requests=2000,rate=5k"
 
@@ -43,7 +44,10 @@ def test_a_result_has_the_summary_as_attributes(result: fk.Result) -> None:
 def test_requests_are_columns_without_copying(result: fk.Result) -> None:
     requests = result.requests()
     assert len(requests) == 2000
-    assert requests.keys() == ("arrival_ns", "response_ns", "service_ns", "offset", "length", "op")
+    parts = [f"{part}_ns" for part in PARTS]
+    assert requests.keys() == ("arrival_ns", "response_ns", "service_ns", "offset", "length", "op", *parts)
+    assert list(result.latency_us.read.mean.to_dict()) == list(PARTS)
+    assert np.array_equal(sum(requests[part] for part in parts), requests.response_ns)
     response = requests.response_ns
     assert response.dtype == np.uint64
     assert response.mean() / 1000 == pytest.approx(result.response_us.all.mean)
@@ -63,6 +67,13 @@ def test_requests_are_an_arrow_stream(result: fk.Result) -> None:
         assert table.child(at).to_pylist() == requests[name].tolist()
     kept = na.Array(fk.Requests(tuple(bytes(8 * width) for width in (8, 8, 8, 8, 4, 1))))
     assert kept.child(5).to_pylist() == [0] * 8, "the memory lives as long as the stream's arrays"
+
+
+def test_a_run_without_a_breakdown(drive: Path, result: fk.Result) -> None:
+    light = fk.run(drive, WORKLOAD, breakdown=False)
+    assert light.to_dict()["latency_us"] is None
+    assert light.digest == result.digest
+    assert light.requests().keys() == ("arrival_ns", "response_ns", "service_ns", "offset", "length", "op")
 
 
 def test_requests_that_were_not_kept(drive: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from conftest import Command
-from summaries import SUMMARY, shape
+from summaries import PARTS, SUMMARY, shape
 
 WORKLOAD = "synth:random,requests=3000,rate=5k"
 
@@ -142,6 +142,20 @@ def test_options_may_stand_anywhere(flashkeep: Command, drive: Path, trace: Path
     assert (code, err) == (0, "")
 
 
+def test_where_response_times_go(flashkeep: Command, drive: Path, trace: Path) -> None:
+    found = flashkeep.json("run", drive, trace)
+    for which, told in found["latency_us"].items():
+        assert sum(told["mean"].values()) == pytest.approx(found["response_us"][which]["mean"], rel=1e-9)
+        assert sum(told["slowest"].values()) >= sum(told["mean"].values()) * 0.999
+    table = flashkeep("run", drive, trace).out
+    assert "Where the time goes, mean, µs" in table
+    assert "reads: array" in table
+    without = flashkeep.json("run", drive, trace, "--no-breakdown")
+    assert without["latency_us"] is None
+    assert without["digest"] == found["digest"]
+    assert "Where the time goes" not in flashkeep("run", drive, trace, "--no-breakdown").out
+
+
 class TestOut:
     """`--out DIR` and the files beside it."""
 
@@ -160,6 +174,8 @@ class TestOut:
         mean = sum(int(row["response_ns"]) for row in rows) / 400 / 1000
         assert float(second["response_us_mean"]) == pytest.approx(mean, abs=0.001)
         assert printed["response_us"]["all"]["mean"] == pytest.approx(mean)
+        for row in rows:
+            assert sum(int(row[f"{part}_ns"]) for part in PARTS) == int(row["response_ns"])
 
     def test_refuses_a_directory_with_something_in_it(
         self, flashkeep: Command, drive: Path, trace: Path, tmp_path: Path

@@ -109,8 +109,9 @@ def findings(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
     if "error" in answer:
         return [] if how == "refused" else [Finding(how, answer["message"][:300])]
     summary = answer["summary"]
-    checks = (_integrity(case, summary), _phases(case, summary), _sums(case, summary), _ranges(summary))
-    return [finding for check in (*checks, _percentiles(summary)) for finding in check]
+    of_case = (_integrity(case, summary), _phases(case, summary), _sums(case, summary))
+    checks = (*of_case, _ranges(summary), _percentiles(summary), _breakdowns(summary))
+    return [finding for check in checks for finding in check]
 
 
 def _integrity(case: Case, summary: Mapping[str, Any]) -> Iterator[Finding]:
@@ -203,6 +204,22 @@ def _ranges(summary: Mapping[str, Any]) -> Iterator[Finding]:
     for path, value in flat({key: value for key, value in summary.items() if key not in NOT_COMPARED}):
         if isinstance(value, (int, float)) and (math.isnan(value) or value < 0) and "amplification" not in path:
             yield Finding(f"range.{grouped(path)}", f"{path} is {value:g}")
+
+
+def _breakdowns(summary: Mapping[str, Any]) -> Iterator[Finding]:
+    """The parts of the mean response time add up to it; those of the slowest requests to no less."""
+    for which in ("read", "write"):
+        times = summary["response_us"][which]
+        parts = (summary.get("latency_us") or {}).get(which)
+        if (times is None or bool(summary.get("untimed"))) != (parts is None):
+            yield Finding(f"sum.latency_us.{which}", f"parts {parts} of {times}")
+        if not parts or not times:
+            continue
+        mean, slowest = (sum(parts[key].values()) for key in ("mean", "slowest"))
+        if not math.isclose(mean, times["mean"], rel_tol=1e-9, abs_tol=1e-9):
+            yield Finding(f"sum.latency_us.{which}", f"the parts add up to {mean!r}, the mean is {times['mean']!r}")
+        if slowest < mean * (1 - 1e-9):
+            yield Finding(f"range.latency_us.{which}", f"slowest {slowest:g}, mean {mean:g}")
 
 
 def _percentiles(summary: Mapping[str, Any]) -> Iterator[Finding]:

@@ -58,6 +58,8 @@ pub struct Job {
     pub aged: Option<PathBuf>,
     /// Save the drive's final state in this file; only for an untimed run, or one without a trace.
     pub save_aged: Option<PathBuf>,
+    /// Do not measure where response times go.
+    pub no_breakdown: bool,
     /// Skip timing: report counts, wear and integrity only.
     pub untimed: bool,
     /// Keep page contents as tokens and check every read.
@@ -118,4 +120,6 @@ pub struct RunOutcome {
     pub summary: serde_json::Value,
     /// Every request, if [`Job::keep_requests`] is set.
     pub requests: Vec<RequestRecord>,
+    /// Where the response time of each of them went, ns, in the order of `latency_us`; empty if that was not measured.
+    pub parts: Vec<[u64; 16]>,
 }

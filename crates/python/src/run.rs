@@ -53,10 +53,10 @@ pub(crate) fn run<'py>(
     }
     let outcome = outcome.map_err(|error| raise(py, error))?;
     if let Some((requests, seconds)) = tables {
-        detached(py, || write_tables(&outcome.requests, &requests, &seconds))?
+        detached(py, || write_tables(&outcome.requests, &outcome.parts, &requests, &seconds))?
             .map_err(|error| PyOSError::new_err(error.to_string()))?;
     }
-    let columns = if wanted { columns(py, &outcome.requests)? } else { PyTuple::empty(py) };
+    let columns = if wanted { columns(py, &outcome.requests, &outcome.parts)? } else { PyTuple::empty(py) };
     Ok((outcome.summary.to_string(), columns))
 }
 
@@ -71,9 +71,13 @@ fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult
     Ok(false)
 }
 
-/// The requests as columns, little-endian, in the order of `flashkeep.results.COLUMNS`.
-fn columns<'py>(py: Python<'py>, requests: &[RequestRecord]) -> PyResult<Bound<'py, PyTuple>> {
-    let columns = [
+/// The requests as columns, little-endian, in the order of `flashkeep.results.ALL_COLUMNS`.
+fn columns<'py>(
+    py: Python<'py>,
+    requests: &[RequestRecord],
+    parts: &[[u64; 16]],
+) -> PyResult<Bound<'py, PyTuple>> {
+    let mut columns = vec![
         column(py, requests, |request| request.arrival_ns.to_le_bytes())?,
         column(py, requests, |request| request.response_ns.to_le_bytes())?,
         column(py, requests, |request| request.service_ns.to_le_bytes())?,
@@ -81,14 +85,18 @@ fn columns<'py>(py: Python<'py>, requests: &[RequestRecord]) -> PyResult<Bound<'
         column(py, requests, |request| request.length.to_le_bytes())?,
         column(py, requests, |request| [request.op])?,
     ];
+    // Runs that do not measure where the time goes lack these columns.
+    for part in (0..16).filter(|_| !parts.is_empty()) {
+        columns.push(column(py, parts, |parts| parts[part].to_le_bytes())?);
+    }
     PyTuple::new(py, columns)
 }
 
 /// One column, written directly into Python's memory.
-fn column<'py, const WIDTH: usize>(
+fn column<'py, Row, const WIDTH: usize>(
     py: Python<'py>,
-    requests: &[RequestRecord],
-    value: impl Fn(&RequestRecord) -> [u8; WIDTH],
+    requests: &[Row],
+    value: impl Fn(&Row) -> [u8; WIDTH],
 ) -> PyResult<Bound<'py, PyBytes>> {
     PyBytes::new_with(py, requests.len() * WIDTH, |memory| {
         for (place, request) in memory.chunks_exact_mut(WIDTH).zip(requests) {

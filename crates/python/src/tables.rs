@@ -19,19 +19,33 @@ struct Second {
 }
 
 /// Writes both tables as compressed CSV.
-pub(crate) fn write_tables(records: &[RequestRecord], requests: &str, seconds: &str) -> io::Result<()> {
+pub(crate) fn write_tables(
+    records: &[RequestRecord],
+    parts: &[[u64; 16]],
+    requests: &str,
+    seconds: &str,
+) -> io::Result<()> {
     let named = |path: &str, error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
-    write_requests(records, requests).map_err(|error| named(requests, error))?;
+    write_requests(records, parts, requests).map_err(|error| named(requests, error))?;
     write_seconds(records, seconds).map_err(|error| named(seconds, error))
 }
 
-fn write_requests(records: &[RequestRecord], path: &str) -> io::Result<()> {
+fn write_requests(records: &[RequestRecord], parts: &[[u64; 16]], path: &str) -> io::Result<()> {
     let mut out = compressed(path)?;
-    writeln!(out, "arrival_ns,response_ns,service_ns,offset,length,op")?;
+    write!(out, "arrival_ns,response_ns,service_ns,offset,length,op")?;
+    for name in flashkeep::metrics::part_names().iter().filter(|_| !parts.is_empty()) {
+        write!(out, ",{name}_ns")?;
+    }
+    writeln!(out)?;
+    let mut parts = parts.iter();
     for record in records {
         let RequestRecord { arrival_ns, response_ns, service_ns, offset, length, op } = record;
         let op = ["read", "write", "trim", "flush"][usize::from(*op)];
-        writeln!(out, "{arrival_ns},{response_ns},{service_ns},{offset},{length},{op}")?;
+        write!(out, "{arrival_ns},{response_ns},{service_ns},{offset},{length},{op}")?;
+        for ns in parts.next().into_iter().flatten() {
+            write!(out, ",{ns}")?;
+        }
+        writeln!(out)?;
     }
     finish(out)
 }

@@ -20,4 +20,5 @@
 
 pub mod command;
 pub mod contents;
+pub mod latency;
 pub mod port;

@@ -39,6 +39,10 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
         Drive::set_untimed(self, untimed);
     }
 
+    fn break_down(&mut self) {
+        Drive::break_down(self);
+    }
+
     #[inline(always)]
     fn memory_time(&self) -> Span {
         Drive::memory_time(self)

@@ -55,6 +55,17 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
         }
     }
 
+    fn break_down(&mut self) {
+        for place in &mut self.places {
+            match &mut place.device {
+                AnyDevice::Flash(drive) => drive.break_down(),
+                AnyDevice::Disk(disk) => disk.break_down(),
+                AnyDevice::Memory(_) => {}
+            }
+        }
+        self.breakdowns = Some(Vec::new());
+    }
+
     fn memory_time(&self) -> Span {
         self.memory
     }

@@ -30,6 +30,8 @@ pub trait BlockDevice<C: Contents>: Backends<C> {
     fn prefetch(&self, backend: BackendId, page: Page);
     /// Sets whether commands take no time.
     fn set_untimed(&mut self, untimed: bool);
+    /// Measures where the time of commands goes, from now on ([`Backends::breakdowns`]).
+    fn break_down(&mut self);
     /// The time of a request that the controller's memory serves.
     fn memory_time(&self) -> Span;
     /// The last request is over: background work after it is not counted.

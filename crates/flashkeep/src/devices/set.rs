@@ -6,7 +6,7 @@
 use crate::disk::Disk;
 use crate::drive::{DeviceObserver, Drive, DriveLife, Nvram, Told};
 use crate::engine::{
-    BackendId, BackendView, Backends, Command, CompletionToken, Contents, Done, OobData, Page,
+    BackendId, BackendView, Backends, Breakdown, Command, CompletionToken, Contents, Done, OobData, Page,
 };
 use crate::kernel::{Agenda, SimTime, Span};
 
@@ -36,6 +36,8 @@ pub struct DeviceSet<C> {
     place_of: Vec<u16>,
     pub(super) agenda: Agenda,
     pub(super) done: Vec<Done<C>>,
+    /// Where the time of these completions went, if that is measured.
+    pub(super) breakdowns: Option<Vec<Breakdown>>,
     pub(super) now: SimTime,
     /// The time of a request that the memory of the controller above serves.
     pub(super) memory: Span,
@@ -54,6 +56,7 @@ impl<C: Clone> Clone for DeviceSet<C> {
             place_of: self.place_of.clone(),
             agenda: self.agenda.clone(),
             done: self.done.clone(),
+            breakdowns: self.breakdowns.clone(),
             now: self.now,
             memory: self.memory,
             life: self.life.clone(),
@@ -80,6 +83,7 @@ impl<C: Contents> DeviceSet<C> {
             place_of,
             agenda,
             done: Vec::new(),
+            breakdowns: None,
             now: SimTime::ZERO,
             memory,
             life: DriveLife::endless(),
@@ -150,11 +154,24 @@ impl<C: Contents> DeviceSet<C> {
             AnyDevice::Memory(_) => return,
         };
         self.agenda.set(at, next);
+        let listed = self.breakdowns.as_ref().map_or(0, Vec::len) as u32;
         for mut done in all.drain(..) {
+            if done.parts != 0 {
+                done.parts += listed;
+            }
             if let Some((backend, _)) = &mut done.failed {
                 backend.0 += *first;
             }
             self.done.push(done);
+        }
+        if let Some(breakdowns) = &mut self.breakdowns {
+            match device {
+                AnyDevice::Flash(drive) => {
+                    drive.breakdowns().into_iter().for_each(|of| breakdowns.append(of))
+                }
+                AnyDevice::Disk(disk) => disk.breakdowns().into_iter().for_each(|of| breakdowns.append(of)),
+                AnyDevice::Memory(_) => {}
+            }
         }
         if wears {
             self.sum_up_lives();
@@ -350,5 +367,9 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
 
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
+    }
+
+    fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
+        self.breakdowns.as_mut()
     }
 }

@@ -5,7 +5,7 @@
 use super::Disk;
 use super::queue::DiskOp;
 use crate::disk::DISK_SECTOR_BYTES;
-use crate::engine::{CompletionPart, Contents, Done};
+use crate::engine::{Breakdown, CompletionPart, Contents, Done, Part};
 use crate::kernel::{Id, SimTime};
 use std::collections::VecDeque;
 
@@ -55,9 +55,10 @@ impl<C: Contents> Disk<C> {
             self.cache.waiting.pop_front();
             self.cache.used += bytes;
             let service = self.mechanics.through_memory(self.queue.ops[op].sectors);
-            let DiskOp { token, command, .. } = self.queue.ops[op];
+            let DiskOp { token, command, asked, .. } = self.queue.ops[op];
+            let parts = self.list(&Breakdown::of(Part::Buffer, now.since(asked)), Part::Cache, service);
             let done = Done::at(token, command.count.into(), now + service);
-            self.done.push(Done { part: CompletionPart::Acknowledged, service, ..done });
+            self.done.push(Done { part: CompletionPart::Acknowledged, service, parts, ..done });
             self.queue.note_cached(op);
         }
         self.queue.refill();

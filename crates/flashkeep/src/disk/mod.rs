@@ -27,8 +27,8 @@ pub use surface::{SectorPlace, Surface, sectors_of};
 
 use crate::drive::{Counters, DiskAccess, OpKind};
 use crate::engine::{
-    BackendId, BackendView, Backends, Command, CompletionToken, Contents, Done, FixedMap, Flags, OobData,
-    Page, Verb,
+    BackendId, BackendView, Backends, Breakdown, BusyHistory, Command, CompletionToken, Contents, Done,
+    FixedMap, Flags, OobData, Page, Verb,
 };
 use crate::kernel::{SimTime, Span};
 use cache::DiskCache;
@@ -70,6 +70,9 @@ pub struct Disk<C> {
     done: Vec<Done<C>>,
     counters: Counters,
     statistics: DiskStatistics,
+    /// Where the time of commands goes, if that is measured: what the arm was busy with, and the breakdowns of the
+    /// completions that have not been taken.
+    latencies: Option<Box<(BusyHistory, Vec<Breakdown>)>>,
     /// What it has done since that was taken last, if anything is told of it.
     told: Option<Vec<DiskAccess>>,
 }
@@ -106,6 +109,7 @@ impl<C: Contents> Disk<C> {
             done: Vec::new(),
             counters: Counters::new(1),
             statistics: DiskStatistics::default(),
+            latencies: None,
             told: None,
         }
     }
@@ -163,6 +167,11 @@ impl<C: Contents> Disk<C> {
     pub fn reset_counters(&mut self) {
         self.counters = Counters::new(1);
         self.statistics = DiskStatistics::default();
+    }
+
+    /// Measures where the time of commands goes, from now on.
+    pub fn break_down(&mut self) {
+        self.latencies = Some(Box::default());
     }
 
     /// From now on what it does is kept for [`Disk::take_told`].
@@ -322,6 +331,7 @@ impl<C: Contents> Disk<C> {
             owed,
             typical,
             background: command.flags.has(Flags::BACKGROUND),
+            asked: now,
             ..DiskOp::default()
         };
         self.queued += typical;
@@ -370,6 +380,10 @@ impl<C: Contents> Backends<C> for Disk<C> {
 
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
+    }
+
+    fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
+        self.latencies.as_mut().map(|latencies| &mut latencies.1)
     }
 }
 

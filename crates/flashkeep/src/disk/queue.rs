@@ -6,7 +6,7 @@
 
 use super::scheduler::{Candidate, Head, Rule};
 use crate::engine::{Command, CompletionToken, Verb};
-use crate::kernel::{Arena, Id, Span};
+use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::VecDeque;
 
 /// What a read is owed of a page: what it held when it was asked for, and whether it could be read then.
@@ -32,6 +32,8 @@ pub(super) struct DiskOp<C> {
     /// A write that is in the cache: it has been acknowledged.
     pub(super) cached: bool,
     pub(super) background: bool,
+    /// When it came.
+    pub(super) asked: SimTime,
     /// The scheduler sees it.
     pub(super) inside: bool,
     /// Older ones inside that overlap it.

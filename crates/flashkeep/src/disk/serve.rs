@@ -9,7 +9,7 @@ use super::queue::DiskOp;
 use super::scheduler::Head;
 use super::{Disk, SectorPlace};
 use crate::drive::OpKind;
-use crate::engine::{CompletionPart, Contents, Done};
+use crate::engine::{Breakdown, CompletionPart, Contents, Done, Part};
 use crate::kernel::{Id, SimTime, Span};
 use std::ops::Range;
 
@@ -95,7 +95,8 @@ impl<C: Contents> Disk<C> {
         statistics.seek += seek;
         statistics.rotation[usize::from(writes)] += rotation;
         statistics.transfer[usize::from(writes)] += end - start;
-        self.tell(now, id, start, from);
+        let waited = self.waited(now, id, SimTime(end));
+        self.tell(now, id, start, from, &waited);
         self.arm = Arm {
             place: self.mechanics.surface.place(last),
             next: Some(last + 1),
@@ -105,8 +106,31 @@ impl<C: Contents> Disk<C> {
         self.free_at = SimTime(end);
     }
 
+    /// Where the time of a command went that waited until now, and keeps the arm until `end`.
+    fn waited(&mut self, now: SimTime, id: Id<DiskOp<C>>, end: SimTime) -> Breakdown {
+        let mut waited = Breakdown::default();
+        if let Some(latencies) = &mut self.latencies {
+            let op = &self.queue.ops[id];
+            latencies.0.divide(op.asked, now, Part::Disk, &mut waited);
+            // Others may have waited as long.
+            if let Some(with) = Part::of_other(op.command.cause) {
+                latencies.0.record(now, end, with, !self.queue.is_empty());
+            }
+        }
+        waited
+    }
+
+    /// Lists what a command waited for and what follows; its number in the list.
+    pub(super) fn list(&mut self, waited: &Breakdown, part: Part, span: Span) -> u32 {
+        let Some(latencies) = &mut self.latencies else { return 0 };
+        let mut parts = *waited;
+        parts.add(part, span);
+        latencies.1.push(parts);
+        latencies.1.len() as u32
+    }
+
     /// Tells when each page of a command is done whose transfer starts at `start`, `from` along the disk.
-    fn tell(&mut self, now: SimTime, id: Id<DiskOp<C>>, start: u64, from: u64) {
+    fn tell(&mut self, now: SimTime, id: Id<DiskOp<C>>, start: u64, from: u64, waited: &Breakdown) {
         let op = &self.queue.ops[id];
         let (token, command, sequence) = (op.token, op.command, op.sequence);
         let (first, sectors, cached) = (op.first, op.sectors, op.cached);
@@ -118,7 +142,8 @@ impl<C: Contents> Disk<C> {
             self.count(now, end, OpKind::Program, &command);
             let part = if cached { CompletionPart::Durable } else { CompletionPart::Both };
             let done = Done::at(token, command.count.into(), end);
-            self.done.push(Done { part, service: end.since(now), ..done });
+            let parts = self.list(waited, Part::Disk, end.since(now));
+            self.done.push(Done { part, service: end.since(now), parts, ..done });
             for page in pages.clone() {
                 if self.in_memory.get(&page) == Some(&sequence) {
                     self.in_memory.remove(&page);
@@ -146,7 +171,8 @@ impl<C: Contents> Disk<C> {
                 let failed = unreadable.then_some((self.backend, command.start.plus(n)));
                 let contents = if unreadable { C::default() } else { owed.contents };
                 let service = at.since(now);
-                self.done.push(Done { service, contents, failed, ..Done::at(token.plus(n), 1, at) });
+                let parts = self.list(waited, Part::Disk, service);
+                self.done.push(Done { service, contents, failed, parts, ..Done::at(token.plus(n), 1, at) });
             }
         }
         self.queue.ops.release(id);

@@ -13,7 +13,7 @@ use crate::kernel::{Id, SimTime};
 pub(super) struct ReadBehindWrite {
     write: Id<DriveOp>,
     n: u16,
-    read: Id<DriveOp>,
+    pub(super) read: Id<DriveOp>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -31,6 +31,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(read, &[contents]);
         }
+        self.begin_latency(read, self.now);
         self.queues.behind.push(ReadBehindWrite { write: Id::new(write), n, read });
     }
 

@@ -52,6 +52,7 @@ impl<C: Contents> Drive<C> {
             nvrams: Vec::new(),
             done: Vec::new(),
             scratch: Scratch::default(),
+            latencies: None,
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             flash,

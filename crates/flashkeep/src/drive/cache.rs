@@ -6,7 +6,7 @@
 
 use super::dies::{BusyUnitState, UnitPhase};
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::Contents;
+use crate::engine::{Cause, Contents};
 use crate::flash::BusUse;
 use crate::flash::{OpPhases, PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
@@ -21,14 +21,15 @@ impl<C: Contents> Drive<C> {
         channel: usize,
         unit: UnitId,
         phases: &OpPhases,
+        cause: Cause,
     ) -> SimTime {
         let at = unit.0 as usize;
         let before = self.dies.free_at[at];
         let starts = self.flash.timing.array_begins(now + phases.sent(), true, before);
         let durable = starts + phases.array();
         let held = if self.flash.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
-        self.occupy_channel(now, channel, held);
-        self.occupy_unit(now.max(before), unit, durable);
+        self.occupy_channel(now, channel, held, cause);
+        self.occupy_unit(now.max(before), unit, durable, cause);
         self.accounts.counters.cache[OpKind::Program as usize] += u64::from(before > now);
         self.dies.accepts_at[at] = starts;
         if self.queues.waiting > 0 {

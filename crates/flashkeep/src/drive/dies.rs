@@ -227,9 +227,12 @@ impl<C: Contents> Drive<C> {
         self.dies.agenda.set(self.dies.units.len() + channel, self.dies.channels[channel].free_at);
     }
 
-    /// The unit is busy from `now` until `until`.
+    /// The unit is busy from `now` until `until` because of this cause.
     #[inline(always)]
-    pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
+    pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime, cause: Cause) {
+        if cause != Cause::Host && self.latencies.is_some() {
+            self.record_unit(now, unit, until, cause);
+        }
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Free;
         state.busy += until.since(now);
@@ -243,9 +246,12 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The channel is in use from `now` for `span`.
+    /// The channel is in use from `now` for `span` because of this cause.
     #[inline]
-    pub(super) fn occupy_channel(&mut self, now: SimTime, channel: usize, span: Span) {
+    pub(super) fn occupy_channel(&mut self, now: SimTime, channel: usize, span: Span, cause: Cause) {
+        if cause != Cause::Host && self.latencies.is_some() {
+            self.record_channel(now, channel, now + span, cause);
+        }
         let state = &mut self.dies.channels[channel];
         debug_assert!(state.free_at <= now, "a channel does one thing at a time");
         state.free_at = now + span;

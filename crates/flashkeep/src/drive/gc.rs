@@ -326,7 +326,8 @@ impl<C: Contents> Drive<C> {
             }
             match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
-                    let (start, end) = self.read_in_round(unit, first, pages * self.packing.page);
+                    let cause = self.moves_because(plane);
+                    let (start, end) = self.read_in_round(unit, first, pages * self.packing.page, cause);
                     let read = self.count_read(start, plane, first, pages);
                     self.tell_read(read, end);
                 }
@@ -430,7 +431,7 @@ impl<C: Contents> Drive<C> {
             self.tell_part(now, now + held, unit, kind, cause);
         }
         self.erase_held(now, channel, unit, plane, victim, held);
-        self.hold_others(now, &others, now + held);
+        self.hold_others(now, &others, now + held, cause);
         Some(unit)
     }
 

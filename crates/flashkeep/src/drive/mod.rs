@@ -24,6 +24,7 @@ mod faults;
 mod gangs;
 mod gc;
 mod holds;
+mod latency;
 mod limit;
 mod logs;
 mod look;
@@ -81,6 +82,7 @@ use collection::PlaneCollection;
 use dies::Dies;
 use faults::DriveHealth;
 use gc::Gc;
+use latency::DriveLatencies;
 use packing::Packing;
 use power::Power;
 use program::{Paths, Programs, Scratch};
@@ -142,6 +144,8 @@ pub struct Drive<C> {
     /// Completions that the engine has not taken yet.
     done: Vec<Done<C>>,
     scratch: Scratch,
+    /// Where the time of commands goes, if that is measured.
+    latencies: Option<Box<DriveLatencies>>,
     now: SimTime,
     /// When the last request was admitted.
     admitted: SimTime,
@@ -223,7 +227,8 @@ impl<C: Contents> Drive<C> {
     fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         if !self.is_unasked(op) {
             let DriveOp { token, command, .. } = self.queues.ops[op];
-            self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
+            let parts = self.breakdown_of_unplaced(now, op);
+            self.done.push(Done { parts, ..Done::at(token, u32::from(command.count), now) });
         }
         self.answer_behind(now, op);
         self.queues.ops.release(op);

@@ -52,6 +52,11 @@ impl Packing {
         }
     }
 
+    /// Whether writes wait for others.
+    pub(super) fn gathers_writes(&self) -> bool {
+        self.gather > Span::ZERO
+    }
+
     /// A backend places a page without time: whether its next one shares a page of the flash with that.
     pub(super) fn stays_in_page(&mut self, ftl: usize, places: u32) -> bool {
         let placed = &mut self.placed[ftl];

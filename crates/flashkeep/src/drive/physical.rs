@@ -123,6 +123,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(op, contents);
         }
+        self.begin_latency(op, now);
         self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
         self.queue_physical(now, backend, op);
     }
@@ -251,6 +252,7 @@ impl<C: Contents> Drive<C> {
         let ftl = backend as u16;
         let placed = blocks.len() as u16;
         let trim = self.queues.claim(DriveOp { token, command: *command, ftl, placed, ..DriveOp::default() });
+        self.begin_latency(trim, now);
         for &(page, ppn) in blocks {
             let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
             let erase = self.queues.claim(DriveOp { token, command, ftl, ppn, ..DriveOp::default() });
@@ -310,7 +312,8 @@ impl<C: Contents> Drive<C> {
             return;
         }
         let DriveOp { token, command, durable, service, .. } = *state;
-        self.done.push(Done { service, ..Done::at(token, u32::from(command.count), durable) });
+        let parts = self.breakdown_of_erases(trim, durable, service);
+        self.done.push(Done { service, parts, ..Done::at(token, u32::from(command.count), durable) });
         self.queues.ops.release(trim);
     }
 

@@ -4,6 +4,7 @@
 //! each its place, and commits the operation ([`Drive::commit`]): the commit occupies die and channel, and
 //! updates counters and logs.
 
+use super::latency::PlacedPage;
 use super::submit::Commands;
 use super::{Drive, DriveOp, OpKind};
 use crate::engine::{Cause, Command, Contents};
@@ -44,6 +45,10 @@ struct PageTimes {
     sent: SimTime,
     /// It is programmed.
     end: SimTime,
+    /// How long the array works for it.
+    array: Span,
+    /// When its unit and its channel had become free.
+    freed: [SimTime; 2],
 }
 
 /// The command mode of an operation.
@@ -145,8 +150,9 @@ impl<C: Contents> Drive<C> {
         pages: &[PageWrite],
     ) -> SimTime {
         let phases = self.cost_of_pages(manner, pages);
-        let (first, end) = self.occupy::<M>(now, channel, unit, &phases, manner.cached);
-        self.conclude([now, first, end], &phases, unit, manner.kind, pages);
+        let freed = self.freed(channel, unit);
+        let (first, end) = self.occupy::<M>(now, channel, unit, &phases, manner.cached, pages[0].cause);
+        self.conclude([now, first, end], freed, &phases, unit, manner.kind, pages);
         if manner.summaries > 0 {
             self.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
@@ -164,8 +170,10 @@ impl<C: Contents> Drive<C> {
     ) -> SimTime {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
-        let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false);
-        let times = PageTimes { granted: now, begun, sent: begun + phases.sent(), end };
+        let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false, page.cause);
+        let array = phases.array();
+        let freed = [now; 2];
+        let times = PageTimes { granted: now, begun, sent: begun + phases.sent(), end, array, freed };
         self.conclude_page::<M>(times, unit, kind, page, true);
         end
     }
@@ -180,7 +188,7 @@ impl<C: Contents> Drive<C> {
     ) -> OpPhases {
         let phases = self.cost_of_pages(manner, pages);
         let end = start + phases.busy();
-        self.conclude([start, start, end], &phases, unit, manner.kind, pages);
+        self.conclude([start, start, end], [start; 2], &phases, unit, manner.kind, pages);
         if manner.summaries > 0 {
             self.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
@@ -198,9 +206,9 @@ impl<C: Contents> Drive<C> {
     ) -> SimTime {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
         let end = now + held + phases.busy();
-        self.occupy_channel(now, channel, held + phases.sent());
-        self.occupy_unit(now, unit, end);
-        self.conclude([now, now, end], &phases, unit, OpKind::Erase, &[block]);
+        self.occupy_channel(now, channel, held + phases.sent(), block.cause);
+        self.occupy_unit(now, unit, end, block.cause);
+        self.conclude([now, now, end], [now; 2], &phases, unit, OpKind::Erase, &[block]);
         end
     }
 
@@ -216,6 +224,7 @@ impl<C: Contents> Drive<C> {
     fn conclude(
         &mut self,
         [now, first, end]: [SimTime; 3],
+        freed: [SimTime; 2],
         phases: &OpPhases,
         unit: UnitId,
         kind: OpKind,
@@ -229,7 +238,7 @@ impl<C: Contents> Drive<C> {
             };
             before = Some((begun, sent));
             planes += u64::from(!page.target.along);
-            let times = PageTimes { granted: now, begun, sent, end };
+            let times = PageTimes { granted: now, begun, sent, end, array: phases.array(), freed };
             self.conclude_page::<Full>(times, unit, kind, *page, at == 0);
         }
         if pages.len() > 1 {
@@ -248,13 +257,19 @@ impl<C: Contents> Drive<C> {
         page: PageWrite,
         first: bool,
     ) {
-        let PageTimes { granted, begun, sent, end } = times;
+        let PageTimes { granted, begun, sent, end, array, freed } = times;
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
         // In a round everything has begun together, and blocks are erased together.
         self.account::<M>(if first || kind == OpKind::Erase { granted } else { begun }, end, kind, &page);
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
+            if !M::PLAIN
+                && let Some(latencies) = &mut self.latencies
+                && acknowledged > self.queues.ops[page.op].acknowledged
+            {
+                latencies.note_placed(page.op, PlacedPage { granted, begun, sent, unit, array, freed });
+            }
             self.queues.ops[page.op].note_placed(granted, acknowledged, end);
         }
     }
@@ -287,16 +302,18 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         phases: &OpPhases,
         cached: bool,
+        cause: Cause,
     ) -> (SimTime, SimTime) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
-            return self.join_round(unit, phases);
+            return self.join_round(unit, phases, cause);
         }
         if !M::PLAIN && cached {
-            return (now, self.start_cached(now, channel, unit, phases));
+            return (now, self.start_cached(now, channel, unit, phases, cause));
         }
         let end = now + phases.busy();
-        self.occupy_channel(now, channel, if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) });
-        self.occupy_unit(now, unit, end);
+        let held = if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) };
+        self.occupy_channel(now, channel, held, cause);
+        self.occupy_unit(now, unit, end, cause);
         (now, end)
     }
 

@@ -78,7 +78,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
         let memory = self.flash.timing.memory;
         self.accounts.counters.reads_from_memory += 1;
-        self.answer(token, 1, now.max(self.admitted) + memory, memory, contents);
+        let parts = self.breakdown_of_late_read(now);
+        let done = Done::at(token, 1, now.max(self.admitted) + memory);
+        self.done.push(Done { service: memory, contents, parts, ..done });
     }
 
     /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
@@ -139,6 +141,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(op, &[contents]);
         }
+        self.begin_latency(op, now);
         let state = &mut self.dies.units[unit.0 as usize];
         state.reads.push(&mut self.queues.ops, op);
         state.queued += service;
@@ -174,6 +177,9 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
+        if self.latencies.is_some() {
+            self.end_waits_of_reads(now, channel, unit, op);
+        }
         self.start_array_read(now, channel, unit, ppn, joined, command.cause);
     }
 
@@ -192,13 +198,16 @@ impl<C: Contents> Drive<C> {
         let op = FlashOp { kind: OpKind::Read, targets: repeat_n(Target::page(ppn), planes), summaries: 0 };
         let phases = self.flash.timing.cost(&self.flash.geometry, op);
         let in_register = now + phases.busy();
+        if self.latencies.is_some() {
+            self.record_sensing(now, unit, in_register, &phases, cause);
+        }
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Array;
         state.programs = None;
         state.busy += in_register.since(now);
         self.dies.free_at[unit.0 as usize] = SimTime::NEVER;
         self.dies.agenda.set(unit.0 as usize, in_register);
-        self.occupy_channel(now, channel, phases.held(self.flash.bus));
+        self.occupy_channel(now, channel, phases.held(self.flash.bus), cause);
         if self.accounts.watch.is_some() {
             self.tell_granted(now, unit, OpKind::Read, cause);
         }
@@ -215,9 +224,11 @@ impl<C: Contents> Drive<C> {
         };
         let transfer = self.flash.timing.transfer(sectors);
         let end = now + transfer;
-        self.occupy_channel(now, channel, transfer);
+        let parts = self.breakdown_of_read(now, channel, op, transfer);
+        let cause = self.cause_of_transfer(unit, op);
+        self.occupy_channel(now, channel, transfer, cause);
         if last {
-            self.occupy_unit(now, unit, end);
+            self.occupy_unit(now, unit, end, cause);
         }
         if self.accounts.watch.is_some() {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause));
@@ -231,10 +242,10 @@ impl<C: Contents> Drive<C> {
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
-            self.done.push(Done { failed, service, ..Done::at(token, 1, end) });
+            self.done.push(Done { failed, service, parts, ..Done::at(token, 1, end) });
         } else {
             let contents = self.take_carried(op);
-            self.answer(token, 1, end, service, contents);
+            self.done.push(Done { service, contents, parts, ..Done::at(token, 1, end) });
         }
         self.queues.ops.release(op);
         if along > 0 {

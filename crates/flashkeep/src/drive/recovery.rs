@@ -317,6 +317,7 @@ impl<C: Contents> Drive<C> {
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
         self.dies.free_at.fill(recovery.ready);
         self.dies.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
+        self.record_recovery(now, recovery.ready);
         recovery
     }
 

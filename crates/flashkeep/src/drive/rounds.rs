@@ -17,7 +17,7 @@ use super::dies::{Channel, bits};
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::{BackendId, Contents, Done};
+use crate::engine::{BackendId, Cause, Contents, Done};
 use crate::flash::scheduler::Class;
 use crate::flash::{FlashOp, OpPhases, Ppn, Round, Target, UnitId};
 use crate::ftl::GcRun;
@@ -83,12 +83,14 @@ impl<C: Contents> Drive<C> {
             return self.dies.agenda.set(self.dies.units.len() + channel, free_at);
         }
         let mut end = now;
-        let mut steps = Steps::Taken;
+        let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
         match self.gc.run {
             GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang),
             GcRun::Steps => steps = self.steps_in_turn(),
         }
-        if end == now {
+        if end > now {
+            cause = Cause::Gc;
+        } else {
             end = self.read_in_rounds(now, &gang, &mut steps);
             let dealt = self.deal_out(&gang);
             end = self.write_in_rounds(now, end, &gang, steps);
@@ -96,6 +98,7 @@ impl<C: Contents> Drive<C> {
         }
         if end == now && self.gc.is_soft() {
             end = self.collect_softly_in_step(now, &gang);
+            cause = Cause::Gc;
         }
         if end == now {
             // An erase may wait for what is still under way.
@@ -106,13 +109,16 @@ impl<C: Contents> Drive<C> {
             }
             return;
         }
-        self.occupy_gang(now, end, channel);
+        self.occupy_gang(now, end, channel, cause);
     }
 
     /// The channels of a gang and their units are busy until the batch is over; then they look for more.
-    fn occupy_gang(&mut self, now: SimTime, end: SimTime, channel: usize) {
+    fn occupy_gang(&mut self, now: SimTime, end: SimTime, channel: usize, cause: Cause) {
         let mut more = self.queues.waiting > 0;
         for channel in self.dies.gangs.of(channel) {
+            if cause != Cause::Host && self.latencies.is_some() {
+                self.record_channel(now, channel, end, cause);
+            }
             let state = &mut self.dies.channels[channel];
             state.free_at = end;
             state.busy += end.since(now);
@@ -193,11 +199,17 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A collection reads a flash page: when, and until when.
-    pub(super) fn read_in_round(&mut self, unit: UnitId, first: Ppn, sectors: u16) -> (SimTime, SimTime) {
+    pub(super) fn read_in_round(
+        &mut self,
+        unit: UnitId,
+        first: Ppn,
+        sectors: u16,
+        cause: Cause,
+    ) -> (SimTime, SimTime) {
         let target = Target::sectors(first, sectors);
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
         self.dies.units[unit.0 as usize].programs = None;
-        let (_, end) = self.join_round(unit, &phases);
+        let (_, end) = self.join_round(unit, &phases, cause);
         (self.round_of(unit).begun, end)
     }
 
@@ -250,11 +262,14 @@ impl<C: Contents> Drive<C> {
             .timing
             .cost(&self.flash.geometry, FlashOp { kind: OpKind::Read, targets, summaries: 0 });
         let data_out = self.sum_of_transfers(first);
-        let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array });
+        if self.latencies.is_some() {
+            self.end_waits_of_reads(begun, channel, unit, first);
+        }
+        let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
         let mut at = first;
         while at.is_some() {
             let next = self.queues.ops[at].next;
-            self.bring(at, begun, end);
+            self.bring(at, begun, end, &array);
             at = next;
         }
     }
@@ -270,19 +285,20 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page that was read in a round is answered.
-    fn bring(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime) {
+    fn bring(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime, array: &OpPhases) {
         let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
         let service = end.since(begun);
+        let transfer = self.flash.timing.transfer(command.sectors);
+        let parts = self.breakdown_of_read_in_round(op, end, array, transfer);
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((BackendId(ftl), command.start));
-            self.done.push(Done { failed, service, ..Done::at(token, 1, end) });
+            self.done.push(Done { failed, service, parts, ..Done::at(token, 1, end) });
         } else {
             let contents = self.take_carried(op);
-            self.answer(token, 1, end, service, contents);
+            self.done.push(Done { service, contents, parts, ..Done::at(token, 1, end) });
         }
         self.queues.ops.release(op);
         if along > 0 {
-            let transfer = self.flash.timing.transfer(command.sectors);
             return self.tell_along(begun, end, ppn, OpKind::Read, command.cause, transfer);
         }
         self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors);
@@ -344,10 +360,13 @@ impl<C: Contents> Drive<C> {
 
     /// A program enters the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
-    pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases) -> (SimTime, SimTime) {
+    pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases, cause: Cause) -> (SimTime, SimTime) {
         let round = self.round_of(unit);
         let (first, end) = round.add(phases);
         let begun = round.begun;
+        if cause != Cause::Host && self.latencies.is_some() {
+            self.record_unit(begun, unit, end, cause);
+        }
         self.dies.units[unit.0 as usize].busy += end.since(begun);
         (first, end)
     }

@@ -8,7 +8,7 @@
 
 use super::dies::UnitPhase;
 use super::{DieQueue, Drive, DriveOp};
-use crate::engine::Contents;
+use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 use crate::kernel::{Id, SimTime};
 
@@ -173,9 +173,9 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
-    pub(super) fn hold_others(&mut self, now: SimTime, others: &[UnitId], until: SimTime) {
+    pub(super) fn hold_others(&mut self, now: SimTime, others: &[UnitId], until: SimTime, cause: Cause) {
         for &unit in others {
-            self.occupy_unit(now, unit, until);
+            self.occupy_unit(now, unit, until, cause);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Submission of commands: selects the path of each, by the kind of its backend and by failures.
 
 use super::Drive;
-use crate::engine::{BackendId, Backends, Command, CompletionToken, Contents, Done, Page, Verb};
+use crate::engine::{BackendId, Backends, Breakdown, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// Which code path commands take.
@@ -154,5 +154,10 @@ impl<C: Contents> Backends<C> for Drive<C> {
 
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
+    }
+
+    #[inline]
+    fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
+        self.latencies.as_mut().map(|latencies| &mut latencies.done)
     }
 }

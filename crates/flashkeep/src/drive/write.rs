@@ -86,6 +86,7 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(op, contents);
         }
+        self.begin_latency(op, now);
         if self.placement.plane_choice != PlaneChoice::InTurn {
             self.note_replaced(ftl, command, op);
         }
@@ -262,6 +263,7 @@ impl<C: Contents> Drive<C> {
             let op = self.queues.pop(write_queue);
             let page = self.page_of_write(op, 0, plane);
             self.place_physical(op);
+            self.note_last_page(now, channel, unit, &page);
             self.commit_page::<M>(now, channel, unit, page);
             self.all_placed(op);
         } else if M::PLAIN {
@@ -274,6 +276,9 @@ impl<C: Contents> Drive<C> {
             }
             let target = Target::sectors(to, sectors);
             let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
+            if n + 1 == count {
+                self.note_last_page(now, channel, unit, &page);
+            }
             self.commit_page::<M>(now, channel, unit, page);
             if n + 1 == count {
                 self.queues.pop(write_queue);
@@ -466,8 +471,10 @@ impl<C: Contents> Drive<C> {
         }
         if !self.health.damaged || !self.is_unasked(op) {
             let noted = self.ftl.memory.write;
+            let parts = self.breakdown_of_write(op, noted);
             let done = Done::at(token, u32::from(command.count), durable + noted);
-            self.done.push(Done { acknowledged: acknowledged + noted, service: service + noted, ..done });
+            let acknowledged = acknowledged + noted;
+            self.done.push(Done { acknowledged, service: service + noted, parts, ..done });
         }
         self.answer_behind(self.now, op);
         self.queues.ops.release(op);

@@ -3,6 +3,7 @@
 use super::command::{Command, Page};
 use super::contents::Contents;
 use super::requests::CompletionCounter;
+use crate::device::latency::Breakdown;
 use crate::kernel::{Id, SimTime, Span};
 
 /// The number of a backend (backend) of the tree: an FTL with its dies, a disk, an NVRAM.
@@ -90,6 +91,9 @@ pub struct Done<C> {
     pub service: Span,
     /// The contents that a read of one page returned.
     pub contents: C,
+    /// Where the time since the submission went: an entry of [`Backends::breakdowns`], counted from 1; 0 if it was an
+    /// access to memory.
+    pub parts: u32,
     /// The backend and page of a *read* that failed. Writes never fail: a backend that cannot store a page reports this
     /// when the page is read.
     pub failed: Option<(BackendId, Page)>,
@@ -197,6 +201,12 @@ pub trait Backends<C: Contents>: BackendView {
 
     /// The completions and events since the last call, in order; the caller empties the list.
     fn done(&mut self) -> &mut Vec<Done<C>>;
+
+    /// Where the time of these completions went ([`Done::parts`]), from their submission to their acknowledgement; that
+    /// of a durable one until then. None if this is not measured. The caller empties the list together with the other.
+    fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
+        None
+    }
 }
 
 impl<C: Contents> Done<C> {
@@ -243,6 +253,7 @@ impl<C: Contents> Done<C> {
             durable: now,
             service: Span::ZERO,
             contents: C::default(),
+            parts: 0,
             failed: None,
         }
     }

@@ -12,10 +12,10 @@ use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
 
-/// Commands that their scheme made wait, and the commands behind them, by node.
+/// Commands that their scheme made wait, and the commands behind them, by node; each with the instant when it came.
 #[derive(Clone, Debug)]
 pub(super) struct Parked {
-    queues: Vec<VecDeque<(Command, CompletionToken)>>,
+    queues: Vec<VecDeque<(Command, CompletionToken, SimTime)>>,
     total: usize,
 }
 
@@ -36,19 +36,26 @@ impl Parked {
 
     /// Commands that wait at a node, in order.
     pub(super) fn commands(&self, node: NodeId) -> impl Iterator<Item = &Command> {
-        self.queues[node.index()].iter().map(|(piece, _)| piece)
+        self.queues[node.index()].iter().map(|(piece, ..)| piece)
     }
 
-    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, token: CompletionToken) {
-        self.insert(node, self.queues[node.index()].len(), piece, token);
+    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, token: CompletionToken, since: SimTime) {
+        self.insert(node, self.queues[node.index()].len(), piece, token, since);
     }
 
-    pub(super) fn insert(&mut self, node: NodeId, at: usize, piece: Command, token: CompletionToken) {
-        self.queues[node.index()].insert(at, (piece, token));
+    pub(super) fn insert(
+        &mut self,
+        node: NodeId,
+        at: usize,
+        piece: Command,
+        token: CompletionToken,
+        since: SimTime,
+    ) {
+        self.queues[node.index()].insert(at, (piece, token, since));
         self.total += 1;
     }
 
-    fn pop(&mut self, node: usize) -> Option<(Command, CompletionToken)> {
+    fn pop(&mut self, node: usize) -> Option<(Command, CompletionToken, SimTime)> {
         let first = self.queues[node].pop_front()?;
         self.total -= 1;
         Some(first)
@@ -170,15 +177,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut moved = false;
         for index in 0..self.shape.len() {
             let node = NodeId(index as u16);
-            while let Some((piece, token)) = self.parked.pop(index) {
+            while let Some((piece, token, since)) = self.parked.pop(index) {
                 let pages = u32::from(piece.count);
                 self.unaccount(token, pages);
+                let noted = self.note_delay(token, since, now, self.waits_for(node));
                 if self.attempt(backends, now, node, &piece, token) {
                     moved = true;
                     continue;
                 }
+                if noted {
+                    self.drop_delay(token);
+                }
                 self.account(token, pages);
-                self.parked.insert(node, 0, piece, token);
+                self.parked.insert(node, 0, piece, token, since);
                 if !self.ask(backends, now, node, Why::Urgent) {
                     break;
                 }

@@ -12,6 +12,7 @@ use super::repair::FailedPage;
 use super::running::Start;
 use super::scheme::Scheme;
 use super::tree::NodeId;
+use crate::device::latency::Part;
 use crate::kernel::SimTime;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -177,7 +178,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         self.account(token, u32::from(piece.count));
-        self.parked.push_back(node, piece.alone(), token);
+        self.parked.push_back(node, piece.alone(), token, now);
     }
 
     /// Plans one piece and starts it, or queues it for its stripe; false if the scheme makes it wait.
@@ -225,7 +226,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         };
         if let Some((key, mode)) = wanted
-            && self.locks.queue(node, key, mode, || LockWaiter::Command(piece.alone(), token))
+            && self.locks.queue(node, key, mode, || LockWaiter::Command(piece.alone(), token, now))
         {
             self.account(token, u32::from(piece.count));
             return true;
@@ -333,22 +334,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut parked = 0;
         while let Some(next) = self.locks.next_resumed() {
             match next {
-                LockWaiter::Command(piece, token) => {
+                LockWaiter::Command(piece, token, since) => {
                     let pages = u32::from(piece.count);
                     self.unaccount(token, pages);
+                    self.note_delay(token, since, now, Part::Lock);
                     if node == NodeId::HOST {
                         self.submit_behind(backends, now, PortId::of_key(key), piece, token);
                     } else if parked > 0 || !self.attempt(backends, now, node, &piece, token) {
                         self.account(token, pages);
-                        self.parked.insert(node, parked, piece, token);
+                        self.parked.insert(node, parked, piece, token, now);
                         parked += 1;
                     }
                 }
-                LockWaiter::Merge(merge, token) => {
+                LockWaiter::Merge(merge, token, since) => {
                     self.unaccount(token, 1);
+                    self.note_delay(token, since, now, Part::Lock);
                     self.merge_behind(backends, now, PortId::of_key(key), merge, token);
                 }
-                LockWaiter::Repair(failed) => self.failed(backends, now, failed),
+                LockWaiter::Repair(failed, since) => {
+                    self.note_delay(failed.token, since, now, Part::Lock);
+                    self.failed(backends, now, failed);
+                }
             }
         }
     }

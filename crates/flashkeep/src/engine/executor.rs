@@ -15,6 +15,7 @@ use super::contents::Contents;
 use super::exposure::Exposure;
 use super::gaps::Gaps;
 use super::health::Health;
+use super::latency::Latencies;
 use super::locks::Locks;
 use super::names::PageNames;
 use super::plan::{Member, Plan, Why};
@@ -84,6 +85,8 @@ pub struct Engine<S, C> {
     pub untimed: bool,
     /// The number of requests opened so far, which is the age of the next one.
     pub(super) opened: u32,
+    /// Where the time of requests goes, if that is measured.
+    pub(super) latencies: Option<Box<Latencies>>,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -130,6 +133,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             controllers,
             untimed: false,
             opened: 0,
+            latencies: None,
         }
     }
 
@@ -206,6 +210,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.complete(backends, now, &done);
             }
             backends.done().clear();
+            if let Some(breakdowns) = backends.breakdowns() {
+                breakdowns.clear();
+            }
             if self.ports.has_ended() {
                 self.end_port_requests(backends, now);
                 continue;
@@ -442,11 +449,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 return self.hear(backends, now, (backend, page), done.part);
             }
             let child = self.backend_nodes[usize::from(backend.0)];
+            self.note_failed(backends, now, done);
             return self.failed(
                 backends,
                 now,
                 super::repair::FailedPage { child, page, token: done.token, flags: Flags::NONE },
             );
+        }
+        if self.latencies.is_some() {
+            self.note_done(backends, done);
         }
         let running = self.counters[done.token.owner].running;
         if running.is_some() {

@@ -6,18 +6,18 @@ use super::plan::Key;
 use super::repair::FailedPage;
 use super::tree::NodeId;
 use crate::device::port::Merge;
-use crate::kernel::{Arena, Id, mix};
+use crate::kernel::{Arena, Id, SimTime, mix};
 use std::collections::VecDeque;
 
 /// A command or repair that waits for a stripe.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LockWaiter {
-    /// A command to be planned when the stripe is free.
-    Command(Command, CompletionToken),
-    /// A partial-page write at the root.
-    Merge(Merge, CompletionToken),
-    /// A page of a member to be repaired when the stripe is free.
-    Repair(FailedPage),
+    /// A command to be planned when the stripe is free, and when it came.
+    Command(Command, CompletionToken, SimTime),
+    /// A partial-page write at the root, and when it came.
+    Merge(Merge, CompletionToken, SimTime),
+    /// A page of a member to be repaired when the stripe is free, and when that was found.
+    Repair(FailedPage, SimTime),
 }
 
 /// The mode of a lock that a plan wants or has.
@@ -97,8 +97,8 @@ impl Locks {
         let lists = resumed.chain(self.stripes.places().map(|stripe| (stripe.node, &stripe.waiting)));
         let of_node = lists.filter(move |&(of, _)| of == node).flat_map(|(_, waiting)| waiting);
         of_node.filter_map(|waiting| match waiting {
-            LockWaiter::Command(command, _) => Some(command),
-            LockWaiter::Merge(..) | LockWaiter::Repair(_) => None,
+            LockWaiter::Command(command, ..) => Some(command),
+            LockWaiter::Merge(..) | LockWaiter::Repair(..) => None,
         })
     }
 

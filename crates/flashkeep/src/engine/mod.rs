@@ -20,6 +20,7 @@ mod executor;
 mod exposure;
 mod gaps;
 mod health;
+mod latency;
 mod locks;
 mod maps;
 mod names;
@@ -41,6 +42,7 @@ mod tree;
 mod units;
 mod view;
 
+pub use crate::device::latency::{Breakdown, BusyHistory, Part};
 pub use crate::device::port::Merge;
 use crate::device::{command, contents};
 pub(crate) use crate::kernel::FixedMap;

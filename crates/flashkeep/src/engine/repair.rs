@@ -44,7 +44,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let sheltered = own && self.running_plans[running].stripe.is_sheltered();
         let key = if sheltered { None } else { repair_key(self.scheme_mut(node), member, page) };
         if let Some(key) = key
-            && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what))
+            && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what, now))
         {
             return;
         }

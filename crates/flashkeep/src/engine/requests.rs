@@ -185,7 +185,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let at = u32::from(n);
             let blocked = n < command.count && {
                 let key = port.key(command.start.0 + at);
-                let waiting = || LockWaiter::Command(command.alone().part(at, 1), token.plus(at));
+                let waiting = || LockWaiter::Command(command.alone().part(at, 1), token.plus(at), now);
                 self.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
             };
             if blocked {
@@ -226,7 +226,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         self.account(token, 1);
         let key = port.key(merge.page);
-        if self.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, token)) {
+        if self.locks.queue(NodeId::HOST, key, LockMode::Hold, || LockWaiter::Merge(merge, token, now)) {
             return;
         }
         self.locks.take(NodeId::HOST, key, LockMode::Hold);

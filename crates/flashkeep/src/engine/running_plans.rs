@@ -47,6 +47,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let running = &mut self.running_plans[id];
         running.counter = counter;
         self.counters[counter] = CompletionCounter::of(id, running.tracks_steps(), now);
+        self.begin_plan_latency(counter, now);
         if self.troubled {
             self.take_lacking_sums(id, plan.carry, plan.peek);
         }
@@ -58,9 +59,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn run_stage<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let running = &mut self.running_plans[id];
         let (counter, node) = (running.counter, running.node);
-        if running.sums.addition == Addition::UnderWay {
+        let computed = running.sums.addition == Addition::UnderWay;
+        if computed {
             running.sums.addition = Addition::Done;
         }
+        if self.latencies.is_some() {
+            self.note_stage(id, now, computed);
+        }
+        let running = &mut self.running_plans[id];
         if !running.is_told() {
             let counter = &mut self.counters[counter];
             counter.acknowledged = counter.acknowledged.max(now);
@@ -301,7 +307,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             (running.caller, running.command, running.node, running.lost_told > 0);
         let CompletionCounter { acknowledged, service, .. } = self.counters[running.counter];
         let service = running.service + service;
-        let done = Done { acknowledged, service, part, ..Done::at(caller, 1, durable) };
+        let parts = self.breakdown_of_plan(backends, id, if again { durable } else { acknowledged }, again);
+        let done = Done { acknowledged, service, part, parts, ..Done::at(caller, 1, durable) };
         if command.verb != Verb::Read {
             self.counters[caller.owner].lost += u32::from(lost && node == NodeId::HOST && !again);
             backends.done().push(Done { pages: u32::from(command.count), ..done });
@@ -312,6 +319,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if !lost || !self.is_lost_to_caller(id, n) {
                 backends.done().push(Done { token, contents: self.read_for_caller(id, n), ..done });
             } else if !again {
+                self.note_failed(backends, now, &Done { token, ..done });
                 match self.running_plans[id].repair() {
                     Some(repair) => self.lose(backends, now, repair.wanted),
                     None => {

@@ -110,6 +110,8 @@ pub struct Capabilities {
     pub rewrites: bool,
     /// When it wants to be asked for background work.
     pub triggers: Triggers,
+    /// Commands that it makes wait ([`PlanVerdict::Wait`]) wait for its garbage collection.
+    pub waits_for_gc: bool,
 }
 
 /// Background work: what a scheme does without a command.

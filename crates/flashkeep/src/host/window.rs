@@ -1,6 +1,6 @@
 //! The host queue: the number of requests in the drive, and when they leave.
 
-use crate::kernel::SimTime;
+use crate::kernel::{SimTime, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -16,6 +16,9 @@ pub struct HostQueue {
     /// If so, when the requests leave that were not done when the last one arrived.
     since_arrival: BinaryHeap<Reverse<u64>>,
     entered: usize,
+    /// How long requests waited for room, and until when that is counted.
+    full: Span,
+    full_until: SimTime,
     /// When requests leave whose end is known; the end of a granted operation is known in advance.
     departures: BinaryHeap<Reverse<u64>>,
 }
@@ -45,6 +48,10 @@ impl HostQueue {
         self.inside -= left_by(&mut self.departures, now);
         self.inside += 1;
         debug_assert!(self.inside <= self.depth);
+        if arrival < now && self.waits_before_admission {
+            self.full += now.since(self.full_until.max(arrival));
+            self.full_until = now;
+        }
         if self.waits_before_admission {
             self.entered -= left_by(&mut self.since_arrival, arrival);
             self.entered += 1;
@@ -64,8 +71,14 @@ impl HostQueue {
 
     /// Removes all requests.
     pub fn empty(&mut self) {
-        let HostQueue { depth, most, waits_before_admission, .. } = *self;
-        *self = HostQueue { depth, most, waits_before_admission, ..HostQueue::default() };
+        let HostQueue { depth, most, waits_before_admission, full, full_until, .. } = *self;
+        *self = HostQueue { depth, most, waits_before_admission, full, full_until, ..HostQueue::default() };
+    }
+
+    /// How long requests have waited because it was full.
+    #[must_use]
+    pub fn full(&self) -> Span {
+        self.full
     }
 
     /// The largest number of requests at once, including those that wait outside.
@@ -103,5 +116,8 @@ mod tests {
         window.enter(SimTime(4), SimTime(7));
         // The third arrived at 4, when the first two were not done.
         assert_eq!((window.room_at(SimTime(7)), window.most()), (SimTime(9), 3));
+        // The fourth waits from 5 to 9; until 7 the third waited too.
+        window.enter(SimTime(5), SimTime(9));
+        assert_eq!(window.full(), Span(5));
     }
 }

@@ -228,7 +228,13 @@ impl Scheme for Mapping {
 
     fn capabilities(&self) -> Capabilities {
         let cached = matches!(self, Mapping::Dftl(_));
-        Capabilities { transparent: cached, map: true, remaps: cached, ..Capabilities::default() }
+        Capabilities {
+            transparent: cached,
+            map: true,
+            remaps: cached,
+            waits_for_gc: true,
+            ..Capabilities::default()
+        }
     }
 
     fn protection(&self) -> Protection<'_> {

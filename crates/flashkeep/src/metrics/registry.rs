@@ -108,8 +108,9 @@ fn inner(shape: &FigureShape) -> (&FigureShape, bool) {
 }
 
 /// The headings of tables, in order. Other headings, of schemes, come before the last one.
-const HEADINGS: [&str; 11] = [
+const HEADINGS: [&str; 12] = [
     "Response time, µs",
+    "Where the time goes, mean, µs",
     "Throughput",
     "Pages programmed for each page written",
     "Wear and use",

@@ -6,6 +6,7 @@ use super::disk::DiskActivity;
 use super::economy::Economy;
 use super::energy::Energy;
 use super::histogram::TimesByOperation;
+use super::latency::LatencyByOperation;
 use super::members::Member;
 use super::phases::PhaseFigures;
 use super::wear::Wear;
@@ -38,6 +39,8 @@ figures! {
         response_us: TimesByOperation => plain().heading("Response time, µs"),
         /// Service times, from the first grant of a resource to completion, without waiting in between.
         service_us: TimesByOperation => plain(),
+        /// Where response times went; none for untimed runs, and if that was not measured.
+        latency_us: Option<LatencyByOperation> => plain().derived().heading("Where the time goes, mean, µs"),
         /// Requests that had arrived and were not done.
         queue: Queue => plain(),
         /// Work done in each simulated second.
@@ -149,6 +152,8 @@ figures! {
         mean: Option<f64> => unit("requests").lower(),
         /// Largest number of such requests.
         max: Option<usize> => unit("requests").lower(),
+        /// The share of the time in which requests waited because the host queue was full.
+        full: Option<f64> => unit("share").lower().derived(),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::histogram::TimesByOperation;
+use super::latency::{BreakdownSums, LatencyByOperation};
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
     Rest, Summary, Throughput, Workload,
@@ -11,6 +12,7 @@ use super::{
     Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases, WearFacts,
 };
 use crate::config::Resolved;
+use crate::device::latency::Part;
 use crate::device::port::Hits;
 use crate::drive::{Counters, OpKind, OperationTimes};
 use crate::kernel::{SimTime, Span};
@@ -44,6 +46,8 @@ pub struct RequestStatistics {
     pub checked_reads: u64,
     /// Reads that returned other contents.
     pub wrong_reads: u64,
+    /// Where the response times of reads, and of writes and trims, went; none if that is not measured.
+    pub breakdowns: Option<Box<[BreakdownSums; 2]>>,
     /// The digest.
     pub digest: Digest,
 }
@@ -106,6 +110,8 @@ pub struct Facts<'a> {
     pub until: SimTime,
     /// The largest number of requests that had arrived and were not done.
     pub queue_max: usize,
+    /// How long requests waited because the host queue was full.
+    pub queue_full: Span,
     /// The time that each channel was in use, and that each unit was busy, while requests were counted.
     pub busy: [Vec<Span>; 2],
     /// The time of which these are a share.
@@ -211,6 +217,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
             &statistics.write_service,
             &statistics.flush_service,
         ),
+        latency_us: statistics.breakdowns.as_ref().map(|sums| LatencyByOperation::new(sums)),
         queue: queue(facts, seconds),
         throughput: throughput(facts, seconds),
         operations: Operations::new(|kind, cause| counters.of(kind, cause)),
@@ -272,8 +279,12 @@ fn queue(facts: &Facts<'_>, seconds: f64) -> Queue {
     let times = [&statistics.read_response, &statistics.write_response, &statistics.flush_response];
     let waiting_ns: u128 = times.into_iter().map(Histogram::sum_ns).sum();
     match facts.untimed {
-        Some(_) => Queue { mean: None, max: None },
-        None => Queue { mean: per(waiting_ns as f64, seconds * 1e9), max: Some(facts.queue_max) },
+        Some(_) => Queue { mean: None, max: None, full: None },
+        None => Queue {
+            mean: per(waiting_ns as f64, seconds * 1e9),
+            max: Some(facts.queue_max),
+            full: per(facts.queue_full.0 as f64, seconds * 1e9),
+        },
     }
 }
 
@@ -386,6 +397,7 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
     if let Some(saturated) = saturation(facts, count) {
         all.push(saturated);
     }
+    all.extend(limits(facts));
     if facts.counters.reads_of_nothing > 0 {
         let reads = facts.counters.reads_of_nothing;
         all.push(format!("{reads} page reads asked for pages never written; they cost no flash time"));
@@ -406,4 +418,33 @@ fn saturation(facts: &Facts<'_>, count: u64) -> Option<String> {
             arrivals.0 as f64 / 1e9,
         )
     })
+}
+
+/// Warns if a limit rather than the flash determines response times.
+fn limits(facts: &Facts<'_>) -> Vec<String> {
+    let Some(sums) = &facts.statistics.breakdowns else { return Vec::new() };
+    let percent = |share: f64| format!("{:.0} %", share * 100.0);
+    let most = |part| sums.each_ref().map(|sums| sums.share(part));
+    let mut all = Vec::new();
+    let [reads, writes] = most(Part::Queue);
+    let seconds = facts.until.since(facts.from).0;
+    if reads.max(writes) > 0.1 && facts.queue_full > Span::ZERO && seconds > 0 {
+        let (what, share) = if reads > writes { ("read", reads) } else { ("write", writes) };
+        all.push(format!(
+            "the host queue (depth {}) was full for {} of the time, and {} of the {what} time was spent waiting \
+             outside it: host.queue_depth and bursts of the workload determine response times, not the flash alone",
+            facts.drive.spec.host.queue_depth,
+            percent(facts.queue_full.0 as f64 / seconds as f64),
+            percent(share),
+        ));
+    }
+    let [_, evictions] = most(Part::Buffer);
+    if evictions > 0.5 {
+        all.push(format!(
+            "{} of the write time was spent waiting for evictions: the write cache was full and written back only \
+             to make room",
+            percent(evictions)
+        ));
+    }
+    all
 }

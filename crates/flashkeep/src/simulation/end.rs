@@ -129,6 +129,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             from: before.at,
             until: self.clock.last,
             queue_max: self.host.window.most(),
+            queue_full: self.host.window.full().beyond(before.queue_full),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
             wear: self.wear(erases),

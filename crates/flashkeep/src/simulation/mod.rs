@@ -2,6 +2,7 @@
 
 use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, Resolved};
+use crate::device::latency::PARTS;
 use crate::device::port::{Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
@@ -29,6 +30,7 @@ mod checks;
 mod clock;
 mod end;
 mod inject;
+mod latency;
 mod life;
 mod link;
 mod memory;
@@ -170,6 +172,9 @@ struct OutstandingRequest<C> {
     /// Whether the controller's memory served it alone.
     from_memory: bool,
     counted: bool,
+    /// When it began to be served, and when it had crossed the link.
+    admitted: SimTime,
+    received: SimTime,
     /// Its volume, in an array of several volumes.
     volume: u32,
     record: RequestRecord,
@@ -197,6 +202,7 @@ struct Totals {
     busy: [Vec<Span>; 2],
     devices: Vec<DeviceStatistics>,
     member_hits: Vec<Option<Hits>>,
+    queue_full: Span,
 }
 
 /// One run: one device, one workload.
@@ -289,6 +295,8 @@ struct RunAccounts {
     occupancy: Option<Occupancy>,
     facts: WorkloadFacts,
     records: Vec<RequestRecord>,
+    /// Where the time of each of them went, if that is measured.
+    record_parts: Vec<[u64; PARTS]>,
     resolved_bytes: u64,
     /// The result of conditioning, if there was any.
     conditioned: Option<crate::metrics::Conditioning>,
@@ -355,6 +363,7 @@ impl RunAccounts {
                 sha256: None,
             },
             records: Vec::new(),
+            record_parts: Vec::new(),
             resolved_bytes: drive.capacity_bytes(),
             conditioned: None,
         }
@@ -437,7 +446,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             // Work that the start leaves, such as GC of an aged drive, takes time and is counted.
             self.begin_counting(SimTime::ZERO);
         }
+        if !self.clock.untimed && !self.job.no_breakdown {
+            self.break_down();
+        }
         self.replay(&mut requests, progress)?;
+        self.device.engine.break_down(false);
         if self.clock.interrupted && self.host.admitted <= self.host.warmup {
             return Err(Stop::Error(Error::Interrupted)); // nothing has been counted
         }
@@ -513,7 +526,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
             self.save(path)?;
         }
-        Ok(RunOutcome { summary, requests: self.accounts.records })
+        Ok(RunOutcome { summary, requests: self.accounts.records, parts: self.accounts.record_parts })
     }
 
     /// The logs that the job asks for. They begin at time 0.

@@ -305,6 +305,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let request = self.device.engine.open(u32::MAX, 0);
         let mut nothing = Vec::new();
         let now = self.clock.now;
+        self.device.engine.begin_request(request, now);
         let Device { engine, body, buffer, .. } = &mut self.device;
         let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
         buffer.look(page, &mut below);

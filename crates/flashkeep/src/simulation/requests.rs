@@ -132,7 +132,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.accounts.facts.fua_writes += u64::from(request.fua);
         let this = &mut self.host.in_flight[id];
         this.expected.clear();
-        (this.number, this.arrival) = (number, arrival);
+        (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
@@ -167,6 +167,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
         let token = self.device.engine.open(id.raw(), 0);
+        self.device.engine.begin_request(token, self.clock.now);
+        self.host.in_flight[id].received = self.clock.now;
         let mut pages = 0;
         let asked = match op {
             Op::Read => self.each_fragment(token, id, Buffer::read),
@@ -292,6 +294,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),
             member_hits: self.member_hits(),
+            queue_full: self.host.window.full(),
         }
     }
 
@@ -377,6 +380,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             statistics.bytes_read += length * u64::from(op == Op::Read as u8);
             statistics.bytes_written += length * u64::from(op == Op::Write as u8);
         }
+        if self.accounts.statistics.breakdowns.is_some() {
+            self.note_breakdown(id, finished, acknowledged);
+        }
+        let this = &self.host.in_flight[id];
         if self.job.keep_requests {
             let at = this.number as usize;
             if self.accounts.records.len() <= at {

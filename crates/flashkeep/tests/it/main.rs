@@ -43,6 +43,7 @@ mod faults {
 mod runs {
     mod flushes;
     mod integrity;
+    mod latency;
     mod untimed;
 }
 

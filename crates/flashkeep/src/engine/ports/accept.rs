@@ -77,6 +77,15 @@ impl PortRequest {
     }
 }
 
+impl<C: Contents> Ports<C> {
+    /// The counter of a port request, whether it waited for an eviction, and for how long the memory served it alone.
+    pub(in super::super) fn waiting_of(&self, id: Id<PortRequest>) -> (Id<CompletionCounter>, bool, Span) {
+        let this = &self.requests[id];
+        let memory = if this.asked { Span::ZERO } else { self.all[usize::from(this.port)].memory };
+        (this.counter, this.asked && this.verb() == Verb::Write && self.keeps(id), memory)
+    }
+}
+
 impl<C> Ports<C> {
     /// The port request that a command continues.
     fn continued(&self, at: u16, command: &Command, caller: CompletionToken) -> Option<Id<PortRequest>> {
@@ -114,6 +123,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         let id = self.take_command(at, command, token);
+        let request = &self.ports.requests[id];
+        if request.commands.len() == 1 {
+            self.begin_latency(request.counter, now);
+        }
         let this = &mut self.ports.all[usize::from(at)];
         let request = &mut self.ports.requests[id];
         if waits {
@@ -260,6 +273,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         if n == 0 {
             backends.set_now(now);
+            self.note_link(self.ports.requests[id].counter, now);
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {
@@ -386,6 +400,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         end: SimTime,
     ) {
         let (node, kept) = (self.ports.node(id), self.ports.keeps(id));
+        let parts = self.breakdown_of_port_request(backends, id, end);
         let this = &mut self.ports.requests[id];
         this.told = true;
         let (at, counter, asked) = (this.port, this.counter, this.asked);
@@ -396,7 +411,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // To the nodes above, pages in the cache count as durable.
         let durable = if kept { end } else { durable.max(end) };
         for &Asked { command, caller, place } in &commands {
-            let done = Done { acknowledged: end, service, ..Done::at(caller, 1, durable) };
+            let done = Done { acknowledged: end, service, parts, ..Done::at(caller, 1, durable) };
             if command.verb != Verb::Read {
                 let part =
                     if kept || undurable == 0 { CompletionPart::Both } else { CompletionPart::Acknowledged };
@@ -407,6 +422,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let token = caller.plus(n);
                 if !lost.is_empty() && lost.contains(&(place + n)) {
                     let (page, flags) = (command.start.plus(n), command.flags);
+                    self.note_failed(backends, now, &Done { token, ..done });
                     self.failed(backends, now, FailedPage { child: node, page, token, flags });
                 } else {
                     let contents = self.buffers.brought(counter, place + n);

@@ -1,0 +1,336 @@
+//! Where the time of requests goes. Each counter has the breakdown of the completion that came last, from the owner's
+//! beginning until then; what a plan submits next continues from there. Among completions at the same instant the first
+//! one counts.
+
+use super::backends::{Backends, CompletionPart, CompletionToken, Done};
+use super::contents::Contents;
+use super::executor::Engine;
+use super::plan::Tell;
+use super::ports::PortRequest;
+use super::requests::CompletionCounter;
+use super::running::RunningPlan;
+use super::scheme::Scheme;
+use super::tree::NodeId;
+use crate::device::latency::{Breakdown, Part};
+use crate::kernel::{Id, SimTime, Span};
+use std::borrow::Cow;
+
+/// An instant, and where the time since the owner's beginning went until then.
+type Until = (SimTime, Breakdown);
+
+/// The breakdowns of a completion counter.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CounterLatency {
+    /// When its owner began.
+    begun: SimTime,
+    /// The instants after that at which commands were submitted, in order.
+    submitted: Vec<Until>,
+    /// The last acknowledgement so far, of what the owner's caller waits for.
+    acknowledged: Until,
+    /// Of a plan: the last durable completion so far.
+    durable: Until,
+    /// Of a plan that waits for its first step: that step's acknowledgement.
+    first: Option<Until>,
+}
+
+/// The breakdowns of all completion counters, by number.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Latencies {
+    counters: Vec<CounterLatency>,
+}
+
+impl Latencies {
+    #[inline]
+    fn of(&mut self, counter: Id<CompletionCounter>) -> &mut CounterLatency {
+        let at = counter.index();
+        if at >= self.counters.len() {
+            self.counters.resize_with(at + 1, CounterLatency::default);
+        }
+        &mut self.counters[at]
+    }
+}
+
+impl CounterLatency {
+    #[inline]
+    fn begin(&mut self, now: SimTime) {
+        self.begun = now;
+        self.submitted.clear();
+        self.acknowledged = (now, Breakdown::default());
+    }
+
+    fn begin_plan(&mut self, now: SimTime) {
+        self.begin(now);
+        self.durable = (now, Breakdown::default());
+        self.first = None;
+    }
+
+    /// The last submission until `at`.
+    fn before(&self, at: SimTime) -> Until {
+        let last = self.submitted.iter().rev().find(|(when, _)| *when <= at);
+        last.copied().unwrap_or((self.begun, Breakdown::default()))
+    }
+
+    /// The breakdown until `end`, when a completion ends that took these parts; without them, it was an access to
+    /// memory.
+    #[inline]
+    fn until(&self, end: SimTime, parts: Option<&Breakdown>, memory: Part) -> Breakdown {
+        match parts {
+            Some(parts) if self.submitted.is_empty() => *parts,
+            Some(parts) => {
+                let submitted = SimTime(end.0.saturating_sub(parts.total().0));
+                let (at, before) = self.before(submitted);
+                let mut until = before.plus(parts);
+                // Time that nothing was noted for counts as a wait for resources.
+                until.add(Part::Die, submitted.since(at));
+                until
+            }
+            None => {
+                let (at, mut until) = self.before(end);
+                until.add(memory, end.since(at));
+                until
+            }
+        }
+    }
+
+    /// The breakdown until the instant of the last acknowledgement, or of the last submission if that was later.
+    fn at(&self, at: SimTime) -> Breakdown {
+        let submitted = self.before(at);
+        let (when, mut until) = if submitted.0 > self.acknowledged.0 { submitted } else { self.acknowledged };
+        debug_assert!(when <= at, "nothing is acknowledged after the last acknowledgement");
+        if when < at {
+            until.add(Part::Die, at.since(when));
+        }
+        until
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Measures where the time of requests goes, from now on, or does so no longer.
+    pub fn break_down(&mut self, measures: bool) {
+        self.latencies = measures.then(Box::default);
+    }
+
+    /// A request that was opened begins now.
+    #[inline]
+    pub fn begin_request(&mut self, request: CompletionToken, now: SimTime) {
+        self.begin_latency(request.owner, now);
+    }
+
+    /// Where the time of a finished request went, from its beginning until it was acknowledged.
+    #[must_use]
+    #[inline]
+    pub fn breakdown(&self, counter: Id<CompletionCounter>) -> Option<Cow<'_, Breakdown>> {
+        let this = self.latencies.as_ref()?.counters.get(counter.index())?;
+        let at = self.counters[counter].acknowledged;
+        Some(if this.acknowledged.0 == at {
+            Cow::Borrowed(&this.acknowledged.1)
+        } else {
+            Cow::Owned(this.at(at))
+        })
+    }
+
+    #[inline]
+    pub(super) fn begin_latency(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        if let Some(latencies) = &mut self.latencies {
+            latencies.of(counter).begin(now);
+        }
+    }
+
+    pub(super) fn begin_plan_latency(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        if let Some(latencies) = &mut self.latencies {
+            latencies.of(counter).begin_plan(now);
+        }
+    }
+
+    /// A command that came at `since` has waited for this until now; false if there is nothing to note.
+    pub(super) fn note_delay(
+        &mut self,
+        token: CompletionToken,
+        since: SimTime,
+        now: SimTime,
+        part: Part,
+    ) -> bool {
+        let Some(latencies) = &mut self.latencies else { return false };
+        if now <= since {
+            return false;
+        }
+        let this = latencies.of(token.owner);
+        let (at, mut until) = this.before(since);
+        until.add(part, now.since(at));
+        this.submitted.push((now, until));
+        true
+    }
+
+    /// The command waits on.
+    pub(super) fn drop_delay(&mut self, token: CompletionToken) {
+        if let Some(latencies) = &mut self.latencies {
+            latencies.of(token.owner).submitted.pop();
+        }
+    }
+
+    /// What commands wait for that the scheme of a node makes wait.
+    pub(super) fn waits_for(&self, node: NodeId) -> Part {
+        let scheme = self.schemes[node.index()].as_ref();
+        let gc = scheme.is_some_and(|scheme| scheme.capabilities().waits_for_gc);
+        if gc { Part::Gc } else { Part::Buffer }
+    }
+
+    /// Handles the breakdown of a completion, before the completion itself.
+    #[inline(never)]
+    pub(super) fn note_done<L: Backends<C>>(&mut self, backends: &mut L, done: &Done<C>) {
+        let Some(latencies) = &mut self.latencies else { return };
+        let parts = backends.breakdowns().filter(|_| done.parts != 0);
+        let parts = parts.map(|breakdowns| &breakdowns[done.parts as usize - 1]);
+        let running = self.counters[done.token.owner].running;
+        let this = latencies.of(done.token.owner);
+        if running.is_some() {
+            return this.note_step(&self.running_plans[running], done, parts);
+        }
+        if done.part == CompletionPart::Durable || done.acknowledged <= this.acknowledged.0 {
+            return;
+        }
+        match parts {
+            Some(parts) if this.submitted.is_empty() => this.acknowledged = (done.acknowledged, *parts),
+            _ => this.acknowledged = (done.acknowledged, this.until(done.acknowledged, parts, Part::Cache)),
+        }
+    }
+
+    /// A read has failed; an alternative begins now, whenever the read would have ended.
+    #[cold]
+    pub(super) fn note_failed<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, done: &Done<C>) {
+        let Some(latencies) = &mut self.latencies else { return };
+        let this = latencies.of(done.token.owner);
+        if now <= this.begun {
+            return;
+        }
+        let parts = backends.breakdowns().filter(|_| done.parts != 0);
+        let parts = parts.map(|breakdowns| &breakdowns[done.parts as usize - 1]);
+        let mut until = this.until(done.acknowledged, parts, Part::Die);
+        until.fit(now.since(this.begun), Part::Die);
+        this.submitted.push((now, until));
+    }
+
+    /// A stage of a plan begins now, or continues when the controller has `computed` its sums.
+    #[inline(never)]
+    pub(super) fn note_stage(&mut self, id: Id<RunningPlan>, now: SimTime, computed: bool) {
+        let Some(latencies) = &mut self.latencies else { return };
+        let running = &self.running_plans[id];
+        let this = latencies.of(running.counter);
+        if now <= this.begun {
+            return;
+        }
+        let (at, mut until) = this.before(now);
+        if computed {
+            until.add(Part::Compute, now.since(at));
+        } else if this.durable.0 >= at {
+            until = this.durable.1;
+        }
+        until.fit(now.since(this.begun), Part::Die);
+        this.submitted.push((now, until));
+        if now > this.acknowledged.0 {
+            this.acknowledged = (now, until);
+        }
+    }
+
+    /// A port request reaches the device behind its link now.
+    pub(super) fn note_link(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        let Some(latencies) = &mut self.latencies else { return };
+        let this = latencies.of(counter);
+        if now > this.begun {
+            this.submitted.push((now, Breakdown::of(Part::Link, now.since(this.begun))));
+        }
+    }
+
+    /// Where the time of a plan went, until `end`; its number in the list of the backends. `again` if its caller is told
+    /// the second time, that the plan is durable.
+    pub(super) fn breakdown_of_plan<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        id: Id<RunningPlan>,
+        end: SimTime,
+        again: bool,
+    ) -> u32 {
+        let Some(latencies) = &mut self.latencies else { return 0 };
+        let this = latencies.of(self.running_plans[id].counter);
+        let mut until = match this.first {
+            _ if again => this.durable.1,
+            Some((_, first)) if self.running_plans[id].tell == Tell::First => first,
+            _ => return list(backends, this.at(end)),
+        };
+        until.fit(end.since(this.begun), Part::Die);
+        list(backends, until)
+    }
+
+    /// Where the time of a port request went, until `end`: writes to a cache that go on below wait for an eviction.
+    pub(super) fn breakdown_of_port_request<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        id: Id<PortRequest>,
+        end: SimTime,
+    ) -> u32 {
+        let Some(latencies) = &mut self.latencies else { return 0 };
+        let (counter, evicts, memory) = self.ports.waiting_of(id);
+        let this = latencies.of(counter);
+        let mut until = this.at(self.counters[counter].acknowledged.max(this.begun));
+        let link = until.get(Part::Link);
+        if evicts {
+            until = Breakdown::of(Part::Buffer, until.total() - link);
+            until.add(Part::Link, link);
+        }
+        until.add(Part::Cache, memory);
+        until.fit(end.since(this.begun), Part::Link);
+        list(backends, until)
+    }
+}
+
+impl CounterLatency {
+    /// The same for a step of a plan. Steps that are not work for the host count as what they are.
+    fn note_step(&mut self, running: &RunningPlan, done: &Done<impl Contents>, parts: Option<&Breakdown>) {
+        // Caches that are emptied for a plan write pages that belong to none of its steps.
+        let at = if running.steps.is_empty() { 0 } else { running.step_of(done.token.slot) };
+        let step = running.steps.get(at);
+        let whole = step.and_then(|step| Part::of_other(step.command.cause));
+        let parts = parts.map(|parts| whole.map_or(*parts, |part| parts.as_part(part)));
+        let parts = parts.as_ref();
+        let end = if done.part == CompletionPart::Durable { done.durable } else { done.acknowledged };
+        let until = match parts {
+            None if done.part == CompletionPart::Durable => {
+                let mut until = self.acknowledged.1;
+                until.fit(end.since(self.begun), whole.unwrap_or(Part::Array));
+                until
+            }
+            _ => self.until(end, parts, whole.unwrap_or(Part::Cache)),
+        };
+        if done.part != CompletionPart::Durable && step.is_none_or(|step| !step.later) {
+            if end > self.acknowledged.0 {
+                self.acknowledged = (end, until);
+            }
+            if running.tell == Tell::First && step.is_some() {
+                self.note_first(running, at, done, (end, until));
+            }
+        }
+        if done.part == CompletionPart::Acknowledged || done.durable <= self.durable.0 {
+            return;
+        }
+        let mut durable = until;
+        let disk = parts.is_some_and(|parts| parts.get(Part::Disk) > Span::ZERO);
+        let rest = whole.unwrap_or(if disk { Part::Disk } else { Part::Array });
+        durable.add(rest, done.durable.since(end));
+        self.durable = (done.durable, durable);
+    }
+
+    fn note_first(&mut self, running: &RunningPlan, at: usize, done: &Done<impl Contents>, until: Until) {
+        let progress = &running.progress[at];
+        let is_whole = progress.left == done.pages && !progress.void;
+        if is_whole && self.first.is_none_or(|(first, _)| until.0 < first) {
+            self.first = Some(until);
+        }
+    }
+}
+
+/// Adds a breakdown to the list of the backends; returns its number.
+fn list<C: Contents>(backends: &mut impl Backends<C>, breakdown: Breakdown) -> u32 {
+    let Some(breakdowns) = backends.breakdowns() else { return 0 };
+    breakdowns.push(breakdown);
+    breakdowns.len() as u32
+}

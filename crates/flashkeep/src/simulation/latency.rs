@@ -1,0 +1,72 @@
+//! Where the response times of requests went.
+
+use super::{OutstandingRequest, Simulation};
+use crate::device::latency::Part;
+use crate::devices::Body;
+use crate::engine::{Contents, Finished};
+use crate::kernel::{Id, SimTime, Span, make_room};
+use flashkeep_trace::Op;
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Measures where response times go, from now on.
+    pub(super) fn break_down(&mut self) {
+        self.device.engine.break_down(true);
+        self.device.body.break_down();
+        self.accounts.statistics.breakdowns = Some(Box::default());
+    }
+
+    /// Notes where the response time of a request went.
+    #[inline(never)]
+    pub(super) fn note_breakdown(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        finished: Finished,
+        acknowledged: SimTime,
+    ) {
+        let this = &self.host.in_flight[id];
+        let response = acknowledged.since(this.arrival);
+        let parts = self.device.engine.breakdown(finished.counter).unwrap_or_default();
+        let reads = this.record.op == Op::Read as u8;
+        let memory = if this.from_memory { self.device.body.memory_time() } else { Span::ZERO };
+        let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
+        let more = [(Part::Queue, queue), (Part::Cache, memory), (Part::Link, link)];
+        let buffered =
+            this.record.op == Op::Write as u8 && !this.from_memory && self.device.buffer.has_cache();
+        let sums = self
+            .accounts
+            .statistics
+            .breakdowns
+            .as_deref_mut()
+            .filter(|_| this.counted && this.record.op != Op::Flush as u8);
+        let sums = sums.map(|[of_reads, of_writes]| if reads { of_reads } else { of_writes });
+        if self.host.link.is_none() && !buffered && !self.job.keep_requests {
+            debug_assert_eq!(
+                more.iter().fold(parts.total(), |sum, (_, span)| sum + *span),
+                response,
+                "the parts {parts:?} and {more:?} add up to the response time"
+            );
+            if let Some(sums) = sums {
+                sums.add(response.0, &parts, &more);
+            }
+            return;
+        }
+        let mut parts = parts.into_owned();
+        // A write cache takes writes; those that go on below wait for an eviction.
+        if buffered {
+            parts = parts.as_part(Part::Buffer);
+        }
+        more.into_iter().for_each(|(part, span)| parts.add(part, span));
+        parts.fit(response, Part::Link);
+        if let Some(sums) = sums {
+            sums.add(response.0, &parts, &[]);
+        }
+        if self.job.keep_requests {
+            let (at, kept) = (this.number as usize, &mut self.accounts.record_parts);
+            if kept.len() <= at {
+                make_room(kept, at + 1 - kept.len());
+                kept.resize(at + 1, Default::default());
+            }
+            kept[at] = *parts.ns();
+        }
+    }
+}
