@@ -43,6 +43,7 @@ SUMMARY: dict[str, Any] = {
     "queue": {"mean": 1.5, "max": 9, "full": 0.0},
     "throughput": {"iops": 1000.0, "read_mib_s": 1.95, "write_mib_s": 1.95},
     "operations": OPERATIONS,
+    "waf_bytes": 1.0,
     "write_amplification": {
         "total": 1.0, "buffer": 0.0, "mirror": 0.0, "gc": 0.0, "parity": 0.0, "wear": 0.0, "metadata": 0.0,
         "rebuild": 0.0,
@@ -50,7 +51,7 @@ SUMMARY: dict[str, Any] = {
     "buffer": {"read_hits": 0, "read_misses": 500, "write_hits": 0, "write_misses": 500},
     "wear": {
         "erases_total": 0, "erases_min": 0, "erases_mean": 0.0, "erases_max": 0, "erases_stddev": 0.0,
-        "lifetime_days": None,
+        "lifetime_days": None, "tbw": None, "dwpd": None, "workload_dwpd": 0.5,
     },
     "utilization": {"channel": [0.1, 0.3], "die_mean": 0.2, "die_max": 0.4},
     "members": [],
@@ -58,6 +59,7 @@ SUMMARY: dict[str, Any] = {
         "checked_reads": 0, "wrong_reads": 0, "lost_pages": 0, "reconstructed_reads": 0, "unprotected_page_s": 0.0,
     },
     "phases": [],
+    "rebuilds": [],
     "energy": {
         "total_j": 0.5, "mean_w": 0.5, "per_gib_written_j": 262.1,
         "flash_j": {

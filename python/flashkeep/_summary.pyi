@@ -51,6 +51,9 @@ class Summary(Node):
     def operations(self) -> Operations:
         """Flash operations in pages (erases: blocks) by kind and cause."""
     @property
+    def waf_bytes(self) -> float | None:
+        """Bytes programmed for each byte that the host wrote; none without writes. (ratio, lower is better)"""
+    @property
     def write_amplification(self) -> WriteAmplification:
         """Pages programmed for each page that the host wrote."""
     @property
@@ -83,6 +86,9 @@ class Summary(Node):
     @property
     def phases(self) -> list[Phase]:
         """The run before, during and after each failure."""
+    @property
+    def rebuilds(self) -> list[Rebuild]:
+        """Rebuilds, in order."""
     @property
     def commands(self) -> Commands:
         """How often planes worked together and cache registers overlapped; only with such commands."""
@@ -461,16 +467,19 @@ class Wear(Node):
         """Erases until all blocks reach the erase budget. (erases, higher is better)"""
     @property
     def tbw(self) -> float | None:
-        """Terabytes that the host can write until the first block reaches the erase budget. (TB, higher is better)"""
-    @property
-    def tbw_by_mean(self) -> float | None:
-        """Terabytes that the host can write until all blocks reach the erase budget. (TB, higher is better)"""
+        """Terabytes that the host can write under this workload until the flash has programmed what its erase budget allows, if it wears evenly. In an array: until that of a member. (TB, higher is better)"""
     @property
     def dwpd(self) -> float | None:
-        """Drive writes a day over the warranty until the first block reaches the erase budget. (1/day, higher is better)"""
+        """The same as drive writes a day over the warranty. (1/day, higher is better)"""
     @property
-    def dwpd_by_mean(self) -> float | None:
-        """Drive writes a day over the warranty until all blocks reach the erase budget. (1/day, higher is better)"""
+    def workload_dwpd(self) -> float | None:
+        """Drive writes a day of this workload. (1/day)"""
+    @property
+    def tbw_first_block(self) -> float | None:
+        """Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear as unevenly as in this run. (TB, higher is better)"""
+    @property
+    def dwpd_first_block(self) -> float | None:
+        """The same as drive writes a day over the warranty. (1/day, higher is better)"""
     @property
     def remaining_life_mean(self) -> float | None:
         """Erases that a block has left of its budget, mean. (erases, higher is better)"""
@@ -816,6 +825,31 @@ class Phase(Node):
     @property
     def unprotected_page_s(self) -> float:
         """Pages that one more failure would have cost, times how long. (page·s, lower is better)"""
+
+class Rebuild(Node):
+    """The rebuild of a member, or of a part of a drive."""
+
+    @property
+    def member(self) -> str:
+        """What is rebuilt, as the fault event names it: `member:1`, `channel:3`."""
+    @property
+    def start_s(self) -> float:
+        """Its start. (s)"""
+    @property
+    def end_s(self) -> float | None:
+        """Its end; none if it had not ended when the run did, or was interrupted by another event. (s, lower is better)"""
+    @property
+    def gib(self) -> float:
+        """GiB that it wrote. (GiB)"""
+    @property
+    def mb_s(self) -> float | None:
+        """MB (10⁶ bytes) that it wrote in a second. (MB/s, higher is better)"""
+    @property
+    def mib_s(self) -> float | None:
+        """MiB that it wrote in a second. (MiB/s, higher is better)"""
+    @property
+    def full_member_hours(self) -> float | None:
+        """Hours that the rebuild of a member full of data takes at this speed. (h, lower is better)"""
 
 class Commands(Node):
     """How often planes worked together and cache registers overlapped."""

@@ -90,8 +90,8 @@ def _as_trace(given: Trace | str | os.PathLike[str] | Table) -> Trace:
     return given if isinstance(given, Trace) else trace(given)
 
 
-OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "fail", "scenario", "operations", "timeline",
-           "timeline_window", "map", "untimed", "breakdown", "condition", "aged", "save_aged")  # fmt: skip
+OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "fail", "scenario", "operations",
+           "timeline", "timeline_window", "map", "untimed", "breakdown", "condition", "aged", "save_aged")  # fmt: skip
 """The options of a run that are keys of a job."""
 FILES = ("scenario", "operations", "timeline", "map", "aged", "save_aged")
 
@@ -112,7 +112,7 @@ def job_of(
         "warmup": None if warmup is None else str(warmup),
         "fail": [fail] if isinstance(fail, str) else list(fail),
     }
-    flags = {name: bool(options.get(name)) for name in ("verify", "untimed", "condition")}
+    flags = {name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")}
     flags["no_breakdown"] = not given.pop("breakdown", True)
     job = {
         "drive": drive.name,
@@ -138,6 +138,7 @@ def run(
     existing: Existing | None = None,
     warmup: SupportsIndex | str | None = None,
     verify: bool = False,
+    flush_at_end: bool = False,
     fail: str | Sequence[str] = (),
     scenario: str | os.PathLike[str] | None = None,
     operations: str | os.PathLike[str] | None = None,
@@ -157,6 +158,7 @@ def run(
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run, and
     returning True ends it early, with a result (`interrupted`) for the requests admitted until then.
     `progress=True` shows progress, `False` does not; without it, progress is shown in notebooks.
+    `flush_at_end=True` writes all buffers back after the last request, so that their programs are counted.
     `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or
@@ -170,6 +172,7 @@ def run(
         "existing": existing,
         "warmup": warmup,
         "verify": verify,
+        "flush_at_end": flush_at_end,
         "fail": fail,
         "scenario": scenario,
         "operations": operations,

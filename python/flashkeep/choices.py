@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 BadRecords = Literal["refuse", "skip"]
 Existing = Literal["reads", "all", "none"]
-Figure = Literal["distributions", "over_time", "amplification", "operations", "utilization", "wear"]
+Figure = Literal["distributions", "breakdown", "over_time", "amplification", "operations", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
 Replay = Literal["open", "closed"]
 TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "blktrace", "tencent", "systor", "fio", "fio-log", "alibaba", "csv", "records"]
@@ -123,6 +123,11 @@ class BufferSpec(TypedDict, total=False):
     dram_mib: float
     hit_us: float
     evict: Literal["page", "stripe"]
+    flush: Literal["none", "idle", "watermark"]
+    flush_pages: int
+    flush_after_us: float
+    flush_above: float
+    flush_below: float
     energy: DramEnergySpec
 
 class DramEnergySpec(TypedDict, total=False):
@@ -145,6 +150,7 @@ class RedundancySpec(TypedDict, total=False):
     read_policy: Literal["round-robin", "least-busy", "first"]
     acknowledge: Literal["all", "first"]
     rebuild_share: float
+    rebuild_depth: int
     chain_offset: int
     chain_read: Literal["first", "in-turn", "least-busy"]
     incomplete: Literal["zeros", "wait"]

@@ -24,7 +24,7 @@ from typing import Literal, TypedDict
 '''
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
 FIXED = {
-    "Figure": ("distributions", "over_time", "amplification", "operations", "utilization", "wear"),
+    "Figure": ("distributions", "breakdown", "over_time", "amplification", "operations", "utilization", "wear"),
     "Library": ("pandas", "polars"),
 }
 """The figures of `plot`, and the libraries of data frames."""

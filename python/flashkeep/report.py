@@ -107,7 +107,7 @@ OVERVIEW = (
     ("reads p99, µs", "response_us.read.p99"),
     ("writes, µs", "response_us.write.mean"),
     ("writes p99, µs", "response_us.write.p99"),
-    ("write amplification", "write_amplification.total"),
+    ("written to flash, B/B", "waf_bytes"),
     ("blocks erased", "wear.erases_total"),
     ("dies busy", "utilization.die_mean"),
 )

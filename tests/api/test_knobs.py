@@ -69,6 +69,11 @@ CURRENTS: Settings = {
     f"flash.energy.{name}": 10
     for name in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma", "standby_ma")
 }
+APART = "synth:random,requests=400,write=1,size=4KiB,rate=100"
+FEW = "synth:sequential,requests=12,write=1,size=4KiB,rate=100"
+"""Fewer pages than the buffer of 16 pages holds."""
+WATERMARK: Settings = {"buffer.dram_mib": 0.0625, "buffer.flush": "watermark"}
+
 DRAM: Settings = {
     "buffer.dram_mib": 0.125,
     **{f"buffer.energy.{name}": 10 for name in ("voltage_v", "active_ma", "standby_ma", "refresh_ma")},
@@ -184,6 +189,13 @@ BUFFER = (
     Knob("buffer.hit_us", 1, 3, "synth:random,requests=20,write=1,size=4KiB,rate=1", WRITE, (1, 3), DRAM),
     Knob("buffer.evict", "page", "stripe", CHURN, "operations.read.parity", LESS,
          {**RAID5, "buffer.dram_mib": 1}),
+    Knob("buffer.flush", "none", "watermark", APART, WRITE, LESS, DRAM),
+    Knob("buffer.flush_above", 0.9, 0.3, FEW, "operations.program.host", MORE, WATERMARK),
+    Knob("buffer.flush_below", 0.25, 0, FEW, "operations.program.host", MORE, {**WATERMARK, "buffer.flush_above": 0.3}),
+    Knob("buffer.flush_after_us", 100, 1e8, APART, WRITE, MORE,
+         {**DRAM, "buffer.flush": "idle"}),
+    Knob("buffer.flush_pages", 1, 4, "synth:random,requests=2k,write=1,size=4KiB,depth=1", IOPS, MORE,
+         {**CHANNELS, **WATERMARK, "buffer.flush_above": 0, "buffer.flush_below": 0}),
     Knob("buffer.energy.voltage_v", 10, 30, MIXED, "energy.dram_j", 3.0, DRAM),
     Knob("buffer.energy.active_ma", 10, 20, MIXED, "energy.dram_j", 2.0,
          {**DRAM, "buffer.energy.standby_ma": 0, "buffer.energy.refresh_ma": 0}),
@@ -232,6 +244,7 @@ REDUNDANCY = (
     Knob("redundancy.spares", 0, 1, MIXED, "integrity.unprotected_page_s", LESS,
          {**RAID5, "redundancy.width": 3, "flash.channels": 12}, {"fail": "member:1@50%"}),
     Knob("redundancy.rebuild_share", 0.1, 1, MIXED, "integrity.time_to_full_redundancy_s", LESS, RAID5, REPLACED),
+    Knob("redundancy.rebuild_depth", 1, 8, MIXED, "integrity.time_to_full_redundancy_s", LESS, RAID5, REPLACED),
 )  # fmt: skip
 
 BURST = "synth:random,requests=1k,write=0,size=4KiB,rate=20k"

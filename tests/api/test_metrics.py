@@ -38,7 +38,13 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     drive, aged = str(small), folder / "drive.aged"
     kinds = {
         "drive": run(drive),
-        "raid": run(drive, "synth:random,requests=2k", "redundancy.scheme=raid5", fail="chip:1.0@500req", verify=True),
+        "raid": run(
+            drive,
+            "synth:random,requests=2k",
+            "redundancy.scheme=raid5",
+            fail="chip:1.0@500req,replace_after=1ms",
+            verify=True,
+        ),
         "commands": run(
             drive, "synth:random,requests=2k", "flash.planes_per_die=2", "flash.commands.multi_plane=match"
         ),

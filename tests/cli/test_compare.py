@@ -29,7 +29,7 @@ def test_the_table(flashkeep: Command, drive: Path, mirrored: Path) -> None:
         "p50",
         "p95",
         "p99.9",
-        "write amplification",
+        "write amplification in bytes",
         "mirror",
     ):
         assert any(row in line for line in out.splitlines())

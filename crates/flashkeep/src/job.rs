@@ -64,6 +64,8 @@ pub struct Job {
     pub untimed: bool,
     /// Keep page contents as tokens and check every read.
     pub verify: bool,
+    /// After the last request, write all caches back, and count that.
+    pub flush_at_end: bool,
     /// Write each flash operation to this file (CSV: time, place, kind, cause).
     pub operations: Option<PathBuf>,
     /// Write the busy periods of each channel and unit to this file, as trace events in JSON.

@@ -9,7 +9,7 @@ use crate::device::contents::Contents;
 use crate::device::port::{Fragment, Hits, Merge, Port, PortBackend, Run, SectorMap};
 use crate::engine::{Backends, Cause, Command, CompletionToken, Engine, Flags, Page, Scheme, Verb};
 use crate::host::{Expected, Oracle};
-use crate::kernel::SimTime;
+use crate::kernel::{SimTime, Span};
 use crate::snapshot::{Reader, Writer};
 
 /// The port of a drive or an array as the host sees it.
@@ -72,6 +72,15 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostContext<'_, S, C, L> {
 struct HostBackend<'a, 'b, S, C, L> {
     below: &'a mut HostContext<'b, S, C, L>,
     oracle: &'a Oracle<C>,
+    flags: Flags,
+    /// Whether a page was merged, which a plan of its own writes.
+    merged: bool,
+}
+
+impl<'a, 'b, S, C, L> HostBackend<'a, 'b, S, C, L> {
+    fn of(below: &'a mut HostContext<'b, S, C, L>, oracle: &'a Oracle<C>) -> Self {
+        HostBackend { below, oracle, flags: Flags::NONE, merged: false }
+    }
 }
 
 impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, '_, S, C, L> {
@@ -85,10 +94,11 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, 
 
     #[inline]
     fn write(&mut self, pages: Run, _: Cause, _: Option<u32>, contents: impl Fn(u32) -> C) {
-        self.below.run(Verb::Write, pages, Flags::NONE, contents);
+        self.below.run(Verb::Write, pages, self.flags, contents);
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
+        self.merged = true;
         let HostContext { engine, backends, now, request, .. } = &mut *self.below;
         let token = engine.extend(*request, std::iter::once(difference));
         engine.merge(*backends, *now, merge, token);
@@ -177,7 +187,7 @@ impl<C: Contents> Buffer<C> {
             // Without the contents that the cache holds meanwhile.
             let cached = C::KEEP && self.port.newest(page).is_some();
             let contents = if cached { self.oracle.before(page) } else { self.oracle.current(page) };
-            let mut tree = HostBackend { below, oracle: &self.oracle };
+            let mut tree = HostBackend::of(below, &self.oracle);
             self.port.create(page, fragment.mask, 0, contents, &mut tree);
         }
     }
@@ -195,7 +205,7 @@ impl<C: Contents> Buffer<C> {
             count,
             0,
             |page| oracle.current(page),
-            &mut HostBackend { below, oracle },
+            &mut HostBackend::of(below, oracle),
         );
     }
 
@@ -218,7 +228,7 @@ impl<C: Contents> Buffer<C> {
     ) {
         self.count_versions(first, count);
         let oracle = &self.oracle;
-        let mut tree = HostBackend { below, oracle };
+        let mut tree = HostBackend::of(below, oracle);
         self.port.write_run(first, count, Cause::Host, Some(0), |page| oracle.current(page), &mut tree);
     }
 
@@ -231,13 +241,32 @@ impl<C: Contents> Buffer<C> {
     ) -> bool {
         self.count_versions(fragment.page, fragment.count);
         let oracle = &self.oracle;
-        let mut tree = HostBackend { below, oracle };
+        let mut tree = HostBackend::of(below, oracle);
         self.port.write(fragment, Cause::Host, 0, |page| oracle.current(page), &mut tree)
+    }
+
+    /// Writes a fragment past the cache (FUA); returns whether a page was merged, so that caches of members may hold it.
+    pub fn force<S: Scheme, L: Backends<C>>(
+        &mut self,
+        fragment: Fragment,
+        below: &mut HostContext<'_, S, C, L>,
+    ) -> bool {
+        self.count_versions(fragment.page, fragment.count);
+        let oracle = &self.oracle;
+        let mut tree = HostBackend { flags: Flags::FUA, ..HostBackend::of(below, oracle) };
+        self.port.force(fragment, Cause::Host, |page| oracle.current(page), &mut tree);
+        tree.merged
+    }
+
+    /// Whether the cache holds pages.
+    #[must_use]
+    pub fn holds_pages(&self) -> bool {
+        self.port.holds_pages()
     }
 
     /// Writes a page again as it is: it belongs to a logical page of which another one is written.
     pub fn rewrite<S: Scheme, L: Backends<C>>(&mut self, page: u32, below: &mut HostContext<'_, S, C, L>) {
-        self.port.rewrite(page, &mut HostBackend { below, oracle: &self.oracle });
+        self.port.rewrite(page, &mut HostBackend::of(below, &self.oracle));
     }
 
     /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
@@ -250,12 +279,44 @@ impl<C: Contents> Buffer<C> {
         if C::KEEP && fragment.mask == self.port.pages().whole() {
             (fragment.page..fragment.page + fragment.count).for_each(|page| self.oracle.trim(page));
         }
-        self.port.trim(fragment, 0, &mut HostBackend { below, oracle: &self.oracle })
+        self.port.trim(fragment, 0, &mut HostBackend::of(below, &self.oracle))
     }
 
     /// Writes all that the cache holds to the device.
     pub fn write_back<S: Scheme, L: Backends<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) {
-        self.port.write_back(&mut HostBackend { below, oracle: &self.oracle });
+        self.port.write_back(&mut HostBackend::of(below, &self.oracle));
+    }
+
+    /// Whether a victim of the cache is to be written back now.
+    #[inline]
+    pub fn wants_flush(&mut self) -> bool {
+        self.port.wants_flush()
+    }
+
+    /// Writes a victim back ([`Port::flush_next`]).
+    pub fn flush_next<S: Scheme, L: Backends<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) -> u64 {
+        self.port.flush_next(&mut HostBackend::of(below, &self.oracle))
+    }
+
+    /// Writes all victims back ([`Port::flush_all`]).
+    pub fn flush_all<S: Scheme, L: Backends<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) -> u64 {
+        self.port.flush_all(&mut HostBackend::of(below, &self.oracle))
+    }
+
+    /// A victim has been written back ([`Port::flush_ended`]).
+    pub fn flush_ended(&mut self, sectors: u64) {
+        self.port.flush_ended(sectors);
+    }
+
+    /// After how long an idle time the cache writes back ([`Port::flushes_after`]).
+    #[must_use]
+    pub fn flushes_after(&self) -> Option<Span> {
+        self.port.flushes_after()
+    }
+
+    /// No request is in progress any more, or one is.
+    pub fn set_idle(&mut self, idle: bool) {
+        self.port.set_idle(idle);
     }
 
     /// Reads a fragment; false if the cache had all of it.
@@ -266,7 +327,7 @@ impl<C: Contents> Buffer<C> {
         below: &mut HostContext<'_, S, C, L>,
     ) -> bool {
         self.touch(fragment, below);
-        self.port.read(fragment, 0, &mut HostBackend { below, oracle: &self.oracle })
+        self.port.read(fragment, 0, &mut HostBackend::of(below, &self.oracle))
     }
 
     /// Whether there is a cache, which may hold the only newest version of a page.
@@ -289,7 +350,7 @@ impl<C: Contents> Buffer<C> {
 
     /// The power fails: the cache loses its contents.
     pub fn forget(&mut self) {
-        self.port.empty_cache();
+        self.port.cut_power();
     }
 
     /// After a power cut, a page is found to hold this version, which may be older than the last one acknowledged.

@@ -7,6 +7,7 @@ use super::options;
 use super::packing::page_bytes;
 use super::pools::pooled;
 use crate::buffer::Existing;
+use crate::device::port::Watermarks;
 use crate::error::DriveError;
 use crate::flash::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, RegisterOptions, Times};
 use crate::ftl::Pool;
@@ -324,6 +325,11 @@ impl Check<'_> {
         if mib > 0.0 && mib * 1_048_576.0 < page as f64 {
             let message = format!("{mib} MiB is less than one page ({page} bytes); 0 means no buffer");
             return Err(self.wrong(&["buffer.dram_mib", "flash.page_kib"], message));
+        }
+        let Watermarks { flush_above, flush_below } = self.spec.buffer.options.read();
+        if flush_below > flush_above {
+            let message = format!("the write-back stops at {flush_below} and begins above {flush_above}");
+            return Err(self.wrong(&["buffer.flush_below", "buffer.flush_above"], message));
         }
         Ok(())
     }

@@ -5,15 +5,18 @@ use super::keys::DriveSpec;
 use super::load::Given;
 use super::packing::places;
 use crate::blocks::{victim, wear};
-use crate::device::port::{DRAM, Evict, EvictOptions};
+use crate::device::port::{
+    DRAM, DramOptions, Evict, FLUSH, Flush, FlushBatch, FlushRule, IdleFlush, Watermarks,
+};
 use crate::disk::{CURVE, SeekSpec};
 use crate::flash::COMMANDS;
 use crate::ftl::ageing::{self, AgedOptions, ValidOptions};
 use crate::ftl::allocation::{self, StrideOptions};
 use crate::ftl::{BUDGET, GatherOptions, MAP_MEMORY, MapWriteOptions, SHARED_PAGES, WarrantyOptions};
+use crate::kernel::Span;
 use crate::mapping::{self, BackendKind, DftlOptions, LogBlocks};
 use crate::options::{Options, Selector};
-use crate::schemes::{self, Members};
+use crate::schemes::{self, Members, SchemeEntry, Sums};
 use serde_json::Value;
 
 /// A table of a drive file that has options of policies.
@@ -43,6 +46,8 @@ fn named(key: &str, name: impl serde::Serialize) -> Selection {
 fn only(condition: bool, why: &str) -> Selection {
     Selection { value: condition.then(String::new), why: why.into() }
 }
+
+const NO_DRAM: &str = "with buffer.dram_mib = 0";
 
 const TABLES: &[OptionTable] = &[
     OptionTable {
@@ -83,7 +88,13 @@ const TABLES: &[OptionTable] = &[
     OptionTable {
         name: "buffer",
         options: |spec| Some(&mut spec.buffer.options),
-        selectors: &[(DRAM, |spec| only(spec.buffer.dram_mib > 0.0, "with buffer.dram_mib = 0"))],
+        selectors: &[
+            (DRAM, |spec| only(spec.buffer.dram_mib > 0.0, NO_DRAM)),
+            (FLUSH, |spec| match spec.buffer.dram_mib > 0.0 {
+                true => named("buffer.flush", spec.buffer.options.read::<DramOptions>().flush),
+                false => only(false, NO_DRAM),
+            }),
+        ],
     },
     OptionTable {
         name: "disk.seek",
@@ -136,7 +147,18 @@ pub(super) fn select(spec: &mut DriveSpec, given: &Given) -> Vec<String> {
             options.keep(&kept);
         }
     }
+    choose_evicted(spec);
     warnings
+}
+
+/// Stripes of a parity scheme leave the write buffer together, unless the drive file says otherwise: the parity of a
+/// full stripe needs no reads.
+fn choose_evicted(spec: &mut DriveSpec) {
+    let parity = schemes::named(&spec.redundancy.scheme).is_some_and(SchemeEntry::has::<Sums>);
+    let options = &mut spec.buffer.options;
+    if spec.buffer.dram_mib > 0.0 && options.read::<DramOptions>().evict.is_none() {
+        options.set("evict", if parity { Evict::Stripe } else { Evict::Page });
+    }
 }
 
 /// Removes the options on which the state of a drive does not depend.
@@ -196,7 +218,48 @@ impl Resolved {
     /// What a full write cache evicts.
     #[must_use]
     pub fn evicts(&self) -> Evict {
-        self.spec.buffer.options.read::<EvictOptions>().evict
+        self.spec.buffer.options.read::<DramOptions>().evict.unwrap_or(Evict::Page)
+    }
+
+    /// When its write cache writes back although it has room.
+    #[must_use]
+    pub fn flush_rule(&self) -> FlushRule {
+        let options = &self.spec.buffer.options;
+        let capacity = self.buffer_bytes() / u64::from(self.spec.flash.sector_bytes);
+        let pages = options.read::<FlushBatch>().flush_pages.map_or_else(|| self.parallelism(), u64::from);
+        let most = (pages * self.page_sectors()).min(capacity / 2).max(1);
+        let share = |share: f64| (capacity as f64 * share) as u64;
+        match options.read::<DramOptions>().flush {
+            Flush::None => FlushRule::Never,
+            Flush::Idle => {
+                let after = Span((options.read::<IdleFlush>().flush_after_us * 1e3).round() as u64);
+                FlushRule::Idle { after, most }
+            }
+            Flush::Watermark => {
+                let Watermarks { flush_above, flush_below } = options.read();
+                FlushRule::Watermark { above: share(flush_above), below: share(flush_below), most }
+            }
+        }
+    }
+
+    /// Pages of a member that are rebuilt at a time, if the user does not say.
+    #[must_use]
+    pub fn rebuild_depth(&self) -> u32 {
+        let member = match self.is_array() {
+            true => self.array.iter().map(Resolved::parallelism).max(),
+            false => Some(self.parallelism() / u64::from(self.parts().max(1))),
+        };
+        member.and_then(|pages| u32::try_from(pages).ok()).unwrap_or(0).clamp(8, 65_536)
+    }
+
+    /// Programs that can be under way at a time: one for each plane, or for each disk.
+    fn parallelism(&self) -> u64 {
+        if self.is_array() {
+            return self.array.iter().map(Resolved::parallelism).sum();
+        }
+        let flash = &self.spec.flash;
+        let planes = [flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die];
+        if self.is_disk() { 1 } else { planes.into_iter().map(u64::from).product() }
     }
 
     /// The warranty for which drive writes per day are reported.

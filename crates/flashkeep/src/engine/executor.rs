@@ -7,7 +7,7 @@
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
 
-use super::backends::{BackendId, Backends, CompletionPart, Done};
+use super::backends::{BackendId, Backends, CompletionPart, CompletionToken, Done};
 use super::background::{BackgroundClock, Parked};
 use super::coming::OutstandingWork;
 use super::command::{Flags, Page};
@@ -40,6 +40,8 @@ pub(super) enum Due {
     Rebuild(NodeId),
     Recovered,
     Port(u16),
+    WriteBack(u16),
+    Host,
 }
 
 /// The executor: a tree of schemes over backends, and all operations in progress.
@@ -63,6 +65,10 @@ pub struct Engine<S, C> {
     pub(super) health: Health,
     /// The ports of members.
     pub(super) ports: Ports<C>,
+    /// The host is to be called, which it has asked for ([`Engine::call_host_at`]).
+    calls_host: bool,
+    /// Requests of the host, and others that wait until these are durable.
+    pub(super) fences: Vec<(Id<CompletionCounter>, CompletionToken)>,
     /// The names of the nodes' pages in OOB metadata.
     pub(super) names: PageNames,
     pub(super) parked: Parked,
@@ -122,6 +128,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             gaps: Gaps::default(),
             recovery: None,
             ports: Ports::new(ports),
+            calls_host: false,
+            fences: Vec::new(),
             names: PageNames::default(),
             due: Deadlines::default(),
             merging: 0,
@@ -183,12 +191,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Rebuild(node) => self.rebuild(backends, now, node),
                 Due::Recovered => self.end_recovery(backends, now),
                 Due::Port(port) => self.ports.notify(port),
+                Due::WriteBack(port) => self.ports.wants_write_back(port),
+                Due::Host => self.calls_host = true,
             }
         }
         self.settle(backends, now);
         if self.ports.is_notified() {
             self.cross_all(backends, now, alone);
         }
+        self.write_back_ports_that_want(backends, now);
+    }
+
+    /// The host is called at this instant, when all else that is due has happened: [`Engine::takes_host_call`].
+    pub fn call_host_at(&mut self, at: SimTime) {
+        self.due.push(at, Due::Host);
+    }
+
+    /// Whether the host is to be called now.
+    #[inline]
+    pub fn takes_host_call(&mut self) -> bool {
+        std::mem::take(&mut self.calls_host)
     }
 
     /// Handles the completions of backends and plans waiting commands again, until nothing changes.

@@ -8,9 +8,6 @@ use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 
-/// The number of pieces in progress, or in their pause, at a time.
-const AT_ONCE: u32 = 8;
-
 /// The time after which a piece is tried again whose stripe was held.
 const AGAIN: Span = Span(1_000_000);
 
@@ -21,11 +18,13 @@ pub struct Controller {
     pub xor: Span,
     /// The share of time in which a rebuild works, in 1/1,000; with 0 it works only on calls from outside.
     pub rebuild_permille: u32,
+    /// The number of pieces in progress, or in their pause, at a time.
+    pub rebuild_depth: u32,
 }
 
 impl Default for Controller {
     fn default() -> Self {
-        Controller { xor: Span::ZERO, rebuild_permille: 1000 }
+        Controller { xor: Span::ZERO, rebuild_permille: 1000, rebuild_depth: 8 }
     }
 }
 
@@ -57,8 +56,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if busy || !self.has_pieces(node) {
             return;
         }
-        *self.clock.rebuilders(node) = AT_ONCE;
-        for _ in 0..AT_ONCE {
+        let depth = self.controller_of(node).rebuild_depth;
+        *self.clock.rebuilders(node) = depth;
+        for _ in 0..depth {
             self.due.push(now, Due::Rebuild(node));
         }
     }

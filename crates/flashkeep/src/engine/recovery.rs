@@ -22,6 +22,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.note_exposure(now, NodeId(node as u16));
         }
         self.counters = Arena::default();
+        self.fences.clear();
         self.running_plans = Arena::default();
         self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.

@@ -30,8 +30,8 @@ pub struct CompletionCounter {
     pub(super) lost: u32,
     /// It may read contents newer than its submission: it involved a repair, or a scheme redirected it.
     pub(super) may_be_newer: bool,
-    tag: u32,
-    told: bool,
+    pub(super) tag: u32,
+    pub(super) told: bool,
     forgotten: bool,
 }
 
@@ -50,6 +50,11 @@ impl CompletionCounter {
     pub(super) fn restart(&mut self) {
         let CompletionCounter { acknowledged, durable, service, .. } = *self;
         *self = CompletionCounter { acknowledged, durable, service, ..Self::of_port_request(self.request) };
+    }
+
+    /// Whether it counts for a request of the host whose pages are not all durable.
+    pub(super) fn is_under_way_for_host(&self) -> bool {
+        !self.running.is_some() && !self.request.is_some() && self.undurable > 0
     }
 
     /// The caller has been notified.
@@ -320,6 +325,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if request.is_some() {
             self.ports.end(request);
         } else {
+            if !self.fences.is_empty() {
+                self.lift_fences(owner);
+            }
             self.counters.release(owner);
         }
     }
@@ -333,6 +341,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let CompletionCounter { tag, acknowledged, service, lost, may_be_newer, .. } = *counter;
         let durable = (counter.undurable == 0).then_some(counter.durable);
+        if !self.fences.is_empty() && durable.is_some() {
+            self.lift_fences(owner);
+        }
         self.finished.push(Finished {
             tag,
             counter: owner,

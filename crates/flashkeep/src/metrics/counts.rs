@@ -139,7 +139,7 @@ figures! {
     /// Pages programmed for each page that the host wrote; 1 and the parts add up to the total.
     pub struct WriteAmplification {
         /// Pages programmed for each page that the host wrote.
-        total: Option<f64> => unit("ratio").lower().row_always("write amplification"),
+        total: Option<f64> => unit("ratio").lower().row_always("pages programmed for a page"),
         /// Host pages programmed beyond one for each page written; negative where the DRAM saved programs.
         buffer: Option<f64> => unit("ratio").lower().row("  saved by the buffer"),
         /// Second and later copies programmed.

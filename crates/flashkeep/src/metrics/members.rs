@@ -115,6 +115,16 @@ impl MemberActivity<'_> {
         given(&self.now.counters.since(&self.before.counters))
     }
 
+    /// Bytes that it programmed while requests were counted.
+    pub(super) fn programmed(&self) -> u64 {
+        programmed_bytes(&self.now.counters.since(&self.before.counters), self.drive)
+    }
+
+    /// How many runs like this one its erase budget lets it program; none without a budget or programs.
+    pub(super) fn runs_left(&self) -> Option<f64> {
+        runs_left(self.drive, &self.erases_before(), self.programmed())
+    }
+
     pub(super) fn figures(&self, seconds: f64) -> Member {
         let counters = self.now.counters.since(&self.before.counters);
         let given = given(&counters);
@@ -128,6 +138,8 @@ impl MemberActivity<'_> {
             first_refusal: self.first_refusal,
             refused_requests: None,
             end: (self.end, given * self.drive.page_bytes()),
+            runs_left: self.runs_left(),
+            counted: (given * self.drive.page_bytes(), seconds),
             capacity: self.drive.capacity_bytes(),
             warranty_years: self.drive.warranty_years(),
         };
@@ -162,6 +174,20 @@ impl MemberActivity<'_> {
             disk: IfAny(activity),
         }
     }
+}
+
+/// Bytes programmed by a drive, or written by a disk.
+pub(super) fn programmed_bytes(counters: &Counters, drive: &Resolved) -> u64 {
+    let pages = counters.total(OpKind::Program) + counters.total(OpKind::Copyback) + counters.empty_places;
+    pages * drive.page_bytes()
+}
+
+/// How often a drive with these erases of its blocks can still program that many bytes.
+pub(super) fn runs_left(drive: &Resolved, erases: &BlockErases, programmed: u64) -> Option<f64> {
+    let budget = drive.spec.ftl.wear.erase_budget?;
+    let left: u64 = erases.iter().map(|erases| u64::from(budget.saturating_sub(erases))).sum();
+    let block = u64::from(drive.block_pages()) * drive.page_bytes();
+    (programmed > 0).then(|| left as f64 * block as f64 / programmed as f64)
 }
 
 /// Pages that a member was given to write: its programs for causes other than its own work.

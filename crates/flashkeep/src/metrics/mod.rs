@@ -11,6 +11,7 @@ mod histogram;
 mod latency;
 mod members;
 mod phases;
+mod rebuilds;
 mod registry;
 mod sections;
 mod summary;

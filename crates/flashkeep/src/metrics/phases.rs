@@ -120,11 +120,35 @@ impl RunPhases {
         Some(self.whole_at?.since(self.injected_at?))
     }
 
+    /// What happened in each phase.
+    pub(super) fn spans(&self) -> impl Iterator<Item = PhaseSpan<'_>> {
+        (1..).zip(&self.all).map(|(number, phase)| PhaseSpan {
+            name: phase.name,
+            event: phase.event.as_deref(),
+            from: phase.from.0 as f64 / 1e9,
+            until: phase.until.0 as f64 / 1e9,
+            counters: phase.after.counters.since(&phase.before.counters),
+            is_last: number == self.all.len(),
+        })
+    }
+
     /// The section of the summary.
     #[must_use]
     pub fn figures(&self) -> Vec<PhaseFigures> {
         self.all.iter().map(RunPhase::figures).collect()
     }
+}
+
+/// A phase: its time in seconds, and its operations.
+pub(super) struct PhaseSpan<'a> {
+    pub(super) name: &'static str,
+    /// The event that began it.
+    pub(super) event: Option<&'a str>,
+    pub(super) from: f64,
+    pub(super) until: f64,
+    pub(super) counters: Counters,
+    /// Whether the run ended in it.
+    pub(super) is_last: bool,
 }
 
 impl RunPhase {

@@ -112,7 +112,7 @@ const HEADINGS: [&str; 12] = [
     "Response time, µs",
     "Where the time goes, mean, µs",
     "Throughput",
-    "Pages programmed for each page written",
+    "Write amplification",
     "Wear and use",
     "Redundancy",
     "Money and life",

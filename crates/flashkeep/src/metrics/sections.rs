@@ -9,6 +9,7 @@ use super::histogram::TimesByOperation;
 use super::latency::LatencyByOperation;
 use super::members::Member;
 use super::phases::PhaseFigures;
+use super::rebuilds::Rebuild;
 use super::wear::Wear;
 use super::wear_out::WearOut;
 use super::{IfAny, figures, plain, unit};
@@ -47,8 +48,11 @@ figures! {
         throughput: Throughput => plain().heading("Throughput"),
         /// Flash operations in pages (erases: blocks) by kind and cause.
         operations: Operations => plain(),
+        /// Bytes programmed for each byte that the host wrote; none without writes.
+        waf_bytes: Option<f64> => unit("ratio").lower().derived().heading("Write amplification")
+            .row_always("write amplification in bytes"),
         /// Pages programmed for each page that the host wrote.
-        write_amplification: WriteAmplification => plain().heading("Pages programmed for each page written"),
+        write_amplification: WriteAmplification => plain().heading("Write amplification"),
         /// Hits and misses of the DRAM write cache.
         buffer: BufferHits => plain(),
         /// How the flash has worn; none for a disk.
@@ -69,10 +73,12 @@ figures! {
         redundancy: Redundancy => plain().heading("Redundancy"),
         /// The run before, during and after each failure.
         phases: Vec<PhaseFigures> => plain(),
+        /// Rebuilds, in order.
+        rebuilds: Vec<Rebuild> => plain().derived(),
         /// How often planes worked together and cache registers overlapped; only with such commands.
         commands: IfAny<Commands> => plain().heading("Several at once"),
         /// How full flash pages were that hold several logical pages; only with such pages.
-        packing: IfAny<Packing> => plain().heading("Pages programmed for each page written"),
+        packing: IfAny<Packing> => plain().heading("Write amplification"),
         /// How logical pages were found; only with maps other than a page map in memory.
         mapping: IfAny<MappingFigures> => plain().heading("Map"),
     }

@@ -4,6 +4,8 @@ use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::histogram::TimesByOperation;
 use super::latency::{BreakdownSums, LatencyByOperation};
+use super::members::{programmed_bytes, runs_left};
+use super::rebuilds;
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
     Rest, Summary, Throughput, Workload,
@@ -221,9 +223,10 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         queue: queue(facts, seconds),
         throughput: throughput(facts, seconds),
         operations: Operations::new(|kind, cause| counters.of(kind, cause)),
+        waf_bytes: per(programmed(facts) as f64, statistics.bytes_written as f64),
         write_amplification: WriteAmplification::new(counters, drive.places(), statistics.pages_written),
         buffer: hits,
-        wear: Some(facts.wear.wear()),
+        wear: Some(wear(facts, seconds).wear()),
         utilization: Some(match facts.untimed {
             Some(_) => Utilization::untimed(),
             None => Utilization::new(&facts.busy, facts.busy_within),
@@ -238,6 +241,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         integrity: integrity(facts, passes),
         redundancy: redundancy(drive),
         phases: facts.phases.figures(),
+        rebuilds: if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) },
         commands: IfAny(drive.spec.flash.commands.are_used().then(|| commands(counters))),
         packing: IfAny(
             (drive.places() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive.places())),
@@ -245,6 +249,26 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
     }
+}
+
+/// Bytes programmed by all drives, and written by all disks.
+fn programmed(facts: &Facts<'_>) -> u64 {
+    if facts.drive.is_array() {
+        facts.members.iter().map(MemberActivity::programmed).sum()
+    } else {
+        programmed_bytes(facts.counters, facts.drive)
+    }
+}
+
+/// Wear, with what the life of the drive follows from. An array lives as long as the first of its members.
+fn wear(facts: &Facts<'_>, seconds: f64) -> WearFacts {
+    let runs_left = if facts.drive.is_array() {
+        facts.members.iter().filter_map(MemberActivity::runs_left).min_by(f64::total_cmp)
+    } else {
+        runs_left(facts.drive, &facts.wear.before, programmed_bytes(facts.counters, facts.drive))
+    };
+    let counted = (facts.statistics.bytes_written, seconds);
+    WearFacts { runs_left, counted, ..facts.wear.clone() }
 }
 
 fn extend(object: &mut Value, more: &Value) {
@@ -394,8 +418,10 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
     if count > 0 && count < 10_000 {
         all.push(format!("p99.99 needs 10,000 requests; there were {count}"));
     }
-    if let Some(saturated) = saturation(facts, count) {
-        all.push(saturated);
+    all.extend(saturation(facts, count));
+    all.extend(short_life(facts));
+    if facts.untimed.is_none() {
+        all.extend(rebuilds::notes(facts.phases, facts.drive));
     }
     all.extend(limits(facts));
     if facts.counters.reads_of_nothing > 0 {
@@ -447,4 +473,20 @@ fn limits(facts: &Facts<'_>) -> Vec<String> {
         ));
     }
     all
+}
+
+/// Warns if life is extrapolated from a run that did not fill the flash once: its write amplification is not yet that of
+/// a drive in use.
+fn short_life(facts: &Facts<'_>) -> Option<String> {
+    let (programmed, flash) = (programmed(facts), facts.drive.physical_bytes());
+    let has_budget = |drive: &Resolved| drive.spec.ftl.wear.erase_budget.is_some();
+    let budget = has_budget(facts.drive) || facts.members.iter().any(|member| has_budget(member.drive));
+    (budget && programmed > 0 && programmed < flash).then(|| {
+        format!(
+            "TBW and DWPD are extrapolated from a run that programmed {:.2} % of the flash once, at {:.2} bytes \
+             for each byte written; a longer run, or one on an aged drive, may need more",
+            programmed as f64 / flash as f64 * 100.0,
+            per(programmed as f64, facts.statistics.bytes_written as f64).unwrap_or_default(),
+        )
+    })
 }

@@ -1,5 +1,6 @@
 //! Wear and lifetime of the flash.
 
+use super::counts::per;
 use super::{IfAny, figures, plain, unit};
 use crate::drive::BlockErases;
 use crate::kernel::SimTime;
@@ -26,6 +27,10 @@ pub struct WearFacts {
     pub refused_requests: Option<u64>,
     /// The end of the run, or of the drive's life, and the bytes that the host had written by then.
     pub end: Mark,
+    /// How many runs like this one the erase budgets let the flash program, if there are budgets and it programmed.
+    pub runs_left: Option<f64>,
+    /// Bytes that the host wrote while requests were counted, and the seconds of that time.
+    pub counted: (u64, f64),
     /// The capacity that the host sees, in bytes.
     pub capacity: u64,
     /// The warranty, in years, to which drive writes per day refer.
@@ -126,10 +131,11 @@ impl WearFacts {
         let (seconds, bytes) = (self.end.0.0 as f64 / 1e9, self.end.1 as f64);
         let days = |times: Option<f64>| times.map(|times| times * seconds / 86_400.0);
         let written = |times: Option<f64>| times.map(|times| times * bytes / 1e12);
-        let a_day = |times: Option<f64>| {
-            let drives = times.map(|times| times * bytes / self.capacity as f64);
-            drives.map(|drives| drives / (self.warranty_years * 365.0))
-        };
+        let drives = |bytes: f64| bytes / self.capacity as f64;
+        let warranty_days = self.warranty_years * 365.0;
+        let a_day = |times: Option<f64>| times.map(|times| drives(times * bytes) / warranty_days);
+        let (counted, counted_s) = (self.counted.0 as f64, self.counted.1);
+        let life = self.runs_left.map(|runs| runs * counted);
         let at = |mark: Option<Mark>| mark.map(|(at, _)| at.0 as f64 / 1e9);
         Wear {
             erases_total: total,
@@ -141,10 +147,11 @@ impl WearFacts {
             lifetime_days_by_mean: days(by_mean),
             lifetime_erases: by_most.map(|times| times * total as f64),
             lifetime_erases_by_mean: self.budget.map(|budget| f64::from(budget) * count),
-            tbw: written(by_most),
-            tbw_by_mean: written(by_mean),
-            dwpd: a_day(by_most),
-            dwpd_by_mean: a_day(by_mean),
+            tbw: life.map(|bytes| bytes / 1e12),
+            dwpd: life.map(|bytes| drives(bytes) / warranty_days),
+            workload_dwpd: per(drives(counted), counted_s / 86_400.0),
+            tbw_first_block: written(by_most),
+            dwpd_first_block: a_day(by_most),
             remaining_life_mean: lives.and_then(|(mean, _)| finite(mean)),
             remaining_life_stddev: lives.and_then(|(_, deviation)| finite(deviation)),
             expired_blocks: self.budget.map(|_| self.expired),
@@ -179,14 +186,20 @@ figures! {
         lifetime_erases: Option<f64> => unit("erases").higher(),
         /// Erases until all blocks reach the erase budget.
         lifetime_erases_by_mean: Option<f64> => unit("erases").higher(),
-        /// Terabytes that the host can write until the first block reaches the erase budget.
-        tbw: Option<f64> => unit("TB").higher().row("  terabytes written by then (TBW)"),
-        /// Terabytes that the host can write until all blocks reach the erase budget.
-        tbw_by_mean: Option<f64> => unit("TB").higher(),
-        /// Drive writes a day over the warranty until the first block reaches the erase budget.
-        dwpd: Option<f64> => unit("1/day").higher().row("  drive writes a day (DWPD)"),
-        /// Drive writes a day over the warranty until all blocks reach the erase budget.
-        dwpd_by_mean: Option<f64> => unit("1/day").higher(),
+        /// Terabytes that the host can write under this workload until the flash has programmed what its erase budget
+        /// allows, if it wears evenly. In an array: until that of a member.
+        tbw: Option<f64> => unit("TB").higher().derived().id("wear.tbw_programmed")
+            .row("terabytes written in its life (TBW)"),
+        /// The same as drive writes a day over the warranty.
+        dwpd: Option<f64> => unit("1/day").higher().derived().id("wear.dwpd_programmed")
+            .row("  drive writes a day (DWPD)"),
+        /// Drive writes a day of this workload.
+        workload_dwpd: Option<f64> => unit("1/day").derived().row("  DWPD of this workload"),
+        /// Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear
+        /// as unevenly as in this run.
+        tbw_first_block: Option<f64> => unit("TB").higher().id("wear.tbw"),
+        /// The same as drive writes a day over the warranty.
+        dwpd_first_block: Option<f64> => unit("1/day").higher().id("wear.dwpd"),
         /// Erases that a block has left of its budget, mean.
         remaining_life_mean: Option<f64> => unit("erases").higher(),
         /// Standard deviation of the erases left.

@@ -205,11 +205,15 @@ pub struct Rebuilds {
     /// The share of the time in which a rebuild works; the rest is left to the host.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.7, 1]))]
     pub rebuild_share: f64,
+    /// The number of pages of a member that are rebuilt at the same time. Default: as many as the member can program at
+    /// a time, one for each plane, but at least 8.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub rebuild_depth: Option<u32>,
 }
 
 impl Default for Rebuilds {
     fn default() -> Self {
-        Rebuilds { rebuild_share: 0.5 }
+        Rebuilds { rebuild_share: 0.5, rebuild_depth: None }
     }
 }
 

@@ -249,6 +249,7 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
         cache_sectors: cache_sectors(drive),
         stripe: scheme.and_then(|scheme| evicted_together(drive, scheme)),
+        flush: drive.flush_rule(),
         pages: narrow(drive.logical_pages()),
         page_sectors: drive.page_sectors() as u32,
         memory: memory(drive),
@@ -298,9 +299,11 @@ fn latency(drive: &Resolved) -> Span {
 
 fn controller(drive: &Resolved) -> Controller {
     let redundancy = &drive.spec.redundancy;
+    let rebuilds = redundancy.read::<Rebuilds>();
     Controller {
         xor: Span((redundancy.read::<Sums>().xor_us * 1e3).round() as u64),
-        rebuild_permille: ((redundancy.read::<Rebuilds>().rebuild_share * 1e3).round() as u32).max(1),
+        rebuild_permille: ((rebuilds.rebuild_share * 1e3).round() as u32).max(1),
+        rebuild_depth: rebuilds.rebuild_depth.unwrap_or_else(|| drive.rebuild_depth()),
     }
 }
 

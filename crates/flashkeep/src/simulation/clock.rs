@@ -107,6 +107,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 next = self.next_placed(requests)?;
             }
         }
+        if self.job.flush_at_end {
+            self.flush_at_end();
+        }
         self.end_requests(SimTime::NEVER);
         self.end_recovery();
         let quiet = self.device.engine.is_quiet() && self.host.link.as_ref().is_none_or(Link::is_quiet);
@@ -162,6 +165,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         } else if due <= admission && due < SimTime::NEVER {
             self.clock.now = due;
             self.device.engine.advance(&mut self.device.body, due);
+            if self.device.engine.takes_host_call() {
+                self.go_on_writing_back();
+            }
         }
         self.collect_finished();
         if !self.accounts.phases.is_empty() {

@@ -30,8 +30,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let memory = if this.from_memory { self.device.body.memory_time() } else { Span::ZERO };
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
         let more = [(Part::Queue, queue), (Part::Cache, memory), (Part::Link, link)];
-        let buffered =
-            this.record.op == Op::Write as u8 && !this.from_memory && self.device.buffer.has_cache();
+        // What ends when it is durable may have waited for write caches after its own operations.
+        let (durable, rest) = (this.durable, if this.durable { Part::Buffer } else { Part::Link });
+        let buffered = this.record.op == Op::Write as u8
+            && !this.from_memory
+            && !durable
+            && self.device.buffer.has_cache();
         let sums = self
             .accounts
             .statistics
@@ -39,7 +43,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             .as_deref_mut()
             .filter(|_| this.counted && this.record.op != Op::Flush as u8);
         let sums = sums.map(|[of_reads, of_writes]| if reads { of_reads } else { of_writes });
-        if self.host.link.is_none() && !buffered && !self.job.keep_requests {
+        if self.host.link.is_none() && !buffered && !durable && !self.job.keep_requests {
             debug_assert_eq!(
                 more.iter().fold(parts.total(), |sum, (_, span)| sum + *span),
                 response,
@@ -56,7 +60,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             parts = parts.as_part(Part::Buffer);
         }
         more.into_iter().for_each(|(part, span)| parts.add(part, span));
-        parts.fit(response, Part::Link);
+        parts.fit(response, rest);
         if let Some(sums) = sums {
             sums.add(response.0, &parts, &[]);
         }

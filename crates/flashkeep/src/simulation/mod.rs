@@ -3,7 +3,7 @@
 use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, Resolved};
 use crate::device::latency::PARTS;
-use crate::device::port::{Hits, Link, Port, ps_per_sector};
+use crate::device::port::{FlushRule, Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, OperationTimes};
@@ -29,6 +29,7 @@ mod build;
 mod checks;
 mod clock;
 mod end;
+mod flush;
 mod inject;
 mod latency;
 mod life;
@@ -41,6 +42,7 @@ mod start;
 mod timeline;
 mod untimed;
 mod volumes;
+mod write_back;
 
 use arrived::ArrivedRequests;
 pub use build::{Built, DevicePlacement, build, build_array};
@@ -51,6 +53,7 @@ use life::{Marks, WriteGate};
 use memory::Occupancy;
 use power::DurabilityOracle;
 use volumes::Volumes;
+use write_back::HostWriteBack;
 
 /// The number of requests between two checks for an interruption.
 const LOOK: u64 = 8192;
@@ -187,6 +190,18 @@ struct OutstandingRequest<C> {
     expected: Vec<Expected<C>>,
     /// The pages and versions that it writes; only in runs with power cuts.
     written: Vec<(u32, u16)>,
+    /// The host asked for FUA.
+    fua: bool,
+    /// A FLUSH, or a write with FUA: it ends when its pages are durable.
+    durable: bool,
+    /// It has not come to that yet: it ends no earlier than at this instant.
+    floor: Option<SimTime>,
+    /// A FLUSH: the sectors that leave the cache, whose room is free when they are durable.
+    leaving: u64,
+    /// Caches of members are to be flushed before it ends.
+    flushes_members: bool,
+    /// It is not the host's: it writes these sectors of the cache back.
+    flushes: Option<u64>,
 }
 
 /// Counters at an instant.
@@ -245,6 +260,7 @@ struct Host<C: Contents> {
     interleave: Option<Interleave>,
     /// The link to the device, if it takes time.
     link: Option<Link>,
+    write_back: HostWriteBack,
     warmup: u64,
     admitted: u64,
     /// Requests that have arrived, where they wait in the host.
@@ -319,6 +335,7 @@ impl<C: Contents> Host<C> {
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
             interleave: Interleave::new(bytes, unit, data),
             link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
+            write_back: HostWriteBack::new(!job.untimed && drive.flush_rule() != FlushRule::Never),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.
             window: match workload.volumes {
@@ -397,6 +414,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             cache_sectors(drive),
             stripe,
         );
+        let port = port.with_flush(drive.flush_rule());
         let spares = drive.members() as u16..drive.parts() as u16;
         let device = Device {
             body: hardware,

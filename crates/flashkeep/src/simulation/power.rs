@@ -77,6 +77,15 @@ impl DurabilityOracle {
         self.promises[page as usize] = Promise { trimmed: Some(latest), ..Promise::default() };
     }
 
+    /// The acknowledged versions that are not known to be durable.
+    fn promised(&self) -> Vec<(u32, u16)> {
+        let newer = |(page, promise): (u32, &Promise)| {
+            let version = promise.acknowledged.filter(|_| is_newer(promise.acknowledged, promise.durable))?;
+            Some((page, version))
+        };
+        (0..).zip(&self.promises).filter_map(newer).collect()
+    }
+
     /// A request that wrote these versions is acknowledged.
     fn acknowledge(&mut self, written: &[(u32, u16)]) {
         for &(page, version) in written {
@@ -109,14 +118,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
         }
-        let Some(durability) = &mut self.failures.durability else { return };
         for finished in finished {
+            if self.is_written_back(&finished) {
+                continue;
+            }
+            let Some(finished) = self.settle_request(finished) else { continue };
             let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
             let wait = if memory { self.device.body.memory_time() } else { crate::kernel::Span::ZERO };
             self.host.window.leave(finished.acknowledged + wait);
-            durability.held.push(finished);
+            if let Some(durability) = &mut self.failures.durability {
+                durability.held.push(finished);
+            }
         }
         self.end_requests(self.clock.now);
+    }
+
+    /// What a FLUSH makes durable.
+    pub(super) fn promised(&self) -> Vec<(u32, u16)> {
+        self.failures.durability.as_ref().map_or_else(Vec::new, |durability| durability.promised())
     }
 
     /// Whether written pages may be only in a write cache, of the device or of a member.
@@ -128,9 +147,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// that.
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
         for finished in finished {
-            let written = &self.host.in_flight[Id::new(finished.tag)].written;
-            if let (false, Some(durability), Some(at)) =
-                (self.is_volatile(), &mut self.failures.durability, finished.durable)
+            if self.is_written_back(&finished) {
+                continue;
+            }
+            let Some(finished) = self.settle_request(finished) else { continue };
+            let is_volatile = self.is_volatile();
+            let OutstandingRequest { written, durable, .. } = &self.host.in_flight[Id::new(finished.tag)];
+            if let (true, Some(durability), Some(at)) =
+                (*durable || !is_volatile, &mut self.failures.durability, finished.durable)
             {
                 durability.await_durable(written, at);
             }
@@ -155,10 +179,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         held.sort_by_key(|finished| finished.acknowledged);
         let over = held.partition_point(|finished| finished.acknowledged <= now);
         for finished in held.drain(..over) {
-            let written = std::mem::take(&mut self.host.in_flight[Id::new(finished.tag)].written);
+            let this = &mut self.host.in_flight[Id::new(finished.tag)];
+            let (written, settled) = (std::mem::take(&mut this.written), this.durable);
             if let Some(durability) = &mut self.failures.durability {
                 // The page may be only in DRAM.
-                let durable = finished.durable.filter(|_| !is_volatile);
+                let durable = finished.durable.filter(|_| settled || !is_volatile);
                 durability.acknowledge(&written);
                 durable.into_iter().for_each(|at| durability.await_durable(&written, at));
             }
@@ -186,7 +211,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
         let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
-        let interrupted = self.host.in_flight.live() as u64;
+        let interrupted = (self.host.in_flight.live() - self.host.write_back.under_way) as u64;
+        self.host.write_back.cut();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
         self.device.buffer.forget();

@@ -108,6 +108,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.occupancy.is_some() {
             self.look_at_memory();
         }
+        self.end_idle();
         let id = self.host.in_flight.claim();
         let number = self.host.admitted;
         self.host.admitted += 1;
@@ -133,6 +134,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &mut self.host.in_flight[id];
         this.expected.clear();
         (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
+        (this.fua, this.durable, this.floor) = (request.fua, false, None);
+        (this.flushes_members, this.flushes) = (false, None);
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
@@ -176,17 +179,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.host.whole_pages {
                     self.widen();
                 }
-                let asked = self.each_fragment(token, id, |buffer, fragment, below| {
-                    pages += u64::from(fragment.count);
-                    buffer.write(fragment, below)
-                });
+                let asked = if self.host.in_flight[id].fua {
+                    self.force(token, id, &mut pages)
+                } else {
+                    self.each_fragment(token, id, |buffer, fragment, below| {
+                        pages += u64::from(fragment.count);
+                        buffer.write(fragment, below)
+                    })
+                };
                 if self.host.logical_page > 1 && !self.device.buffer.has_cache() {
                     self.write_the_rest(token, id);
                 }
                 asked
             }
             Op::Trim => self.each_fragment(token, id, Buffer::trim),
-            Op::Flush => self.flush_cache(),
+            Op::Flush => self.flush(token, id),
         };
         self.host.in_flight[id].from_memory = !asked;
         if self.failures.durability.is_some() && op.changes_data() {
@@ -197,15 +204,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.close(&mut self.device.body, self.clock.now, token);
         self.collect_finished();
-    }
-
-    /// A flush of the host: makes durable what the write cache holds; returns whether that needs flash.
-    ///
-    /// This is the place where the cache is written back. Nothing is yet: the flush ends after the controller's memory
-    /// time, as on a device without a volatile cache.
-    #[cold]
-    pub(super) fn flush_cache(&mut self) -> bool {
-        false
+        self.write_back_some();
     }
 
     /// A partly written logical page is written as a whole.
@@ -320,6 +319,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     #[inline(always)]
     pub(super) fn finish(&mut self, mut finished: Finished) {
+        if self.is_written_back(&finished) {
+            return;
+        }
+        let Some(settled) = self.settle_request(finished) else { return };
+        finished = settled;
         let this = &self.host.in_flight[Id::new(finished.tag)];
         if self.clock.untimed {
             (finished.acknowledged, finished.service) = (self.clock.now.max(this.arrival), Span::ZERO);
@@ -396,7 +400,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.job.timeline.is_some() {
             self.tell_request(id, acknowledged);
         }
+        self.note_settled(&finished);
         self.device.engine.forget(finished.counter);
         self.host.in_flight.release(id);
+        self.watch_idle(self.clock.last);
     }
 }

@@ -1,5 +1,6 @@
 //! What a port is asked for, and what it asks of the device behind it.
 
+use super::FlushRule;
 use crate::device::command::{Cause, Sectors};
 use crate::kernel::Span;
 
@@ -25,6 +26,8 @@ pub struct PortOptions {
     pub cache_sectors: u64,
     /// Pages of a stripe, which the cache evicts together; none if each page is evicted alone.
     pub stripe: Option<u32>,
+    /// When the cache writes back although it has room.
+    pub flush: FlushRule,
     /// Pages of the device.
     pub pages: u32,
     /// Sectors in a page.

@@ -1,6 +1,7 @@
 //! The write cache: sectors that have been written but not yet passed to the device behind the port. It evicts the
 //! least recently used page, or that page with the rest of its stripe.
 
+use super::flush::WriteBack;
 use super::lru::{CachedSectors, Lru, LruSlot};
 
 /// Hits and misses of the cache, in sectors.
@@ -37,6 +38,9 @@ pub struct WriteCache<T> {
     stripe: Option<u32>,
     /// Pages that are being evicted; the list is kept to reuse its memory.
     leaving: Vec<(u32, CachedSectors<T>)>,
+    /// Its capacity in sectors.
+    capacity: u64,
+    pub(super) write_back: WriteBack,
     /// Sector hits and misses.
     pub hits: Hits,
 }
@@ -45,8 +49,14 @@ impl<T: Copy + Default> WriteCache<T> {
     /// A cache for this many sectors, none for 0; it evicts stripes of this many pages together, if given.
     #[must_use]
     pub fn new(sectors: u64, stripe: Option<u32>) -> Option<Self> {
-        let cache =
-            || WriteCache { lru: Lru::new(sectors), stripe, leaving: Vec::new(), hits: Hits::default() };
+        let cache = || WriteCache {
+            lru: Lru::new(sectors),
+            stripe,
+            leaving: Vec::new(),
+            capacity: sectors,
+            write_back: WriteBack::default(),
+            hits: Hits::default(),
+        };
         (sectors > 0).then(cache)
     }
 
@@ -54,6 +64,12 @@ impl<T: Copy + Default> WriteCache<T> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lru.is_empty()
+    }
+
+    /// The number of sectors that it holds; those that are being written back are not among them.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.capacity - self.lru.free()
     }
 
     /// The sectors that it holds of a page.
@@ -101,14 +117,16 @@ impl<T: Copy + Default> WriteCache<T> {
 
     /// If there is no room for the sectors, evicts the least recently used page or stripe, except the page `kept`;
     /// returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
-    /// be evicted last, and there is room for one page.
+    /// be evicted last, and there is room for one page. Pages that are being written back take room until they are
+    /// written; if nothing else is left, the cache holds more than its capacity until then.
     pub fn make_room(&mut self, sectors: u64, kept: u32) -> bool {
-        if self.lru.free() >= u64::from(sectors.count_ones()) {
+        let free = self.lru.free();
+        if free >= u64::from(sectors.count_ones()) + self.write_back.leaving {
             return false;
         }
-        let evicts = self.evict(Some(kept));
-        assert!(evicts, "a full buffer holds something");
-        true
+        let evicts = self.lru.holds_others(kept) && self.evict(Some(kept));
+        assert!(evicts || free >= u64::from(sectors.count_ones()), "a full buffer holds something");
+        evicts
     }
 
     /// Evicts the least recently used page or stripe, except the page `kept`; false if there is none.

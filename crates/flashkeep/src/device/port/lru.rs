@@ -45,6 +45,12 @@ impl<T: Copy + Default> Lru<T> {
         self.place.is_empty()
     }
 
+    /// Whether it holds any page but this one.
+    #[must_use]
+    pub fn holds_others(&self, page: u32) -> bool {
+        self.place.len() > usize::from(self.place.get(&page).is_some())
+    }
+
     /// Free room, in sectors.
     #[must_use]
     pub fn free(&self) -> u64 {

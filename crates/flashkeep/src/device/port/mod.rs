@@ -7,6 +7,7 @@
 
 mod backend;
 mod cache;
+mod flush;
 mod link;
 mod lru;
 mod options;
@@ -15,9 +16,12 @@ mod write;
 
 pub use backend::{Fragment, Merge, PartialPages, PortBackend, PortOptions, Run};
 pub use cache::{Hits, WriteCache};
+pub use flush::FlushRule;
 pub use link::{Crossing, Link, ps_per_sector};
 pub use lru::{CachedSectors, Lru};
-pub use options::{BufferSpec, DRAM, DramEnergySpec, Evict, EvictOptions};
+pub use options::{
+    BufferSpec, DRAM, DramEnergySpec, DramOptions, Evict, FLUSH, Flush, FlushBatch, IdleFlush, Watermarks,
+};
 pub use pages::{SectorMap, whole};
 
 use super::command::{Cause, Sectors};
@@ -81,8 +85,8 @@ impl<C: Contents> Port<C> {
     /// The port of a member.
     #[must_use]
     pub fn of(options: &PortOptions) -> Self {
-        let PortOptions { pages, page_sectors, cache_sectors, stripe, parts, .. } = *options;
-        Port::new(pages, page_sectors, cache_sectors, stripe, parts)
+        let PortOptions { pages, page_sectors, cache_sectors, stripe, parts, flush, .. } = *options;
+        Port::new(pages, page_sectors, cache_sectors, stripe, parts).with_flush(flush)
     }
 
     /// Which sectors of each page exist behind the port.
@@ -136,10 +140,18 @@ impl<C: Contents> Port<C> {
         self.cache.as_ref().and_then(|cache| cache.get(page)).map_or(0, |held| held.sectors)
     }
 
-    /// The power or the device failed: the cache loses its contents.
+    /// The device failed: the cache loses its contents.
     pub fn empty_cache(&mut self) {
         if let Some(cache) = &mut self.cache {
             cache.clear();
+        }
+    }
+
+    /// The power was cut: the same, and nothing is on its way behind the port any more.
+    pub fn cut_power(&mut self) {
+        self.empty_cache();
+        if let Some(cache) = &mut self.cache {
+            cache.write_back.leaving = 0;
         }
     }
 

@@ -1,7 +1,8 @@
 //! `[buffer]`: the DRAM write buffer, and its power.
 
-use crate::options::{self, Options, Selector};
+use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// The DRAM write buffer.
@@ -24,23 +25,96 @@ pub struct BufferSpec {
 }
 
 fn of_dram(generator: &mut SchemaGenerator) -> Schema {
-    options::schema(generator, &[DRAM])
+    options::schema(generator, &[DRAM, FLUSH])
 }
 
 /// `buffer.dram_mib` and its options.
-pub const DRAM: Selector = Selector::of::<EvictOptions>("dram_mib");
+pub const DRAM: Selector = Selector::of::<DramOptions>("dram_mib");
 
-/// What leaves a full buffer.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-pub struct EvictOptions {
-    /// What a full buffer evicts: the least recently used `page`, or that page with the rest of its `stripe`.
-    pub evict: Evict,
+/// `buffer.flush` and the options of its values.
+pub const FLUSH: Selector = Selector {
+    key: "flush",
+    values: || {
+        vec![
+            SelectorValue { name: "none", options: &[] },
+            SelectorValue { name: "idle", options: const { &[of::<FlushBatch>(), of::<IdleFlush>()] } },
+            SelectorValue { name: "watermark", options: const { &[of::<FlushBatch>(), of::<Watermarks>()] } },
+        ]
+    },
+    shapes_state: false,
+};
+
+const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> OptionsPart {
+    OptionsPart::of::<T>()
 }
 
-impl Default for EvictOptions {
+/// What leaves the buffer, and when.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct DramOptions {
+    /// What the buffer evicts or writes back: the least recently used `page`, or that page with the rest of its
+    /// `stripe`. By default `stripe` under schemes that compute parity, and `page` under others.
+    #[schemars(with = "Evict")]
+    pub evict: Option<Evict>,
+    /// When the buffer writes pages back although it has room: `none` (a write to a full buffer waits for evictions),
+    /// `idle` (while no request is in progress) or `watermark` (when it holds more than a share of its size). A page
+    /// that is written back leaves the buffer, and its room is free when the write is complete.
+    pub flush: Flush,
+}
+
+/// When the buffer writes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flush {
+    /// Only to make room.
+    #[default]
+    None,
+    /// While no request is in progress.
+    Idle,
+    /// Above a watermark, down to another one.
+    Watermark,
+}
+
+/// How much is written back at a time.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct FlushBatch {
+    /// The number of pages that are written back at the same time, at most half of the buffer. Default: one for each
+    /// plane behind the buffer, or for each disk.
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub flush_pages: Option<u32>,
+}
+
+/// `buffer.flush = "idle"`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct IdleFlush {
+    /// The buffer writes back when no request has been in progress for this time, µs.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub flush_after_us: f64,
+}
+
+impl Default for IdleFlush {
     fn default() -> Self {
-        EvictOptions { evict: Evict::Page }
+        IdleFlush { flush_after_us: 1000.0 }
+    }
+}
+
+/// `buffer.flush = "watermark"`.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Watermarks {
+    /// The buffer begins to write back when it holds more than this share of its size.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub flush_above: f64,
+    /// It stops at this share, which is not more.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub flush_below: f64,
+}
+
+impl Default for Watermarks {
+    fn default() -> Self {
+        Watermarks { flush_above: 0.5, flush_below: 0.25 }
     }
 }
 

@@ -156,7 +156,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
-    fn evict(&mut self, behind: &mut impl PortBackend<C>) {
+    pub(super) fn evict(&mut self, behind: &mut impl PortBackend<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();
         let mut rest = &leaving[..];
         while let Some(&(page, held)) = rest.first() {

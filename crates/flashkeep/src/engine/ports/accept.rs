@@ -33,6 +33,8 @@ pub(in super::super) struct PortRequest {
     told: bool,
     /// How far it is, if it is a FLUSH.
     pub(super) flush: FlushPhase,
+    /// The sectors that a FLUSH takes out of the cache.
+    pub(super) leaving: u64,
     /// The FLUSHes that wait until it is durable.
     pub(super) awaited_by: Vec<Id<PortRequest>>,
     /// The places of its unrecoverable pages.
@@ -122,6 +124,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.ask_behind(backends, now, at, command, token);
             return;
         }
+        self.end_idle_port(at);
         let id = self.take_command(at, command, token);
         let request = &self.ports.requests[id];
         if request.commands.len() == 1 {
@@ -183,7 +186,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         this.lost.clear();
         (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
         (this.waits, this.asked, this.told) = (false, false, false);
-        this.flush = FlushPhase::None;
+        (this.flush, this.leaving) = (FlushPhase::None, 0);
         this.awaited_by.clear();
         id
     }
@@ -344,18 +347,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// All commands of a port request have been submitted below.
     fn close_request<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
-        let counter = self.ports.requests[id].counter;
+        let PortRequest { port: at, counter, flush, .. } = self.ports.requests[id];
         if self.ports.has_open() {
             self.send_open(backends, now, counter);
         }
         self.count_off(&Done::<C>::at(CompletionToken::at(counter, 0, 0), 1, now));
         self.end_port_requests(backends, now);
+        if flush == FlushPhase::None {
+            self.write_back_some(now, at);
+        }
     }
 
     /// Finishes port requests whose pages are all acknowledged, and reports those that are durable after that.
     pub(in super::super) fn end_port_requests<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         while let Some(id) = self.ports.ended.pop_front() {
-            if self.ports.requests[id].flush != FlushPhase::None && !self.is_flushed(backends, now, id) {
+            let phase = self.ports.requests[id].flush;
+            if let FlushPhase::Victim(sectors) = phase {
+                self.end_victim(now, id, sectors);
+                continue;
+            }
+            if phase != FlushPhase::None && !self.is_flushed(backends, now, id) {
                 continue;
             }
             let this = &self.ports.requests[id];
@@ -436,13 +447,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if undurable == 0 {
             self.bury_request(id);
         }
+        self.watch_idle_port(at, end);
     }
 
-    fn bury_request(&mut self, id: Id<PortRequest>) {
+    pub(super) fn bury_request(&mut self, id: Id<PortRequest>) {
         if !self.ports.requests[id].awaited_by.is_empty() {
             self.let_flushes_on(id);
         }
         let counter = std::mem::take(&mut self.ports.requests[id].counter);
+        let port = &mut self.ports.all[usize::from(self.ports.requests[id].port)];
+        port.settled = port.settled.max(self.counters[counter].durable);
         self.counters.release(counter);
         self.ports.requests.release(id);
     }

@@ -6,7 +6,7 @@ use super::super::command::{Cause, Command, Flags, Page, Verb};
 use super::super::executor::Engine;
 use super::super::scheme::Scheme;
 use super::PortId;
-use crate::device::port::{Merge, PortBackend, Run};
+use crate::device::port::{Merge, Port, PortBackend, Run};
 use crate::kernel::SimTime;
 
 /// The subtree below a member's port, and the command for which the port works.
@@ -30,23 +30,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         request: CompletionToken,
     ) {
         for at in 0..self.ports.all.len() as u16 {
-            self.write_back_port(backends, now, at, request);
+            self.at_port(backends, now, at, request, |port, below| port.write_back(below));
         }
     }
 
-    /// Writes all that the cache of one member holds below, as a part of a request.
-    pub(super) fn write_back_port<L: Backends<C>>(
+    /// Has a port work below, as a part of a request.
+    pub(super) fn at_port<L: Backends<C>, T>(
         &mut self,
         backends: &mut L,
         now: SimTime,
         at: u16,
-        request: CompletionToken,
-    ) {
+        token: CompletionToken,
+        work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> T,
+    ) -> T {
         let command = Command::new(Verb::Write, Page(0), 1);
         let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
-        let mut below = MemberBackend { engine: self, backends, now, at, command, token: request };
-        port.write_back(&mut below);
+        let mut below = MemberBackend { engine: self, backends, now, at, command, token };
+        let result = work(&mut port, &mut below);
         self.ports.all[usize::from(at)].port = Some(port);
+        result
     }
 }
 

@@ -8,6 +8,7 @@ use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken, Done};
 use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::Engine;
+use super::super::requests::CompletionCounter;
 use super::super::running::RunningPlan;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
@@ -27,9 +28,45 @@ pub(super) enum FlushPhase {
     Here,
     /// The nodes below do so.
     Below,
+    /// It is no FLUSH: the port writes a victim of its cache back, of this many sectors.
+    Victim(u64),
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// A request of the host waits until the pages of others are durable: of those that `writes` accepts, by their tag and
+    /// whether they have been acknowledged. Returns whether there are any.
+    #[cold]
+    pub fn fence(&mut self, request: CompletionToken, writes: impl Fn(u32, bool) -> bool) -> bool {
+        let before = self.fences.len();
+        for (at, counter) in (0..).zip(self.counters.places()) {
+            let id = Id::new(at);
+            if id != request.owner && counter.is_under_way_for_host() && writes(counter.tag, counter.told) {
+                self.fences.push((id, request));
+            }
+        }
+        let awaited = self.fences.len() - before;
+        self.account(request, awaited as u32);
+        awaited > 0
+    }
+
+    /// The pages of a request of the host are durable: requests that waited for that go on.
+    #[cold]
+    pub(in super::super) fn lift_fences(&mut self, owner: Id<CompletionCounter>) {
+        let durable = self.counters[owner].durable;
+        let (lifted, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.fences).into_iter().partition(|&(awaited, _)| awaited == owner);
+        self.fences = others;
+        for (_, request) in lifted {
+            self.count_off(&Done::<C>::at(request, 1, durable));
+        }
+    }
+
+    /// All that members have reported durable reaches the media, as a part of a request of the host.
+    #[cold]
+    pub fn flush_caches<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, request: CompletionToken) {
+        self.flush_members(backends, now, NodeId::ROOT, request);
+    }
+
     /// A plan has come to the stage before which its members write their caches back; returns whether it waits for that.
     #[cold]
     pub(in super::super) fn flush_for<L: Backends<C>>(
@@ -59,7 +96,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         for n in 0..self.shape[node.index()].children.len() {
             let child = self.shape[node.index()].children[n];
-            let at = self.shape[child.index()].port.filter(|&at| self.ports.is_dirty(at));
+            let at = self.shape[child.index()].port.filter(|&at| self.ports.is_dirty(at, now));
             match at {
                 _ if !self.shape[child.index()].alive => {}
                 Some(at) => self.flush(backends, now, at, token),
@@ -71,9 +108,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A FLUSH for a node whose port has a cache. It keeps its place among the requests on the link.
     fn flush<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16, token: CompletionToken) {
         self.account(token, 1);
+        self.end_idle_port(at);
         let link = self.ports.all[usize::from(at)].link.as_ref();
         let waits = link.is_some_and(|link| !self.untimed || link.is_awaited());
         let id = self.claim_request(at);
+        self.begin_latency(self.ports.requests[id].counter, now);
         let this = &mut self.ports.requests[id];
         // To the caller, it is a write of one page that is durable when it ends.
         let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
@@ -98,7 +137,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.counters[counter].unacknowledged += awaited;
         self.counters[counter].undurable += awaited;
         self.ports.requests[id].asked = true;
-        self.write_back_port(backends, now, at, CompletionToken::at(counter, 0, age));
+        let token = CompletionToken::at(counter, 0, age);
+        self.ports.requests[id].leaving =
+            self.at_port(backends, now, at, token, |port, below| port.flush_all(below));
     }
 
     /// A write for which FLUSHes wait is durable.
@@ -129,6 +170,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if flush == FlushPhase::Below {
             return true;
         }
+        // Writes that have been granted end later.
+        let settled = self.ports.all[usize::from(self.ports.requests[id].port)].settled;
+        this.acknowledged = this.acknowledged.max(settled);
+        let end = this.acknowledged;
+        let leaving = std::mem::take(&mut self.ports.requests[id].leaving);
+        self.end_leaving(usize::from(self.ports.requests[id].port), end, leaving);
+        let this = &mut self.counters[counter];
         this.restart();
         self.ports.requests[id].flush = FlushPhase::Below;
         let (node, token) = (self.ports.node(id), CompletionToken::at(counter, 0, age));

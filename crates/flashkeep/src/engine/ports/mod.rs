@@ -9,12 +9,13 @@
 //! when it is acknowledged. Evicted pages are written below as a part of the port request that needs their room; that
 //! request waits for them, as in a lone drive.
 //!
-//! `accept` handles port requests, `behind` has the port's operations on the subtree below, `flush` empties caches; this
-//! file has the state and its queries.
+//! `accept` handles port requests, `behind` has the port's operations on the subtree below, `flush` empties caches,
+//! `write_back` makes room in them early; this file has the state and its queries.
 
 mod accept;
 mod behind;
 mod flush;
+mod write_back;
 
 use super::command::{Command, Page, Verb};
 use super::executor::{Due, Engine};
@@ -29,6 +30,7 @@ use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
 pub(super) use flush::NO_PAGE;
 use std::collections::VecDeque;
+use write_back::PortWriteBack;
 
 /// The number of a port: 0 is the host's, before the root; member `n` of the list below is `n + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +81,9 @@ pub(super) struct MemberPort<C> {
     awaited: FixedMap<u32, (u32, bool)>,
     /// Pages that are being merged.
     pub(super) merging: u32,
+    /// When all that was written behind it, as far as that is known, is on the media.
+    settled: SimTime,
+    write_back: PortWriteBack,
 }
 
 /// The ports of all nodes.
@@ -90,6 +95,8 @@ pub(super) struct Ports<C> {
     open: Vec<Id<PortRequest>>,
     /// Port requests whose pages are all acknowledged, or durable after that.
     ended: VecDeque<Id<PortRequest>>,
+    /// Ports that look at their caches now.
+    looking: Vec<u16>,
     /// Ports whose links have an event now.
     notified: Vec<u16>,
     /// Commands bypass links and caches: the array is being conditioned.
@@ -110,6 +117,8 @@ impl<C: Contents> Ports<C> {
             armed: SimTime::NEVER,
             awaited: FixedMap::default(),
             merging: 0,
+            settled: SimTime::ZERO,
+            write_back: PortWriteBack::default(),
         };
         Ports {
             all: ports.into_iter().map(port).collect(),
@@ -117,6 +126,7 @@ impl<C: Contents> Ports<C> {
             open: Vec::new(),
             ended: VecDeque::new(),
             notified: Vec::new(),
+            looking: Vec::new(),
             bypassed: false,
         }
     }
@@ -135,10 +145,10 @@ impl<C: Contents> Ports<C> {
     }
 
     /// Whether the port has a write cache that holds pages, or that pages come to or leave.
-    fn is_dirty(&self, at: u16) -> bool {
+    fn is_dirty(&self, at: u16, now: SimTime) -> bool {
         let this = &self.all[usize::from(at)];
         let is_written = || self.requests.places().any(|request| request.writes_to(at));
-        this.has_cache && (this.port().holds_pages() || is_written())
+        this.has_cache && (this.port().holds_pages() || this.settled > now || is_written())
     }
 
     /// Whether port requests are in progress at or below one of these nodes.
@@ -160,7 +170,8 @@ impl<C: Contents> Ports<C> {
             if let Some(link) = &mut this.link {
                 link.cut(ready);
             }
-            this.port_mut().empty_cache();
+            (this.settled, this.write_back) = (SimTime::ZERO, PortWriteBack::default());
+            this.port_mut().cut_power();
         }
     }
 
@@ -172,6 +183,11 @@ impl<C: Contents> Ports<C> {
     /// Schedules an event of a port's link after all others that are due.
     pub(super) fn notify(&mut self, at: u16) {
         self.notified.push(at);
+    }
+
+    /// A port is to look at its cache when all else of this instant has happened.
+    pub(super) fn wants_write_back(&mut self, at: u16) {
+        self.looking.push(at);
     }
 
     /// Whether links have events now.

@@ -1,7 +1,7 @@
 //! FLUSH: what write caches of members hold reaches the media.
 
 use super::*;
-use crate::device::port::{PartialPages, PortOptions};
+use crate::device::port::{FlushRule, PartialPages, PortOptions};
 use crate::engine::{Command, Page, Tell, TreeLevel, Verb};
 use crate::kernel::{SimTime, Span};
 
@@ -11,6 +11,7 @@ const PROGRAM: u64 = 100;
 /// A member with a write cache for this many pages, behind a link with 5 ns per page if there is one.
 fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
     let port = PortOptions {
+        flush: FlushRule::Never,
         link_ps_per_sector: if links { 5000 } else { 0 },
         cache_sectors: pages,
         stripe: None,

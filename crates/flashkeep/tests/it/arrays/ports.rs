@@ -211,6 +211,10 @@ fn a_member_with_dram_is_the_drive_that_it_is_alone() {
                 &trace,
             );
             is_the_drive(member, "none", 1, &[DRAM, "buffer.evict=stripe", LINK], &trace);
+            let watermark = ["buffer.flush=watermark", "buffer.flush_above=0.4", "buffer.flush_pages=3"];
+            is_the_drive(member, "none", 1, &[&[DRAM], &watermark[..]].concat(), &trace);
+            let idle = ["buffer.flush=idle", "buffer.flush_after_us=70", LINK];
+            is_the_drive(member, "none", 1, &[&[DRAM], &idle[..]].concat(), &trace);
         }
     }
 }

@@ -35,7 +35,9 @@ fn integrity(run: &Value, key: &str) -> f64 {
 #[test]
 fn nothing_durable_is_lost_by_any_scheme() {
     for entry in for_drives() {
-        for more in [&[][..], &["flash.acknowledge=\"transfer\""], &["buffer.dram_mib=0.0625"]] {
+        let (early, dram) = (["flash.acknowledge=\"transfer\""], ["buffer.dram_mib=0.0625"]);
+        let flushed = [dram[0], "buffer.flush=\"watermark\""];
+        for more in [&[][..], &early, &dram, &flushed] {
             let run = summary(&cut(entry.name, &["power@300req", "power@50%", "power@0.2501s"], more));
             assert_eq!(integrity(&run, "power_cuts"), 3.0, "{} {more:?}", entry.name);
             assert_eq!(integrity(&run, "lost_pages"), 0.0, "{} {more:?}", entry.name);

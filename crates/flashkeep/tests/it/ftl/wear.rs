@@ -179,15 +179,18 @@ fn lifetimes_follow_from_erases_and_bytes() {
     let (most, mean) = (50.0 / of("erases_max"), 50.0 / of("erases_mean"));
     let (days, terabytes) = (figure(&run, "simulated_s") / 86_400.0, 20_000.0 * 4096.0 / 1e12);
     let drives = terabytes * 1e12 / figure(&run, "capacity_bytes") / (5.0 * 365.0);
+    // Each of 256 blocks of 32 pages is programmed 50 times.
+    let programs = 50.0 * 256.0 * 32.0 * 4096.0 / figure(&run, "waf_bytes");
     for (key, expected) in [
         ("lifetime_days", days * most),
         ("lifetime_days_by_mean", days * mean),
         ("lifetime_erases", of("erases_total") * most),
         ("lifetime_erases_by_mean", 256.0 * 50.0),
-        ("tbw", terabytes * most),
-        ("tbw_by_mean", terabytes * mean),
-        ("dwpd", drives * most),
-        ("dwpd_by_mean", drives * mean),
+        ("tbw_first_block", terabytes * most),
+        ("dwpd_first_block", drives * most),
+        ("tbw", programs / 1e12),
+        ("dwpd", programs / figure(&run, "capacity_bytes") / (5.0 * 365.0)),
+        ("workload_dwpd", drives * 5.0 * 365.0 / days),
         ("remaining_life_mean", 50.0 - of("erases_mean")),
         ("remaining_life_stddev", of("erases_stddev")),
     ] {
@@ -289,4 +292,38 @@ proptest! {
         prop_assert!(figure(&first, "wear.erases_max") <= f64::from(budget));
         prop_assert_eq!(&first, &done(&job).summary, "the same run twice");
     }
+}
+
+/// Writes of a quarter of a page to a drive whose pages exist: each programs the page. Life follows from the bytes, also
+/// if nothing has been erased.
+#[test]
+fn amplification_and_life_count_bytes() {
+    let drive = one_die(256, 32);
+    let set = ["ftl.wear.erase_budget=100", "flash.page_kib=16", "ftl.gc.threshold=0.05"];
+    let job = job(&drive, "synth:random,requests=50,write=1,size=4KiB,rate=100", &set);
+    let run = summary(&job);
+    assert_eq!((figure(&run, "wear.erases_total"), figure(&run, "write_amplification.total")), (0.0, 1.0));
+    assert_eq!(figure(&run, "waf_bytes"), 4.0);
+    // What can still be programmed, in quarters of it.
+    let expected = 100.0 * 256.0 * 32.0 * 16_384.0 / 4.0;
+    assert!((figure(&run, "wear.tbw") * 1e12 / expected - 1.0).abs() < 1e-9, "{}", run["wear"]);
+    let notes = run["warnings"].as_array().expect("a list").iter().filter_map(Value::as_str);
+    assert_eq!(notes.filter(|note| note.starts_with("TBW and DWPD are extrapolated")).count(), 1);
+}
+
+/// A mirror of two drives programs each byte twice; an array lives as long as its first member.
+#[test]
+fn an_array_lives_as_long_as_a_member() {
+    let drives = [100, 40].map(|budget| {
+        let text = one_die(256, 32).replace("[ftl]\n", &format!("[ftl]\nwear.erase_budget = {budget}\n"));
+        crate::common::file(&format!("budget-{budget}.toml"), &text)
+    });
+    let mut job = job("\n", "synth:random,requests=500,write=1,size=4KiB,rate=100", &[]);
+    let members =
+        format!("members = [\"{}\", \"{}\"]\nredundancy.scheme = \"mirror\"\n", drives[0], drives[1]);
+    job.drive = crate::common::file("unlike.toml", &members);
+    let run = summary(&job);
+    assert_eq!(figure(&run, "waf_bytes"), 2.0);
+    let expected = 40.0 * 256.0 * 32.0 * 4096.0;
+    assert!((figure(&run, "wear.tbw") * 1e12 / expected - 1.0).abs() < 1e-9, "{}", run["wear"]);
 }

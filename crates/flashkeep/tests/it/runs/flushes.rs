@@ -1,6 +1,6 @@
 //! Flushes and FUA writes: requests without a place, and a mark on writes.
 
-use crate::common::{figure, file, job, summary};
+use crate::common::{done, figure, file, job, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
@@ -32,8 +32,7 @@ fn without_flushes(mut summary: Value) -> Value {
 
 #[test]
 fn a_flush_takes_the_time_of_memory_and_changes_nothing_else() {
-    for set in [&[][..], &["redundancy.scheme=raid5"], &["buffer.dram_mib=1"], &["host.link_us_per_sector=1"]]
-    {
+    for set in [&[][..], &["redundancy.scheme=raid5"], &["host.link_us_per_sector=1"]] {
         // Flushes are among the requests: with one after each write there are 450 and some fewer of the others.
         let flushed = summary(&job(SMALL, &format!("{LOAD},flush_every=1"), set));
         let flushes = figure(&flushed, "workload.flushes");
@@ -83,6 +82,106 @@ fn flushes_pass_every_way_into_a_drive() {
             let flushes = figure(&found, "workload.flushes");
             assert!(flushes > 50.0 && flushes == (figure(&found, "workload.writes") / 3.0).floor());
             assert!(figure(&found, "workload.fua_writes") > 50.0);
+        }
+    }
+}
+
+/// One die that programs a page of 4 KiB in 200 µs, behind a buffer of 16 pages.
+const CACHED: &str = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                      blocks_per_plane = 64\npages_per_block = 64\npage_kib = 4\n\
+                      timing = { read_us = 50, program_us = 200, erase_us = 1000, bus_ns_per_byte = 0, command_ns = 0 }\n\
+                      [buffer]\ndram_mib = 0.0625\n[start]\nexisting = \"all\"\n";
+
+/// Response times in µs of requests that are lines of a trace in CSV, from their arrival on.
+fn responses(drive: &str, lines: &str, set: &[&str]) -> Vec<f64> {
+    let text = format!("time_ns,device,op,offset_B,size_B\n{lines}");
+    let job = job(drive, "synth:random,requests=1", set);
+    let job = Job { traces: vec![file("flush.csv", &text)], keep_requests: true, verify: true, ..job };
+    let outcome = done(&job);
+    assert_eq!(figure(&outcome.summary, "integrity.wrong_reads"), 0.0);
+    outcome.requests.iter().map(|request| request.response_ns as f64 / 1e3).collect()
+}
+
+/// A FLUSH programs what the buffer holds, and waits for what has left it; FUA passes the buffer.
+#[test]
+fn flushes_and_fua_end_on_the_media() {
+    let three = "0,0,W,0,4096\n0,0,W,4096,4096\n0,0,W,8192,4096\n";
+    let flushed = format!("{three}1000000,0,F,,\n2000000,0,F,,\n");
+    assert_eq!(responses(CACHED, &flushed, &[]), [1.0, 1.0, 1.0, 600.0, 1.0]);
+    // What has been programmed already is not programmed again.
+    let again = format!("{three}1000000,0,F,,\n2000000,0,W,0,4096\n3000000,0,F,,\n");
+    assert_eq!(responses(CACHED, &again, &[])[3..], [600.0, 1.0, 200.0]);
+    // The ninth page has begun a write-back of five; the FLUSH comes while the first is being programmed.
+    let watermark = ["buffer.flush=watermark", "buffer.flush_pages=1"];
+    let nine: String = (0..9).map(|at| format!("0,0,W,{},4096\n", at * 4096)).collect();
+    assert_eq!(responses(CACHED, &format!("{nine}100000,0,F,,\n"), &watermark)[9], 9.0 * 200.0 - 100.0);
+    let fua = "0,0,W,0,4096\n1000000,0,WF,0,4096\n2000000,0,F,,\n3000000,0,WF,512,512\n";
+    assert_eq!(responses(CACHED, fua, &[]), [1.0, 200.0, 1.0, 250.0]);
+}
+
+/// Members of an array write their caches back at the same time; without a cache a FLUSH has nothing to do.
+#[test]
+fn flushes_reach_the_caches_of_members() {
+    let member = file("member.toml", CACHED);
+    let array = |scheme: &str, more: &str| {
+        format!(
+            "members = [\"2 * {member}\"]\nredundancy.scheme = \"{scheme}\"\n{more}[start]\nexisting = \"all\"\n"
+        )
+    };
+    let two = "0,0,W,0,4096\n0,0,W,4096,4096\n1000000,0,F,,\n";
+    assert_eq!(responses(&array("mirror", ""), two, &[])[2], 400.0);
+    assert_eq!(responses(&array("none", "redundancy.stripe_kib = 4\n"), two, &[])[2], 200.0);
+    // Through the array's own buffer into those of the members.
+    let both = array("mirror", "buffer.dram_mib = 0.0625\n");
+    assert_eq!(responses(&both, two, &[])[..2], [1.0, 1.0]);
+    assert_eq!(responses(&both, two, &[])[2], 401.0);
+    let fua = "0,0,WF,0,4096\n1000000,0,F,,\n";
+    assert_eq!(responses(&both, fua, &[])[0], 200.0);
+}
+
+/// What has been flushed, or was written with FUA, survives a power loss; the rest of what the buffers held does not.
+#[test]
+fn nothing_flushed_is_lost_in_a_power_loss() {
+    let drive = file("member.toml", &CACHED.replace("channels = 1", "channels = 4"));
+    let array = |scheme: &str| format!("members = [\"4 * {drive}\"]\nredundancy.scheme = \"{scheme}\"\n");
+    let load = "synth:random,requests=1500,write=0.7,size=4KiB:0.7/12KiB:0.2/512:0.1,align=512,rate=4k";
+    let four = CACHED.replace("channels = 1", "channels = 4");
+    let drives =
+        [four.clone(), format!("{four}[redundancy]\nscheme = \"raid5\"\n"), array("mirror"), array("raid5")];
+    for (drive, flush) in
+        drives.iter().flat_map(|drive| ["none", "idle", "watermark"].map(|flush| (drive, flush)))
+    {
+        let is_array = drive.starts_with("members");
+        let flush = format!("{}buffer.flush={flush}", if is_array { "member." } else { "" });
+        let cut = |more: &str| {
+            let mut job = job(drive, &format!("{load}{more}"), &["start.existing=all", &flush]);
+            job.verify = true;
+            job.fail = ["power@300req", "power@50%", "power@0.2501s"].map(str::to_owned).to_vec();
+            let run = summary(&job);
+            let of = |key: &str| figure(&run, &format!("integrity.{key}"));
+            assert_eq!((of("lost_pages"), of("wrong_reads")), (0.0, 0.0), "{flush} {more}: {drive}");
+            of("volatile_pages_lost")
+        };
+        let (plain, flushed, forced) = (cut(""), cut(",flush_every=5"), cut(",fua=1"));
+        assert!(flushed < plain || !flush.ends_with("none"), "{flush}: {flushed} of {plain}");
+        assert_eq!(forced, 0.0, "{flush}");
+    }
+}
+
+/// The programs that a short run causes are counted if its caches are written back at the end.
+#[test]
+fn the_end_of_a_run_can_be_flushed() {
+    let text = "time_ns,device,op,offset_B,size_B\n0,0,W,0,4096\n0,0,W,4096,4096\n";
+    let member = file("member.toml", CACHED);
+    let mirror = format!("members = [\"2 * {member}\"]\nredundancy.scheme = \"mirror\"\n");
+    for (drive, programs) in [(CACHED, 2.0), (&mirror, 4.0)] {
+        for (flush_at_end, programs) in [(false, 0.0), (true, programs)] {
+            let job = job(drive, "synth:random,requests=1", &["start.existing=all"]);
+            let run =
+                summary(&Job { traces: vec![file("flush.csv", text)], flush_at_end, verify: true, ..job });
+            let of = |cause: &str| figure(&run, &format!("operations.program.{cause}"));
+            assert_eq!(of("host") + of("mirror"), programs);
+            assert_eq!(figure(&run, "response_us.write.max"), 1.0);
         }
     }
 }

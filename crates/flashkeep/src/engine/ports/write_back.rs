@@ -1,0 +1,130 @@
+//! Write-back of members' caches while commands go on ([`Port::wants_flush`]): each victim is a port request of its own,
+//! for which no caller waits.
+//!
+//! [`Port::wants_flush`]: crate::device::port::Port::wants_flush
+
+use super::super::Contents;
+use super::super::backends::{Backends, CompletionToken};
+use super::super::command::{Command, Flags, Page, Verb};
+use super::super::executor::{Due, Engine};
+use super::super::scheme::Scheme;
+use super::accept::{Asked, PortRequest};
+use super::flush::FlushPhase;
+use crate::kernel::{Id, SimTime};
+
+/// The write-back of a member's cache.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PortWriteBack {
+    /// When victims will have been written, and their sectors.
+    ends: Vec<(SimTime, u64)>,
+    /// When no command has been in progress for long enough.
+    idle_at: Option<SimTime>,
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The cache may have got more pages: victims are written back when all else of this instant has happened.
+    #[inline]
+    pub(super) fn write_back_some(&mut self, now: SimTime, at: u16) {
+        let this = &mut self.ports.all[usize::from(at)];
+        if this.has_cache && !self.untimed && !self.ports.bypassed && this.port_mut().wants_flush() {
+            self.due.push(now, Due::WriteBack(at));
+        }
+    }
+
+    #[inline(never)]
+    fn write_back_victims<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
+        while self.ports.all[usize::from(at)].port_mut().wants_flush() {
+            let id = self.claim_request(at);
+            self.opened = self.opened.wrapping_add(1);
+            self.ports.all[usize::from(at)].latest = self.opened;
+            let counter = self.ports.requests[id].counter;
+            self.begin_latency(counter, now);
+            let token = CompletionToken::at(counter, 0, self.opened);
+            // A write that is durable when it ends.
+            let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
+            let this = &mut self.ports.requests[id];
+            this.commands.push(Asked { command, caller: CompletionToken::default(), place: 0 });
+            (this.asked, this.age) = (true, self.opened);
+            let sectors = self.at_port(backends, now, at, token, |port, below| port.flush_next(below));
+            self.ports.requests[id].flush = FlushPhase::Victim(sectors);
+            self.settle(backends, now);
+            self.send(backends, now, id);
+        }
+    }
+
+    /// The pages of a victim are acknowledged, or durable.
+    #[cold]
+    pub(super) fn end_victim(&mut self, now: SimTime, id: Id<PortRequest>, sectors: u64) {
+        let PortRequest { port: at, counter, .. } = self.ports.requests[id];
+        let counter = &mut self.counters[counter];
+        if counter.undurable > 0 {
+            return counter.forget();
+        }
+        let end = counter.durable.max(counter.acknowledged).max(now);
+        self.end_leaving(usize::from(at), end, sectors);
+        self.bury_request(id);
+    }
+
+    /// Sectors that left a cache will have been written at an instant: their room is free then.
+    pub(super) fn end_leaving(&mut self, at: usize, end: SimTime, sectors: u64) {
+        if sectors > 0 {
+            self.ports.all[at].write_back.ends.push((end, sectors));
+            self.due.push(end, Due::WriteBack(at as u16));
+        }
+    }
+
+    /// A command for this port has ended at `end`; without another one, idle time begins.
+    #[inline]
+    pub(super) fn watch_idle_port(&mut self, at: u16, end: SimTime) {
+        let this = &self.ports.all[usize::from(at)];
+        if !this.has_cache || self.untimed {
+            return;
+        }
+        let Some(after) = this.port.as_ref().and_then(|port| port.flushes_after()) else { return };
+        let asks = |request: &PortRequest| {
+            let victim = matches!(request.flush, FlushPhase::Victim(_));
+            request.port == at && request.counter.is_some() && !victim && request.waiting().is_some()
+        };
+        if !self.ports.requests.places().any(asks) {
+            self.ports.all[usize::from(at)].write_back.idle_at = Some(end + after);
+            self.due.push(end + after, Due::WriteBack(at));
+        }
+    }
+
+    /// A command for this port comes.
+    #[inline]
+    pub(super) fn end_idle_port(&mut self, at: u16) {
+        let this = &mut self.ports.all[usize::from(at)];
+        if this.has_cache {
+            this.write_back.idle_at = None;
+            this.port_mut().set_idle(false);
+        }
+    }
+
+    /// Ports look at their caches.
+    #[inline]
+    pub(in super::super) fn write_back_ports_that_want<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+    ) {
+        while let Some(at) = self.ports.looking.pop() {
+            self.go_on_writing_back(backends, now, at);
+        }
+    }
+
+    /// A victim has been written, or no command has been in progress for long enough.
+    #[cold]
+    fn go_on_writing_back<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
+        let this = &mut self.ports.all[usize::from(at)];
+        let port = this.port.as_mut().expect("the port is not at work");
+        for (_, sectors) in this.write_back.ends.extract_if(.., |&mut (end, _)| end <= now) {
+            port.flush_ended(sectors);
+        }
+        if this.write_back.idle_at.is_some_and(|idle_at| idle_at <= now) {
+            this.write_back.idle_at = None;
+            port.set_idle(true);
+        }
+        self.write_back_victims(backends, now, at);
+    }
+}

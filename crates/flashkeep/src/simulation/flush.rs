@@ -1,0 +1,146 @@
+//! FLUSH and FUA: requests that end when what they concern is durable.
+//!
+//! A FLUSH writes the cache of the host's port back, waits for writes that are under way, and then has the members write
+//! their caches back. A write with FUA passes the caches.
+
+use super::{Device, OutstandingRequest, Simulation};
+use crate::buffer::{Buffer, HostContext};
+use crate::devices::Body;
+use crate::engine::{CompletionToken, Contents, Finished};
+use crate::kernel::{Id, SimTime};
+use flashkeep_trace::Op;
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Begins a FLUSH; false if there is nothing to wait for.
+    #[cold]
+    pub(super) fn flush(&mut self, request: CompletionToken, id: Id<OutstandingRequest<C>>) -> bool {
+        let now = self.clock.now;
+        if self.failures.durability.is_some() {
+            self.end_requests(now);
+            self.host.in_flight[id].written = self.promised();
+        }
+        let settled = self.host.write_back.settled;
+        let flushes_members = self.device.engine.has_caches();
+        let this = &mut self.host.in_flight[id];
+        (this.durable, this.floor, this.flushes_members) = (true, Some(settled), flushes_members);
+        let mut asked = settled > now || flushes_members || self.device.buffer.holds_pages();
+        let expected = &mut Vec::new();
+        let Device { engine, body, buffer, .. } = &mut self.device;
+        let leaving = buffer.flush_all(&mut HostContext { engine, backends: body, now, request, expected });
+        self.host.in_flight[id].leaving = leaving;
+        let in_flight = &self.host.in_flight;
+        // Without a cache, only writes that have been acknowledged early are awaited.
+        let evicts = self.device.buffer.has_cache();
+        asked |= self.device.engine.fence(request, |tag, acknowledged| {
+            let this = &in_flight[Id::new(tag)];
+            this.flushes.is_some() || this.record.op != Op::Read as u8 && (evicts || acknowledged)
+        });
+        asked
+    }
+
+    /// Writes the located ranges past the caches.
+    #[cold]
+    pub(super) fn force(
+        &mut self,
+        request: CompletionToken,
+        id: Id<OutstandingRequest<C>>,
+        pages: &mut u64,
+    ) -> bool {
+        let mut merged = false;
+        self.each_fragment(request, id, |buffer, fragment, below| {
+            *pages += u64::from(fragment.count);
+            merged |= Buffer::force(buffer, fragment, below);
+            true
+        });
+        let flushes_members = merged && self.device.engine.has_caches();
+        let this = &mut self.host.in_flight[id];
+        (this.durable, this.floor, this.flushes_members) = (true, Some(SimTime::ZERO), flushes_members);
+        true
+    }
+
+    /// A stage of a request has ended: returns it if the request is over; otherwise its next stage will follow.
+    #[inline]
+    pub(super) fn settle_request(&mut self, finished: Finished) -> Option<Finished> {
+        match self.host.in_flight[Id::new(finished.tag)].floor {
+            None => Some(finished),
+            Some(floor) => self.settle_durable(finished, floor),
+        }
+    }
+
+    #[cold]
+    fn settle_durable(&mut self, mut finished: Finished, floor: SimTime) -> Option<Finished> {
+        let this = &mut self.host.in_flight[Id::new(finished.tag)];
+        let end = finished.acknowledged.max(floor).max(finished.durable.unwrap_or_default());
+        if finished.durable.is_some() && this.leaving > 0 {
+            self.host.write_back.ends.push((end, std::mem::take(&mut this.leaving)));
+            self.device.engine.call_host_at(end);
+        }
+        if finished.durable.is_some() && !this.flushes_members {
+            this.floor = None;
+            finished.acknowledged = end;
+            finished.durable = Some(end);
+            return Some(finished);
+        }
+        this.floor = Some(end);
+        self.device.engine.forget(finished.counter);
+        self.host.write_back.stages.push((end, finished.tag));
+        self.device.engine.call_host_at(end);
+        None
+    }
+
+    /// The next stage of a FLUSH, or of a write with FUA: its own pages become durable, then caches of members.
+    #[cold]
+    pub(super) fn go_on_flushing(&mut self, tag: u32) {
+        let (id, now) = (Id::new(tag), self.clock.now);
+        let request = self.device.engine.open(tag, 0);
+        self.device.engine.begin_request(request, now);
+        if !self.device.engine.fence(request, |other, _| other == tag)
+            && std::mem::take(&mut self.host.in_flight[id].flushes_members)
+        {
+            self.device.engine.flush_caches(&mut self.device.body, now, request);
+        }
+        self.device.engine.close(&mut self.device.body, now, request);
+        self.collect_finished();
+    }
+
+    /// After the last request, all caches are written back: the programs that the workload causes are counted.
+    #[cold]
+    pub(super) fn flush_at_end(&mut self) {
+        for members in [false, true] {
+            let id = self.host.in_flight.claim();
+            self.host.in_flight[id].flushes = Some(0);
+            self.host.write_back.under_way += 1;
+            let request = self.device.engine.open(id.raw(), 0);
+            let (now, expected) = (self.clock.now.max(self.clock.last), &mut Vec::new());
+            self.clock.now = now;
+            self.device.engine.begin_request(request, now);
+            let Device { engine, body, buffer, .. } = &mut self.device;
+            if members {
+                engine.flush_caches(body, now, request);
+            } else {
+                buffer.write_back(&mut HostContext { engine, backends: body, now, request, expected });
+            }
+            self.device.engine.close(&mut self.device.body, now, request);
+            self.collect_finished();
+            self.run_out();
+        }
+    }
+
+    /// Nothing more is asked: advances until nothing is under way.
+    fn run_out(&mut self) {
+        loop {
+            let event = self.device.body.next_event().min(self.device.engine.next_due());
+            if event == SimTime::NEVER {
+                return;
+            }
+            self.happen(SimTime::NEVER);
+        }
+    }
+
+    /// A request of the host has ended: its pages are on the media at this instant at the latest.
+    #[inline]
+    pub(super) fn note_settled(&mut self, finished: &Finished) {
+        let at = finished.durable.unwrap_or_default();
+        self.host.write_back.settled = self.host.write_back.settled.max(at);
+    }
+}

@@ -1,0 +1,122 @@
+//! Write-back of the host's port while requests go on ([`Port::wants_flush`]): each victim of the cache is a request of
+//! the port's own, which no statistic of requests counts.
+//!
+//! [`Port::wants_flush`]: crate::device::port::Port::wants_flush
+
+use super::{Device, Simulation};
+use crate::buffer::HostContext;
+use crate::devices::Body;
+use crate::engine::{Contents, Finished};
+use crate::kernel::{Id, SimTime};
+
+/// The write-back of the host's port.
+#[derive(Debug)]
+pub(super) struct HostWriteBack {
+    /// Whether the port writes back by itself.
+    on: bool,
+    /// When victims will have been written, and their sectors.
+    pub(super) ends: Vec<(SimTime, u64)>,
+    /// When no request has been in progress for long enough.
+    idle_at: SimTime,
+    /// Requests that write victims back and have not ended.
+    pub(super) under_way: usize,
+    /// Requests with another stage, and when it begins.
+    pub(super) stages: Vec<(SimTime, u32)>,
+    /// When all pages of requests that have ended are on the media, as far as that is known.
+    pub(super) settled: SimTime,
+}
+
+impl HostWriteBack {
+    pub(super) fn new(on: bool) -> Self {
+        let (ends, stages, settled) = (Vec::new(), Vec::new(), SimTime::ZERO);
+        HostWriteBack { on, ends, idle_at: SimTime::NEVER, under_way: 0, stages, settled }
+    }
+
+    /// The power was cut.
+    pub(super) fn cut(&mut self) {
+        *self = HostWriteBack::new(self.on);
+    }
+}
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// The cache may have got more pages: victims are written back when all else of this instant has happened.
+    #[inline]
+    pub(super) fn write_back_some(&mut self) {
+        if self.host.write_back.on && self.device.buffer.wants_flush() {
+            self.device.engine.call_host_at(self.clock.now);
+        }
+    }
+
+    #[inline(never)]
+    fn write_back_victims(&mut self) {
+        while self.device.buffer.wants_flush() {
+            let id = self.host.in_flight.claim();
+            let request = self.device.engine.open(id.raw(), 0);
+            self.device.engine.begin_request(request, self.clock.now);
+            let (now, expected) = (self.clock.now, &mut Vec::new());
+            let Device { engine, body, buffer, .. } = &mut self.device;
+            let sectors =
+                buffer.flush_next(&mut HostContext { engine, backends: body, now, request, expected });
+            self.host.in_flight[id].flushes = Some(sectors);
+            self.host.write_back.under_way += 1;
+            self.device.engine.close(&mut self.device.body, now, request);
+            self.collect_finished();
+        }
+    }
+
+    /// Takes the end of a request that writes a victim back, if it is one.
+    #[inline]
+    pub(super) fn is_written_back(&mut self, finished: &Finished) -> bool {
+        let id = Id::new(finished.tag);
+        let Some(sectors) = self.host.in_flight[id].flushes else { return false };
+        let this = &mut self.host.write_back;
+        let end = finished.durable.unwrap_or(finished.acknowledged).max(finished.acknowledged);
+        this.ends.push((end, sectors));
+        this.under_way -= 1;
+        this.settled = this.settled.max(end);
+        self.device.engine.call_host_at(end);
+        self.device.engine.forget(finished.counter);
+        self.host.in_flight.release(id);
+        true
+    }
+
+    /// The host's requests have ended, the last one at `last`.
+    #[inline]
+    pub(super) fn watch_idle(&mut self, last: SimTime) {
+        if !self.host.write_back.on || self.host.in_flight.live() > self.host.write_back.under_way {
+            return;
+        }
+        if let Some(after) = self.device.buffer.flushes_after() {
+            self.host.write_back.idle_at = last + after;
+            self.device.engine.call_host_at(last + after);
+        }
+    }
+
+    /// A request of the host is admitted.
+    #[inline]
+    pub(super) fn end_idle(&mut self) {
+        if self.host.write_back.on {
+            self.device.buffer.set_idle(false);
+            self.host.write_back.idle_at = SimTime::NEVER;
+        }
+    }
+
+    /// A victim has been written, or no request has been in progress for long enough.
+    #[inline(never)]
+    pub(super) fn go_on_writing_back(&mut self) {
+        let this = &mut self.host.write_back;
+        let now = self.clock.now;
+        for (_, sectors) in this.ends.extract_if(.., |&mut (at, _)| at <= now) {
+            self.device.buffer.flush_ended(sectors);
+        }
+        if this.idle_at <= now {
+            this.idle_at = SimTime::NEVER;
+            self.device.buffer.set_idle(true);
+        }
+        let stages: Vec<(SimTime, u32)> = this.stages.extract_if(.., |&mut (at, _)| at <= now).collect();
+        for (_, tag) in stages {
+            self.go_on_flushing(tag);
+        }
+        self.write_back_victims();
+    }
+}

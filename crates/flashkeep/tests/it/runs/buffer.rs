@@ -1,0 +1,107 @@
+//! The write buffer: what leaves it, and when.
+
+use crate::common::{done, figure, job, summary};
+use flashkeep::job::Job;
+use serde_json::Value;
+
+/// One die of 4 KiB pages that programs in 200 µs, behind a buffer of 16 pages.
+const DRIVE: &str = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
+                     blocks_per_plane = 64\npages_per_block = 64\npage_kib = 4\n\
+                     timing = { read_us = 50, program_us = 200, erase_us = 1000, bus_ns_per_byte = 0, command_ns = 0 }\n\
+                     [buffer]\ndram_mib = 0.0625\nhit_us = 1\n[host]\nqueue_depth = 0\n";
+
+/// Writes of one page each to consecutive addresses, at these times in µs.
+fn writes(times: impl Iterator<Item = u64>) -> String {
+    times.enumerate().map(|(at, time)| format!("{} 0 {} 8 0\n", time * 1000, at * 8)).collect()
+}
+
+fn run(trace: &str, set: &[&str]) -> Value {
+    let mut job = job(DRIVE, trace, set);
+    job.verify = true;
+    let run = summary(&job);
+    assert_eq!((figure(&run, "integrity.wrong_reads"), figure(&run, "integrity.lost_pages")), (0.0, 0.0));
+    run
+}
+
+fn programs(run: &Value) -> f64 {
+    figure(run, "operations.program.host")
+}
+
+const WATERMARK: [&str; 4] =
+    ["buffer.flush=watermark", "buffer.flush_above=0.5", "buffer.flush_below=0.25", "buffer.flush_pages=1"];
+
+/// With one write a millisecond, no write waits for an eviction: the ninth page begins the write-back, which goes on
+/// until four pages are left.
+#[test]
+fn a_watermark_keeps_room_for_later_writes() {
+    let apart = |count: u64| writes((0..count).map(|at| at * 1000));
+    for (count, written) in [(8, 0.0), (9, 5.0), (13, 5.0), (14, 10.0)] {
+        let run = run(&apart(count), &WATERMARK);
+        assert_eq!(programs(&run), written, "{count} writes");
+        assert_eq!(figure(&run, "response_us.write.max"), 1.0, "{count} writes");
+    }
+    // Without it the seventeenth write waits for the program of another page.
+    let run = run(&apart(17), &[]);
+    assert_eq!((programs(&run), figure(&run, "response_us.write.max")), (1.0, 200.0));
+}
+
+/// In a burst, the room of a page that is being written back is free when it is written: the buffer takes no more than
+/// its size, and the rest waits for the flash.
+#[test]
+fn write_back_does_not_make_a_buffer_larger() {
+    let burst = writes((0..64).map(|_| 0));
+    for set in
+        [&WATERMARK[..], &["buffer.flush=watermark", "buffer.flush_above=0", "buffer.flush_below=0"], &[]]
+    {
+        let run = run(&burst, set);
+        // Evictions of 48 pages, one after the other; the page that is written back when the buffer is full counts twice.
+        let longest = figure(&run, "response_us.write.max");
+        assert!((48.0 * 200.0..=50.0 * 200.0).contains(&longest), "{set:?}: {longest}");
+    }
+}
+
+/// The buffer writes back 300 µs after the last request has ended, and stops when one comes.
+#[test]
+fn an_idle_drive_writes_back() {
+    let idle = ["buffer.flush=idle", "buffer.flush_after_us=300", "buffer.flush_pages=1"];
+    let each = run(&writes((0..10).map(|at| at * 1000)), &idle);
+    assert_eq!((programs(&each), figure(&each, "response_us.write.max")), (10.0, 1.0));
+    // Never idle for long enough before the end.
+    let busy = run(&writes((0..10).map(|at| at * 100)), &idle);
+    assert_eq!((programs(&busy), figure(&busy, "response_us.write.max")), (10.0, 1.0));
+    assert_eq!(figure(&busy, "simulated_s"), 901e-6);
+    // One of four pages has been programmed and one is being programmed when the fifth write comes.
+    let four = writes([0, 0, 0, 0, 700].into_iter());
+    let cut = run(&format!("{four}{} 0 0 8 1\n", 701_000), &idle);
+    assert_eq!(programs(&cut), 5.0);
+}
+
+/// Any rule of any buffer: reads are right, nothing is lost, and pages are programmed at most once for each write.
+#[test]
+fn rules_do_not_change_contents() {
+    let trace =
+        "synth:zipf,requests=3k,write=0.7,size=512:0.3/4KiB:0.5/20KiB:0.2,align=512,rate=3k,theta=0.9";
+    let rules = ["none", "idle", "watermark"];
+    for (rule, scheme) in
+        rules.iter().flat_map(|rule| ["none", "mirror", "raid5"].map(|scheme| (rule, scheme)))
+    {
+        let set = [
+            format!("buffer.flush={rule}"),
+            format!("redundancy.scheme={scheme}"),
+            "flash.channels=4".to_owned(),
+            "buffer.dram_mib=0.25".to_owned(),
+            "ftl.over_provisioning=0.6".to_owned(),
+            "start.existing=all".to_owned(),
+        ];
+        let of_rule = |set: &[String]| {
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            let mut job: Job = job(DRIVE, trace, &set);
+            job.verify = true;
+            done(&job).summary
+        };
+        let run = of_rule(&set);
+        assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0, "{rule} {scheme}");
+        assert_eq!(figure(&run, "integrity.lost_pages"), 0.0, "{rule} {scheme}");
+        assert_eq!(run["digest"], of_rule(&set)["digest"], "{rule} {scheme}: the same run twice");
+    }
+}
