@@ -326,9 +326,10 @@ impl Check<'_> {
             let message = format!("{mib} MiB is less than one page ({page} bytes); 0 means no buffer");
             return Err(self.wrong(&["buffer.dram_mib", "flash.page_kib"], message));
         }
-        let Watermarks { flush_above, flush_below } = self.spec.buffer.options.read();
-        if flush_below > flush_above {
-            let message = format!("the write-back stops at {flush_below} and begins above {flush_above}");
+        let marks: Watermarks = self.spec.buffer.options.read();
+        if marks.stop() > marks.flush_above {
+            let (stop, start) = (marks.stop(), marks.flush_above);
+            let message = format!("the write-back stops at {stop} and begins above {start}");
             return Err(self.wrong(&["buffer.flush_below", "buffer.flush_above"], message));
         }
         Ok(())

@@ -236,8 +236,8 @@ impl Resolved {
                 FlushRule::Idle { after, most }
             }
             Flush::Watermark => {
-                let Watermarks { flush_above, flush_below } = options.read();
-                FlushRule::Watermark { above: share(flush_above), below: share(flush_below), most }
+                let marks = options.read::<Watermarks>();
+                FlushRule::Watermark { above: share(marks.flush_above), below: share(marks.stop()), most }
             }
         }
     }

@@ -12,7 +12,7 @@ use super::running::RunningPlan;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::device::latency::{Breakdown, Part};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime, Span, make_room};
 use std::borrow::Cow;
 
 /// An instant, and where the time since the owner's beginning went until then.
@@ -44,6 +44,8 @@ impl Latencies {
     fn of(&mut self, counter: Id<CompletionCounter>) -> &mut CounterLatency {
         let at = counter.index();
         if at >= self.counters.len() {
+            let more = at + 1 - self.counters.len();
+            make_room(&mut self.counters, more);
             self.counters.resize_with(at + 1, CounterLatency::default);
         }
         &mut self.counters[at]

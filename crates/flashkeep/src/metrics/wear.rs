@@ -188,18 +188,18 @@ figures! {
         lifetime_erases_by_mean: Option<f64> => unit("erases").higher(),
         /// Terabytes that the host can write under this workload until the flash has programmed what its erase budget
         /// allows, if it wears evenly. In an array: until that of a member.
-        tbw: Option<f64> => unit("TB").higher().derived().id("wear.tbw_programmed")
+        tbw: Option<f64> => unit("TB").higher().derived()
             .row("terabytes written in its life (TBW)"),
         /// The same as drive writes a day over the warranty.
-        dwpd: Option<f64> => unit("1/day").higher().derived().id("wear.dwpd_programmed")
+        dwpd: Option<f64> => unit("1/day").higher().derived()
             .row("  drive writes a day (DWPD)"),
         /// Drive writes a day of this workload.
         workload_dwpd: Option<f64> => unit("1/day").derived().row("  DWPD of this workload"),
         /// Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear
         /// as unevenly as in this run.
-        tbw_first_block: Option<f64> => unit("TB").higher().id("wear.tbw"),
+        tbw_first_block: Option<f64> => unit("TB").higher(),
         /// The same as drive writes a day over the warranty.
-        dwpd_first_block: Option<f64> => unit("1/day").higher().id("wear.dwpd"),
+        dwpd_first_block: Option<f64> => unit("1/day").higher(),
         /// Erases that a block has left of its budget, mean.
         remaining_life_mean: Option<f64> => unit("erases").higher(),
         /// Standard deviation of the erases left.

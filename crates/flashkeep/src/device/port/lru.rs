@@ -48,7 +48,7 @@ impl<T: Copy + Default> Lru<T> {
     /// Whether it holds any page but this one.
     #[must_use]
     pub fn holds_others(&self, page: u32) -> bool {
-        self.place.len() > usize::from(self.place.get(&page).is_some())
+        self.place.len() > usize::from(self.place.contains_key(&page))
     }
 
     /// Free room, in sectors.

@@ -107,14 +107,22 @@ pub struct Watermarks {
     /// The buffer begins to write back when it holds more than this share of its size.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub flush_above: f64,
-    /// It stops at this share, which is not more.
+    /// It stops at this share, which is not more. Default: half of `flush_above`.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub flush_below: f64,
+    pub flush_below: Option<f64>,
+}
+
+impl Watermarks {
+    /// The share at which the write-back stops.
+    #[must_use]
+    pub fn stop(&self) -> f64 {
+        self.flush_below.unwrap_or(self.flush_above / 2.0)
+    }
 }
 
 impl Default for Watermarks {
     fn default() -> Self {
-        Watermarks { flush_above: 0.5, flush_below: 0.25 }
+        Watermarks { flush_above: 0.5, flush_below: None }
     }
 }
 

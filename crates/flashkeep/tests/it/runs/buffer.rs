@@ -50,9 +50,7 @@ fn a_watermark_keeps_room_for_later_writes() {
 #[test]
 fn write_back_does_not_make_a_buffer_larger() {
     let burst = writes((0..64).map(|_| 0));
-    for set in
-        [&WATERMARK[..], &["buffer.flush=watermark", "buffer.flush_above=0", "buffer.flush_below=0"], &[]]
-    {
+    for set in [&WATERMARK[..], &["buffer.flush=watermark", "buffer.flush_above=0"], &[]] {
         let run = run(&burst, set);
         // Evictions of 48 pages, one after the other; the page that is written back when the buffer is full counts twice.
         let longest = figure(&run, "response_us.write.max");
