@@ -1,12 +1,12 @@
 //! What every device has in common: the commands that it takes, the contents of its pages, and its port.
 //!
+//! FLUSH: a port writes its cache back ([`port::Port::flush_all`]), then the members below do so, level by level
+//! (`Engine::flush_members`): for a request of the host (`simulation/flush.rs`), or for a plan (`Plan::flushes`). FUA is
+//! [`command::Flags::FUA`]: a port writes such pages past its cache, and the commands of a plan inherit it. The host sets
+//! it, and schemes do for writes behind which an older copy is freed.
+//!
 //! Where features belong that are not implemented yet:
 //!
-//! - **FLUSH of the host.** `Engine::flush_members` writes the caches of a node's members back, level by level, for a
-//!   plan that asks for it (`Plan::flushes`). A request of the host would call it for the root, after its own port
-//!   has been emptied ([`port::Port::write_back`]), and a scheme with deferred work would do that first (`Why`).
-//! - **FUA** is [`command::Flags::FUA`]. Schemes set it for writes behind which an older copy is freed; the commands of a
-//!   plan inherit it, and a port writes such pages past its cache. A request of the host would set it, too.
 //! - **Unrecoverable reads.** `Done::failed` names the page below, and a port request lists its unrecoverable pages
 //!   (`PortRequest::lost`). A request of the host counts them (`Finished::lost`); a list in its place would name them.
 //! - **Write streams.** A hint belongs in [`command::Command`], next to its cause. The write cache keeps the cause of
