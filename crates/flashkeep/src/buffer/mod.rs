@@ -9,7 +9,7 @@ use crate::device::contents::Contents;
 use crate::device::port::{Fragment, Hits, Merge, Port, PortBackend, Run, SectorMap};
 use crate::engine::{Backends, Cause, Command, CompletionToken, Engine, Flags, Page, Scheme, Verb};
 use crate::host::{Expected, Oracle};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::SimTime;
 use crate::snapshot::{Reader, Writer};
 
 /// The port of a drive or an array as the host sees it.
@@ -303,20 +303,24 @@ impl<C: Contents> Buffer<C> {
         self.port.flush_all(&mut HostBackend::of(below, &self.oracle))
     }
 
-    /// A victim has been written back ([`Port::flush_ended`]).
-    pub fn flush_ended(&mut self, sectors: u64) {
-        self.port.flush_ended(sectors);
+    /// When victims will have been written ([`Port::flush_ends`]).
+    pub fn flush_ends(&mut self, sectors: u64, at: SimTime) {
+        self.port.flush_ends(sectors, at);
     }
 
-    /// After how long an idle time the cache writes back ([`Port::flushes_after`]).
-    #[must_use]
-    pub fn flushes_after(&self) -> Option<Span> {
-        self.port.flushes_after()
+    /// Victims may have been written by now ([`Port::go_on_flushing`]).
+    pub fn go_on_flushing(&mut self, now: SimTime) {
+        self.port.go_on_flushing(now);
     }
 
-    /// No request is in progress any more, or one is.
-    pub fn set_idle(&mut self, idle: bool) {
-        self.port.set_idle(idle);
+    /// No request is in progress since an instant ([`Port::begin_idle`]).
+    pub fn begin_idle(&mut self, since: SimTime) -> Option<SimTime> {
+        self.port.begin_idle(since)
+    }
+
+    /// A request is in progress ([`Port::end_idle`]).
+    pub fn end_idle(&mut self) {
+        self.port.end_idle();
     }
 
     /// Reads a fragment; false if the cache had all of it.

@@ -72,9 +72,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &mut self.host.in_flight[Id::new(finished.tag)];
         let end = finished.acknowledged.max(floor).max(finished.durable.unwrap_or_default());
         if finished.durable.is_some() && this.leaving > 0 {
-            self.host.write_back.ends.push((end, std::mem::take(&mut this.leaving)));
-            self.device.engine.call_host_at(end);
+            let leaving = std::mem::take(&mut this.leaving);
+            self.leaves_until(end, leaving);
         }
+        let this = &mut self.host.in_flight[Id::new(finished.tag)];
         if finished.durable.is_some() && !this.flushes_members {
             this.floor = None;
             finished.acknowledged = end;

@@ -14,10 +14,6 @@ use crate::kernel::{Id, SimTime};
 pub(super) struct HostWriteBack {
     /// Whether the port writes back by itself.
     on: bool,
-    /// When victims will have been written, and their sectors.
-    pub(super) ends: Vec<(SimTime, u64)>,
-    /// When no request has been in progress for long enough.
-    idle_at: SimTime,
     /// Requests that write victims back and have not ended.
     pub(super) under_way: usize,
     /// Requests with another stage, and when it begins.
@@ -28,8 +24,7 @@ pub(super) struct HostWriteBack {
 
 impl HostWriteBack {
     pub(super) fn new(on: bool) -> Self {
-        let (ends, stages, settled) = (Vec::new(), Vec::new(), SimTime::ZERO);
-        HostWriteBack { on, ends, idle_at: SimTime::NEVER, under_way: 0, stages, settled }
+        HostWriteBack { on, under_way: 0, stages: Vec::new(), settled: SimTime::ZERO }
     }
 
     /// The power was cut.
@@ -71,13 +66,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let Some(sectors) = self.host.in_flight[id].flushes else { return false };
         let this = &mut self.host.write_back;
         let end = finished.durable.unwrap_or(finished.acknowledged).max(finished.acknowledged);
-        this.ends.push((end, sectors));
         this.under_way -= 1;
         this.settled = this.settled.max(end);
-        self.device.engine.call_host_at(end);
+        self.leaves_until(end, sectors);
         self.device.engine.forget(finished.counter);
         self.host.in_flight.release(id);
         true
+    }
+
+    /// Sectors that left the cache will have been written at an instant.
+    pub(super) fn leaves_until(&mut self, end: SimTime, sectors: u64) {
+        self.device.buffer.flush_ends(sectors, end);
+        self.device.engine.call_host_at(end);
     }
 
     /// The host's requests have ended, the last one at `last`.
@@ -86,9 +86,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if !self.host.write_back.on || self.host.in_flight.live() > self.host.write_back.under_way {
             return;
         }
-        if let Some(after) = self.device.buffer.flushes_after() {
-            self.host.write_back.idle_at = last + after;
-            self.device.engine.call_host_at(last + after);
+        if let Some(at) = self.device.buffer.begin_idle(last) {
+            self.device.engine.call_host_at(at);
         }
     }
 
@@ -96,24 +95,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn end_idle(&mut self) {
         if self.host.write_back.on {
-            self.device.buffer.set_idle(false);
-            self.host.write_back.idle_at = SimTime::NEVER;
+            self.device.buffer.end_idle();
         }
     }
 
     /// A victim has been written, or no request has been in progress for long enough.
     #[inline(never)]
     pub(super) fn go_on_writing_back(&mut self) {
-        let this = &mut self.host.write_back;
         let now = self.clock.now;
-        for (_, sectors) in this.ends.extract_if(.., |&mut (at, _)| at <= now) {
-            self.device.buffer.flush_ended(sectors);
-        }
-        if this.idle_at <= now {
-            this.idle_at = SimTime::NEVER;
-            self.device.buffer.set_idle(true);
-        }
-        let stages: Vec<(SimTime, u32)> = this.stages.extract_if(.., |&mut (at, _)| at <= now).collect();
+        self.device.buffer.go_on_flushing(now);
+        let stages = &mut self.host.write_back.stages;
+        let stages: Vec<(SimTime, u32)> = stages.extract_if(.., |&mut (at, _)| at <= now).collect();
         for (_, tag) in stages {
             self.go_on_flushing(tag);
         }

@@ -1,12 +1,12 @@
 //! Write-back in the background: a port writes pages of its cache behind it although the cache has room, so that later
 //! writes do not wait for evictions.
 //!
-//! The port decides what leaves the cache and when; its owner opens a request of the port's own for each victim, and
-//! reports when that request has ended. Until then the victim's room stays taken.
+//! The port decides what leaves the cache and when; its owner opens a request of the port's own for each victim, reports
+//! when that request ends, and calls the port at that instant. Until then the victim's room stays taken.
 
 use super::{Port, PortBackend};
 use crate::device::contents::Contents;
-use crate::kernel::Span;
+use crate::kernel::{SimTime, Span};
 
 /// When a cache writes back, in sectors that it holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -33,18 +33,37 @@ pub enum FlushRule {
 }
 
 /// The state of a port's write-back.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WriteBack {
     rule: FlushRule,
     /// It has begun and not stopped.
     active: bool,
     /// Sectors on their way behind the port.
     pub(super) leaving: u64,
+    /// When victims will have been written, and their sectors.
+    ends: Vec<(SimTime, u64)>,
+    /// When the owner will have been idle for long enough.
+    idle_at: Option<SimTime>,
 }
 
 impl WriteBack {
     pub(super) fn new(rule: FlushRule) -> WriteBack {
         WriteBack { rule, ..WriteBack::default() }
+    }
+
+    /// Nothing is on its way any more.
+    pub(super) fn cut(&mut self) {
+        *self = WriteBack::new(self.rule);
+    }
+
+    /// The room of what has been written by now is free, and the idle time may be over.
+    fn go_on(&mut self, now: SimTime) {
+        for (_, sectors) in self.ends.extract_if(.., |&mut (at, _)| at <= now) {
+            self.leaving -= sectors;
+        }
+        if self.idle_at.is_some_and(|at| at <= now) {
+            (self.idle_at, self.active) = (None, true);
+        }
     }
 
     /// Whether another victim is to leave a cache that holds this many sectors.
@@ -84,7 +103,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Writes a victim behind the port: the least recently used page, or its stripe. Returns its sectors, whose room the
-    /// owner [returns](Port::flush_ended) when the write has ended.
+    /// owner [returns](Port::flush_ends) when it knows the end of the write.
     pub fn flush_next(&mut self, behind: &mut impl PortBackend<C>) -> u64 {
         let Some(cache) = &mut self.cache else { return 0 };
         let before = cache.held();
@@ -106,29 +125,41 @@ impl<C: Contents> Port<C> {
         sectors
     }
 
-    /// A victim of this many sectors has been written: its room is free.
-    pub fn flush_ended(&mut self, sectors: u64) {
+    /// Victims of this many sectors will have been written at an instant: the owner calls [`Port::go_on_flushing`] then.
+    pub fn flush_ends(&mut self, sectors: u64, at: SimTime) {
         if let Some(cache) = &mut self.cache {
-            cache.write_back.leaving -= sectors;
+            cache.write_back.ends.push((at, sectors));
         }
     }
 
-    /// After how long an idle time the cache writes back, if it does and holds anything.
+    /// Victims may have been written by now, and the owner may have been idle for long enough.
+    pub fn go_on_flushing(&mut self, now: SimTime) {
+        if let Some(cache) = &mut self.cache {
+            cache.write_back.go_on(now);
+        }
+    }
+
+    /// Whether the cache writes back in idle time.
     #[must_use]
-    pub fn flushes_after(&self) -> Option<Span> {
-        let cache = self.cache.as_ref().filter(|cache| !cache.is_empty())?;
-        match cache.write_back.rule {
-            FlushRule::Idle { after, .. } => Some(after),
-            _ => None,
-        }
+    pub fn flushes_when_idle(&self) -> bool {
+        self.cache.as_ref().is_some_and(|cache| matches!(cache.write_back.rule, FlushRule::Idle { .. }))
     }
 
-    /// The idle time is over, or a request has ended it.
-    pub fn set_idle(&mut self, idle: bool) {
+    /// The owner has been idle since an instant. Returns when it is to call [`Port::go_on_flushing`], if the cache writes
+    /// back in idle time and holds anything.
+    pub fn begin_idle(&mut self, since: SimTime) -> Option<SimTime> {
+        let cache = self.cache.as_mut().filter(|cache| !cache.is_empty())?;
+        let FlushRule::Idle { after, .. } = cache.write_back.rule else { return None };
+        cache.write_back.idle_at = Some(since + after);
+        cache.write_back.idle_at
+    }
+
+    /// The owner is idle no longer.
+    pub fn end_idle(&mut self) {
         if let Some(cache) = &mut self.cache
-            && matches!(cache.write_back.rule, FlushRule::Idle { .. })
+            && let FlushRule::Idle { .. } = cache.write_back.rule
         {
-            cache.write_back.active = idle;
+            (cache.write_back.idle_at, cache.write_back.active) = (None, false);
         }
     }
 }

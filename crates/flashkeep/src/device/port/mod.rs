@@ -151,7 +151,7 @@ impl<C: Contents> Port<C> {
     pub fn cut_power(&mut self) {
         self.empty_cache();
         if let Some(cache) = &mut self.cache {
-            cache.write_back.leaving = 0;
+            cache.write_back.cut();
         }
     }
 

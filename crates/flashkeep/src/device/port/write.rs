@@ -150,8 +150,9 @@ impl<C: Contents> Port<C> {
 
     /// Writes all that the cache holds behind the port.
     pub fn write_back(&mut self, behind: &mut impl PortBackend<C>) {
-        while self.cache.as_mut().is_some_and(|cache| cache.evict(None)) {
-            self.evict(behind);
+        let sectors = self.flush_all(behind);
+        if let Some(cache) = &mut self.cache {
+            cache.write_back.leaving -= sectors;
         }
     }
 

@@ -30,7 +30,6 @@ use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
 pub(super) use flush::NO_PAGE;
 use std::collections::VecDeque;
-use write_back::PortWriteBack;
 
 /// The number of a port: 0 is the host's, before the root; member `n` of the list below is `n + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +82,6 @@ pub(super) struct MemberPort<C> {
     pub(super) merging: u32,
     /// When all that was written behind it, as far as that is known, is on the media.
     settled: SimTime,
-    write_back: PortWriteBack,
 }
 
 /// The ports of all nodes.
@@ -118,7 +116,6 @@ impl<C: Contents> Ports<C> {
             awaited: FixedMap::default(),
             merging: 0,
             settled: SimTime::ZERO,
-            write_back: PortWriteBack::default(),
         };
         Ports {
             all: ports.into_iter().map(port).collect(),
@@ -170,7 +167,7 @@ impl<C: Contents> Ports<C> {
             if let Some(link) = &mut this.link {
                 link.cut(ready);
             }
-            (this.settled, this.write_back) = (SimTime::ZERO, PortWriteBack::default());
+            this.settled = SimTime::ZERO;
             this.port_mut().cut_power();
         }
     }

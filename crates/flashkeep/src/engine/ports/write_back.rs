@@ -12,15 +12,6 @@ use super::accept::{Asked, PortRequest};
 use super::flush::FlushPhase;
 use crate::kernel::{Id, SimTime};
 
-/// The write-back of a member's cache.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PortWriteBack {
-    /// When victims will have been written, and their sectors.
-    ends: Vec<(SimTime, u64)>,
-    /// When no command has been in progress for long enough.
-    idle_at: Option<SimTime>,
-}
-
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The cache may have got more pages: victims are written back when all else of this instant has happened.
     #[inline]
@@ -68,7 +59,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Sectors that left a cache will have been written at an instant: their room is free then.
     pub(super) fn end_leaving(&mut self, at: usize, end: SimTime, sectors: u64) {
         if sectors > 0 {
-            self.ports.all[at].write_back.ends.push((end, sectors));
+            self.ports.all[at].port_mut().flush_ends(sectors, end);
             self.due.push(end, Due::WriteBack(at as u16));
         }
     }
@@ -80,14 +71,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !this.has_cache || self.untimed {
             return;
         }
-        let Some(after) = this.port.as_ref().and_then(|port| port.flushes_after()) else { return };
         let asks = |request: &PortRequest| {
             let victim = matches!(request.flush, FlushPhase::Victim(_));
             request.port == at && request.counter.is_some() && !victim && request.waiting().is_some()
         };
-        if !self.ports.requests.places().any(asks) {
-            self.ports.all[usize::from(at)].write_back.idle_at = Some(end + after);
-            self.due.push(end + after, Due::WriteBack(at));
+        if !this.port().flushes_when_idle() || self.ports.requests.places().any(asks) {
+            return;
+        }
+        if let Some(at_idle) = self.ports.all[usize::from(at)].port_mut().begin_idle(end) {
+            self.due.push(at_idle, Due::WriteBack(at));
         }
     }
 
@@ -96,8 +88,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn end_idle_port(&mut self, at: u16) {
         let this = &mut self.ports.all[usize::from(at)];
         if this.has_cache {
-            this.write_back.idle_at = None;
-            this.port_mut().set_idle(false);
+            this.port_mut().end_idle();
         }
     }
 
@@ -116,15 +107,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A victim has been written, or no command has been in progress for long enough.
     #[cold]
     fn go_on_writing_back<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
-        let this = &mut self.ports.all[usize::from(at)];
-        let port = this.port.as_mut().expect("the port is not at work");
-        for (_, sectors) in this.write_back.ends.extract_if(.., |&mut (end, _)| end <= now) {
-            port.flush_ended(sectors);
-        }
-        if this.write_back.idle_at.is_some_and(|idle_at| idle_at <= now) {
-            this.write_back.idle_at = None;
-            port.set_idle(true);
-        }
+        self.ports.all[usize::from(at)].port_mut().go_on_flushing(now);
         self.write_back_victims(backends, now, at);
     }
 }
