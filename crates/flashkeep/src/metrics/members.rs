@@ -3,7 +3,7 @@
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::disk::DiskActivity;
 use super::energy::Energy;
-use super::wear::Wear;
+use super::wear::{CountedWrites, Wear};
 use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
 use crate::device::port::Hits;
@@ -122,6 +122,7 @@ impl MemberActivity<'_> {
 
     /// How many runs like this one its erase budget lets it program; none without a budget or programs.
     pub(super) fn runs_left(&self) -> Option<f64> {
+        self.drive.spec.ftl.wear.erase_budget?;
         runs_left(self.drive, &self.erases_before(), self.programmed())
     }
 
@@ -138,11 +139,11 @@ impl MemberActivity<'_> {
             first_refusal: self.first_refusal,
             refused_requests: None,
             end: (self.end, given * self.drive.page_bytes()),
-            runs_left: self.runs_left(),
-            counted: (given * self.drive.page_bytes(), seconds),
             capacity: self.drive.capacity_bytes(),
             warranty_years: self.drive.warranty_years(),
         };
+        let bytes = given * self.drive.page_bytes();
+        let writes = CountedWrites { bytes, seconds, runs_left: self.runs_left() };
         let since = |at: usize| -> Vec<Span> {
             let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));
             self.now.busy[at].iter().zip(before).map(|(now, before)| now.beyond(before)).collect()
@@ -160,7 +161,7 @@ impl MemberActivity<'_> {
             name: IfAny(Some(self.drive.spec.name.clone())),
             operations: Operations::new(|kind, cause| counters.of(kind, cause)),
             write_amplification: IfAny(Some(WriteAmplification::new(&counters, self.drive.places(), given))),
-            wear: IfAny(Some(flash.then(|| wear.wear()))),
+            wear: IfAny(Some(flash.then(|| wear.wear(writes)))),
             utilization: IfAny(Some(
                 flash.then(|| Utilization::new(&[since(0), since(1)], self.busy_within)),
             )),

@@ -10,6 +10,7 @@ use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
     Rest, Summary, Throughput, Workload,
 };
+use super::wear::CountedWrites;
 use super::{
     Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases, WearFacts,
 };
@@ -226,7 +227,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         waf_bytes: per(programmed(facts) as f64, statistics.bytes_written as f64),
         write_amplification: WriteAmplification::new(counters, drive.places(), statistics.pages_written),
         buffer: hits,
-        wear: Some(wear(facts, seconds).wear()),
+        wear: Some(facts.wear.wear(counted_writes(facts, seconds))),
         utilization: Some(match facts.untimed {
             Some(_) => Utilization::untimed(),
             None => Utilization::new(&facts.busy, facts.busy_within),
@@ -260,15 +261,14 @@ fn programmed(facts: &Facts<'_>) -> u64 {
     }
 }
 
-/// Wear, with what the life of the drive follows from. An array lives as long as the first of its members.
-fn wear(facts: &Facts<'_>, seconds: f64) -> WearFacts {
+/// What the life of the drive follows from. An array lives as long as the first of its members.
+fn counted_writes(facts: &Facts<'_>, seconds: f64) -> CountedWrites {
     let runs_left = if facts.drive.is_array() {
         facts.members.iter().filter_map(MemberActivity::runs_left).min_by(f64::total_cmp)
     } else {
         runs_left(facts.drive, &facts.wear.before, programmed_bytes(facts.counters, facts.drive))
     };
-    let counted = (facts.statistics.bytes_written, seconds);
-    WearFacts { runs_left, counted, ..facts.wear.clone() }
+    CountedWrites { bytes: facts.statistics.bytes_written, seconds, runs_left }
 }
 
 fn extend(object: &mut Value, more: &Value) {

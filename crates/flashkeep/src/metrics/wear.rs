@@ -27,14 +27,21 @@ pub struct WearFacts {
     pub refused_requests: Option<u64>,
     /// The end of the run, or of the drive's life, and the bytes that the host had written by then.
     pub end: Mark,
-    /// How many runs like this one the erase budgets let the flash program, if there are budgets and it programmed.
-    pub runs_left: Option<f64>,
-    /// Bytes that the host wrote while requests were counted, and the seconds of that time.
-    pub counted: (u64, f64),
     /// The capacity that the host sees, in bytes.
     pub capacity: u64,
     /// The warranty, in years, to which drive writes per day refer.
     pub warranty_years: f64,
+}
+
+/// What a life follows from that is extrapolated from the bytes written while requests were counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CountedWrites {
+    /// Bytes that the host wrote.
+    pub(super) bytes: u64,
+    /// The time.
+    pub(super) seconds: f64,
+    /// How many runs like this one the erase budgets let the flash program, if there are budgets and it programmed.
+    pub(super) runs_left: Option<f64>,
 }
 
 /// The largest number of bars in the histogram of erases.
@@ -106,7 +113,7 @@ impl WearFacts {
 
     /// The section of the summary, without the histogram.
     #[must_use]
-    pub fn wear(&self) -> Wear {
+    pub(super) fn wear(&self, writes: CountedWrites) -> Wear {
         let count = self.erases.len() as f64;
         let spread = self.spread();
         let total = spread.total;
@@ -134,8 +141,8 @@ impl WearFacts {
         let drives = |bytes: f64| bytes / self.capacity as f64;
         let warranty_days = self.warranty_years * 365.0;
         let a_day = |times: Option<f64>| times.map(|times| drives(times * bytes) / warranty_days);
-        let (counted, counted_s) = (self.counted.0 as f64, self.counted.1);
-        let life = self.runs_left.map(|runs| runs * counted);
+        let counted = writes.bytes as f64;
+        let life = writes.runs_left.map(|runs| runs * counted);
         let at = |mark: Option<Mark>| mark.map(|(at, _)| at.0 as f64 / 1e9);
         Wear {
             erases_total: total,
@@ -149,7 +156,7 @@ impl WearFacts {
             lifetime_erases_by_mean: self.budget.map(|budget| f64::from(budget) * count),
             tbw: life.map(|bytes| bytes / 1e12),
             dwpd: life.map(|bytes| drives(bytes) / warranty_days),
-            workload_dwpd: per(drives(counted), counted_s / 86_400.0),
+            workload_dwpd: per(drives(counted), writes.seconds / 86_400.0),
             tbw_first_block: written(by_most),
             dwpd_first_block: a_day(by_most),
             remaining_life_mean: lives.and_then(|(mean, _)| finite(mean)),

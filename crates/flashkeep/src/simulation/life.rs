@@ -186,7 +186,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .map_or((self.clock.last, self.accounts.facts.bytes[1]), |(mark, _)| mark),
             capacity: self.resolved.capacity_bytes(),
             warranty_years: self.resolved.warranty_years(),
-            ..WearFacts::default()
         }
     }
 }
