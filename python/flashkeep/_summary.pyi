@@ -417,7 +417,7 @@ class WriteAmplification(Node):
         """Pages programmed by rebuilds. (ratio, lower is better)"""
     @property
     def empty(self) -> float | None:
-        """Places left empty in flash pages that hold several logical pages. (ratio, lower is better)"""
+        """Places left empty in programs of several logical pages. (ratio, lower is better)"""
 
 class BufferHits(Node):
     """Hits and misses of the DRAM write cache, in sectors."""
@@ -888,7 +888,7 @@ class CacheCommands(Node):
         """Programs through a cache register. (operations)"""
 
 class Packing(Node):
-    """How full flash pages were that hold several logical pages."""
+    """How full programs of several logical pages were."""
 
     @property
     def places(self) -> int | None:
@@ -897,8 +897,14 @@ class Packing(Node):
     def empty_places(self) -> int | None:
         """Places that were left empty. (pages, lower is better)"""
     @property
+    def filled(self) -> float | None:
+        """The share of the places of programs that held a page. (share, higher is better)"""
+    @property
     def flash_pages(self) -> FlashPages:
         """Whole flash pages."""
+    @property
+    def word_lines(self) -> int | None:
+        """Word lines of several flash pages that were programmed, each at once. (word lines, lower is better)"""
 
 class FlashPages(Node):
     """Operations on whole flash pages."""

@@ -29,6 +29,7 @@ class FlashSpec(TypedDict, total=False):
     planes_per_die: int
     blocks_per_plane: int
     pages_per_block: int
+    pages_per_program: int
     summary_page: bool
     page_kib: float
     sector_bytes: int

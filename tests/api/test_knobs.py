@@ -148,6 +148,8 @@ FTL = (
          {"flash.channels": 4, "flash.blocks_per_plane": 64}),
     Knob("ftl.stride_pages", 1, 2, "synth:random,requests=100,write=0,size=8KiB,align=8KiB,rate=1", READ,
          (90.96, 181.92), {"flash.channels": 2, "ftl.allocation": "dynamic-in-channel"}),
+    Knob("flash.pages_per_program", 1, 4, "synth:sequential,requests=100,write=1,size=16KiB,depth=1", WRITE,
+         (4 * 340.96, 4 * 40.96 + 300), EMPTY),
     Knob("ftl.logical_page_kib", 2, 8, PARTS, "operations.read.update", (0, 400)),
     Knob("ftl.gather_us", 0, 100, PARTS, WRITE, MORE, {"ftl.logical_page_kib": 1}),
     Knob("ftl.pool", "plane", "element", CHURN, "operations.copyback.gc", LESS,

@@ -48,7 +48,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "commands": run(
             drive, "synth:random,requests=2k", "flash.planes_per_die=2", "flash.commands.multi_plane=match"
         ),
-        "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2"),
+        "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2", "flash.pages_per_program=2"),
         "map": run(drive, "synth:random,requests=2k", "ftl.map=dftl"),
         "untimed": run(drive, untimed=True),
         "conditioned": run(drive, condition=True, untimed=True, save_aged=aged),

@@ -87,6 +87,7 @@ def _counts(operations: list[Operation], summary: Mapping[str, Any]) -> Iterator
 def _order(operations: list[Operation], flash: Mapping[str, Any], gaps: bool) -> Iterator[tuple[str, str]]:
     """Programs go forward in a block until it is erased; they leave no page out, unless planes keep in step."""
     skips = not gaps or flash["commands"]["multi_plane"] == "skip" or flash["page_types"] != "interleaved"
+    skips |= flash["pages_per_program"] > 1  # what a program lacks stays empty
     blocks: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
     for each in operations:
         if each.kind in {"program", "erase", "copyback"} and each.cause != "metadata":
@@ -120,10 +121,13 @@ def _units(operations: list[Operation], drive: Mapping[str, Any]) -> Iterator[tu
         unit = {"chip": each[2:4], "die": each[2:5]}.get(flash["busy_unit"], (*each[2:5], pair))
         units[unit].append(each)
     together = commands["multi_plane"] != "off"
+    at_once = flash["pages_per_program"]
     for unit, those in units.items():
         those.sort(key=lambda each: (each.start, each.end))
         for one, next_ in pairwise(those):
             same = together and one.kind == next_.kind and one.plane != next_.plane
+            word_line = (one[2:7], one.kind, one.end) == (next_[2:7], next_.kind, next_.end)
+            same |= word_line and one.page // at_once == next_.page // at_once
             if next_.start < one.end and not same and next_.end > next_.start:
                 yield "overlap.unit", f"{unit}: {one} and {next_}"
                 return
@@ -133,6 +137,7 @@ def _channels(operations: list[Operation], flash: Mapping[str, Any]) -> Iterator
     """The transfers of programs on a channel follow each other, and no read ends within one."""
     commands, times = flash["commands"], flash["timing"]["program_us"]
     special = any(commands[key] not in {False, "off"} for key in ("multi_plane", "cache_program", "cache_read"))
+    special |= flash["pages_per_program"] > 1
     if special or isinstance(times, list) or flash["bus"] != "transfers" or flash["summary_page"]:
         return
     array = -(-round(times * 1e6) // 1000)

@@ -97,7 +97,7 @@ impl Resolved {
     #[must_use]
     pub fn stride(&self) -> u32 {
         match self.stride_pages() {
-            0 => self.logical_page().max(self.places()),
+            0 => self.logical_page().max(self.word_line()),
             pages => pages,
         }
     }
@@ -194,6 +194,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.ageing()?;
     check.energy()?;
     let page_types = check.page_types()?;
+    check.word_lines(&page_types)?;
     let timing = timing(&check.spec, &page_types);
     let Check { spec, warnings, .. } = check;
     Ok(Resolved {

@@ -3,7 +3,7 @@
 use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::Given;
-use super::packing::places;
+use super::packing::word_line;
 use crate::blocks::{victim, wear};
 use crate::device::port::{
     DRAM, DramOptions, Evict, FLUSH, Flush, FlushBatch, FlushRule, IdleFlush, Watermarks,
@@ -54,7 +54,11 @@ const TABLES: &[OptionTable] = &[
         name: "flash.commands",
         options: |spec| Some(&mut spec.flash.commands.options),
         selectors: &[(COMMANDS, |spec| {
-            only(spec.flash.commands.are_used(), "unless a command of flash.commands is on")
+            let sends_several = spec.flash.commands.are_used() || spec.flash.pages_per_program > 1;
+            only(
+                sends_several,
+                "unless a command of flash.commands is on, or flash.pages_per_program more than 1",
+            )
         })],
     },
     OptionTable {
@@ -64,9 +68,12 @@ const TABLES: &[OptionTable] = &[
             (allocation::SELECTOR, |spec| {
                 named("ftl.allocation", allocation::named(&spec.ftl.allocation).name)
             }),
-            (SHARED_PAGES, |spec| match places(spec) > 1 {
+            (SHARED_PAGES, |spec| match word_line(spec) > 1 {
                 true => only(!fixes_places(spec), "if the scheme or the map determines each page's place"),
-                false => only(false, "unless ftl.logical_page_kib is less than flash.page_kib"),
+                false => only(
+                    false,
+                    "unless ftl.logical_page_kib is less than flash.page_kib, or flash.pages_per_program more than 1",
+                ),
             }),
             (mapping::SELECTOR, |spec| named("ftl.map", &spec.ftl.map)),
             (MAP_MEMORY, |spec| named("ftl.map_memory", spec.ftl.map_memory)),
@@ -112,7 +119,7 @@ const TABLES: &[OptionTable] = &[
 ];
 
 /// Whether the scheme or the map determines the place of each page.
-fn fixes_places(spec: &DriveSpec) -> bool {
+pub(super) fn fixes_places(spec: &DriveSpec) -> bool {
     let scheme = schemes::named(&spec.redundancy.scheme);
     let map = mapping::named(&spec.ftl.map);
     scheme.is_some_and(|scheme| scheme.kind == Members::Physical)
@@ -210,7 +217,7 @@ impl Resolved {
         self.spec.ftl.options.read::<StrideOptions>().stride_pages
     }
 
-    /// The longest time that a page waits for others to share its flash page, µs.
+    /// The longest time that a page waits for others to be programmed with it, µs.
     pub(super) fn gather_us(&self) -> f64 {
         self.spec.ftl.options.read::<GatherOptions>().gather_us
     }
@@ -226,7 +233,8 @@ impl Resolved {
     pub fn flush_rule(&self) -> FlushRule {
         let options = &self.spec.buffer.options;
         let capacity = self.buffer_bytes() / u64::from(self.spec.flash.sector_bytes);
-        let pages = options.read::<FlushBatch>().flush_pages.map_or_else(|| self.parallelism(), u64::from);
+        let pages =
+            options.read::<FlushBatch>().flush_pages.map_or_else(|| self.programmed_at_once(), u64::from);
         let most = (pages * self.page_sectors()).min(capacity / 2).max(1);
         let share = |share: f64| (capacity as f64 * share) as u64;
         match options.read::<DramOptions>().flush {
@@ -260,6 +268,14 @@ impl Resolved {
         let flash = &self.spec.flash;
         let planes = [flash.channels, flash.chips_per_channel, flash.dies_per_chip, flash.planes_per_die];
         if self.is_disk() { 1 } else { planes.into_iter().map(u64::from).product() }
+    }
+
+    /// Pages that programs under way at a time can hold.
+    fn programmed_at_once(&self) -> u64 {
+        match self.is_array() {
+            true => self.array.iter().map(Resolved::programmed_at_once).sum(),
+            false => self.parallelism() * u64::from(self.word_line()),
+        }
     }
 
     /// The warranty for which drive writes per day are reported.

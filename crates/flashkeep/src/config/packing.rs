@@ -1,10 +1,11 @@
-//! Logical pages smaller than a flash page: their number per flash page.
+//! Programs of several logical pages: their number per flash page and per word line.
 
 use super::check::{Check, Resolved};
 use super::keys::DriveSpec;
+use super::options::fixes_places;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
-use crate::flash::FlashSpec;
+use crate::flash::{FlashSpec, PageTypes};
 use crate::kernel::whole;
 
 /// A block's pages are counted by 15 bits.
@@ -14,6 +15,11 @@ const MOST_BLOCK_PAGES: u64 = 32_768;
 pub(super) fn places(spec: &DriveSpec) -> u32 {
     let (logical, page) = (spec.ftl.logical_page_kib, spec.flash.page_kib);
     if logical > 0.0 && logical < page { (page / logical) as u32 } else { 1 }
+}
+
+/// Logical pages per word line, which one operation programs.
+pub(super) fn word_line(spec: &DriveSpec) -> u32 {
+    places(spec).saturating_mul(spec.flash.pages_per_program)
 }
 
 /// Bytes of a logical page.
@@ -27,10 +33,10 @@ pub(super) fn block_pages(spec: &DriveSpec) -> u32 {
     spec.flash.pages_per_block.saturating_mul(places(spec))
 }
 
-/// Places that may stay empty while the pages of a block are moved: in each of its streams all but one of the last page
-/// of the flash. A block with less than that to gain is left alone.
+/// Places that may stay empty while the pages of a block are moved: in each of its streams all but one of the last word
+/// line. A block with less than that to gain is left alone.
 fn padding(spec: &DriveSpec) -> u32 {
-    u32::from(streams(spec)) * (places(spec) - 1)
+    u32::from(streams(spec)).saturating_mul(word_line(spec) - 1)
 }
 
 /// Pages of a plane without data if the drive is full; `flash` as the FTL sees it.
@@ -48,16 +54,22 @@ impl Resolved {
         self.array.iter().map(Resolved::places).max().unwrap_or_else(|| places(&self.spec))
     }
 
+    /// Pages of the map that one operation programs in a plane. Of an array, the most that any of its members programs.
+    #[must_use]
+    pub fn word_line(&self) -> u32 {
+        self.array.iter().map(Resolved::word_line).max().unwrap_or_else(|| word_line(&self.spec))
+    }
+
     /// Logical pages per block.
     #[must_use]
     pub fn block_pages(&self) -> u32 {
         block_pages(&self.spec)
     }
 
-    /// The longest time that a page waits for others to share its flash page, ns.
+    /// The longest time that a page waits for others to be programmed with it, ns.
     #[must_use]
     pub fn gather_ns(&self) -> u64 {
-        let waits = places(&self.spec) > 1;
+        let waits = word_line(&self.spec) > 1;
         if waits { whole(self.gather_us() * 1e3).ceil() as u64 } else { 0 }
     }
 
@@ -79,6 +91,32 @@ impl Check<'_> {
         if logical != 0.0 && logical % page != 0.0 {
             let message = format!("{logical} KiB is not a whole number of flash pages of {page} KiB");
             return Err(self.wrong(&keys, message));
+        }
+        Ok(())
+    }
+
+    /// A block consists of whole word lines, which the drive fills and whose pages have the same types in each.
+    pub(super) fn word_lines(&self, types: &PageTypes) -> Result<(), DriveError> {
+        let (pages, block) = (self.spec.flash.pages_per_program, self.spec.flash.pages_per_block);
+        let key = "flash.pages_per_program";
+        if !block.is_multiple_of(pages) {
+            let message = format!("a block of {block} pages is not a whole number of word lines of {pages}");
+            return Err(self.wrong(&[key, "flash.pages_per_block"], message));
+        }
+        if pages > 1 && fixes_places(&self.spec) {
+            let message = format!(
+                "found {pages}; 1 is accepted if the scheme or the map determines each page's place: the flash \
+                 forbids a second program of a word line that was not full"
+            );
+            return Err(self.wrong(&[key, "redundancy.scheme", "ftl.map"], message));
+        }
+        if !types.repeats_by(pages) {
+            let message = format!(
+                "the types do not repeat from one word line of {pages} pages to the next; `interleaved` or `{}` \
+                 is accepted",
+                "01234567".chars().cycle().take(pages as usize).collect::<String>()
+            );
+            return Err(self.wrong(&["flash.page_types", key], message));
         }
         Ok(())
     }

@@ -867,6 +867,9 @@ fn pages_that_share_a_flash_page() {
     assert_eq!((quarter.places(), quarter.page_bytes(), quarter.stride()), (4, 4096, 4));
     assert_eq!(quarter.block_pages(), 4 * whole.spec.flash.pages_per_block);
     assert_eq!(quarter.physical_bytes(), whole.physical_bytes());
+    let at_once =
+        preset("8CM-64", &["flash.page_kib=16", "ftl.logical_page_kib=4", "flash.pages_per_program=2"]);
+    assert_eq!((at_once.places(), at_once.word_line(), at_once.stride(), at_once.padding()), (4, 8, 8, 7));
     // Pages of sectors, however large the flash's are.
     let sectors =
         preset("8CM-64", &["flash.page_kib=64", "ftl.logical_page_kib=0.5", "flash.pages_per_block=32"]);
@@ -889,6 +892,16 @@ fn pages_that_share_a_flash_page() {
             "not a whole number of sectors of 512 bytes",
         ),
         (vec!["ftl.logical_page_kib=2", "flash.pages_per_block=32768"], "at most 32768 are accepted"),
+        (vec!["flash.pages_per_program=3"], "a block of 64 pages is not a whole number of word lines of 3"),
+        (
+            vec!["flash.pages_per_program=4", "redundancy.scheme=dvs"],
+            "1 is accepted if the scheme or the map",
+        ),
+        (vec!["flash.pages_per_program=4", "ftl.map=hybrid"], "1 is accepted if the scheme or the map"),
+        (
+            vec!["flash.pages_per_program=4", "flash.timing.read_us=[1, 2, 3]"],
+            "the types do not repeat from one word line of 4 pages to the next; `interleaved` or `0123`",
+        ),
         (vec!["flash.page_kib=64"], "at most 64 are accepted"),
     ] {
         let error = refused_set(&set).to_string();

@@ -275,6 +275,10 @@ fn flash(drive: &Resolved) -> DrawnNode {
         1 => format!("{pages} × {page}"),
         _ => format!("{pages} × {} × {page}", count(places, "place")),
     };
+    let block = match flash.pages_per_program {
+        1 => block,
+        together => format!("{block}, {together} programmed at once"),
+    };
     let times = format!(
         "read {}, program {}, erase {}",
         times(&drive.page_types.read_ns),

@@ -15,7 +15,6 @@ impl<C: Contents> Drive<C> {
         let geometry = &flash.geometry;
         let gc = Gc::new(drive, geometry);
         let ftl = Translation::new(drive, geometry);
-        let packs = geometry.places > 1;
         let multi_plane = flash.commands.multi_plane != MultiPlane::Off;
         // The rows of a backend of physical pages go over its planes, each of which takes its own.
         let configured = match ftl.physical {
@@ -30,10 +29,11 @@ impl<C: Contents> Drive<C> {
                 drive.stride,
                 geometry.plane_count(),
             ),
-            packing: Packing::new(drive, domains.len()),
+            packing: Packing::new(drive, geometry, domains.len()),
             queues: Queues { die_queue_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
             reads: ReadRules {
-                counter: packs || multi_plane,
+                joins: geometry.places > 1 || multi_plane,
+                together: geometry.word_line > 1 || multi_plane,
                 coalesce: drive.coalesce_reads,
                 behind: drive.read_in_flight == InFlight::Flash,
             },

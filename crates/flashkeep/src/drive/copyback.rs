@@ -3,9 +3,9 @@
 //! On chips with the parity restriction, copyback joins odd pages to odd ones and even pages to even ones. A
 //! page whose destination has the other parity crosses the pins, or its plane skips that destination.
 //!
-//! If logical pages share flash pages, a flash page is copied back if all of its places are valid and go to the same
-//! open block, whose next flash page is empty. Other pages are read and programmed: copyback would also move what is
-//! invalid.
+//! If a program takes several logical pages, a word line is copied back if all of its places are valid and go to the same
+//! open block, whose next word line is empty: its flash pages are read into the die one after the other, and programmed
+//! at once. Other pages are read over the pins and programmed: copyback would also move what is invalid.
 //!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
@@ -30,17 +30,18 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether all places of a page's flash page, of which it is the first, are valid and go to the same open block.
+    /// Whether all places of a page's word line, of which it is the first, are valid and go to the same open block.
     #[inline]
-    pub(super) fn fills_its_page(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
-        !self.packing.active || (self.gc.copyback != Copyback::Off && self.is_full_page(plane, lpn, first))
+    pub(super) fn fills_its_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
+        !self.packing.active
+            || (self.gc.copyback != Copyback::Off && self.is_full_word_line(plane, lpn, first))
     }
 
     #[inline(never)]
-    fn is_full_page(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
+    fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
         let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn));
-        geometry.page_of(first).is_multiple_of(geometry.places)
-            && (first.0..first.0 + geometry.places).map(Ppn).all(|ppn| {
+        geometry.page_of(first).is_multiple_of(geometry.word_line)
+            && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
                 let lpn = self.ftl.blocks.owner(ppn);
                 self.is_current(plane, lpn, ppn)
                     && self.stream_of_move(plane, lpn) == stream
@@ -66,7 +67,7 @@ impl<C: Contents> Drive<C> {
         to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
     }
 
-    /// Where a flash page that is moved now will be; none if the next one has been programmed in part.
+    /// Where a word line that is moved now will be; none if the next one has been programmed in part.
     fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
         let stream = self.stream_of_move(plane, lpn);
         let next = match stream {
@@ -75,7 +76,7 @@ impl<C: Contents> Drive<C> {
             Some(stream) => Some(self.ftl.blocks.next_in(stream, plane)),
             None => self.ftl.blocks.next_held(plane),
         };
-        let places = self.flash.geometry.places;
+        let places = self.flash.geometry.word_line;
         next.filter(|_| places == 1 || self.ftl.blocks.places_left(stream, plane) == places)
     }
 
@@ -86,18 +87,18 @@ impl<C: Contents> Drive<C> {
         let mut fits = self.parity_fits(plane, lpn, from);
         while !fits && self.may_leave_out(plane) {
             let Some(stream) = self.stream_of_move(plane, lpn) else { break };
-            self.leave_out_flash_page(plane, stream);
+            self.leave_out_word_line(plane, stream);
             fits = self.parity_fits(plane, lpn, from) && self.stays_in_plane(plane, lpn, from);
         }
-        // What crosses the pins into a flash page of its own is counted there.
+        // What crosses the pins into a word line of its own is counted there.
         if fits || !self.packing.active {
-            self.gc.collections[plane.0 as usize].spent += self.flash.geometry.places;
+            self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
         }
         fits
     }
 
-    /// The rest of the flash page that a stream programs next stays empty.
-    fn leave_out_flash_page(&mut self, plane: PlaneId, stream: u8) {
+    /// The rest of the word line that a stream programs next stays empty.
+    fn leave_out_word_line(&mut self, plane: PlaneId, stream: u8) {
         let counts = !self.immediate.active || self.immediate.counting;
         for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
             let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
@@ -117,10 +118,10 @@ impl<C: Contents> Drive<C> {
             return false;
         };
         let still = self.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
-        let places = self.flash.geometry.places;
+        let together = self.flash.geometry.word_line;
         !self.health.damaged
             && self.ftl.blocks.has_room(plane)
-            && spent + places + still < self.flash.geometry.pages
+            && spent + together + still < self.flash.geometry.pages
     }
 
     /// The stream in whose open block a page will be; none for the held block.

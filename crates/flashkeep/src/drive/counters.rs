@@ -17,7 +17,9 @@ pub struct Counters {
     pub wasted_pages: u64,
     /// Pages that were read or programmed together with another one of the same page of the flash, by kind.
     pub along: [u64; OpKind::ALL.len()],
-    /// Slots of programmed flash pages that stayed empty.
+    /// Flash pages that were programmed in the operation of another one of the same word line, by kind.
+    pub joined: [u64; OpKind::ALL.len()],
+    /// Slots of programmed word lines that stayed empty.
     pub empty_places: u64,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
     pub reads_from_memory: u64,
@@ -54,7 +56,8 @@ impl Counters {
         self.empty_places += other.empty_places;
         let along = (&mut self.along, other.along);
         let multi_plane = (&mut self.multi_plane, other.multi_plane);
-        for (counts, more) in [multi_plane, (&mut self.cache, other.cache), along] {
+        let joined = (&mut self.joined, other.joined);
+        for (counts, more) in [multi_plane, (&mut self.cache, other.cache), along, joined] {
             counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
         }
     }
@@ -99,6 +102,9 @@ impl Counters {
             *count -= old;
         }
         for (count, old) in difference.along.iter_mut().zip(before.along) {
+            *count -= old;
+        }
+        for (count, old) in difference.joined.iter_mut().zip(before.joined) {
             *count -= old;
         }
         difference.wasted_pages -= before.wasted_pages;

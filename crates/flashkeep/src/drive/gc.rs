@@ -3,7 +3,7 @@
 //! it; and the immediate driver, without simulated time.
 //!
 //! Valid pages of the victim are read, a flash page at a time. They are then in *hand* until as many of them
-//! as a flash page holds go to the same open block, or until nothing is left to read. A page that may be
+//! as a word line holds go to the same open block, or until nothing is left to read. A page that may be
 //! copied back is never in hand. Finally the block is erased.
 
 use super::program::{Full, Manner, PageWrite};
@@ -107,7 +107,7 @@ pub(super) enum GcStep {
 pub(super) enum Pace {
     /// Steps take time.
     Timed,
-    /// Steps take no time. Pages are moved one by one, and further pages fill the other slots of a flash page later.
+    /// Steps take no time. Pages are moved one by one, and further pages fill the other slots of a word line later.
     Immediate,
 }
 
@@ -150,10 +150,10 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Pages that fill a flash page are programmed; then the next flash page is read; at the end the remaining pages in
+    /// Pages that fill a word line are programmed; then the next flash page is read; at the end the remaining pages in
     /// hand are programmed.
     fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
-        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places as usize };
+        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.word_line as usize };
         let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn));
         let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
         let full = if places > 1 && self.ftl.streams.are_several() {
@@ -180,7 +180,7 @@ impl<C: Contents> Drive<C> {
     ) -> GcStep {
         let (lpn, first) = self.next_valid(plane, victim).expect("a valid page that has not been read");
         if pace == Pace::Timed
-            && self.fills_its_page(plane, lpn, first)
+            && self.fills_its_word_line(plane, lpn, first)
             && self.copies_back(plane, lpn, first)
         {
             if self.health.damaged && self.cannot_move(now, plane, lpn, first) {
@@ -203,21 +203,22 @@ impl<C: Contents> Drive<C> {
         GcStep::Read(first, (hand.len() - before) as u16)
     }
 
-    /// Copies a flash page back: all of its places hold pages that stay together.
+    /// Copies a word line back: all of its places hold pages that stay together.
     fn copy_back(&mut self, plane: PlaneId, lpn: u32, first: Ppn) -> GcStep {
         let stream = self.stream_of_move(plane, lpn);
         let mut pages = std::mem::take(&mut self.scratch.pages);
-        for from in (first.0..first.0 + self.flash.geometry.places).map(Ppn) {
+        let together = self.flash.geometry.word_line;
+        for from in (first.0..first.0 + together).map(Ppn) {
             let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed);
-            page.target.along = from != first;
+            page.target.along = from != first && self.flash.geometry.share_a_page(from, Ppn(from.0 - 1));
             pages.push(page);
         }
-        let next = self.flash.geometry.page_of(first) + self.flash.geometry.places;
+        let next = self.flash.geometry.page_of(first) + together;
         self.gc.collections[plane.0 as usize].pass(next);
         self.moved(plane, OpKind::Copyback, stream, pages, Pace::Timed)
     }
 
-    /// Moves what is in hand for a stream to the next flash page of it, in the order in which it was read: the pages
+    /// Moves what is in hand for a stream to the next word line of it, in the order in which it was read: the pages
     /// that have moved. The others have been lost, or went to the controller's memory.
     fn move_hand(
         &mut self,
@@ -249,7 +250,7 @@ impl<C: Contents> Drive<C> {
             self.share_flash_pages(&mut pages);
             if let Some(first) = pages.first() {
                 self.leave_rest(stream, plane, first.target.to);
-                self.gc.collections[plane.0 as usize].spent += self.flash.geometry.places;
+                self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
             }
         }
         pages

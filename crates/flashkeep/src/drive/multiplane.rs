@@ -11,11 +11,11 @@ use crate::flash::{MultiPlane, PlaneId, Ppn, UnitId};
 use crate::ftl::Allocation;
 use crate::kernel::{Id, SimTime};
 
-/// How many waiting writes are looked at for one that another plane of the die may take.
+/// How many waiting pages are looked at, at least, for those that a command may take besides the first.
 const LOOK_AHEAD: usize = 64;
 
 impl<C: Contents> Drive<C> {
-    /// Which waiting pages are programmed together: the first one in `plane`, the others in the same page of the flash
+    /// Which waiting pages are programmed together: the first one in `plane`, the others in the same word line
     /// or in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
     /// other.
     pub(super) fn share_out(
@@ -44,7 +44,7 @@ impl<C: Contents> Drive<C> {
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
         let (mut op, mut n) = (head, self.queues.ops[head].placed + 1);
-        for _ in 0..LOOK_AHEAD {
+        for _ in 0..LOOK_AHEAD.max(free.len()) {
             if free.is_empty() {
                 break;
             }
@@ -151,7 +151,7 @@ impl<C: Contents> Drive<C> {
                 && self.flash.geometry.flash_page_of(ppn) == number
                 && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
-            let along = self.packing.active && !apart && self.is_brought_up(first, ppn);
+            let along = self.packing.shares && !apart && self.is_brought_up(first, ppn);
             if apart || along {
                 planes |= bit;
                 self.queues.ops[at].placed = u16::from(along);

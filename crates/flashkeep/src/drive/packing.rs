@@ -1,16 +1,20 @@
-//! Pages of the map that are smaller than those of the flash: S *places* in each of them (`ftl.logical_page_kib`).
+//! Programs of several pages of the map: pages that are smaller than those of the flash have S *places* in each of them
+//! (`ftl.logical_page_kib`), and one program may fill several pages of the flash, a *word line*
+//! (`flash.pages_per_program`). Without that a page of the flash is a word line.
 //!
-//! Maps, blocks, victims, schemes and counts know places only. What is done at once is a page of the flash: a program
-//! takes as many pages as wait for the open block of its plane and have places in the next page of it, and the other
-//! places stay empty. All of the page crosses the channel, as its check codes cover all of it. The first page may wait
-//! for others (`ftl.gather_us`) until they fill a flash page or its time is over. A read reads all slots of a flash
-//! page for which reads wait, and only these cross the channel. GC reads a flash page once, keeps its pages in *hand*
-//! until they fill a flash page (for each stream), and programs the rest when no more pages are left to read.
+//! Maps, blocks, victims, schemes and counts know places only. A program takes as many pages as wait for the open block
+//! of its plane and have places in the next word line of it, and the other places stay empty. All of a flash page that
+//! has a page crosses the channel, as its check codes cover all of it; one without stays erased and is not sent. The
+//! first page may wait for others (`ftl.gather_us`) until they fill a word line or its time is over. What is read at
+//! once is a page of the flash: a read reads all slots of a flash page for which reads wait, and only these cross the
+//! channel. GC reads a flash page once, keeps its pages in *hand* until they fill a word line (for each stream), and
+//! programs the rest when no more pages are left to read.
 //!
 //! Placement without time fills every slot, because no page has to wait for others.
 //!
 //! In a backend of physical pages each page has a fixed slot: the drive programs the waiting pages of a flash page
-//! together, and later ones by another, partial program of the same flash page.
+//! together, and later ones by another, partial program of the same flash page. The flash forbids a second program of a
+//! word line of several flash pages, so a drive with such a backend programs page by page.
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column
 //! addresses and partial page programs.
@@ -18,18 +22,20 @@
 use super::program::PageWrite;
 use super::{Drive, DriveOp, Parameters};
 use crate::engine::{Command, CompletionToken, Contents, Verb};
-use crate::flash::{PlaneId, Ppn, Target};
+use crate::flash::{Geometry, PlaneId, Ppn, Target};
 use crate::kernel::{Id, SimTime, Span};
 
-/// What a drive with several places in a page of the flash knows besides.
+/// What a drive whose programs take several pages knows besides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packing {
-    /// Whether pages of the flash have several places each.
+    /// Whether a program may take several pages of a plane.
     pub(super) active: bool,
+    /// Whether pages of the flash have several places each.
+    pub(super) shares: bool,
     /// Sectors of a page of the flash, and of one of the map.
     flash_page: u16,
     pub(super) page: u16,
-    /// Pages that each backend has placed without time in the page of the flash that it is filling.
+    /// Pages that each backend has placed without time in the word line that it is filling.
     placed: Vec<u32>,
     /// How long a write waits for others, and until when each one does.
     gather: Span,
@@ -40,12 +46,13 @@ pub(super) struct Packing {
 }
 
 impl Packing {
-    pub(super) fn new(drive: &Parameters, backends: usize) -> Packing {
+    pub(super) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> Packing {
         let page = drive.page_sectors as u16;
         Packing {
-            active: drive.places > 1,
+            active: geometry.word_line > 1,
+            shares: geometry.places > 1,
             gather: Span(drive.gather_ns),
-            flash_page: page * drive.places as u16,
+            flash_page: page * geometry.places as u16,
             page,
             placed: vec![0; backends],
             ..Packing::default()
@@ -57,8 +64,8 @@ impl Packing {
         self.gather > Span::ZERO
     }
 
-    /// A backend places a page without time: whether its next one shares a page of the flash with that.
-    pub(super) fn stays_in_page(&mut self, ftl: usize, places: u32) -> bool {
+    /// A backend places a page without time: whether its next one shares a word line with that.
+    pub(super) fn stays_in_word_line(&mut self, ftl: usize, places: u32) -> bool {
         let placed = &mut self.placed[ftl];
         *placed = (*placed + 1) % places;
         *placed != 0
@@ -79,8 +86,9 @@ impl<C: Contents> Drive<C> {
         contents: &[C],
         channels: u32,
     ) {
-        let places = self.flash.geometry.places;
-        let step = if self.placement.stride.is_multiple_of(places) { places } else { 1 };
+        let Geometry { places, word_line, .. } = self.flash.geometry;
+        let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
+        let step = [word_line, places].into_iter().find(fits).unwrap_or(1);
         let mut at = 0;
         while at < u32::from(command.count) {
             let page = command.start.plus(at);
@@ -106,8 +114,7 @@ impl<C: Contents> Drive<C> {
         true
     }
 
-    /// Until when the first write of a write queue waits for others, if it still does: they do not fill a page of the
-    /// flash.
+    /// Until when the first write of a write queue waits for others, if it still does: they do not fill a word line.
     pub(super) fn gathers_until(&self, write_queue: u32) -> Option<SimTime> {
         let mut at = self.queues.write_queues[write_queue as usize].head;
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
@@ -115,7 +122,7 @@ impl<C: Contents> Drive<C> {
         while at.is_some() {
             let DriveOp { placed, command, next, .. } = self.queues.ops[at];
             pages += u32::from(command.count - placed);
-            if pages >= self.flash.geometry.places {
+            if pages >= self.flash.geometry.word_line {
                 return None;
             }
             at = next;
@@ -142,16 +149,17 @@ impl<C: Contents> Drive<C> {
         self.ftl.streams.of_written(ftl, self.queues.ops[op].command.start.0 + u32::from(n))
     }
 
-    /// The pages of a program of several: all of each flash page crosses the channel, once.
+    /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.
     pub(super) fn share_flash_pages(&self, pages: &mut [PageWrite]) {
         for at in 0..pages.len() {
             let target = Target::sectors(pages[at].target.to, self.packing.flash_page);
-            let along = at > 0 && pages[at - 1].plane == pages[at].plane;
+            let before = at.checked_sub(1).map(|before| pages[before].target.to);
+            let along = before.is_some_and(|before| self.flash.geometry.share_a_page(before, target.to));
             pages[at].target = Target { along, ..target };
         }
     }
 
-    /// What is left of the flash pages that have been placed stays empty.
+    /// What is left of the word lines that have been placed stays empty.
     pub(super) fn leave_rest_of(&mut self, pages: &[PageWrite], stream: u8) {
         if !self.packing.active || self.ftl.physical {
             return;
@@ -165,7 +173,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// What is left of a page of the flash stays empty.
+    /// What is left of a word line stays empty.
     pub(super) fn leave_rest(&mut self, stream: Option<u8>, plane: PlaneId, programmed: Ppn) {
         while self.ftl.blocks.goes_on(stream, plane, programmed) {
             let left = self.ftl.blocks.leave_empty(stream, plane);
@@ -212,7 +220,7 @@ impl<C: Contents> Drive<C> {
         match self.packing.active {
             false => valid,
             true if self.ftl.streams.are_several() => valid + u32::from(self.ftl.blocks.padding()),
-            true => valid.next_multiple_of(self.flash.geometry.places),
+            true => valid.next_multiple_of(self.flash.geometry.word_line),
         }
     }
 

@@ -51,6 +51,16 @@ struct PageTimes {
     freed: [SimTime; 2],
 }
 
+/// What a page comes behind in its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    Nothing,
+    /// A page of another plane.
+    OtherPlane,
+    /// A page of its word line.
+    SamePlane,
+}
+
 /// The command mode of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
@@ -174,7 +184,7 @@ impl<C: Contents> Drive<C> {
         let array = phases.array();
         let freed = [now; 2];
         let times = PageTimes { granted: now, begun, sent: begun + phases.sent(), end, array, freed };
-        self.conclude_page::<M>(times, unit, kind, page, true);
+        self.conclude_page::<M>(times, unit, kind, page, Follows::Nothing);
         end
     }
 
@@ -237,17 +247,21 @@ impl<C: Contents> Drive<C> {
                 _ => self.flash.timing.sent(&page.target, first, before),
             };
             before = Some((begun, sent));
-            planes += u64::from(!page.target.along);
+            let follows = match at.checked_sub(1).map(|before| pages[before].plane == page.plane) {
+                None => Follows::Nothing,
+                Some(false) => Follows::OtherPlane,
+                Some(true) => Follows::SamePlane,
+            };
+            planes += u64::from(follows != Follows::SamePlane);
             let times = PageTimes { granted: now, begun, sent, end, array: phases.array(), freed };
-            self.conclude_page::<Full>(times, unit, kind, *page, at == 0);
+            self.conclude_page::<Full>(times, unit, kind, *page, follows);
         }
         if pages.len() > 1 {
             self.accounts.counters.multi_plane[kind as usize] += u64::from(planes > 1);
         }
     }
 
-    /// Accounts are kept of a page of an operation, the first one or another, and its write knows when it is
-    /// acknowledged, and when durable.
+    /// Accounts are kept of a page of an operation, and its write knows when it is acknowledged, and when durable.
     #[inline(always)]
     fn conclude_page<M: ProgramMode>(
         &mut self,
@@ -255,13 +269,15 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         kind: OpKind,
         page: PageWrite,
-        first: bool,
+        follows: Follows,
     ) {
         let PageTimes { granted, begun, sent, end, array, freed } = times;
+        let first = follows == Follows::Nothing;
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
         // In a round everything has begun together, and blocks are erased together.
-        self.account::<M>(if first || kind == OpKind::Erase { granted } else { begun }, end, kind, &page);
+        let start = if first || kind == OpKind::Erase { granted } else { begun };
+        self.account::<M>(start, end, kind, &page, follows);
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             if !M::PLAIN
@@ -276,7 +292,14 @@ impl<C: Contents> Drive<C> {
 
     /// Tells the observers of an operation of one of its pages.
     #[inline(always)]
-    fn account<M: ProgramMode>(&mut self, start: SimTime, end: SimTime, kind: OpKind, page: &PageWrite) {
+    fn account<M: ProgramMode>(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        kind: OpKind,
+        page: &PageWrite,
+        follows: Follows,
+    ) {
         let PageWrite { target, cause, guards, .. } = *page;
         if M::PLAIN {
             if self.accounts.work.is_some() {
@@ -288,6 +311,9 @@ impl<C: Contents> Drive<C> {
         if target.along {
             self.accounts.counters.along[kind as usize] += 1;
             self.tell_along(start, end, target.to, kind, cause, Span::ZERO);
+        } else if follows == Follows::SamePlane {
+            self.accounts.counters.joined[kind as usize] += 1;
+            self.tell_joined(start, end, kind, cause, target);
         } else {
             self.tell(start, end, target.to, kind, cause, target.sectors);
         }
@@ -328,7 +354,7 @@ impl<C: Contents> Drive<C> {
         if first {
             state.programs = Some(ppn);
         }
-        if !M::PLAIN && self.reads.counter {
+        if !M::PLAIN && self.reads.together {
             if first {
                 state.together.clear();
             }

@@ -13,7 +13,9 @@ use std::iter::repeat_n;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ReadRules {
     /// Whether a read may bring up pages of several planes, or all that are waited for of a flash page.
-    pub(super) counter: bool,
+    pub(super) joins: bool,
+    /// Whether a program may have several pages, which are all in the controller's memory meanwhile.
+    pub(super) together: bool,
     /// Whether a read of a page that is already being read on the same channel rides along.
     pub(super) coalesce: bool,
     /// Whether pages on their way to flash are read from there, behind their program.
@@ -22,7 +24,7 @@ pub(super) struct ReadRules {
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, token: CompletionToken) {
-        if self.packing.active && command.count > 1 {
+        if self.packing.shares && command.count > 1 {
             return self.read_packed(now, ftl, command, token);
         }
         for n in 0..command.count {
@@ -98,7 +100,7 @@ impl<C: Contents> Drive<C> {
 
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
         let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
-            || (self.reads.counter && self.is_programmed_along(unit, ppn));
+            || (self.reads.together && self.is_programmed_along(unit, ppn));
         programs && self.dies.free_at[unit.0 as usize] > now
     }
 
@@ -148,7 +150,7 @@ impl<C: Contents> Drive<C> {
         let (channel, bit) = (state.channel as usize, state.bit);
         self.dies.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
-        if self.packing.active && self.waits_for_others(channel) {
+        if self.packing.shares && self.waits_for_others(channel) {
             return;
         }
         self.visit(now, channel);
@@ -172,7 +174,7 @@ impl<C: Contents> Drive<C> {
             "only programmed pages are read"
         );
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let joined = if self.reads.counter { self.join_reads(now, unit, op) } else { 1 };
+        let joined = if self.reads.joins { self.join_reads(now, unit, op) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;

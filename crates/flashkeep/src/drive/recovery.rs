@@ -246,11 +246,11 @@ impl<C: Contents> Drive<C> {
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
     fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
         let full = self.ftl.summaries && !self.ftl.physical && end == self.flash.geometry.pages;
-        let places = self.flash.geometry.places;
+        let together = self.flash.geometry.word_line;
         full && !self.ftl.blocks.is_unreadable(self.flash.geometry.ppn(
             plane,
             block,
-            (end - 1) / places * places,
+            (end - 1) / together * together,
         ))
     }
 

@@ -251,7 +251,7 @@ impl<C: Contents> Drive<C> {
         state.queued = state.queued - service;
         state.programs = None;
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let planes = if self.reads.counter { self.join_reads(begun, unit, first) } else { 1 };
+        let planes = if self.reads.joins { self.join_reads(begun, unit, first) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;

@@ -176,7 +176,7 @@ impl<C: Contents> Drive<C> {
         if !self.ftl.blocks.has_room(plane) {
             return None;
         }
-        if self.packing.active && self.packing.stays_in_page(ftl, self.flash.geometry.places) {
+        if self.packing.active && self.packing.stays_in_word_line(ftl, self.flash.geometry.word_line) {
             return Some(plane);
         }
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };

@@ -129,6 +129,27 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// A page that was programmed in the operation of another one of the same word line: the array programmed once.
+    #[cold]
+    pub(super) fn tell_joined(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        kind: OpKind,
+        cause: Cause,
+        target: Target,
+    ) {
+        if let Some(work) = &mut self.accounts.work {
+            let target = Target { from: target.to, ..target };
+            let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
+            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
+            work.add(kind, cause, Span::ZERO, phases.data_in);
+        }
+        if self.accounts.watch.is_some() {
+            self.tell_watch(&LoggedOperation { start, end, ppn: target.to, kind, cause, summary: false });
+        }
+    }
+
     #[inline(never)]
     pub(super) fn note_work(&mut self, ppn: Ppn, kind: OpKind, cause: Cause, sectors: u16) {
         let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };

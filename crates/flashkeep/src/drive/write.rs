@@ -300,6 +300,9 @@ impl<C: Contents> Drive<C> {
         for page in &mut pages {
             self.place(page);
         }
+        if self.packing.active && !self.ftl.physical {
+            self.share_flash_pages(&mut pages);
+        }
         if self.placement.many_planes && !self.ftl.physical {
             self.prefetch_for(die_queue);
         }
@@ -339,9 +342,6 @@ impl<C: Contents> Drive<C> {
             false => 0,
         };
         self.share_out(die_queue, plane, stream, pages);
-        if self.packing.active {
-            self.share_flash_pages(pages);
-        }
         stream
     }
 

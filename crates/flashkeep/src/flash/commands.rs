@@ -34,8 +34,8 @@ pub const COMMANDS: Selector = Selector::of::<RegisterOptions>("multi_plane");
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RegisterOptions {
-    /// Time between the transfers of a multi-plane program (tDBSY), and until a cache register is emptied or filled,
-    /// ns.
+    /// Time between the transfers of a program of several planes or of several pages (tDBSY), and until a cache register
+    /// is emptied or filled, ns.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub register_ns: f64,
 }

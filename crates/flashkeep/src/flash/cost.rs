@@ -5,8 +5,9 @@
 //! | read | a command for each plane; later, separately granted, the data of each target | the slowest page once |
 //! | program | command and data of each flash page, `register` between two of them | once, then the summary pages: a transfer each, and once |
 //! | several logical pages of one flash page | command and data of the flash page once | once |
+//! | several flash pages of one word line | as of planes | once, for the slowest page |
 //! | cache program | the same while the program before still works | when the data and the array are there, after `register` |
-//! | copyback | a command | read and program, then the summary page |
+//! | copyback | a command for each flash page | a read of each, program once, then the summary page |
 //! | erase | a command for each plane | once |
 //! | bus held for whole operations | the above and the array | |
 //! | rounds | all units begin together, their transfers follow each other | each after its own transfer |
@@ -72,8 +73,8 @@ impl Target {
     }
 }
 
-/// One operation on one die. Its targets are in different planes or share flash pages; those of a flash page follow each
-/// other.
+/// One operation on one die. Its targets are in different planes, or share word lines or flash pages; those of a word line
+/// follow each other, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct FlashOp<T> {
     /// What is done.
@@ -186,7 +187,7 @@ impl Timing {
             }
             OpKind::Copyback => {
                 phases.command += self.command;
-                phases.sense = phases.sense.max(self.read_of(number(target.from)));
+                phases.sense += self.read_of(number(target.from));
                 phases.program = phases.program.max(self.program_of(number(target.to)));
             }
             OpKind::Erase => {

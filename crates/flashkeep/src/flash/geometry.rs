@@ -51,9 +51,12 @@ pub struct Geometry {
     pub pages: u32,
     /// Planes in each busy unit.
     pub planes_per_unit: u32,
-    /// Slots (pages of this geometry) per flash page, which is programmed once and read as a whole.
+    /// Slots (pages of this geometry) per flash page, which is read as a whole.
     #[serde(skip, default = "one")]
     pub places: u32,
+    /// Slots per word line, which one operation programs: those of one flash page or of several.
+    #[serde(skip, default = "one")]
+    pub word_line: u32,
     page_bits: u32,
     block_bits: u32,
     /// Where planes are pools of several busy units: the flash below them.
@@ -68,7 +71,7 @@ struct PooledFlash {
     pools: Pools,
 }
 
-/// Slots of a flash page by default.
+/// Slots of a flash page, and of a word line, by default.
 fn one() -> u32 {
     1
 }
@@ -92,6 +95,7 @@ impl Geometry {
             pages: spec.pages_per_block,
             planes_per_unit,
             places: 1,
+            word_line: spec.pages_per_program,
             page_bits: spec.pages_per_block.next_power_of_two().trailing_zeros(),
             block_bits: spec.blocks_per_plane.next_power_of_two().trailing_zeros(),
             spread: None,
@@ -131,7 +135,7 @@ impl Geometry {
     /// The same geometry, with this many of its pages in each flash page.
     #[must_use]
     pub fn with_places(self, places: u32) -> Geometry {
-        Geometry { places, ..self }
+        Geometry { places, word_line: self.word_line * places, ..self }
     }
 
     /// Planes in the drive.
@@ -247,6 +251,13 @@ impl Geometry {
     #[must_use]
     pub fn share_a_page(&self, a: Ppn, b: Ppn) -> bool {
         a.0 >> self.page_bits == b.0 >> self.page_bits && self.flash_page_of(a) == self.flash_page_of(b)
+    }
+
+    /// Whether two pages have their places in the same word line.
+    #[must_use]
+    pub fn share_a_word_line(&self, a: Ppn, b: Ppn) -> bool {
+        let word_line = |ppn| self.page_of(ppn) / self.word_line;
+        a.0 >> self.page_bits == b.0 >> self.page_bits && word_line(a) == word_line(b)
     }
 
     /// Where a plane is.

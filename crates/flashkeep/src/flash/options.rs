@@ -29,6 +29,12 @@ pub struct FlashSpec {
     /// Data pages in each block.
     #[schemars(range(min = 1, max = 32_768))]
     pub pages_per_block: u32,
+    /// The number of consecutive pages of a block that one operation programs (a word line): 3 for one-shot programs of
+    /// TLC, 4 of QLC. Their data cross the channel one after the other, then the array works once, for the longest
+    /// `timing.program_us` among them. Each page is read by itself. What does not wait for the program stays empty: a
+    /// word line is not programmed twice. Divides `pages_per_block`.
+    #[schemars(range(min = 1, max = 16))]
+    pub pages_per_program: u32,
     /// Each block has one more page, for a summary of its data pages: one sector that is programmed right after the
     /// last data page (Agrawal et al., USENIX ATC 2008).
     pub summary_page: bool,
@@ -74,7 +80,8 @@ pub struct FlashSpec {
 pub struct TimingSpec {
     /// Read time, array to page register, µs; a list has one time for each page type.
     pub read_us: PerType,
-    /// Program time, page register to array, µs; a list has one time for each page type.
+    /// Program time, page register to array, µs; a list has one time for each page type. With `pages_per_program` above
+    /// 1: of a whole word line, or the longest among its pages.
     pub program_us: PerType,
     /// Erase time of a block, µs.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
@@ -180,6 +187,7 @@ impl Default for FlashSpec {
             planes_per_die: 2,
             blocks_per_plane: 2048,
             pages_per_block: 64,
+            pages_per_program: 1,
             summary_page: false,
             page_kib: 4.0,
             sector_bytes: 512,

@@ -78,6 +78,13 @@ impl PageTypes {
         self.read_ns.len() == 1
     }
 
+    /// Whether word lines of this many pages have the same types, from one to the next.
+    #[must_use]
+    pub fn repeats_by(&self, pages: u32) -> bool {
+        let (pages, types) = (pages as usize, self.repeated.len());
+        self.first.len().is_multiple_of(pages) && (types.is_multiple_of(pages) || pages.is_multiple_of(types))
+    }
+
     /// The type of a page of a block, counted from 0.
     #[must_use]
     pub fn of(&self, page: u32) -> usize {

@@ -61,15 +61,17 @@ pub struct Timing {
 }
 
 impl Timing {
-    /// The times of pages of `sectors` sectors, `slots` of which share a flash page, whose blocks have pages of
-    /// these types.
+    /// The times of pages of `sectors` sectors, `places` of which share a flash page, whose blocks have pages of
+    /// these types. The pages of a word line are programmed in the time of the slowest one.
     #[must_use]
     pub fn new(flash: &FlashSpec, timing: &Times, types: &PageTypes, sectors: u64, places: u32) -> Self {
         let bytes = u64::from(flash.pin_bytes_per_sector);
         let transfer = |sectors: u64| Span(timing.transfer_ns(sectors * bytes));
         let of_page = |page: u32| {
-            let kind = types.of(page / places);
-            [Span(types.read_ns[kind]), Span(types.program_ns[kind])]
+            let (page, together) = (page / places, flash.pages_per_program);
+            let programs = (page / together * together..).take(together as usize);
+            let program = programs.map(|page| types.program_ns[types.of(page)]).max();
+            [Span(types.read_ns[types.of(page)]), Span(program.unwrap_or_default())]
         };
         // One entry for each page number that the address has bits for.
         let pages = if types.is_single() { 0 } else { flash.pages_per_block.next_power_of_two() };

@@ -187,14 +187,15 @@ pub struct MapWriteOptions {
     pub map_write_us: Option<f64>,
 }
 
-/// `ftl.logical_page_kib` and the options of logical pages that share a flash page.
+/// `ftl.logical_page_kib` and the options of logical pages that are programmed together.
 pub const SHARED_PAGES: Selector = Selector::of::<GatherOptions>("logical_page_kib");
 
-/// How logical pages wait for others to share their flash page.
+/// How logical pages wait for others to be programmed with them.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct GatherOptions {
-    /// The longest time that a page waits for others to share its flash page, µs; 0: it does not wait.
+    /// The longest time that a page waits for others to fill its flash page, or its word line
+    /// (`flash.pages_per_program`), µs; 0: it does not wait.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub gather_us: f64,
 }

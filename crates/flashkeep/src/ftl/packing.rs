@@ -1,5 +1,5 @@
-//! Logical pages that share a flash page: the free slots of the flash page that a stream programs next, and
-//! slots that stay empty.
+//! Logical pages that are programmed together: the free slots of the word line that a stream programs next, and slots
+//! that stay empty.
 
 use super::blocks::Blocks;
 use crate::engine::Contents;
@@ -30,7 +30,7 @@ impl<C: Contents> Blocks<C> {
     /// A state that was loaded knows neither the flash's pages nor what may stay empty in them.
     pub fn pack_as(&mut self, before: &Blocks<C>) {
         self.padding = before.padding;
-        self.geometry.places = before.geometry.places;
+        (self.geometry.places, self.geometry.word_line) = (before.geometry.places, before.geometry.word_line);
     }
 
     /// The page that a stream programs next; none where it is between blocks.
@@ -43,21 +43,21 @@ impl<C: Contents> Blocks<C> {
         }
     }
 
-    /// Places left in the page of the flash that a stream programs next; it has one from now on.
+    /// Places left in the word line that a stream programs next; it has one from now on.
     pub fn places_left(&mut self, stream: Stream, plane: PlaneId) -> u32 {
         let next = match stream {
             Some(stream) => self.next_in(stream, plane),
             None => self.next_held(plane).expect("a held block with a page to program"),
         };
-        let left = self.geometry.places - self.geometry.page_of(next) % self.geometry.places;
+        let left = self.geometry.word_line - self.geometry.page_of(next) % self.geometry.word_line;
         let good = |ppn: &u32| self.defects.pages.binary_search(&Ppn(*ppn)).is_err();
         if self.defects.pages.is_empty() { left } else { (next.0..next.0 + left).filter(good).count() as u32 }
     }
 
-    /// Whether the next page of a stream has its place in the same page of the flash as one that it has programmed.
+    /// Whether the next page of a stream has its place in the same word line as one that it has programmed.
     #[must_use]
     pub fn goes_on(&self, stream: Stream, plane: PlaneId, programmed: Ppn) -> bool {
-        self.front(stream, plane).is_some_and(|next| self.geometry.share_a_page(next, programmed))
+        self.front(stream, plane).is_some_and(|next| self.geometry.share_a_word_line(next, programmed))
     }
 
     /// A stream leaves its next page out, whichever it is: it stays empty until its block is erased.

@@ -154,14 +154,14 @@ figures! {
         metadata: Option<f64> => unit("ratio").lower().row("  metadata"),
         /// Pages programmed by rebuilds.
         rebuild: Option<f64> => unit("ratio").lower().row("  rebuild"),
-        /// Places left empty in flash pages that hold several logical pages.
+        /// Places left empty in programs of several logical pages.
         empty: IfAny<Option<f64>> => unit("ratio").lower().row("  places left empty"),
     }
 }
 
 impl WriteAmplification {
-    /// `places`: logical pages per flash page.
-    pub(super) fn new(counters: &Counters, places: u32, host_pages: u64) -> Self {
+    /// `word_line`: logical pages that one operation programs in a plane.
+    pub(super) fn new(counters: &Counters, word_line: u32, host_pages: u64) -> Self {
         let programs =
             |causes: &[Cause]| causes.iter().map(|&cause| programs_for(counters, cause)).sum::<u64>();
         let part = |causes: &[Cause]| per(programs(causes) as f64, host_pages as f64);
@@ -176,7 +176,7 @@ impl WriteAmplification {
             wear: part(&[Cause::Wear, Cause::Migrate]),
             metadata: part(&[Cause::Metadata]),
             rebuild: part(&[Cause::Rebuild]),
-            empty: IfAny((places > 1).then(|| per(empty as f64, host_pages as f64))),
+            empty: IfAny((word_line > 1).then(|| per(empty as f64, host_pages as f64))),
         }
     }
 }

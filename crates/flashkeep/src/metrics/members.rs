@@ -160,7 +160,11 @@ impl MemberActivity<'_> {
             member: IfAny(Some(self.called())),
             name: IfAny(Some(self.drive.spec.name.clone())),
             operations: Operations::new(|kind, cause| counters.of(kind, cause)),
-            write_amplification: IfAny(Some(WriteAmplification::new(&counters, self.drive.places(), given))),
+            write_amplification: IfAny(Some(WriteAmplification::new(
+                &counters,
+                self.drive.word_line(),
+                given,
+            ))),
             wear: IfAny(Some(flash.then(|| wear.wear(writes)))),
             utilization: IfAny(Some(
                 flash.then(|| Utilization::new(&[since(0), since(1)], self.busy_within)),

@@ -258,14 +258,18 @@ figures! {
 }
 
 figures! {
-    /// How full flash pages were that hold several logical pages.
+    /// How full programs of several logical pages were.
     pub struct Packing {
         /// Logical pages that a flash page holds.
         places: u32 => unit("pages"),
         /// Places that were left empty.
         empty_places: u64 => unit("pages").lower(),
+        /// The share of the places of programs that held a page.
+        filled: Option<f64> => unit("share").higher().row("places filled").derived(),
         /// Whole flash pages.
         flash_pages: FlashPages => plain(),
+        /// Word lines of several flash pages that were programmed, each at once.
+        word_lines: IfAny<u64> => unit("word lines").lower().row("word lines programmed"),
     }
 }
 

@@ -225,7 +225,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         throughput: throughput(facts, seconds),
         operations: Operations::new(|kind, cause| counters.of(kind, cause)),
         waf_bytes: per(programmed(facts) as f64, statistics.bytes_written as f64),
-        write_amplification: WriteAmplification::new(counters, drive.places(), statistics.pages_written),
+        write_amplification: WriteAmplification::new(counters, drive.word_line(), statistics.pages_written),
         buffer: hits,
         wear: Some(facts.wear.wear(counted_writes(facts, seconds))),
         utilization: Some(match facts.untimed {
@@ -244,9 +244,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         phases: facts.phases.figures(),
         rebuilds: if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) },
         commands: IfAny(drive.spec.flash.commands.are_used().then(|| commands(counters))),
-        packing: IfAny(
-            (drive.places() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive.places())),
-        ),
+        packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
         // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
     }
@@ -358,12 +356,17 @@ fn commands(counters: &Counters) -> Commands {
     }
 }
 
-fn packing(counters: &Counters, places: u32) -> Packing {
+fn packing(counters: &Counters, drive: &Resolved) -> Packing {
     let pages = |kind: OpKind| counters.total(kind) - counters.along[kind as usize];
+    let word_lines = |kind: OpKind| pages(kind) - counters.joined[kind as usize];
+    let several = drive.word_line() > drive.places();
+    let (filled, empty) = (counters.total(OpKind::Program), counters.empty_places);
     Packing {
-        places,
-        empty_places: counters.empty_places,
+        places: drive.places(),
+        empty_places: empty,
+        filled: per(filled as f64, (filled + empty) as f64),
         flash_pages: FlashPages { read: pages(OpKind::Read), program: pages(OpKind::Program) },
+        word_lines: IfAny(several.then(|| word_lines(OpKind::Program))),
     }
 }
 

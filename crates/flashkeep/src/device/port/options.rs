@@ -79,8 +79,8 @@ pub enum Flush {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct FlushBatch {
-    /// The number of pages that are written back at the same time, at most half of the buffer. Default: one for each
-    /// plane behind the buffer, or for each disk.
+    /// The number of pages that are written back at the same time, at most half of the buffer. Default: what one program
+    /// of each plane behind the buffer holds, and one page for each disk.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub flush_pages: Option<u32>,
 }

@@ -12,6 +12,7 @@ mod packing;
 mod physical;
 mod rounds;
 mod spread;
+mod word_lines;
 
 use super::*;
 use crate::config::load_text;

@@ -178,7 +178,8 @@ fn every_policy_collects() {
 /// A small drive; each list has what may stand for a key.
 fn ways() -> impl Strategy<Value = Vec<String>> {
     let lists: &[(&str, &[&str])] = &[
-        ("ftl.logical_page_kib", &["2", "1", "0.5"]),
+        ("ftl.logical_page_kib", &["0", "2", "1", "0.5"]),
+        ("flash.pages_per_program", &["1", "2", "4"]),
         ("ftl.map", &["page", "page", "page", "dftl", "block", "hybrid"]),
         ("ftl.pool", &["plane", "plane", "element", "gang"]),
         ("ftl.allocation", &["dynamic", "dynamic-in-channel", "CWDP", "WP"]),
@@ -255,7 +256,11 @@ proptest! {
         if !run["packing"].is_null() {
             let programs = run["operations"]["program"].as_object().expect("by cause").values();
             let pages: f64 = programs.filter_map(Value::as_f64).sum();
-            let places = of("packing.flash_pages.program") * of("packing.places");
+            let places = match run["packing"]["word_lines"].as_f64() {
+                Some(word_lines) => word_lines * run["drive"]["flash"]["pages_per_program"].as_f64().unwrap_or(1.0),
+                None => of("packing.flash_pages.program"),
+            };
+            let places = places * of("packing.places");
             prop_assert!(places >= pages + of("packing.empty_places"), "{places} for {pages}");
         }
     }
