@@ -141,6 +141,71 @@ impl Breakdown {
     }
 }
 
+/// The parts of an operation in flash that waited for no other work than the host's: nearly all of them, in a quarter of
+/// the memory of a [`Breakdown`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlashTimes {
+    /// Waiting for the die.
+    pub die: Span,
+    /// Waiting for the channel.
+    pub channel: Span,
+    /// Sensing or programming.
+    pub array: Span,
+    /// Commands and data on the channel.
+    pub transfer: Span,
+}
+
+impl FlashTimes {
+    /// The span that is divided.
+    #[must_use]
+    #[inline]
+    pub fn total(&self) -> Span {
+        self.die + self.channel + self.array + self.transfer
+    }
+
+    /// The same with all parts.
+    #[must_use]
+    #[inline]
+    pub fn breakdown(&self) -> Breakdown {
+        let mut parts = Breakdown::default();
+        self.parts().into_iter().for_each(|(part, span)| parts.add(part, span));
+        parts
+    }
+
+    /// Each part.
+    #[must_use]
+    #[inline]
+    pub fn parts(&self) -> [(Part, Span); 4] {
+        [
+            (Part::Die, self.die),
+            (Part::Channel, self.channel),
+            (Part::Array, self.array),
+            (Part::Transfer, self.transfer),
+        ]
+    }
+}
+
+/// Where the time of a completion went.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TimeSpent {
+    /// It was an access to memory, or is not measured.
+    #[default]
+    Memory,
+    /// In flash, for the host only.
+    Flash(FlashTimes),
+    /// An entry of a list of breakdowns.
+    Listed(u32),
+}
+
+impl TimeSpent {
+    /// Adds a breakdown to a list.
+    #[inline]
+    pub fn list(list: &mut Vec<Breakdown>, parts: Breakdown) -> TimeSpent {
+        list.push(parts);
+        TimeSpent::Listed(list.len() as u32 - 1)
+    }
+}
+
 /// The kinds of work besides that for the host.
 const OTHERS: [Part; 3] = [Part::Gc, Part::Maintenance, Part::Rebuild];
 
@@ -233,6 +298,13 @@ impl BusyHistory {
         }
     }
 
+    /// Whether the resource did no other work than the host's after `since`, as far as is known.
+    #[inline]
+    #[must_use]
+    pub fn is_quiet_after(&self, since: SimTime) -> bool {
+        self.last.until <= since && self.past.is_empty()
+    }
+
     /// Divides a wait from `since` until `until`: what the resource was busy with besides the host's work, and `host`.
     #[inline]
     pub fn divide(&self, since: SimTime, until: SimTime, host: Part, parts: &mut Breakdown) {
@@ -241,7 +313,7 @@ impl BusyHistory {
             return;
         }
         let mut left = wait.0;
-        if self.last.until > since || !self.past.is_empty() {
+        if !self.is_quiet_after(since) {
             let (from, to) = (self.sums(since), self.sums(until));
             for (part, (to, from)) in OTHERS.into_iter().zip(to.iter().zip(&from)) {
                 let ns = to.saturating_sub(*from).min(left);

@@ -7,6 +7,7 @@ use crate::disk::Disk;
 use crate::drive::{DeviceObserver, Drive, DriveLife, Nvram, Told};
 use crate::engine::{
     BackendId, BackendView, Backends, Breakdown, Command, CompletionToken, Contents, Done, OobData, Page,
+    TimeSpent,
 };
 use crate::kernel::{Agenda, SimTime, Span};
 
@@ -156,8 +157,8 @@ impl<C: Contents> DeviceSet<C> {
         self.agenda.set(at, next);
         let listed = self.breakdowns.as_ref().map_or(0, Vec::len) as u32;
         for mut done in all.drain(..) {
-            if done.parts != 0 {
-                done.parts += listed;
+            if let TimeSpent::Listed(at) = &mut done.spent {
+                *at += listed;
             }
             if let Some((backend, _)) = &mut done.failed {
                 backend.0 += *first;

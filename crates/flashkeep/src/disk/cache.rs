@@ -56,9 +56,9 @@ impl<C: Contents> Disk<C> {
             self.cache.used += bytes;
             let service = self.mechanics.through_memory(self.queue.ops[op].sectors);
             let DiskOp { token, command, asked, .. } = self.queue.ops[op];
-            let parts = self.list(&Breakdown::of(Part::Buffer, now.since(asked)), Part::Cache, service);
+            let spent = self.list(&Breakdown::of(Part::Buffer, now.since(asked)), Part::Cache, service);
             let done = Done::at(token, command.count.into(), now + service);
-            self.done.push(Done { part: CompletionPart::Acknowledged, service, parts, ..done });
+            self.done.push(Done { part: CompletionPart::Acknowledged, service, spent, ..done });
             self.queue.note_cached(op);
         }
         self.queue.refill();

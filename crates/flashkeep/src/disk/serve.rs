@@ -9,7 +9,7 @@ use super::queue::DiskOp;
 use super::scheduler::Head;
 use super::{Disk, SectorPlace};
 use crate::drive::OpKind;
-use crate::engine::{Breakdown, CompletionPart, Contents, Done, Part};
+use crate::engine::{Breakdown, CompletionPart, Contents, Done, Part, TimeSpent};
 use crate::kernel::{Id, SimTime, Span};
 use std::ops::Range;
 
@@ -120,13 +120,12 @@ impl<C: Contents> Disk<C> {
         waited
     }
 
-    /// Lists what a command waited for and what follows; its number in the list.
-    pub(super) fn list(&mut self, waited: &Breakdown, part: Part, span: Span) -> u32 {
-        let Some(latencies) = &mut self.latencies else { return 0 };
+    /// Lists what a command waited for and what follows.
+    pub(super) fn list(&mut self, waited: &Breakdown, part: Part, span: Span) -> TimeSpent {
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let mut parts = *waited;
         parts.add(part, span);
-        latencies.1.push(parts);
-        latencies.1.len() as u32
+        TimeSpent::list(&mut latencies.1, parts)
     }
 
     /// Tells when each page of a command is done whose transfer starts at `start`, `from` along the disk.
@@ -142,8 +141,8 @@ impl<C: Contents> Disk<C> {
             self.count(now, end, OpKind::Program, &command);
             let part = if cached { CompletionPart::Durable } else { CompletionPart::Both };
             let done = Done::at(token, command.count.into(), end);
-            let parts = self.list(waited, Part::Disk, end.since(now));
-            self.done.push(Done { part, service: end.since(now), parts, ..done });
+            let spent = self.list(waited, Part::Disk, end.since(now));
+            self.done.push(Done { part, service: end.since(now), spent, ..done });
             for page in pages.clone() {
                 if self.in_memory.get(&page) == Some(&sequence) {
                     self.in_memory.remove(&page);
@@ -171,8 +170,8 @@ impl<C: Contents> Disk<C> {
                 let failed = unreadable.then_some((self.backend, command.start.plus(n)));
                 let contents = if unreadable { C::default() } else { owed.contents };
                 let service = at.since(now);
-                let parts = self.list(waited, Part::Disk, service);
-                self.done.push(Done { service, contents, failed, parts, ..Done::at(token.plus(n), 1, at) });
+                let spent = self.list(waited, Part::Disk, service);
+                self.done.push(Done { service, contents, failed, spent, ..Done::at(token.plus(n), 1, at) });
             }
         }
         self.queue.ops.release(id);

@@ -27,11 +27,12 @@ impl<C: Contents> Drive<C> {
     pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, token: CompletionToken, write: u32) {
         let contents = self.carried_page(ftl, write, command.start.0);
         let n = self.place_in_write(ftl, write, command.start.0) as u16;
-        let read = self.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
+        let (since, late) = (self.now, self.admitted > self.now);
+        let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
+        let read = self.queues.claim(op);
         if C::KEEP {
             self.carry(read, &[contents]);
         }
-        self.begin_latency(read, self.now);
         self.queues.behind.push(ReadBehindWrite { write: Id::new(write), n, read });
     }
 

@@ -7,7 +7,7 @@
 
 use super::program::PageWrite;
 use super::{Drive, DriveOp, OpKind};
-use crate::engine::{Breakdown, BusyHistory, Cause, Contents, Part};
+use crate::engine::{Breakdown, BusyHistory, Cause, Contents, FlashTimes, Part, TimeSpent};
 use crate::flash::{BusUse, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
@@ -29,22 +29,13 @@ pub(super) struct PlacedPage {
     pub(super) freed: [SimTime; 2],
 }
 
-/// An operation that is measured.
-#[derive(Clone, Copy, Debug, Default)]
-struct OpTimes {
-    /// When it came.
-    since: SimTime,
-    /// Its request was admitted after that: late, but served from its arrival on.
-    late: bool,
-    /// Of a write: its page that is acknowledged last, so far.
-    placed: PlacedPage,
-}
-
 /// A read that is measured: when its page is in the register, and its parts so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReadTimes {
     in_register: SimTime,
-    parts: Breakdown,
+    so_far: FlashTimes,
+    /// What it waited for besides.
+    others: Option<Breakdown>,
 }
 
 /// Where the time of a drive's commands goes.
@@ -52,21 +43,14 @@ struct ReadTimes {
 pub(super) struct DriveLatencies {
     units: Vec<BusyHistory>,
     channels: Vec<BusyHistory>,
-    ops: Vec<OpTimes>,
+    /// Of each write that is under way, its page that is acknowledged last, so far.
+    placed: Vec<PlacedPage>,
     reads: Vec<ReadTimes>,
     /// The breakdowns of the completions that the engine has not taken yet.
     pub(super) done: Vec<Breakdown>,
 }
 
 impl DriveLatencies {
-    #[inline]
-    fn op(&mut self, op: Id<DriveOp>) -> &mut OpTimes {
-        if op.index() >= self.ops.len() {
-            self.ops.resize(op.index() + 1, OpTimes::default());
-        }
-        &mut self.ops[op.index()]
-    }
-
     #[inline]
     fn read(&mut self, op: Id<DriveOp>) -> &mut ReadTimes {
         if op.index() >= self.reads.len() {
@@ -78,14 +62,19 @@ impl DriveLatencies {
     /// The page of a write that is acknowledged last so far.
     #[inline]
     pub(super) fn note_placed(&mut self, op: Id<DriveOp>, placed: PlacedPage) {
-        self.op(op).placed = placed;
+        if op.index() >= self.placed.len() {
+            self.placed.resize(op.index() + 1, PlacedPage::default());
+        }
+        self.placed[op.index()] = placed;
     }
 
     /// Divides a wait for a unit and its channel: until the unit was `freed`, then until the channel was. While both
     /// were free, it waited for what the unit began next if that was not work for the host; otherwise `rest` counts.
     #[inline]
     fn add_wait(
-        [unit, channel]: [&BusyHistory; 2],
+        &self,
+        unit: UnitId,
+        channel: usize,
         (since, granted): (SimTime, SimTime),
         freed: [SimTime; 2],
         rest: Part,
@@ -94,6 +83,7 @@ impl DriveLatencies {
         if since >= granted {
             return;
         }
+        let (unit, channel) = (&self.units[unit.0 as usize], &self.channels[channel]);
         let unit_freed = freed[0].clamp(since, granted);
         let channel_freed = freed[1].clamp(unit_freed, granted);
         unit.divide(since, unit_freed, Part::Die, parts);
@@ -103,10 +93,29 @@ impl DriveLatencies {
         }
     }
 
+    /// A wait for a unit and its channel that neither made for other work: for the unit, and for the channel.
     #[inline]
-    fn list(&mut self, parts: Breakdown) -> u32 {
-        self.done.push(parts);
-        self.done.len() as u32
+    fn quiet_wait(
+        &self,
+        unit: UnitId,
+        channel: usize,
+        (since, granted): (SimTime, SimTime),
+        freed: [SimTime; 2],
+    ) -> Option<FlashTimes> {
+        if since >= granted {
+            return Some(FlashTimes::default());
+        }
+        let unit_freed = freed[0].clamp(since, granted);
+        let channel_freed = freed[1].clamp(unit_freed, granted);
+        let quiet = channel_freed == granted
+            && self.units[unit.0 as usize].is_quiet_after(since)
+            && self.channels[channel].is_quiet_after(unit_freed);
+        let (die, channel) = (unit_freed.since(since), channel_freed.since(unit_freed));
+        quiet.then(|| FlashTimes { die, channel, ..FlashTimes::default() })
+    }
+
+    fn list(&mut self, parts: Breakdown) -> TimeSpent {
+        TimeSpent::list(&mut self.done, parts)
     }
 }
 
@@ -116,7 +125,7 @@ impl<C: Contents> Drive<C> {
         self.latencies = Some(Box::new(DriveLatencies {
             units: vec![BusyHistory::default(); self.dies.units.len()],
             channels: vec![BusyHistory::default(); self.dies.channels.len()],
-            ops: Vec::new(),
+            placed: Vec::new(),
             reads: Vec::new(),
             done: Vec::new(),
         }));
@@ -163,24 +172,14 @@ impl<C: Contents> Drive<C> {
         let writes = self.queues.write_queues.iter().map(|queue| queue.head);
         let reads = self.dies.units.iter().map(|unit| unit.reads.head);
         let waiting = writes.chain(reads).chain(self.queues.behind.iter().map(|behind| behind.read));
-        let since = |op: Id<DriveOp>| latencies.ops.get(op.index()).map(|times| times.since);
-        let Some(oldest) = waiting.filter(|op| op.is_some()).filter_map(since).min() else { return };
+        let waiting = waiting.filter(|op| op.is_some());
+        let Some(oldest) = waiting.map(|op| self.queues.ops[op].since).min() else { return };
         for history in latencies.units.iter_mut().chain(&mut latencies.channels) {
             history.forget_before(oldest);
         }
     }
 
     // ---------------------------------------------------------------- operations
-
-    /// An operation has come.
-    #[inline]
-    pub(super) fn begin_latency(&mut self, op: Id<DriveOp>, now: SimTime) {
-        if let Some(latencies) = &mut self.latencies {
-            let late = self.admitted > now;
-            let times = latencies.op(op);
-            (times.since, times.late) = (now, late);
-        }
-    }
 
     /// The part for time in which an operation waited although its unit and its channel were free.
     fn other_wait(&self, writes: bool, late: bool) -> Part {
@@ -200,29 +199,47 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Reads that are linked to this one are granted.
-    #[inline(never)]
-    pub(super) fn end_waits_of_reads(
+    /// Reads that are linked to this one are granted; their pages will be in the register after these phases.
+    #[inline]
+    pub(super) fn begin_reads(
         &mut self,
         granted: SimTime,
         channel: usize,
         unit: UnitId,
         first: Id<DriveOp>,
+        phases: &OpPhases,
     ) {
-        let rests = [false, true].map(|late| self.other_wait(false, late));
-        let freed = self.freed(channel, unit);
-        let Some(latencies) = &mut self.latencies else { return };
         let mut op = first;
         while op.is_some() {
-            let OpTimes { since, late, .. } = *latencies.op(op);
-            let rest = rests[usize::from(late)];
-            *latencies.read(op) = ReadTimes { in_register: granted, ..ReadTimes::default() };
-            let DriveLatencies { units, channels, reads, .. } = &mut **latencies;
-            let parts = &mut reads[op.index()].parts;
-            let histories = [&units[unit.0 as usize], &channels[channel]];
-            DriveLatencies::add_wait(histories, (since, granted), freed, rest, parts);
-            op = self.queues.ops[op].next;
+            let DriveOp { since, next, .. } = self.queues.ops[op];
+            let Some(latencies) = &mut self.latencies else { return };
+            let read = latencies.read(op);
+            let (transfer, array) = (phases.sent(), phases.array());
+            read.in_register = granted + phases.busy();
+            read.so_far = FlashTimes { transfer, array, ..FlashTimes::default() };
+            read.others = None;
+            if since < granted {
+                self.note_wait(granted, channel, unit, op);
+            }
+            op = next;
         }
+    }
+
+    /// A read that is granted has waited.
+    #[inline(never)]
+    fn note_wait(&mut self, granted: SimTime, channel: usize, unit: UnitId, op: Id<DriveOp>) {
+        let DriveOp { since, late, .. } = self.queues.ops[op];
+        let freed = self.freed(channel, unit);
+        let Some(latencies) = &mut self.latencies else { return };
+        if let Some(wait) = latencies.quiet_wait(unit, channel, (since, granted), freed) {
+            let so_far = &mut latencies.reads[op.index()].so_far;
+            (so_far.die, so_far.channel) = (wait.die, wait.channel);
+            return;
+        }
+        let (mut parts, rest) = (Breakdown::default(), self.other_wait(false, late));
+        let Some(latencies) = &mut self.latencies else { return };
+        latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
+        latencies.reads[op.index()].others = Some(parts);
     }
 
     /// When a unit and its channel have become free, if they have.
@@ -251,26 +268,17 @@ impl<C: Contents> Drive<C> {
     pub(super) fn record_sensing(
         &mut self,
         now: SimTime,
+        channel: usize,
         unit: UnitId,
-        in_register: SimTime,
         phases: &OpPhases,
         cause: Cause,
     ) {
+        self.begin_reads(now, channel, unit, self.dies.units[unit.0 as usize].current, phases);
         if cause != Cause::Host {
             self.record_unit(now, unit, SimTime::NEVER, cause);
-        }
-        let Some(latencies) = &mut self.latencies else { return };
-        if cause == Cause::Host {
+        } else if let Some(latencies) = &mut self.latencies {
             // A read of GC may have ended with its plane.
             latencies.units[unit.0 as usize].end(now);
-        }
-        let mut op = self.dies.units[unit.0 as usize].current;
-        while op.is_some() {
-            let read = latencies.read(op);
-            read.in_register = in_register;
-            read.parts.add(Part::Transfer, phases.sent());
-            read.parts.add(Part::Array, phases.array());
-            op = self.queues.ops[op].next;
         }
     }
 
@@ -291,11 +299,20 @@ impl<C: Contents> Drive<C> {
         channel: usize,
         op: Id<DriveOp>,
         transfer: Span,
-    ) -> u32 {
-        let Some(latencies) = self.latencies.as_mut().filter(|_| op.is_some()) else { return 0 };
-        let ReadTimes { in_register, mut parts } = *latencies.read(op);
-        latencies.channels[channel].divide(in_register, now, Part::Channel, &mut parts);
-        parts.add(Part::Transfer, transfer);
+    ) -> TimeSpent {
+        let Some(latencies) = self.latencies.as_mut().filter(|_| op.is_some()) else {
+            return TimeSpent::Memory;
+        };
+        let DriveLatencies { channels, reads, .. } = &mut **latencies;
+        let (read, history) = (&reads[op.index()], &channels[channel]);
+        let (in_register, mut so_far) = (read.in_register, read.so_far);
+        so_far.transfer += transfer;
+        if read.others.is_none() && (in_register >= now || history.is_quiet_after(in_register)) {
+            so_far.channel += now.since(in_register);
+            return TimeSpent::Flash(so_far);
+        }
+        let mut parts = so_far.breakdown().plus(&read.others.unwrap_or_default());
+        history.divide(in_register, now, Part::Channel, &mut parts);
         latencies.list(parts)
     }
 
@@ -306,18 +323,19 @@ impl<C: Contents> Drive<C> {
         end: SimTime,
         phases: &OpPhases,
         transfer: Span,
-    ) -> u32 {
-        let Some(latencies) = &mut self.latencies else { return 0 };
-        let mut parts = latencies.read(op).parts;
+    ) -> TimeSpent {
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
+        let ReadTimes { so_far, others, .. } = *latencies.read(op);
+        let mut parts = so_far.breakdown().plus(&others.unwrap_or_default());
         parts.add(Part::Transfer, phases.command + transfer);
         parts.add(Part::Array, phases.array());
-        parts.fit(end.since(latencies.op(op).since), Part::Channel);
+        parts.fit(end.since(self.queues.ops[op].since), Part::Channel);
         latencies.list(parts)
     }
 
     /// Where the time of a read goes that memory serves, if its request was admitted late.
     #[inline]
-    pub(super) fn breakdown_of_late_read(&mut self, now: SimTime) -> u32 {
+    pub(super) fn breakdown_of_late_read(&mut self, now: SimTime) -> TimeSpent {
         let (late, memory) = (self.admitted.since(now), self.flash.timing.memory);
         match &mut self.latencies {
             Some(latencies) if late > Span::ZERO => {
@@ -325,37 +343,54 @@ impl<C: Contents> Drive<C> {
                 parts.add(Part::Cache, memory);
                 latencies.list(parts)
             }
-            _ => 0,
+            _ => TimeSpent::Memory,
         }
     }
 
     /// Where the time of a write goes whose pages all have their places. The map then notes them, which takes `noted`.
     #[inline]
-    pub(super) fn breakdown_of_write(&mut self, op: Id<DriveOp>, noted: Span) -> u32 {
-        if self.latencies.is_none() {
-            return 0;
-        }
-        let rests = [false, true].map(|late| self.other_wait(true, late));
-        let acknowledged = self.queues.ops[op].acknowledged;
-        let cached = self.flash.commands.cache_program;
-        let Some(latencies) = &mut self.latencies else { return 0 };
-        let OpTimes { since, late, placed } = *latencies.op(op);
-        let rest = rests[usize::from(late)];
+    pub(super) fn breakdown_of_write(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
+        let Some(latencies) = &self.latencies else { return TimeSpent::Memory };
+        let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         // Pages that have been withdrawn leave nothing to measure.
-        let placed = if acknowledged == SimTime::ZERO { PlacedPage::default() } else { placed };
-        let PlacedPage { granted, begun, sent, unit, array, freed } = placed;
+        let PlacedPage { granted, begun, sent, unit, array, freed } = match latencies.placed.get(op.index()) {
+            Some(placed) if acknowledged != SimTime::ZERO => *placed,
+            _ => PlacedPage::default(),
+        };
         let channel = self.dies.units[unit.0 as usize].channel as usize;
-        let mut parts = Breakdown::default();
-        let histories = [&latencies.units[unit.0 as usize], &latencies.channels[channel]];
-        DriveLatencies::add_wait(histories, (since, granted), freed, rest, &mut parts);
+        let quiet = latencies.quiet_wait(unit, channel, (since, granted), freed);
+        let mut own = quiet.unwrap_or_default();
         // In a round it waits for the transfers of others.
-        parts.add(Part::Channel, begun.since(granted));
-        parts.add(Part::Transfer, sent.since(begun));
+        own.channel += begun.since(granted);
+        own.transfer += sent.since(begun);
         if acknowledged > sent {
-            parts.add(Part::Array, array);
+            own.array += array;
             // Until the data of the other planes are there, or the program before is over.
             let rest = acknowledged.since(sent).beyond(array);
-            parts.add(if cached { Part::Die } else { Part::Transfer }, rest);
+            *if self.flash.commands.cache_program { &mut own.die } else { &mut own.transfer } += rest;
+        }
+        if quiet.is_some() && noted == Span::ZERO && own.total() == acknowledged.since(since) {
+            return TimeSpent::Flash(own);
+        }
+        let wait = quiet.is_none().then_some((granted, unit, channel, freed));
+        self.breakdown_of_other_write(op, &own, wait, noted)
+    }
+
+    /// The same of a write that waited for other work too.
+    #[inline(never)]
+    fn breakdown_of_other_write(
+        &mut self,
+        op: Id<DriveOp>,
+        own: &FlashTimes,
+        wait: Option<(SimTime, UnitId, usize, [SimTime; 2])>,
+        noted: Span,
+    ) -> TimeSpent {
+        let DriveOp { since, late, acknowledged, .. } = self.queues.ops[op];
+        let rest = self.other_wait(true, late);
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
+        let mut parts = own.breakdown();
+        if let Some((granted, unit, channel, freed)) = wait {
+            latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
         }
         parts.fit(acknowledged.since(since), Part::Die);
         parts.add(Part::Cache, noted);
@@ -363,17 +398,16 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Where the time of the erases of a trim goes, of which the longest takes `erase`.
-    pub(super) fn breakdown_of_erases(&mut self, op: Id<DriveOp>, end: SimTime, erase: Span) -> u32 {
-        let Some(latencies) = &mut self.latencies else { return 0 };
+    pub(super) fn breakdown_of_erases(&mut self, op: Id<DriveOp>, end: SimTime, erase: Span) -> TimeSpent {
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let mut parts = Breakdown::of(Part::Array, erase);
-        parts.fit(end.since(latencies.op(op).since), Part::Die);
+        parts.fit(end.since(self.queues.ops[op].since), Part::Die);
         latencies.list(parts)
     }
 
     /// Where the time of a write goes that found no place.
-    pub(super) fn breakdown_of_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) -> u32 {
-        let Some(latencies) = &mut self.latencies else { return 0 };
-        let wait = now.since(latencies.op(op).since);
-        latencies.list(Breakdown::of(Part::Die, wait))
+    pub(super) fn breakdown_of_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) -> TimeSpent {
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
+        latencies.list(Breakdown::of(Part::Die, now.since(self.queues.ops[op].since)))
     }
 }

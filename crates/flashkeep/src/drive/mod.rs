@@ -227,8 +227,8 @@ impl<C: Contents> Drive<C> {
     fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         if !self.is_unasked(op) {
             let DriveOp { token, command, .. } = self.queues.ops[op];
-            let parts = self.breakdown_of_unplaced(now, op);
-            self.done.push(Done { parts, ..Done::at(token, u32::from(command.count), now) });
+            let spent = self.breakdown_of_unplaced(now, op);
+            self.done.push(Done { spent, ..Done::at(token, u32::from(command.count), now) });
         }
         self.answer_behind(now, op);
         self.queues.ops.release(op);

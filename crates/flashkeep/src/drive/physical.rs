@@ -118,12 +118,13 @@ impl<C: Contents> Drive<C> {
             command: *command,
             ftl: backend as u16,
             ppn,
+            since: now,
+            late: self.admitted > now,
             ..DriveOp::default()
         });
         if C::KEEP {
             self.carry(op, contents);
         }
-        self.begin_latency(op, now);
         self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
         self.queue_physical(now, backend, op);
     }
@@ -251,11 +252,12 @@ impl<C: Contents> Drive<C> {
     ) {
         let ftl = backend as u16;
         let placed = blocks.len() as u16;
-        let trim = self.queues.claim(DriveOp { token, command: *command, ftl, placed, ..DriveOp::default() });
-        self.begin_latency(trim, now);
+        let since = now;
+        let trim =
+            self.queues.claim(DriveOp { token, command: *command, ftl, placed, since, ..DriveOp::default() });
         for &(page, ppn) in blocks {
             let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
-            let erase = self.queues.claim(DriveOp { token, command, ftl, ppn, ..DriveOp::default() });
+            let erase = self.queues.claim(DriveOp { token, command, ftl, ppn, since, ..DriveOp::default() });
             self.queue_physical(now, backend, erase);
         }
     }
@@ -312,8 +314,8 @@ impl<C: Contents> Drive<C> {
             return;
         }
         let DriveOp { token, command, durable, service, .. } = *state;
-        let parts = self.breakdown_of_erases(trim, durable, service);
-        self.done.push(Done { service, parts, ..Done::at(token, u32::from(command.count), durable) });
+        let spent = self.breakdown_of_erases(trim, durable, service);
+        self.done.push(Done { service, spent, ..Done::at(token, u32::from(command.count), durable) });
         self.queues.ops.release(trim);
     }
 

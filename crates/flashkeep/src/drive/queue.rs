@@ -17,6 +17,9 @@ pub(super) struct DriveOp {
     /// came up along with another page.
     pub(super) placed: u16,
     pub(super) ftl: u16,
+    /// When it came, and whether its request was admitted after that: late, but served from its arrival on.
+    pub(super) since: SimTime,
+    pub(super) late: bool,
     pub(super) sequence: u64,
     pub(super) next: Id<DriveOp>,
     pub(super) previous: Id<DriveOp>,

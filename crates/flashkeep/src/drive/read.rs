@@ -80,9 +80,9 @@ impl<C: Contents> Drive<C> {
     pub(super) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
         let memory = self.flash.timing.memory;
         self.accounts.counters.reads_from_memory += 1;
-        let parts = self.breakdown_of_late_read(now);
+        let spent = self.breakdown_of_late_read(now);
         let done = Done::at(token, 1, now.max(self.admitted) + memory);
-        self.done.push(Done { service: memory, contents, parts, ..done });
+        self.done.push(Done { service: memory, contents, spent, ..done });
     }
 
     /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
@@ -138,12 +138,13 @@ impl<C: Contents> Drive<C> {
             ftl: ftl as u16,
             ppn,
             service,
+            since: now,
+            late: self.admitted > now,
             ..DriveOp::default()
         });
         if C::KEEP {
             self.carry(op, &[contents]);
         }
-        self.begin_latency(op, now);
         let state = &mut self.dies.units[unit.0 as usize];
         state.reads.push(&mut self.queues.ops, op);
         state.queued += service;
@@ -179,9 +180,6 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
-        if self.latencies.is_some() {
-            self.end_waits_of_reads(now, channel, unit, op);
-        }
         self.start_array_read(now, channel, unit, ppn, joined, command.cause);
     }
 
@@ -201,7 +199,7 @@ impl<C: Contents> Drive<C> {
         let phases = self.flash.timing.cost(&self.flash.geometry, op);
         let in_register = now + phases.busy();
         if self.latencies.is_some() {
-            self.record_sensing(now, unit, in_register, &phases, cause);
+            self.record_sensing(now, channel, unit, &phases, cause);
         }
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Array;
@@ -226,7 +224,7 @@ impl<C: Contents> Drive<C> {
         };
         let transfer = self.flash.timing.transfer(sectors);
         let end = now + transfer;
-        let parts = self.breakdown_of_read(now, channel, op, transfer);
+        let spent = self.breakdown_of_read(now, channel, op, transfer);
         let cause = self.cause_of_transfer(unit, op);
         self.occupy_channel(now, channel, transfer, cause);
         if last {
@@ -244,10 +242,10 @@ impl<C: Contents> Drive<C> {
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
-            self.done.push(Done { failed, service, parts, ..Done::at(token, 1, end) });
+            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, end) });
         } else {
             let contents = self.take_carried(op);
-            self.done.push(Done { service, contents, parts, ..Done::at(token, 1, end) });
+            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, end) });
         }
         self.queues.ops.release(op);
         if along > 0 {

@@ -263,7 +263,7 @@ impl<C: Contents> Drive<C> {
             .cost(&self.flash.geometry, FlashOp { kind: OpKind::Read, targets, summaries: 0 });
         let data_out = self.sum_of_transfers(first);
         if self.latencies.is_some() {
-            self.end_waits_of_reads(begun, channel, unit, first);
+            self.begin_reads(begun, channel, unit, first, &OpPhases::default());
         }
         let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
         let mut at = first;
@@ -289,13 +289,13 @@ impl<C: Contents> Drive<C> {
         let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
         let service = end.since(begun);
         let transfer = self.flash.timing.transfer(command.sectors);
-        let parts = self.breakdown_of_read_in_round(op, end, array, transfer);
+        let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
         if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
             let failed = Some((BackendId(ftl), command.start));
-            self.done.push(Done { failed, service, parts, ..Done::at(token, 1, end) });
+            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, end) });
         } else {
             let contents = self.take_carried(op);
-            self.done.push(Done { service, contents, parts, ..Done::at(token, 1, end) });
+            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, end) });
         }
         self.queues.ops.release(op);
         if along > 0 {

@@ -81,12 +81,12 @@ impl<C: Contents> Drive<C> {
         write_queue: u32,
         channels: u32,
     ) {
-        let op =
-            self.queues.claim(DriveOp { token, command: *command, ftl: ftl as u16, ..DriveOp::default() });
+        let (since, late) = (now, self.admitted > now);
+        let op = DriveOp { token, command: *command, ftl: ftl as u16, since, late, ..DriveOp::default() };
+        let op = self.queues.claim(op);
         if C::KEEP {
             self.carry(op, contents);
         }
-        self.begin_latency(op, now);
         if self.placement.plane_choice != PlaneChoice::InTurn {
             self.note_replaced(ftl, command, op);
         }
@@ -471,10 +471,10 @@ impl<C: Contents> Drive<C> {
         }
         if !self.health.damaged || !self.is_unasked(op) {
             let noted = self.ftl.memory.write;
-            let parts = self.breakdown_of_write(op, noted);
+            let spent = self.breakdown_of_write(op, noted);
             let done = Done::at(token, u32::from(command.count), durable + noted);
             let acknowledged = acknowledged + noted;
-            self.done.push(Done { acknowledged, service: service + noted, parts, ..done });
+            self.done.push(Done { acknowledged, service: service + noted, spent, ..done });
         }
         self.answer_behind(self.now, op);
         self.queues.ops.release(op);

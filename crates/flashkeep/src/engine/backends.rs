@@ -3,7 +3,7 @@
 use super::command::{Command, Page};
 use super::contents::Contents;
 use super::requests::CompletionCounter;
-use crate::device::latency::Breakdown;
+use crate::device::latency::{Breakdown, TimeSpent};
 use crate::kernel::{Id, SimTime, Span};
 
 /// The number of a backend (backend) of the tree: an FTL with its dies, a disk, an NVRAM.
@@ -91,9 +91,8 @@ pub struct Done<C> {
     pub service: Span,
     /// The contents that a read of one page returned.
     pub contents: C,
-    /// Where the time since the submission went: an entry of [`Backends::breakdowns`], counted from 1; 0 if it was an
-    /// access to memory.
-    pub parts: u32,
+    /// Where the time since the submission went, or its entry in [`Backends::breakdowns`].
+    pub spent: TimeSpent,
     /// The backend and page of a *read* that failed. Writes never fail: a backend that cannot store a page reports this
     /// when the page is read.
     pub failed: Option<(BackendId, Page)>,
@@ -202,7 +201,7 @@ pub trait Backends<C: Contents>: BackendView {
     /// The completions and events since the last call, in order; the caller empties the list.
     fn done(&mut self) -> &mut Vec<Done<C>>;
 
-    /// Where the time of these completions went ([`Done::parts`]), from their submission to their acknowledgement; that
+    /// Where the time of these completions went ([`Done::spent`]), from their submission to their acknowledgement; that
     /// of a durable one until then. None if this is not measured. The caller empties the list together with the other.
     fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
         None
@@ -253,7 +252,7 @@ impl<C: Contents> Done<C> {
             durable: now,
             service: Span::ZERO,
             contents: C::default(),
-            parts: 0,
+            spent: TimeSpent::Memory,
             failed: None,
         }
     }

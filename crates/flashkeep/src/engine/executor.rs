@@ -478,10 +478,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 super::repair::FailedPage { child, page, token: done.token, flags: Flags::NONE },
             );
         }
-        if self.latencies.is_some() {
-            self.note_done(backends, done);
-        }
         let running = self.counters[done.token.owner].running;
+        if self.latencies.is_some() {
+            self.note_done(backends, done, running);
+        }
         if running.is_some() {
             self.receive(backends, now, running, done);
         } else {

@@ -11,12 +11,31 @@ use super::requests::CompletionCounter;
 use super::running::RunningPlan;
 use super::scheme::Scheme;
 use super::tree::NodeId;
-use crate::device::latency::{Breakdown, Part};
+use crate::device::latency::{Breakdown, FlashTimes, Part, TimeSpent};
 use crate::kernel::{Id, SimTime, Span, make_room};
 use std::borrow::Cow;
 
 /// An instant, and where the time since the owner's beginning went until then.
 type Until = (SimTime, Breakdown);
+
+/// The last acknowledgement, and where the time went until then.
+#[derive(Clone, Debug, Default)]
+struct Acknowledged {
+    at: SimTime,
+    /// Where the time went, as long as a single operation in flash took all of it.
+    flash: Option<FlashTimes>,
+    parts: Breakdown,
+}
+
+impl Acknowledged {
+    fn until(&self) -> Until {
+        (self.at, self.flash.map_or(self.parts, |flash| flash.breakdown()))
+    }
+
+    fn set(&mut self, (at, parts): Until) {
+        (self.at, self.flash, self.parts) = (at, None, parts);
+    }
+}
 
 /// The breakdowns of a completion counter.
 #[derive(Clone, Debug, Default)]
@@ -26,7 +45,7 @@ pub(super) struct CounterLatency {
     /// The instants after that at which commands were submitted, in order.
     submitted: Vec<Until>,
     /// The last acknowledgement so far, of what the owner's caller waits for.
-    acknowledged: Until,
+    acknowledged: Acknowledged,
     /// Of a plan: the last durable completion so far.
     durable: Until,
     /// Of a plan that waits for its first step: that step's acknowledgement.
@@ -57,7 +76,7 @@ impl CounterLatency {
     fn begin(&mut self, now: SimTime) {
         self.begun = now;
         self.submitted.clear();
-        self.acknowledged = (now, Breakdown::default());
+        (self.acknowledged.at, self.acknowledged.flash) = (now, Some(FlashTimes::default()));
     }
 
     fn begin_plan(&mut self, now: SimTime) {
@@ -97,7 +116,8 @@ impl CounterLatency {
     /// The breakdown until the instant of the last acknowledgement, or of the last submission if that was later.
     fn at(&self, at: SimTime) -> Breakdown {
         let submitted = self.before(at);
-        let (when, mut until) = if submitted.0 > self.acknowledged.0 { submitted } else { self.acknowledged };
+        let later = submitted.0 > self.acknowledged.at;
+        let (when, mut until) = if later { submitted } else { self.acknowledged.until() };
         debug_assert!(when <= at, "nothing is acknowledged after the last acknowledgement");
         if when < at {
             until.add(Part::Die, at.since(when));
@@ -118,17 +138,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_latency(request.owner, now);
     }
 
-    /// Where the time of a finished request went, from its beginning until it was acknowledged.
+    /// Where the time of a finished request went, from its beginning until `at`, if a single operation in flash took all of
+    /// it, or several of which it was the last.
     #[must_use]
     #[inline]
-    pub fn breakdown(&self, counter: Id<CompletionCounter>) -> Option<Cow<'_, Breakdown>> {
-        let this = self.latencies.as_ref()?.counters.get(counter.index())?;
-        let at = self.counters[counter].acknowledged;
-        Some(if this.acknowledged.0 == at {
-            Cow::Borrowed(&this.acknowledged.1)
-        } else {
-            Cow::Owned(this.at(at))
-        })
+    pub fn flash_times(&self, counter: Id<CompletionCounter>, at: SimTime) -> Option<&FlashTimes> {
+        let this = &self.latencies.as_ref()?.counters.get(counter.index())?.acknowledged;
+        if this.at == at { this.flash.as_ref() } else { None }
+    }
+
+    /// Where the time of a finished request went, from its beginning until it was acknowledged.
+    #[must_use]
+    pub fn breakdown(&self, counter: Id<CompletionCounter>) -> Breakdown {
+        let this = self.latencies.as_ref().and_then(|latencies| latencies.counters.get(counter.index()));
+        this.map_or_else(Breakdown::default, |this| this.at(self.counters[counter].acknowledged))
     }
 
     #[inline]
@@ -178,36 +201,55 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Handles the breakdown of a completion, before the completion itself.
-    #[inline(never)]
-    pub(super) fn note_done<L: Backends<C>>(&mut self, backends: &mut L, done: &Done<C>) {
+    #[inline]
+    pub(super) fn note_done<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        done: &Done<C>,
+        running: Id<RunningPlan>,
+    ) {
         let Some(latencies) = &mut self.latencies else { return };
-        let parts = backends.breakdowns().filter(|_| done.parts != 0);
-        let parts = parts.map(|breakdowns| &breakdowns[done.parts as usize - 1]);
-        let running = self.counters[done.token.owner].running;
         let this = latencies.of(done.token.owner);
+        if !running.is_some() {
+            if done.part == CompletionPart::Durable || done.acknowledged <= this.acknowledged.at {
+                return;
+            }
+            if let TimeSpent::Flash(flash) = done.spent
+                && this.submitted.is_empty()
+            {
+                (this.acknowledged.at, this.acknowledged.flash) = (done.acknowledged, Some(flash));
+                return;
+            }
+        }
+        self.note_other_done(backends, done, running);
+    }
+
+    /// The same for a step of a plan, and what is not a single operation in flash.
+    #[inline(never)]
+    fn note_other_done<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        done: &Done<C>,
+        running: Id<RunningPlan>,
+    ) {
+        let Some(latencies) = &mut self.latencies else { return };
+        let (parts, this) = (parts_of(backends, done), latencies.of(done.token.owner));
         if running.is_some() {
-            return this.note_step(&self.running_plans[running], done, parts);
+            return this.note_step(&self.running_plans[running], done, parts.as_deref());
         }
-        if done.part == CompletionPart::Durable || done.acknowledged <= this.acknowledged.0 {
-            return;
-        }
-        match parts {
-            Some(parts) if this.submitted.is_empty() => this.acknowledged = (done.acknowledged, *parts),
-            _ => this.acknowledged = (done.acknowledged, this.until(done.acknowledged, parts, Part::Cache)),
-        }
+        let until = this.until(done.acknowledged, parts.as_deref(), Part::Cache);
+        this.acknowledged.set((done.acknowledged, until));
     }
 
     /// A read has failed; an alternative begins now, whenever the read would have ended.
     #[cold]
     pub(super) fn note_failed<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, done: &Done<C>) {
         let Some(latencies) = &mut self.latencies else { return };
-        let this = latencies.of(done.token.owner);
+        let (parts, this) = (parts_of(backends, done), latencies.of(done.token.owner));
         if now <= this.begun {
             return;
         }
-        let parts = backends.breakdowns().filter(|_| done.parts != 0);
-        let parts = parts.map(|breakdowns| &breakdowns[done.parts as usize - 1]);
-        let mut until = this.until(done.acknowledged, parts, Part::Die);
+        let mut until = this.until(done.acknowledged, parts.as_deref(), Part::Die);
         until.fit(now.since(this.begun), Part::Die);
         this.submitted.push((now, until));
     }
@@ -229,8 +271,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         until.fit(now.since(this.begun), Part::Die);
         this.submitted.push((now, until));
-        if now > this.acknowledged.0 {
-            this.acknowledged = (now, until);
+        if now > this.acknowledged.at {
+            this.acknowledged.set((now, until));
         }
     }
 
@@ -243,16 +285,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Where the time of a plan went, until `end`; its number in the list of the backends. `again` if its caller is told
-    /// the second time, that the plan is durable.
+    /// Where the time of a plan went, until `end`. `again` if its caller is told the second time, that the plan is
+    /// durable.
     pub(super) fn breakdown_of_plan<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         id: Id<RunningPlan>,
         end: SimTime,
         again: bool,
-    ) -> u32 {
-        let Some(latencies) = &mut self.latencies else { return 0 };
+    ) -> TimeSpent {
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let this = latencies.of(self.running_plans[id].counter);
         let mut until = match this.first {
             _ if again => this.durable.1,
@@ -269,8 +311,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         backends: &mut L,
         id: Id<PortRequest>,
         end: SimTime,
-    ) -> u32 {
-        let Some(latencies) = &mut self.latencies else { return 0 };
+    ) -> TimeSpent {
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let (counter, evicts, memory) = self.ports.waiting_of(id);
         let this = latencies.of(counter);
         let mut until = this.at(self.counters[counter].acknowledged.max(this.begun));
@@ -297,15 +339,15 @@ impl CounterLatency {
         let end = if done.part == CompletionPart::Durable { done.durable } else { done.acknowledged };
         let until = match parts {
             None if done.part == CompletionPart::Durable => {
-                let mut until = self.acknowledged.1;
+                let mut until = self.acknowledged.until().1;
                 until.fit(end.since(self.begun), whole.unwrap_or(Part::Array));
                 until
             }
             _ => self.until(end, parts, whole.unwrap_or(Part::Cache)),
         };
         if done.part != CompletionPart::Durable && step.is_none_or(|step| !step.later) {
-            if end > self.acknowledged.0 {
-                self.acknowledged = (end, until);
+            if end > self.acknowledged.at {
+                self.acknowledged.set((end, until));
             }
             if running.tell == Tell::First && step.is_some() {
                 self.note_first(running, at, done, (end, until));
@@ -330,9 +372,21 @@ impl CounterLatency {
     }
 }
 
-/// Adds a breakdown to the list of the backends; returns its number.
-fn list<C: Contents>(backends: &mut impl Backends<C>, breakdown: Breakdown) -> u32 {
-    let Some(breakdowns) = backends.breakdowns() else { return 0 };
-    breakdowns.push(breakdown);
-    breakdowns.len() as u32
+/// Where the time of a completion went; none if it was an access to memory.
+fn parts_of<'a, C: Contents>(
+    backends: &'a mut impl Backends<C>,
+    done: &Done<C>,
+) -> Option<Cow<'a, Breakdown>> {
+    match done.spent {
+        TimeSpent::Memory => None,
+        TimeSpent::Flash(flash) => Some(Cow::Owned(flash.breakdown())),
+        TimeSpent::Listed(at) => {
+            backends.breakdowns().map(|breakdowns| Cow::Borrowed(&breakdowns[at as usize]))
+        }
+    }
+}
+
+/// Adds a breakdown to the list of the backends.
+fn list<C: Contents>(backends: &mut impl Backends<C>, parts: Breakdown) -> TimeSpent {
+    backends.breakdowns().map_or(TimeSpent::Memory, |list| TimeSpent::list(list, parts))
 }

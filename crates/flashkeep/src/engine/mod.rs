@@ -42,7 +42,7 @@ mod tree;
 mod units;
 mod view;
 
-pub use crate::device::latency::{Breakdown, BusyHistory, Part};
+pub use crate::device::latency::{Breakdown, BusyHistory, FlashTimes, Part, TimeSpent};
 pub use crate::device::port::Merge;
 use crate::device::{command, contents};
 pub(crate) use crate::kernel::FixedMap;

@@ -307,8 +307,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             (running.caller, running.command, running.node, running.lost_told > 0);
         let CompletionCounter { acknowledged, service, .. } = self.counters[running.counter];
         let service = running.service + service;
-        let parts = self.breakdown_of_plan(backends, id, if again { durable } else { acknowledged }, again);
-        let done = Done { acknowledged, service, part, parts, ..Done::at(caller, 1, durable) };
+        let spent = self.breakdown_of_plan(backends, id, if again { durable } else { acknowledged }, again);
+        let done = Done { acknowledged, service, part, spent, ..Done::at(caller, 1, durable) };
         if command.verb != Verb::Read {
             self.counters[caller.owner].lost += u32::from(lost && node == NodeId::HOST && !again);
             backends.done().push(Done { pages: u32::from(command.count), ..done });

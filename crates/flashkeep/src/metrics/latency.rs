@@ -1,7 +1,7 @@
 //! Where the response times of requests went: their mean, and that of the slowest 1 %.
 
 use super::{FigureShape, Reported, figures, plain, unit};
-use crate::device::latency::{Breakdown, PARTS, Part};
+use crate::device::latency::{Breakdown, FlashTimes, PARTS, Part};
 use crate::kernel::Span;
 
 /// Buckets for each power of two, as a number of bits: 1/64 is 1.6 %.
@@ -25,17 +25,32 @@ impl BreakdownSums {
     /// Adds the breakdown of a response time: its parts, and more of some.
     #[inline]
     pub fn add(&mut self, response_ns: u64, parts: &Breakdown, more: &[(Part, Span)]) {
+        let bucket = self.bucket(response_ns);
+        bucket.ns.iter_mut().zip(parts.ns()).for_each(|(sum, ns)| *sum += ns);
+        more.iter().for_each(|&(part, span)| bucket.ns[part as usize] += span.0);
+    }
+
+    /// The same of an operation in flash, behind a full host queue.
+    #[inline]
+    pub fn add_flash(&mut self, response_ns: u64, flash: &FlashTimes, queue: Span) {
+        let bucket = self.bucket(response_ns);
+        flash.parts().into_iter().for_each(|(part, span)| bucket.ns[part as usize] += span.0);
+        bucket.ns[Part::Queue as usize] += queue.0;
+    }
+
+    /// The bucket of one more request.
+    #[inline]
+    fn bucket(&mut self, response_ns: u64) -> &mut Bucket {
         let top = 63 - (response_ns | 1).leading_zeros();
         let shift = top.saturating_sub(SUB_BITS);
         let at = ((u64::from(shift) << SUB_BITS) + (response_ns >> shift)) as usize;
         if at >= self.buckets.len() {
             self.buckets.resize(at + 1, Bucket::default());
         }
+        self.count += 1;
         let bucket = &mut self.buckets[at];
         bucket.count += 1;
-        bucket.ns.iter_mut().zip(parts.ns()).for_each(|(sum, ns)| *sum += ns);
-        more.iter().for_each(|&(part, span)| bucket.ns[part as usize] += span.0);
-        self.count += 1;
+        bucket
     }
 
     /// The share of all the time that this part takes.

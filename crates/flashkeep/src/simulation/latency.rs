@@ -13,10 +13,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.break_down(true);
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
+        let crosses = self.host.link.is_some() || self.device.buffer.has_cache();
+        self.accounts.flash_only = !crosses && !self.job.keep_requests;
     }
 
     /// Notes where the response time of a request went.
-    #[inline(never)]
+    #[inline]
     pub(super) fn note_breakdown(
         &mut self,
         id: Id<OutstandingRequest<C>>,
@@ -24,8 +26,26 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         acknowledged: SimTime,
     ) {
         let this = &self.host.in_flight[id];
+        let flash = self.device.engine.flash_times(finished.counter, acknowledged);
+        let Some(flash) = flash.filter(|_| self.accounts.flash_only && !this.from_memory && !this.durable)
+        else {
+            return self.note_all_parts(id, finished, acknowledged);
+        };
+        let (response, queue) = (acknowledged.since(this.arrival), this.admitted.since(this.arrival));
+        debug_assert_eq!(flash.total() + queue, response, "the parts of {flash:?} add up");
+        let sums = self.accounts.statistics.breakdowns.as_deref_mut().filter(|_| this.counted);
+        if let Some([of_reads, of_writes]) = sums {
+            let sums = if this.record.op == Op::Read as u8 { of_reads } else { of_writes };
+            sums.add_flash(response.0, flash, queue);
+        }
+    }
+
+    /// The same of a request with other parts than those of operations in flash.
+    #[inline(never)]
+    fn note_all_parts(&mut self, id: Id<OutstandingRequest<C>>, finished: Finished, acknowledged: SimTime) {
+        let this = &self.host.in_flight[id];
+        let mut parts = self.device.engine.breakdown(finished.counter);
         let response = acknowledged.since(this.arrival);
-        let parts = self.device.engine.breakdown(finished.counter).unwrap_or_default();
         let reads = this.record.op == Op::Read as u8;
         let memory = if this.from_memory { self.device.body.memory_time() } else { Span::ZERO };
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
@@ -54,7 +74,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             return;
         }
-        let mut parts = parts.into_owned();
         // A write cache takes writes; those that go on below wait for an eviction.
         if buffered {
             parts = parts.as_part(Part::Buffer);

@@ -313,6 +313,8 @@ struct RunAccounts {
     records: Vec<RequestRecord>,
     /// Where the time of each of them went, if that is measured.
     record_parts: Vec<[u64; PARTS]>,
+    /// Whether requests spend time in flash and outside the host queue only, and lists do not keep where.
+    flash_only: bool,
     resolved_bytes: u64,
     /// The result of conditioning, if there was any.
     conditioned: Option<crate::metrics::Conditioning>,
@@ -381,6 +383,7 @@ impl RunAccounts {
             },
             records: Vec::new(),
             record_parts: Vec::new(),
+            flash_only: false,
             resolved_bytes: drive.capacity_bytes(),
             conditioned: None,
         }

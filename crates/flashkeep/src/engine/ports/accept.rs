@@ -411,7 +411,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         end: SimTime,
     ) {
         let (node, kept) = (self.ports.node(id), self.ports.keeps(id));
-        let parts = self.breakdown_of_port_request(backends, id, end);
+        let spent = self.breakdown_of_port_request(backends, id, end);
         let this = &mut self.ports.requests[id];
         this.told = true;
         let (at, counter, asked) = (this.port, this.counter, this.asked);
@@ -422,7 +422,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // To the nodes above, pages in the cache count as durable.
         let durable = if kept { end } else { durable.max(end) };
         for &Asked { command, caller, place } in &commands {
-            let done = Done { acknowledged: end, service, parts, ..Done::at(caller, 1, durable) };
+            let done = Done { acknowledged: end, service, spent, ..Done::at(caller, 1, durable) };
             if command.verb != Verb::Read {
                 let part =
                     if kept || undurable == 0 { CompletionPart::Both } else { CompletionPart::Acknowledged };
