@@ -110,9 +110,9 @@ fn the_other_presets_have_their_sources_sizes() {
     );
     let tlc = preset("tlc-client", &[]);
     assert_eq!((tlc.capacity_bytes() + 5_000_000_000) / 10_000_000_000, 51, "512 GB");
-    assert_eq!(tlc.page_types.read_ns, [52_000, 72_000, 98_000]);
-    let types = [0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14].map(|page| tlc.page_types.of(page));
-    assert_eq!(types, [0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0], "MQSim's");
+    assert_eq!(tlc.page_types.read_ns, [35_700, 49_500, 67_300]);
+    let types = [0, 1, 2, 3, 1151].map(|page| tlc.page_types.of(page));
+    assert_eq!(types, [0, 1, 2, 0, 2], "word lines");
     let qlc = preset("qlc-capacity", &[]);
     assert_eq!((qlc.capacity_bytes() / 10_000_000_000, qlc.page_types.program_ns.len()), (384, 4));
     assert!(tlc.warnings.is_empty() && qlc.warnings.is_empty(), "{:?} {:?}", tlc.warnings, qlc.warnings);

@@ -1,0 +1,67 @@
+"""The presets of modern drives: what they are, published figures, and the tables of two pages of the docs."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import flashkeep as fk
+import pytest
+from conftest import ROOT, Command
+
+sys.path.insert(0, str(ROOT / "benches"))
+import presets  # type: ignore[import-not-found]
+
+SHEETS = (ROOT / "docs/presets.md").read_text(encoding="utf-8")
+CHOICES = (ROOT / "docs/choosing.md").read_text(encoding="utf-8")
+MEASURED = [(drive, name) for drive in presets.SHEETS for name in presets.FIGURES]
+
+
+@pytest.mark.parametrize(
+    ("name", "sectors", "spare"),
+    [
+        ("tlc-client", 1_000_215_216, 0.076),
+        ("tlc-datacenter", 1_875_385_008, 0.079),
+        ("tlc-datacenter-3dwpd", 1_562_824_368, 0.28),
+    ],
+)
+def test_capacities_are_those_of_idema(name: str, sectors: int, spare: float) -> None:
+    drive = fk.drive(name)
+    assert drive.warnings == ()
+    assert drive.capacity_bytes == pytest.approx(sectors * 512, rel=1e-4)
+    assert drive.resolved.ftl.over_provisioning == pytest.approx(spare, abs=5e-4)
+
+
+def test_the_list_describes_the_new_ones(flashkeep: Command) -> None:
+    listed = dict(line.split("  ", 1) for line in flashkeep("drives").out.splitlines())
+    for name in (*presets.SHEETS, "8-tlc-datacenter-raid6"):
+        assert len(listed[name].strip()) > 30, name
+
+
+def test_an_array_of_eight_survives_two_failures() -> None:
+    array = fk.drive("8-tlc-datacenter-raid6")
+    assert array.capacity_bytes == pytest.approx(6 * fk.drive("tlc-datacenter").capacity_bytes, rel=1e-4)
+    small = array.replace(**{"member.flash.pages_per_block": 18})
+    workload = fk.trace("synth:random,requests=300,write=0.5,size=16KiB,rate=2k")
+    result = fk.run(small, workload, verify=True, fail=["member:1@50req", "member:6@100req"])
+    assert (result.integrity.wrong_reads, result.integrity.lost_pages) == (0, 0)
+
+
+@pytest.mark.parametrize(("drive", "name"), MEASURED)
+def test_a_figure_of_a_sheet(drive: str, name: str) -> None:
+    """It is what the page has, and close enough to what the maker publishes."""
+    measured = presets.measure(drive, name)
+    row = next(line for line in SHEETS.splitlines() if line.startswith(f"| {presets.FIGURES[name].label} |"))
+    cells = [cell.strip() for cell in row.split("|")]
+    assert presets.written(name, measured) in cells, f"python {presets.__file__} --write"
+    published, tolerance = presets.SHEETS[drive][1].get(name), presets.FIGURES[name].tolerance
+    if published is not None and tolerance is not None:
+        assert measured == pytest.approx(published, rel=tolerance)
+
+
+@pytest.mark.parametrize("name", presets.TABLES["docs/choosing.md"])
+def test_a_table_of_redundancies(name: str, real_traces: Path) -> None:
+    assert real_traces.is_dir()
+    lines = presets.TABLES["docs/choosing.md"][name]()
+    assert presets.page_with(CHOICES, name, lines) == CHOICES, f"python {presets.__file__} --write"
+    assert presets.COMMAND in " ".join(CHOICES.replace("\\\n", " ").split())
