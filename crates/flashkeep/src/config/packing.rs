@@ -60,17 +60,26 @@ impl Resolved {
         self.array.iter().map(Resolved::word_line).max().unwrap_or_else(|| word_line(&self.spec))
     }
 
+    /// Pages that are to come together because one program takes them: those of a word line of several flash pages.
+    #[must_use]
+    pub fn filled_together(&self) -> u32 {
+        let several = !self.is_array() && self.spec.flash.pages_per_program > 1;
+        if several { self.word_line() } else { 1 }
+    }
+
     /// Logical pages per block.
     #[must_use]
     pub fn block_pages(&self) -> u32 {
         block_pages(&self.spec)
     }
 
-    /// The longest time that a page waits for others to be programmed with it, ns.
+    /// The longest time that a page waits for others to be programmed with it, ns. A page that begins a word line of
+    /// several flash pages waits at least for those that come at the same instant.
     #[must_use]
     pub fn gather_ns(&self) -> u64 {
+        let least = u64::from(self.spec.flash.pages_per_program > 1);
         let waits = word_line(&self.spec) > 1;
-        if waits { whole(self.gather_us() * 1e3).ceil() as u64 } else { 0 }
+        if waits { (whole(self.gather_us() * 1e3).ceil() as u64).max(least) } else { 0 }
     }
 
     /// Slots that may stay empty while GC moves the pages of a block.

@@ -204,7 +204,7 @@ impl<C: Contents> Drive<C> {
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
         } else {
-            self.visit(now, slot - units);
+            self.channel_wakes(now, slot - units);
         }
         true
     }

@@ -20,7 +20,7 @@
 //! addresses and partial page programs.
 
 use super::program::PageWrite;
-use super::{Drive, DriveOp, Parameters};
+use super::{DieQueue, Drive, DriveOp, Parameters};
 use crate::engine::{Command, CompletionToken, Contents, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn, Target};
 use crate::kernel::{Id, SimTime, Span};
@@ -142,6 +142,20 @@ impl<C: Contents> Drive<C> {
         let waiting = die_queues
             .filter(|die_queue| self.queues.write_queues[die_queue.write_queue as usize].head.is_some());
         waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue)).min()
+    }
+
+    /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
+    #[inline(never)]
+    pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize) {
+        for at in 0..self.dies.channels[channel].die_queues.len() {
+            let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
+            let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+            let channels = self.channels_offered(usize::from(ftl));
+            let waits = self.queues.write_queues[write_queue as usize].head.is_some();
+            if channels > 1 && waits && self.gathers_until(write_queue).is_none() {
+                self.offer(now, usize::from(ftl), write_queue, channels);
+            }
+        }
     }
 
     /// The stream of a page that waits.

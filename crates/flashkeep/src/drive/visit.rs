@@ -28,6 +28,21 @@ impl<C: Contents> Drive<C> {
         }
     }
 
+    /// A channel's event: it falls free, or something that it waits for has come.
+    #[inline(always)]
+    pub(super) fn channel_wakes(&mut self, now: SimTime, channel: usize) {
+        match self.paths.programs {
+            Programs::Plain => self.visit_as::<PlainMode>(now, channel),
+            Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel),
+            Programs::Full => {
+                if self.packing.gathers_writes() {
+                    self.offer_gathered(now, channel);
+                }
+                self.visit_as::<Full>(now, channel);
+            }
+        }
+    }
+
     /// Grants what can be granted.
     #[inline]
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {

@@ -22,16 +22,12 @@ impl<C: Contents> Drive<C> {
         if command.flags.has(Flags::BEFORE) {
             return self.write_immediately(now, ftl, command, token, contents);
         }
-        let channels = self.ftl.backends[ftl].domain.extent[0];
-        let channels = match &self.ftl.backends[ftl].allocation {
-            Allocation::Dynamic => {
-                let write_queue = self.ftl.backends[ftl].first_write_queue;
-                self.queue_write(now, ftl, command, token, contents, write_queue, channels);
-                return;
-            }
-            Allocation::Partial(order) if !order.binds(StripingLevel::Channel) => channels,
-            Allocation::Partial(_) | Allocation::Static(_) => 1,
-        };
+        let channels = self.channels_offered(ftl);
+        if matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic) {
+            let write_queue = self.ftl.backends[ftl].first_write_queue;
+            self.queue_write(now, ftl, command, token, contents, write_queue, channels);
+            return;
+        }
         if self.packing.active {
             self.write_packed(now, ftl, command, token, contents, channels);
             if self.health.damaged {
@@ -48,6 +44,17 @@ impl<C: Contents> Drive<C> {
         }
         if self.health.damaged {
             self.count_anew(now, ftl);
+        }
+    }
+
+    /// The number of channels that may take a write of a backend, wherever its address leads.
+    #[inline(always)]
+    pub(super) fn channels_offered(&self, ftl: usize) -> u32 {
+        let this = &self.ftl.backends[ftl];
+        match &this.allocation {
+            Allocation::Dynamic => this.domain.extent[0],
+            Allocation::Partial(order) if !order.binds(StripingLevel::Channel) => this.domain.extent[0],
+            Allocation::Partial(_) | Allocation::Static(_) => 1,
         }
     }
 

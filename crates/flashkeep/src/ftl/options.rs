@@ -195,7 +195,7 @@ pub const SHARED_PAGES: Selector = Selector::of::<GatherOptions>("logical_page_k
 #[serde(default)]
 pub struct GatherOptions {
     /// The longest time that a page waits for others to fill its flash page, or its word line
-    /// (`flash.pages_per_program`), µs; 0: it does not wait.
+    /// (`flash.pages_per_program`), µs; 0: it does not wait, or only for pages of the same instant to fill its word line.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub gather_us: f64,
 }

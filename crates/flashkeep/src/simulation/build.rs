@@ -1,7 +1,7 @@
 //! Builds the flash of a resolved drive and its redundancy tree.
 
 use crate::config::Resolved;
-use crate::device::port::{Evict, PartialPages, PortOptions, ps_per_sector};
+use crate::device::port::{Evict, EvictedPages, PartialPages, PortOptions, ps_per_sector};
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, FlashBackendKind, Nvram};
@@ -248,7 +248,7 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
     let options = PortOptions {
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
         cache_sectors: cache_sectors(drive),
-        stripe: scheme.and_then(|scheme| evicted_together(drive, scheme)),
+        evicts: evicted_together(drive, scheme),
         flush: drive.flush_rule(),
         pages: narrow(drive.logical_pages()),
         page_sectors: drive.page_sectors() as u32,
@@ -275,10 +275,15 @@ fn memory(drive: &Resolved) -> Span {
     if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
 }
 
-/// The pages of a stripe, if the drive's write cache evicts stripes.
-pub(super) fn evicted_together(drive: &Resolved, scheme: &Any) -> Option<u32> {
-    let grain = scheme.grain(Verb::Write);
-    (drive.evicts() == Evict::Stripe && grain < u32::MAX).then_some(grain)
+/// What a drive's write cache evicts at a time: stripes, or as many pages as fill a program, but not more than half of
+/// what it holds.
+pub(super) fn evicted_together(drive: &Resolved, scheme: Option<&Any>) -> EvictedPages {
+    let grain = scheme.map_or(u32::MAX, |scheme| scheme.grain(Verb::Write));
+    if drive.evicts() == Evict::Stripe && grain < u32::MAX {
+        return EvictedPages::Stripe(grain);
+    }
+    let half = cache_sectors(drive) / drive.page_sectors() / 2;
+    EvictedPages::Oldest(narrow(u64::from(drive.filled_together()).min(half).max(1)))
 }
 
 /// A backend, behind its port if it has one.

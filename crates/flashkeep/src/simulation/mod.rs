@@ -410,12 +410,12 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let mut engine = Engine::new(tree);
         (engine.controller, engine.untimed) = (controller, untimed);
         let root = engine.scheme(NodeId::ROOT);
-        let stripe = root.and_then(|scheme| evicted_together(drive, scheme));
+        let evicts = evicted_together(drive, root);
         let parts = parts_over(root, drive.is_array());
-        let port = Port::new(pages, sectors, cache_sectors(drive), stripe, parts).with_logical_pages(
+        let port = Port::new(pages, sectors, cache_sectors(drive), evicts, parts).with_logical_pages(
             drive.logical_page(),
             cache_sectors(drive),
-            stripe,
+            evicts,
         );
         let port = port.with_flush(drive.flush_rule());
         let spares = drive.members() as u16..drive.parts() as u16;

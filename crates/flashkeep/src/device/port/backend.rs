@@ -1,6 +1,6 @@
 //! What a port is asked for, and what it asks of the device behind it.
 
-use super::FlushRule;
+use super::{EvictedPages, FlushRule};
 use crate::device::command::{Cause, Sectors};
 use crate::kernel::Span;
 
@@ -24,8 +24,8 @@ pub struct PortOptions {
     pub link_ps_per_sector: u64,
     /// The capacity of its cache in sectors; 0 for no cache.
     pub cache_sectors: u64,
-    /// Pages of a stripe, which the cache evicts together; none if each page is evicted alone.
-    pub stripe: Option<u32>,
+    /// What the cache evicts at a time.
+    pub evicts: EvictedPages,
     /// When the cache writes back although it has room.
     pub flush: FlushRule,
     /// Pages of the device.

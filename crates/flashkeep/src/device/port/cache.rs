@@ -30,12 +30,26 @@ impl Hits {
     }
 }
 
+/// What a cache evicts at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EvictedPages {
+    /// This many pages, the least recently used ones.
+    Oldest(u32),
+    /// The least recently used page with the rest of its stripe of this many pages.
+    Stripe(u32),
+}
+
+impl Default for EvictedPages {
+    fn default() -> EvictedPages {
+        EvictedPages::Oldest(1)
+    }
+}
+
 /// The cache; it holds a `T` for each page.
 #[derive(Clone, Debug)]
 pub struct WriteCache<T> {
     lru: Lru<T>,
-    /// The pages of a stripe, which are evicted together; none if each page is evicted alone.
-    stripe: Option<u32>,
+    evicts: EvictedPages,
     /// Pages that are being evicted; the list is kept to reuse its memory.
     leaving: Vec<(u32, CachedSectors<T>)>,
     /// Its capacity in sectors.
@@ -46,12 +60,12 @@ pub struct WriteCache<T> {
 }
 
 impl<T: Copy + Default> WriteCache<T> {
-    /// A cache for this many sectors, none for 0; it evicts stripes of this many pages together, if given.
+    /// A cache for this many sectors, none for 0.
     #[must_use]
-    pub fn new(sectors: u64, stripe: Option<u32>) -> Option<Self> {
+    pub fn new(sectors: u64, evicts: EvictedPages) -> Option<Self> {
         let cache = || WriteCache {
             lru: Lru::new(sectors),
-            stripe,
+            evicts,
             leaving: Vec::new(),
             capacity: sectors,
             write_back: WriteBack::default(),
@@ -115,7 +129,7 @@ impl<T: Copy + Default> WriteCache<T> {
         (slot.unwrap_or_else(|| self.lru.insert(page, CachedSectors { sectors: 0, what })), needed)
     }
 
-    /// If there is no room for the sectors, evicts the least recently used page or stripe, except the page `kept`;
+    /// If there is no room for the sectors, evicts the least recently used pages or stripe, except the page `kept`;
     /// returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
     /// be evicted last, and there is room for one page. Pages that are being written back take room until they are
     /// written; if nothing else is left, the cache holds more than its capacity until then.
@@ -129,12 +143,21 @@ impl<T: Copy + Default> WriteCache<T> {
         evicts
     }
 
-    /// Evicts the least recently used page or stripe, except the page `kept`; false if there is none.
+    /// Evicts the least recently used pages or stripe, except the page `kept`; false if there is none.
     pub fn evict(&mut self, kept: Option<u32>) -> bool {
         let Some((victim, held)) = self.lru.evict() else { return false };
-        let Some(stripe) = self.stripe else {
-            self.leaving.push((victim, held));
-            return true;
+        let stripe = match self.evicts {
+            EvictedPages::Stripe(stripe) => stripe,
+            EvictedPages::Oldest(pages) => {
+                self.leaving.push((victim, held));
+                for _ in 1..pages {
+                    if kept.is_some_and(|kept| !self.lru.holds_others(kept)) {
+                        break;
+                    }
+                    self.leaving.extend(self.lru.evict());
+                }
+                return true;
+            }
         };
         let first = victim - victim % stripe;
         for page in (first..first + stripe).filter(|&page| Some(page) != kept) {

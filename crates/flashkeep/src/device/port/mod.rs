@@ -15,7 +15,7 @@ mod pages;
 mod write;
 
 pub use backend::{Fragment, Merge, PartialPages, PortBackend, PortOptions, Run};
-pub use cache::{Hits, WriteCache};
+pub use cache::{EvictedPages, Hits, WriteCache};
 pub use flush::FlushRule;
 pub use link::{Crossing, Link, ps_per_sector};
 pub use lru::{CachedSectors, Lru};
@@ -49,14 +49,13 @@ pub struct Port<C> {
 }
 
 impl<C: Contents> Port<C> {
-    /// The port of a device of `pages` pages of `page_sectors` sectors, with a cache for `cache_sectors`, which evicts
-    /// stripes of this number of pages together, if it does.
+    /// The port of a device of `pages` pages of `page_sectors` sectors, with a cache for `cache_sectors`.
     #[must_use]
     pub fn new(
         pages: u32,
         page_sectors: u32,
         cache_sectors: u64,
-        stripe: Option<u32>,
+        evicts: EvictedPages,
         parts: PartialPages,
     ) -> Self {
         // Requests for pages as they are never ask for single sectors.
@@ -64,7 +63,7 @@ impl<C: Contents> Port<C> {
         Port {
             parts,
             pages: SectorMap::new(known, page_sectors),
-            cache: WriteCache::new(cache_sectors, stripe),
+            cache: WriteCache::new(cache_sectors, evicts),
             logical_page: 1,
             stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
         }
@@ -72,21 +71,26 @@ impl<C: Contents> Port<C> {
 
     /// The same for a device that writes this many pages as one.
     #[must_use]
-    pub fn with_logical_pages(self, logical_page: u32, cache_sectors: u64, stripe: Option<u32>) -> Self {
-        let alone = (logical_page > 1).then_some(logical_page);
-        // Stripes of whole logical pages.
-        let whole = |stripe: u32| {
-            (1..=logical_page).map(|n| n * stripe).find(|pages| pages.is_multiple_of(logical_page))
+    pub fn with_logical_pages(self, logical_page: u32, cache_sectors: u64, evicts: EvictedPages) -> Self {
+        let evicts = match evicts {
+            EvictedPages::Stripe(stripe) => {
+                // Stripes of whole logical pages.
+                let mut several = (1..=logical_page).map(|n| n * stripe);
+                let whole = several.find(|pages| pages.is_multiple_of(logical_page));
+                whole.map_or(EvictedPages::Stripe(stripe), EvictedPages::Stripe)
+            }
+            EvictedPages::Oldest(_) if logical_page > 1 => EvictedPages::Stripe(logical_page),
+            pages => pages,
         };
-        let cache = WriteCache::new(cache_sectors, stripe.map_or(alone, whole));
+        let cache = WriteCache::new(cache_sectors, evicts);
         Port { cache, logical_page, ..self }
     }
 
     /// The port of a member.
     #[must_use]
     pub fn of(options: &PortOptions) -> Self {
-        let PortOptions { pages, page_sectors, cache_sectors, stripe, parts, flush, .. } = *options;
-        Port::new(pages, page_sectors, cache_sectors, stripe, parts).with_flush(flush)
+        let PortOptions { pages, page_sectors, cache_sectors, evicts, parts, flush, .. } = *options;
+        Port::new(pages, page_sectors, cache_sectors, evicts, parts).with_flush(flush)
     }
 
     /// Which sectors of each page exist behind the port.

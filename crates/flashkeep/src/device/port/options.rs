@@ -52,8 +52,8 @@ const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> Options
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DramOptions {
-    /// What the buffer evicts or writes back: the least recently used `page`, or that page with the rest of its
-    /// `stripe`. By default `stripe` under schemes that compute parity, and `page` under others.
+    /// What the buffer evicts or writes back: the least recently used `page` (with `flash.pages_per_program` as many as
+    /// fill a program), or that page with the rest of its `stripe`. By default `stripe` under schemes that compute parity, and `page` under others.
     #[schemars(with = "Evict")]
     pub evict: Option<Evict>,
     /// When the buffer writes pages back although it has room: `none` (a write to a full buffer waits for evictions),

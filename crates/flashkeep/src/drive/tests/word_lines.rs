@@ -12,6 +12,9 @@ fn rig(ftl: &str) -> Rig {
     Rig::new(&format!("{ONE}, {REGISTERS}"), ftl, 1, mapped(16))
 }
 
+/// How long a write waits for others of the same instant, if they do not fill a word line.
+const INSTANT: u64 = 1;
+
 /// The time to send this many pages of a word line, and to program it.
 fn program(pages: u64) -> u64 {
     pages * (COMMAND + TRANSFER) + (pages - 1) * REGISTER + PROGRAM
@@ -48,11 +51,11 @@ fn what_does_not_wait_for_the_program_stays_empty() {
     for n in 0..4 {
         rig.ask(0, write(n, 1), n, &tokens(u64::from(n), 1));
     }
-    let first = program(1);
-    assert_eq!(ends(&rig.settle()), [first, first + program(3), first + program(3), first + program(3)]);
+    let (first, second) = (program(3), program(3) + program(1));
+    assert_eq!(ends(&rig.settle()), [first, first, first, second], "those of an instant come together");
     assert_eq!((word_lines(&rig), rig.drive.counters().empty_places), (2, 2));
     rig.ask(0, write(4, 2), 0, &tokens(4, 2));
-    assert_eq!(ends(&rig.settle()), [first + program(3) + program(2)], "an empty page is not sent");
+    assert_eq!(ends(&rig.settle()), [second + INSTANT + program(2)], "an empty page is not sent");
     assert_eq!(rig.drive.counters().empty_places, 3);
     assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, 16 * 6 - 9);
     rig.drive.audit();
@@ -70,6 +73,19 @@ fn a_write_waits_until_a_word_line_is_full() {
     assert_eq!(ends(&rig.settle()), [at + 50_000 + program(2)]);
 }
 
+/// Four writes, none of which fills a word line: each channel gets one.
+#[test]
+fn writes_that_have_waited_go_to_the_channels_in_turn() {
+    let flash = ONE.replace("channels = 1", "channels = 4");
+    let mut rig = Rig::new(&flash, "gather_us = 50", 1, mapped(16));
+    for n in 0..4 {
+        rig.ask(0, write(n, 1), n, &tokens(u64::from(n), 1));
+        rig.settle();
+    }
+    let planes = rig.operations.iter().map(|operation| rig.drive.geometry().plane_of(operation.ppn).0);
+    assert_eq!(planes.collect::<Vec<_>>(), [0, 1, 2, 3]);
+}
+
 /// A word line takes the longest of its types, however many of its pages are there; each page is read in its own time.
 #[test]
 fn the_slowest_type_programs_and_each_type_reads() {
@@ -78,7 +94,7 @@ fn the_slowest_type_programs_and_each_type_reads() {
     let text = format!("flash = {{ {typed}, {ONE} }}\nftl = {{ over_provisioning = 5 }}\n");
     let mut rig = Rig::with(&text, 1, mapped(16));
     rig.ask(0, write(0, 1), 0, &tokens(0, 1));
-    let first = COMMAND + TRANSFER + 800_000;
+    let first = INSTANT + COMMAND + TRANSFER + 800_000;
     assert_eq!(ends(&rig.settle()), [first]);
     rig.ask(0, write(1, 3), 0, &tokens(1, 3));
     let second = first + 3 * (COMMAND + TRANSFER) + 800_000;
@@ -122,7 +138,7 @@ fn small_pages_fill_flash_pages_and_word_lines() {
     rig.ask(0, write(12, 5), 0, &tokens(12, 5));
     assert_eq!(
         ends(&rig.settle()),
-        [first + 2 * sent + REGISTER + PROGRAM],
+        [first + INSTANT + 2 * sent + REGISTER + PROGRAM],
         "two flash pages, one of them full"
     );
     assert_eq!((word_lines(&rig), rig.drive.counters().empty_places), (2, 7));
@@ -165,7 +181,7 @@ fn a_collection_fills_word_lines() {
         assert_eq!(counted, [copied, 5 - copied, 5 - copied], "{copyback}, {run}");
         assert_eq!(counters.empty_places, 2 + 1, "of the host's word line and of the last one");
         let erase = rig.operations.iter().find(|operation| operation.kind == OpKind::Erase);
-        let end = program(1) + moves + COMMAND + ERASE;
+        let end = INSTANT + program(1) + moves + COMMAND + ERASE;
         assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{copyback}, {run}");
         for page in [0, 1, 2, 3, 6] {
             assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(u64::from(page))));

@@ -1,7 +1,7 @@
 //! FLUSH: what write caches of members hold reaches the media.
 
 use super::*;
-use crate::device::port::{FlushRule, PartialPages, PortOptions};
+use crate::device::port::{EvictedPages, FlushRule, PartialPages, PortOptions};
 use crate::engine::{Command, Page, Tell, TreeLevel, Verb};
 use crate::kernel::{SimTime, Span};
 
@@ -14,7 +14,7 @@ fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
         flush: FlushRule::Never,
         link_ps_per_sector: if links { 5000 } else { 0 },
         cache_sectors: pages,
-        stripe: None,
+        evicts: EvictedPages::default(),
         pages: 8,
         page_sectors: 1,
         memory: Span(1),

@@ -53,6 +53,22 @@ fn what_the_dram_gives_up_fills_pages() {
     assert!(amplification(&with) < amplification(&without), "{with} {without}");
 }
 
+/// Random writes one at a time: the DRAM gives up as many pages at a time as a word line holds.
+#[test]
+fn what_the_dram_gives_up_fills_word_lines() {
+    let set = ["flash.pages_per_program=4", "buffer.dram_mib=0.5"];
+    for flush in ["buffer.flush=\"none\"", "buffer.flush=\"watermark\""] {
+        let run = run("synth:random,requests=4k,write=1,size=4KiB,depth=1", &[set[0], set[1], flush]);
+        assert_eq!(
+            (figure(&run, "packing.empty_places"), figure(&run, "packing.filled")),
+            (0.0, 1.0),
+            "{flush}"
+        );
+        let pages = figure(&run, "operations.program.host");
+        assert!(pages > 1000.0 && figure(&run, "packing.word_lines") == pages / 16.0, "{flush}: {pages}");
+    }
+}
+
 /// 400 random writes, one at a time: no request waits without time, so pages of the flash are full.
 #[test]
 fn without_time_every_place_is_filled() {
