@@ -96,6 +96,9 @@ class Summary(Node):
     def packing(self) -> Packing:
         """How full flash pages were that hold several logical pages; only with such pages."""
     @property
+    def slc_cache(self) -> SlcCache:
+        """The SLC cache; only of drives that have one."""
+    @property
     def mapping(self) -> Mapping:
         """How logical pages were found; only with maps other than a page map in memory."""
     @property
@@ -387,6 +390,9 @@ class OperationsByCause(Node):
     @property
     def metadata(self) -> int:
         """Pages read for the tables of the drive. (pages, lower is better)"""
+    @property
+    def fold(self) -> int:
+        """Pages read to empty the SLC cache. (pages, lower is better)"""
 
 class WriteAmplification(Node):
     """Pages programmed for each page that the host wrote; 1 and the parts add up to the total."""
@@ -415,6 +421,9 @@ class WriteAmplification(Node):
     @property
     def rebuild(self) -> float | None:
         """Pages programmed by rebuilds. (ratio, lower is better)"""
+    @property
+    def fold(self) -> float | None:
+        """Pages moved out of the SLC cache; only with such pages. (ratio, lower is better)"""
     @property
     def empty(self) -> float | None:
         """Places left empty in programs of several logical pages. (ratio, lower is better)"""
@@ -667,6 +676,9 @@ class EnergyByCause(Node):
     @property
     def metadata(self) -> float | None:
         """Energy of reads for the tables of the drive. (J, lower is better)"""
+    @property
+    def fold(self) -> float | None:
+        """Energy of reads to empty the SLC cache. (J, lower is better)"""
 
 class DiskEnergy(Node):
     """The energy of a disk, by activity."""
@@ -915,6 +927,28 @@ class FlashPages(Node):
     @property
     def program(self) -> int | None:
         """Flash pages programmed. (pages, lower is better)"""
+
+class SlcCache(Node):
+    """The SLC cache."""
+
+    @property
+    def written(self) -> int | None:
+        """Pages programmed in the cache. (pages, higher is better)"""
+    @property
+    def bypassed(self) -> int | None:
+        """Pages written past it because it had no room. (pages, lower is better)"""
+    @property
+    def share(self) -> float | None:
+        """The share of the pages written that it took. (share, higher is better)"""
+    @property
+    def folded(self) -> int | None:
+        """Pages moved out of it. (pages, lower is better)"""
+    @property
+    def died(self) -> int | None:
+        """Pages overwritten or trimmed before their block was folded, so that they were not moved. (pages, higher is better)"""
+    @property
+    def erases(self) -> int | None:
+        """Erases of its blocks, which are not among those in `wear`. (erases, lower is better)"""
 
 class Mapping(Node):
     """How logical pages were found."""

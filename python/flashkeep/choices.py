@@ -42,6 +42,7 @@ class FlashSpec(TypedDict, total=False):
     page_types: str
     timing: TimingSpec
     commands: CommandsSpec
+    slc: SlcSpec
     energy: FlashEnergySpec
 
 class TimingSpec(TypedDict, total=False):
@@ -62,6 +63,14 @@ class CommandsSpec(TypedDict, total=False):
     cache_program: bool
     cache_read: bool
     register_ns: float
+
+class SlcSpec(TypedDict, total=False):
+    """Blocks with one bit per cell."""
+
+    blocks: int
+    pages_per_block: int
+    read_us: float
+    program_us: float
 
 class FlashEnergySpec(TypedDict, total=False):
     """Currents of the flash, for each operation."""
@@ -94,6 +103,7 @@ class FtlSpec(TypedDict, total=False):
     map_write_us: float
     gc: GcSpec
     wear: WearSpec
+    slc: SlcCacheSpec
 
 class GcSpec(TypedDict, total=False):
     """Garbage collection."""
@@ -117,6 +127,14 @@ class WearSpec(TypedDict, total=False):
     rate_limit_window: float
     migrate_below: float
     warranty_years: float
+
+class SlcCacheSpec(TypedDict, total=False):
+    """The SLC cache: what a page map does with the blocks of `flash.slc`."""
+
+    fold: Literal["idle", "full"]
+    idle_us: float
+    fold_above: float
+    erase_budget: int
 
 class BufferSpec(TypedDict, total=False):
     """The DRAM write buffer."""

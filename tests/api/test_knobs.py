@@ -93,6 +93,9 @@ class Knob(NamedTuple):
     options: Mapping[str, Any] = NOTHING
 
 
+BURST: Settings = {"flash.slc.blocks": 4, "ftl.slc.idle_us": 1e9}
+"""A cache that is never folded."""
+
 FLASH = (
     Knob("flash.channels", 1, 2, PRESSED, IOPS, 2.0, EMPTY),
     Knob("flash.chips_per_channel", 1, 2, PRESSED, IOPS, 2.0, EMPTY),
@@ -124,6 +127,11 @@ FLASH = (
     Knob("flash.commands.cache_read", False, True, PRESSED_READS, IOPS, 90.96 / 50),
     Knob("flash.commands.register_ns", 0, 30_000, PRESSED, IOPS, 300 / 330,
          {**EMPTY, "flash.commands.cache_program": True}),
+    Knob("flash.slc.blocks", 0, 16, WRITES, WRITE, (340.96, 240.96), EMPTY),
+    Knob("flash.slc.pages_per_block", 4, 16, WRITES, "slc_cache.written", (4 * 4, 4 * 16), {**EMPTY, **BURST}),
+    Knob("flash.slc.read_us", 10, 20, "synth:random,requests=1k,write=0.5,size=4KiB,footprint=16KiB,rate=100", READ, MORE,
+         {**EMPTY, **BURST, "ftl.slc.fold_above": 1}),
+    Knob("flash.slc.program_us", 100, 200, WRITES, WRITE, (140.96, 240.96), {**EMPTY, "flash.slc.blocks": 16}),
     Knob("flash.energy.voltage_v", 1, 3, CHURN, "energy.total_j", 3.0, CURRENTS),
     Knob("flash.energy.read_ma", 10, 20, CHURN, "energy.flash_j.read", 2.0, CURRENTS),
     Knob("flash.energy.program_ma", 10, 20, CHURN, "energy.flash_j.program", 2.0, CURRENTS),
@@ -167,6 +175,10 @@ FTL = (
     Knob("ftl.log_blocks", 2, 6, SKEWED, "operations.program.gc", LESS, {"ftl.map": "hybrid"}),
     Knob("ftl.streams", 1, 3, SKEWED, "write_amplification.gc", LESS,
          {"flash.blocks_per_plane": 64, "ftl.over_provisioning": 0.25, "ftl.gc.victim": "cost-benefit"}, UNTIMED),
+    Knob("ftl.slc.fold", "idle", "full", PRESSED, "slc_cache.folded", MORE, {**EMPTY, "flash.slc.blocks": 2}),
+    Knob("ftl.slc.idle_us", 100, 1e9, WRITES, "slc_cache.folded", LESS, {**EMPTY, "flash.slc.blocks": 2}),
+    Knob("ftl.slc.fold_above", 0, 1, WRITES, "slc_cache.folded", (96, 0), {**EMPTY, "flash.slc.blocks": 8}),
+    Knob("ftl.slc.erase_budget", 1, 100, WRITES, "slc_cache.erases", (2, 6), {**EMPTY, "flash.slc.blocks": 2}),
     Knob("ftl.gc.victim", "greedy", "random", CHURN, "write_amplification.gc", MORE),
     Knob("ftl.gc.threshold", 0.05, 0.25, CHURN, "write_amplification.gc", MORE),
     Knob("ftl.gc.soft_threshold", 0.1, 0.3, CHURN.replace("depth=4", "rate=100"), "operations.program.gc", MORE),

@@ -33,7 +33,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     pair.write_text('members = ["2 * ./worn.toml"]\nredundancy.scheme = "mirror"\nstart.existing = "all"\n')
     (folder / "worn.toml").write_text(
         'base = "./small.toml"\nflash.channels = 1\nbuffer.dram_mib = 1\n'
-        "ftl = { logical_page_kib = 2, wear.erase_budget = 3 }\n"
+        'ftl = { logical_page_kib = 2, wear.erase_budget = 3, slc.fold = "full" }\nflash.slc.blocks = 2\n'
     )
     drive, aged = str(small), folder / "drive.aged"
     kinds = {
@@ -49,6 +49,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
             drive, "synth:random,requests=2k", "flash.planes_per_die=2", "flash.commands.multi_plane=match"
         ),
         "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2", "flash.pages_per_program=2"),
+        "slc": run(drive, "synth:random,requests=2k", "flash.slc.blocks=1", "ftl.slc.idle_us=0"),
         "map": run(drive, "synth:random,requests=2k", "ftl.map=dftl"),
         "untimed": run(drive, untimed=True),
         "conditioned": run(drive, condition=True, untimed=True, save_aged=aged),

@@ -286,8 +286,8 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
         f.chips_per_channel,
         f.dies_per_chip,
         f.planes_per_die,
-        f.blocks_per_plane,
-        drive.block_pages(),
+        f.blocks_per_plane.saturating_add(f.slc.blocks),
+        pages_of(drive, numbers.get(4).copied().unwrap_or(0)),
     ];
     for (at, (&number, count)) in numbers.iter().zip(counts).enumerate() {
         if number >= count {
@@ -304,6 +304,12 @@ fn what(text: &str, drive: &Resolved) -> Result<What, String> {
         5 => What::Flash(Fault::Page(geometry.ppn(first, block, number(5)))),
         _ => What::Flash(Fault::of(&geometry, pools, StripingLevel::ALL[depth], place)),
     })
+}
+
+/// Logical pages of a block, which may be one with one bit per cell.
+fn pages_of(drive: &Resolved, block: u32) -> u32 {
+    let flash = &drive.spec.flash;
+    if block < flash.blocks_per_plane { drive.block_pages() } else { flash.slc.pages(flash) * drive.places() }
 }
 
 fn when(text: &str) -> Result<When, String> {

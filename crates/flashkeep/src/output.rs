@@ -152,7 +152,8 @@ impl Site {
     fn place_of(&self, operation: &LoggedOperation) -> String {
         let (at, block) = self.pools.place(&self.geometry, operation.ppn);
         let page = self.geometry.page_of(operation.ppn);
-        let page = if operation.summary { self.geometry.pages } else { page };
+        let end = self.geometry.pages_in(self.geometry.block_of(operation.ppn));
+        let page = if operation.summary { end } else { page };
         [at.channel, at.chip, at.die, at.plane, block, page].map(|part| part.to_string()).join(",")
     }
 

@@ -160,6 +160,7 @@ fn colour(cause: Cause) -> &'static str {
         Cause::PartialParity => "vsync_highlight_color",
         Cause::Rebuild => "terrible",
         Cause::Migrate => "yellow",
+        Cause::Fold => "olive",
         Cause::Metadata => "grey",
     }
 }

@@ -48,6 +48,12 @@ impl Heat {
         if self.classes <= 1 { 0 } else { self.of[page as usize].saturating_sub(1).max(1) - 1 }
     }
 
+    /// The class of a page.
+    #[must_use]
+    pub fn of_present(&self, page: u32) -> u8 {
+        if self.classes <= 1 { 0 } else { self.of[page as usize].max(1) - 1 }
+    }
+
     /// Records a write of the page; returns its class.
     pub fn write(&mut self, page: u32) -> u8 {
         self.record(page, self.of_written(page))

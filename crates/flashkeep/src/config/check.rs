@@ -190,6 +190,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.elements(allocation)?;
     check.host()?;
     check.commands();
+    check.slc()?;
     check.cleaning()?;
     check.ageing()?;
     check.energy()?;
@@ -283,7 +284,8 @@ impl Check<'_> {
         }
         let pools = pooled(&self.spec);
         let counts = [pools.channels, pools.chips_per_channel, pools.dies_per_chip, pools.planes_per_die];
-        let block = [pools.blocks_per_plane, pools.pages_per_block].map(u32::next_power_of_two);
+        let blocks = pools.blocks_per_plane.saturating_add(pools.slc.blocks).min(1 << 31);
+        let block = [blocks, pools.pages_per_block].map(u32::next_power_of_two);
         let pages = counts.iter().chain(&block).map(|&count| u128::from(count)).product::<u128>();
         if pages > MOST_PAGES {
             let keys = [
@@ -301,6 +303,30 @@ impl Check<'_> {
                 block[0], block[1]
             );
             return Err(self.wrong(&keys, message));
+        }
+        Ok(())
+    }
+
+    /// A page map of its own decides where pages go, so that it can use an SLC cache.
+    fn slc(&self) -> Result<(), DriveError> {
+        let flash = &self.spec.flash;
+        if flash.slc.blocks == 0 {
+            return Ok(());
+        }
+        let pages = flash.slc.pages(flash);
+        if pages > flash.pages_per_block {
+            let message = format!(
+                "found {pages}; a block with one bit per cell has at most the {} pages of others",
+                flash.pages_per_block
+            );
+            return Err(self.wrong(&["flash.slc.pages_per_block", "flash.pages_per_block"], message));
+        }
+        if options::fixes_places(&self.spec) {
+            let message = format!(
+                "found {}; 0 is accepted if the scheme or the map determines each page's place: an SLC cache needs a page                  map that can move its pages",
+                flash.slc.blocks
+            );
+            return Err(self.wrong(&["flash.slc.blocks", "redundancy.scheme", "ftl.map"], message));
         }
         Ok(())
     }

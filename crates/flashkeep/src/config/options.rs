@@ -9,10 +9,12 @@ use crate::device::port::{
     DRAM, DramOptions, Evict, FLUSH, Flush, FlushBatch, FlushRule, IdleFlush, Watermarks,
 };
 use crate::disk::{CURVE, SeekSpec};
-use crate::flash::COMMANDS;
+use crate::flash::{COMMANDS, SLC};
 use crate::ftl::ageing::{self, AgedOptions, ValidOptions};
 use crate::ftl::allocation::{self, StrideOptions};
-use crate::ftl::{BUDGET, GatherOptions, MAP_MEMORY, MapWriteOptions, SHARED_PAGES, WarrantyOptions};
+use crate::ftl::{
+    BUDGET, GatherOptions, MAP_MEMORY, MapWriteOptions, SHARED_PAGES, SLC_CACHE, WarrantyOptions,
+};
 use crate::kernel::Span;
 use crate::mapping::{self, BackendKind, DftlOptions, LogBlocks};
 use crate::options::{Options, Selector};
@@ -48,6 +50,7 @@ fn only(condition: bool, why: &str) -> Selection {
 }
 
 const NO_DRAM: &str = "with buffer.dram_mib = 0";
+const NO_SLC: &str = "with flash.slc.blocks = 0";
 
 const TABLES: &[OptionTable] = &[
     OptionTable {
@@ -60,6 +63,16 @@ const TABLES: &[OptionTable] = &[
                 "unless a command of flash.commands is on, or flash.pages_per_program more than 1",
             )
         })],
+    },
+    OptionTable {
+        name: "flash.slc",
+        options: |spec| Some(&mut spec.flash.slc.options),
+        selectors: &[(SLC, |spec| only(spec.flash.slc.blocks > 0, NO_SLC))],
+    },
+    OptionTable {
+        name: "ftl.slc",
+        options: |spec| Some(&mut spec.ftl.slc.options),
+        selectors: &[(SLC_CACHE, |spec| only(spec.flash.slc.blocks > 0, NO_SLC))],
     },
     OptionTable {
         name: "ftl",

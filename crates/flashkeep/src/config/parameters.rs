@@ -38,6 +38,7 @@ impl Resolved {
             map_write_ns: self.map_write_ns(),
             map_survives: self.map_survives(),
             gc: GcSpec { separate: ftl.gc.separate && maps, ..ftl.gc.clone() },
+            slc: ftl.slc.options.read(),
             policies: self.policies(),
             // A log has streams of its own.
             classes: if maps { ftl.streams } else { 1 },

@@ -2,7 +2,7 @@
 
 use super::check::{Check, Resolved, product};
 use super::keys::DriveSpec;
-use super::packing::{block_pages, page_bytes};
+use super::packing::{block_pages, page_bytes, places};
 use super::redundancy::parts;
 use crate::flash::{FlashSpec, MultiPlane, Pools};
 use crate::ftl::{PlaneChoice, Pool};
@@ -45,6 +45,7 @@ pub(super) fn pooled(spec: &DriveSpec) -> FlashSpec {
         dies_per_chip: flash.dies_per_chip / pools.dies,
         planes_per_die: flash.planes_per_die / pools.planes,
         blocks_per_plane: u32::try_from(blocks).unwrap_or(u32::MAX).min(1 << 31),
+        slc: flash.slc.pooled(pools.planes_each(), flash.slc.pages(&flash).saturating_mul(places(spec))),
         ..flash
     }
 }

@@ -297,6 +297,15 @@ fn flash(drive: &Resolved) -> DrawnNode {
     } else {
         die.extend([times, transfer]);
     }
+    if let Some([read, program]) = flash.slc.times() {
+        die.push(format!(
+            "SLC cache: {} of {} in each plane, read {}, program {}",
+            count(flash.slc.blocks.into(), "block"),
+            count(flash.slc.pages(flash).into(), "page"),
+            time(read.0),
+            time(program.0)
+        ));
+    }
     DrawnNode::new("flash", lines, vec![DrawnNode::new("die", die, Vec::new())])
 }
 

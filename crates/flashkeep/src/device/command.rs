@@ -58,11 +58,13 @@ pub enum Cause {
     Migrate,
     /// The drive's own tables.
     Metadata,
+    /// Data moved out of the SLC cache.
+    Fold,
 }
 
 impl Cause {
     /// All causes, in order.
-    pub const ALL: [Cause; 11] = [
+    pub const ALL: [Cause; 12] = [
         Cause::Host,
         Cause::Mirror,
         Cause::Update,
@@ -74,6 +76,7 @@ impl Cause {
         Cause::Rebuild,
         Cause::Migrate,
         Cause::Metadata,
+        Cause::Fold,
     ];
 
     /// Its name in reports.
@@ -91,6 +94,7 @@ impl Cause {
             Cause::Rebuild => "rebuild",
             Cause::Migrate => "migrate",
             Cause::Metadata => "metadata",
+            Cause::Fold => "fold",
         }
     }
 }

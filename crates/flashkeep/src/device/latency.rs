@@ -54,7 +54,7 @@ impl Part {
     pub fn of_other(cause: Cause) -> Option<Part> {
         match cause {
             Cause::Gc | Cause::ParityGc => Some(Part::Gc),
-            Cause::Wear | Cause::Migrate | Cause::Metadata => Some(Part::Maintenance),
+            Cause::Wear | Cause::Migrate | Cause::Metadata | Cause::Fold => Some(Part::Maintenance),
             Cause::Rebuild => Some(Part::Rebuild),
             Cause::Host | Cause::Mirror | Cause::Update | Cause::Parity | Cause::PartialParity => None,
         }

@@ -34,7 +34,8 @@ impl<C: Contents> Drive<C> {
             for (block, counted) in (first..).zip(self.ftl.blocks.valid_counts(plane)) {
                 assert_eq!(valid[block], counted, "valid pages of block {block}");
             }
-            let free = self.ftl.blocks.plane(plane).free_pages;
+            let cached = if self.slc.active { self.ftl.blocks.cache(plane).free_pages } else { 0 };
+            let free = [self.ftl.blocks.plane(plane).free_pages, cached];
             assert!(
                 self.ftl.physical || self.ftl.blocks.count_free(plane) == free,
                 "free pages of {plane:?}"

@@ -4,7 +4,7 @@
 use super::{DieQueue, Drive, Ftl, OpKind};
 use crate::engine::{Cause, Command, CompletionToken, Contents};
 use crate::flash::PlaneId;
-use crate::ftl::{Allocation, MapEntry, PlaneChoice};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
@@ -40,11 +40,27 @@ impl<C: Contents> Drive<C> {
         // The page is unmapped until it is placed, so that a collection that makes room for it does not move its old
         // version.
         self.forget(ftl, lpn);
-        let Some(plane) = self.plane_before(ftl, lpn) else {
+        let Some(mut plane) = self.plane_before(ftl, lpn) else {
             return self.void_before(self.now, ftl, lpn);
         };
         let stream = if self.ftl.summaries { self.ftl.streams.of_written(ftl, lpn) } else { 0 };
-        let ppn = self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents);
+        let uses_cache = self.slc.has_begun() && self.immediate.active && self.immediate.counting;
+        let cached = uses_cache && self.makes_cache_room(plane, lpn);
+        // What was folded may have taken its room.
+        if uses_cache && !cached && !self.ftl.blocks.has_room(plane) {
+            let Some(other) = self.plane_before(ftl, lpn) else {
+                return self.void_before(self.now, ftl, lpn);
+            };
+            plane = other;
+        }
+        let ppn = match cached {
+            true => self.program_cached(ftl, plane, lpn, contents),
+            false => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents),
+        };
+        if uses_cache {
+            self.note_placement(plane, lpn, cached);
+        }
+        let stream = if cached { SLC_STREAM } else { stream };
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
         self.count_untimed(ftl, OpKind::Program, cause, ppn);
@@ -92,7 +108,8 @@ impl<C: Contents> Drive<C> {
             at = if at + 1 == count { 0 } else { at + 1 };
             let found = match this.allocation {
                 Allocation::Partial(_) => {
-                    self.allowed_plane(&self.queues.die_queues[die_queue], lpn, |_| true)
+                    let has_room = |plane| self.ftl.blocks.has_room(plane);
+                    self.allowed_plane(&self.queues.die_queues[die_queue], lpn, has_room)
                 }
                 _ => {
                     let DieQueue { planes, turn, .. } = &self.queues.die_queues[die_queue];

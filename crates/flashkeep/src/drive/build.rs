@@ -14,6 +14,7 @@ impl<C: Contents> Drive<C> {
         let flash = FlashArray::of(drive);
         let geometry = &flash.geometry;
         let gc = Gc::new(drive, geometry);
+        let slc = SlcPolicy::new(drive, geometry);
         let ftl = Translation::new(drive, geometry);
         let multi_plane = flash.commands.multi_plane != MultiPlane::Off;
         // The rows of a backend of physical pages go over its planes, each of which takes its own.
@@ -22,7 +23,11 @@ impl<C: Contents> Drive<C> {
             false => Allocation::new(drive.binding, drive.stride),
         };
         let mut this = Drive {
-            dies: Dies::new(drive, geometry, flash.commands.cache_program || gc.is_soft()),
+            dies: Dies::new(
+                drive,
+                geometry,
+                flash.commands.cache_program || gc.is_soft() || slc.uses_idle_time(),
+            ),
             placement: PagePlacement::new(
                 configured,
                 drive.plane_choice,
@@ -39,6 +44,7 @@ impl<C: Contents> Drive<C> {
             },
             paths: Paths { commands: Commands::of_mapped(!ftl.physical), programs: Programs::Full },
             gc,
+            slc,
             ftl,
             immediate: Immediate::default(),
             health: DriveHealth { damaged: false, life: DriveLife::new(drive) },

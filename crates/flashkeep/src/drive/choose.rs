@@ -19,7 +19,10 @@ impl<C: Contents> Drive<C> {
     /// The victim of a plane's collection, or the one that its next collection would have.
     pub(super) fn next_victim_of(&self, plane: PlaneId) -> Option<u32> {
         let under_way = self.gc.collections[plane.0 as usize].victim();
-        under_way.or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
+        // Folding gives way to garbage collection.
+        under_way
+            .filter(|_| !self.folds(plane))
+            .or_else(|| self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)))
     }
 
     /// The collection of the block to reclaim.
@@ -33,6 +36,9 @@ impl<C: Contents> Drive<C> {
 
     /// The cause of moves and erase of a plane's victim.
     pub(super) fn moves_because(&self, plane: PlaneId) -> Cause {
+        if self.folds(plane) {
+            return Cause::Fold;
+        }
         let collection = self.gc.collections[plane.0 as usize].under_way;
         match collection.map_or(Cause::Gc, |collection| collection.cause()) {
             Cause::Gc if self.collects_tables(plane) => Cause::Metadata,

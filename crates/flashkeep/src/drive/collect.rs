@@ -77,6 +77,10 @@ impl<C: Contents> Drive<C> {
     ) -> Option<UnitId> {
         while let Some(plane) = self.dies.units[unit.0 as usize].collect_head {
             let whole = self.gc.run == GcRun::HoldChannel;
+            // What is folded in idle time waits for other work.
+            if self.folds(plane) && !self.is_due(plane) {
+                self.start_anew(plane);
+            }
             match self.collect_plane(now, channel, plane, idle, whole) {
                 Some(begun) => return begun,
                 None => self.collected(plane),
@@ -89,7 +93,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32) {
         let ftl = self.ftl_of(plane);
         let first = self.ftl.backends[ftl].pages;
-        for page in 0..self.flash.geometry.pages {
+        for page in 0..self.flash.geometry.pages_in(victim) {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
             let lpn = self.ftl.blocks.owner(ppn);
             if lpn >= first && self.is_current(plane, lpn, ppn) {
@@ -138,6 +142,9 @@ impl<C: Contents> Drive<C> {
         let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
+        if self.folds(plane) {
+            self.note_fold(plane, from);
+        }
         if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
@@ -225,6 +232,9 @@ impl<C: Contents> Drive<C> {
     /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
     fn finish_erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
         self.erase(end, plane, victim);
+        if self.slc.active {
+            self.look_at_cache(plane);
+        }
         if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
             let home = self.dies.of_plane[plane.0 as usize];
             if self.dies.units[home.0 as usize].collect_head == Some(plane) {
@@ -246,6 +256,9 @@ impl<C: Contents> Drive<C> {
 
     /// The victim is erased, which is over at `end`; a migration has the next one already.
     pub(super) fn erase(&mut self, end: SimTime, plane: PlaneId, victim: u32) {
+        if self.flash.geometry.is_slc_block(victim) {
+            return self.erase_cached(end, plane, victim);
+        }
         let collection = self.gc.collections[plane.0 as usize].under_way;
         if self.gc.collections[plane.0 as usize].migrates() {
             self.forget_held(plane);

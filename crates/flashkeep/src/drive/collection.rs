@@ -48,7 +48,7 @@ impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
     #[inline]
     fn next_current(&self, block: u32, from: u32) -> Option<u32> {
         let CollectedPlane { drive, plane } = *self;
-        (from..drive.flash.geometry.pages).find(|&page| {
+        (from..drive.flash.geometry.pages_in(block)).find(|&page| {
             let ppn = drive.flash.geometry.ppn(plane, block, page);
             drive.is_current(plane, drive.ftl.blocks.owner(ppn), ppn)
         })

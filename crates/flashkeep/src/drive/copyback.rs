@@ -130,6 +130,11 @@ impl<C: Contents> Drive<C> {
         if migrates && self.ftl.blocks.has_held(plane) {
             return None;
         }
-        Some(self.ftl.streams.of_moved(self.ftl_of(plane), lpn))
+        let ftl = self.ftl_of(plane);
+        Some(if self.folds(plane) {
+            self.ftl.streams.of_present(ftl, lpn)
+        } else {
+            self.ftl.streams.of_moved(ftl, lpn)
+        })
     }
 }

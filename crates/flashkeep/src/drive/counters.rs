@@ -3,6 +3,34 @@
 use crate::engine::Cause;
 use crate::flash::OpKind;
 
+/// Counts of the SLC cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlcCounts {
+    /// Pages programmed in the cache.
+    pub written: u64,
+    /// Pages that were written past it, because it had no room.
+    pub bypassed: u64,
+    /// Pages moved out of it.
+    pub folded: u64,
+    /// Pages that were not valid any more when their block was folded.
+    pub died: u64,
+    /// Erases of its blocks.
+    pub erases: u64,
+}
+
+impl SlcCounts {
+    /// Combines each count with another one.
+    fn zip(self, other: SlcCounts, with: impl Fn(u64, u64) -> u64) -> SlcCounts {
+        SlcCounts {
+            written: with(self.written, other.written),
+            bypassed: with(self.bypassed, other.bypassed),
+            folded: with(self.folded, other.folded),
+            died: with(self.died, other.died),
+            erases: with(self.erases, other.erases),
+        }
+    }
+}
+
 /// Counts of operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -21,6 +49,8 @@ pub struct Counters {
     pub joined: [u64; OpKind::ALL.len()],
     /// Slots of programmed word lines that stayed empty.
     pub empty_places: u64,
+    /// The SLC cache.
+    pub slc: SlcCounts,
     /// Reads served from the controller's memory, because the page was on its way to flash or already on its way up.
     pub reads_from_memory: u64,
 }
@@ -54,6 +84,7 @@ impl Counters {
         self.reads_from_memory += other.reads_from_memory;
         self.wasted_pages += other.wasted_pages;
         self.empty_places += other.empty_places;
+        self.slc = self.slc.zip(other.slc, |count, more| count + more);
         let along = (&mut self.along, other.along);
         let multi_plane = (&mut self.multi_plane, other.multi_plane);
         let joined = (&mut self.joined, other.joined);
@@ -109,6 +140,7 @@ impl Counters {
         }
         difference.wasted_pages -= before.wasted_pages;
         difference.empty_places -= before.empty_places;
+        difference.slc = self.slc.zip(before.slc, |count, old| count - old);
         difference.reads_of_nothing -= before.reads_of_nothing;
         difference.reads_from_memory -= before.reads_from_memory;
         difference

@@ -242,7 +242,7 @@ impl<C: Contents> Drive<C> {
             self.dies.agenda.set(unit.0 as usize, until);
         }
         if self.dies.minded {
-            self.mind(unit, until);
+            self.mind(unit, until, cause);
         }
     }
 

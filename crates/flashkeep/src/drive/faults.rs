@@ -108,7 +108,7 @@ impl Fault {
             Fault::Page(ppn) => Some(geometry.block_of(ppn)),
             _ => None,
         };
-        let blocks = only.map_or(0..geometry.blocks, |block| block..block + 1);
+        let blocks = only.map_or(0..geometry.all_blocks(), |block| block..block + 1);
         blocks.filter(move |&block| self.takes_block(geometry, block))
     }
 
@@ -118,7 +118,7 @@ impl Fault {
             return vec![ppn];
         }
         self.blocks(geometry)
-            .flat_map(|block| (0..geometry.pages).map(move |page| geometry.ppn(plane, block, page)))
+            .flat_map(|block| (0..geometry.pages_in(block)).map(move |page| geometry.ppn(plane, block, page)))
             .collect()
     }
 }

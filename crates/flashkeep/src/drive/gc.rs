@@ -8,7 +8,7 @@
 
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Fault, FlashBackendKind, OpKind, Parameters, PlaneCollection};
-use crate::blocks::{Chooser, GcThresholds};
+use crate::blocks::{Chooser, Collection, GcThresholds};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Copyback, GcRun};
@@ -308,13 +308,18 @@ impl<C: Contents> Drive<C> {
         idle: u64,
         whole: bool,
     ) -> Option<Option<UnitId>> {
+        if self.slc.active {
+            self.give_way(plane, whole);
+        }
         loop {
             let Some(victim) = self.victim_of(plane) else {
                 self.turn_to_others(now, plane);
                 return None;
             };
-            let lacks_room = self.power.is_some() && self.lacks_room(plane, victim);
-            if self.health.damaged && self.is_stuck(plane, victim)
+            // Folding has looked for the room that it needs.
+            let folds = self.folds(plane);
+            let lacks_room = self.power.is_some() && !folds && self.lacks_room(plane, victim);
+            if self.health.damaged && !folds && self.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl_of(plane))
             {
                 // When the plane is asked again, another victim may have become the better one.
@@ -440,12 +445,16 @@ impl<C: Contents> Drive<C> {
 
     /// Collects a plane without time: in untimed runs, and before time 0.
     pub(super) fn collect_immediately(&mut self, plane: PlaneId) {
-        let ftl = self.ftl_of(plane);
         // A collection that is under way is finished: pages that it has moved leave no room for those of another
         // victim.
-        let under_way = self.gc.collections[plane.0 as usize].under_way;
+        let under_way = self.gc.collections[plane.0 as usize].under_way.filter(|_| !self.folds(plane));
         let collection = under_way.or_else(|| self.choose(plane));
-        let mut collection = collection.expect("the caller has seen that there is something to collect");
+        self.collect_now(plane, collection.expect("the caller has seen that there is something to collect"));
+    }
+
+    /// Collects a victim without time.
+    pub(super) fn collect_now(&mut self, plane: PlaneId, mut collection: Collection) {
+        let ftl = self.ftl_of(plane);
         collection.begin_anew();
         let victim = collection.victim;
         self.start_anew(plane);

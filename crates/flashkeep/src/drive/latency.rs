@@ -285,7 +285,7 @@ impl<C: Contents> Drive<C> {
     /// Why a unit's page crosses the channel; asked only if that is measured.
     #[inline]
     pub(super) fn cause_of_transfer(&self, unit: UnitId, op: Id<DriveOp>) -> Cause {
-        if op.is_some() || self.latencies.is_none() {
+        if op.is_some() || (self.latencies.is_none() && !self.slc.active) {
             return self.queues.ops[op].command.cause;
         }
         self.dies.units[unit.0 as usize].collects.map_or(Cause::Gc, |plane| self.moves_because(plane))

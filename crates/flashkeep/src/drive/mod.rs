@@ -42,6 +42,7 @@ mod recovery;
 mod renew;
 mod retire;
 mod rounds;
+mod slc;
 mod snapshot;
 mod soft;
 mod sources;
@@ -59,7 +60,7 @@ mod write;
 
 pub use crate::flash::OpKind;
 pub use backend::FlashBackendKind;
-pub use counters::Counters;
+pub use counters::{Counters, SlcCounts};
 pub use dies::LoggedOperation;
 pub use faults::Fault;
 pub use holds::{BusyPeriod, HostRequest, Resource};
@@ -88,6 +89,7 @@ use power::Power;
 use program::{Paths, Programs, Scratch};
 use queue::{DriveOp, OpQueue, Queues};
 use read::ReadRules;
+use slc::SlcPolicy;
 use untimed::Immediate;
 use work::{DriveAccounts, Watch};
 
@@ -131,6 +133,8 @@ pub struct Drive<C> {
     queues: Queues<C>,
     reads: ReadRules,
     gc: Gc,
+    /// The SLC cache.
+    slc: SlcPolicy,
     /// The immediate driver: pages that are placed without time.
     immediate: Immediate,
     /// Which code path commands and programs take.

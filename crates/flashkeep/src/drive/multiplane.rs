@@ -8,7 +8,7 @@ use super::program::PageWrite;
 use super::{Drive, DriveOp, OpKind};
 use crate::engine::Contents;
 use crate::flash::{MultiPlane, PlaneId, Ppn, UnitId};
-use crate::ftl::Allocation;
+use crate::ftl::{Allocation, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
 
 /// How many waiting pages are looked at, at least, for those that a command may take besides the first.
@@ -29,7 +29,7 @@ impl<C: Contents> Drive<C> {
         pages.push(self.page_of_write(head, self.queues.ops[head].placed, plane));
         let alone = self.flash.commands.multi_plane == MultiPlane::Off
             || self.health.damaged
-            || self.ftl.streams.are_several();
+            || (self.ftl.streams.are_several() && stream != SLC_STREAM);
         if alone && !self.packing.active {
             return;
         }
@@ -37,10 +37,10 @@ impl<C: Contents> Drive<C> {
         let places = if self.packing.active { self.ftl.blocks.places_left(Some(stream), plane) } else { 1 };
         let mut free = std::mem::take(&mut self.scratch.free_planes);
         free.extend((1..places).map(|_| plane));
-        let number = self.ftl.blocks.next_number(plane);
+        let number = self.ftl.blocks.next_number(stream, plane);
         if !alone {
             let siblings = self.queues.die_queues[die_queue].planes.iter().copied();
-            let joining = siblings.filter(|&other| self.can_join(plane, number, other));
+            let joining = siblings.filter(|&other| self.can_join(stream, plane, number, other));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
         let (mut op, mut n) = (head, self.queues.ops[head].placed + 1);
@@ -59,7 +59,7 @@ impl<C: Contents> Drive<C> {
                 Some(at) => {
                     let other = free.remove(at);
                     if other != plane {
-                        self.catch_up(other, number);
+                        self.catch_up(stream, other, number);
                     }
                     let last = pages.iter().rposition(|page| page.plane == other);
                     let page = self.page_of_write(op, n, other);
@@ -75,15 +75,15 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether a plane can program the page of that number of a block together with `first`.
-    fn can_join(&self, first: PlaneId, number: u32, other: PlaneId) -> bool {
-        let die = |plane| self.next_block(plane, Some(0)).map(|block| self.die_of(plane, block));
+    fn can_join(&self, stream: u8, first: PlaneId, number: u32, other: PlaneId) -> bool {
+        let die = |plane| self.next_block(plane, Some(stream)).map(|block| self.die_of(plane, block));
         if other == first || die(other) != die(first) {
             return false;
         }
-        let stands = self.ftl.blocks.next_number(other);
+        let stands = self.ftl.blocks.next_number(stream, other);
         let lag = number.saturating_sub(stands);
         let reachable = stands == number || (self.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
-        reachable && self.ftl.blocks.plane(other).free_pages > self.ftl.blocks.reserve() + lag
+        reachable && self.free_for(stream, other) > lag
     }
 
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
@@ -96,7 +96,7 @@ impl<C: Contents> Drive<C> {
         free: &[PlaneId],
     ) -> Option<usize> {
         let of_die_queue = usize::from(self.queues.die_queues[die_queue].ftl);
-        if self.ftl.streams.are_several() && self.stream_of_waiting(of_die_queue, op, n) != stream {
+        if !self.joins_stream(stream, of_die_queue, op, n) {
             return None;
         }
         let ftl = &self.ftl.backends[of_die_queue];
@@ -108,9 +108,9 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A plane leaves pages out until its next one has that number.
-    fn catch_up(&mut self, plane: PlaneId, number: u32) {
-        while self.ftl.blocks.next_number(plane) != number {
-            let left_out = self.ftl.blocks.leave_out(plane);
+    fn catch_up(&mut self, stream: u8, plane: PlaneId, number: u32) {
+        while self.ftl.blocks.next_number(stream, plane) != number {
+            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
             self.note_oob(left_out, 0, 0);
             self.accounts.counters.wasted_pages += 1;
         }
@@ -148,6 +148,7 @@ impl<C: Contents> Drive<C> {
             let plane = self.flash.geometry.plane_of(ppn).0;
             let bit = 1 << (plane % self.flash.geometry.planes);
             let apart = several
+                && self.flash.geometry.is_slc(ppn) == self.flash.geometry.is_slc(self.queues.ops[first].ppn)
                 && self.flash.geometry.flash_page_of(ppn) == number
                 && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;

@@ -64,7 +64,7 @@ impl<C: Contents> Drive<C> {
             &self.queues.die_queues[self.ftl.backends[usize::from(die_queue.ftl)].die_queues_range()];
         let mut die_queues = die_queues.iter().filter(|other| other.write_queue == die_queue.write_queue);
         let is_full = !die_queues.any(|other| other.planes.iter().any(waits));
-        let takes = |plane| self.ftl.blocks.has_room(plane) && fits(plane);
+        let takes = |plane| self.takes(plane, lpn) && fits(plane);
         if is_full { Allocation::next_plane(&die_queue.planes, die_queue.turn, takes) } else { None }
     }
 }

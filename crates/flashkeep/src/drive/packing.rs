@@ -23,6 +23,7 @@ use super::program::PageWrite;
 use super::{DieQueue, Drive, DriveOp, Parameters};
 use crate::engine::{Command, CompletionToken, Contents, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn, Target};
+use crate::ftl::SLC_STREAM;
 use crate::kernel::{Id, SimTime, Span};
 
 /// What a drive whose programs take several pages knows besides.
@@ -118,11 +119,12 @@ impl<C: Contents> Drive<C> {
     pub(super) fn gathers_until(&self, write_queue: u32) -> Option<SimTime> {
         let mut at = self.queues.write_queues[write_queue as usize].head;
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
+        let together = self.gathered_pages(usize::from(self.queues.ops[at].ftl));
         let mut pages = 0;
         while at.is_some() {
             let DriveOp { placed, command, next, .. } = self.queues.ops[at];
             pages += u32::from(command.count - placed);
-            if pages >= self.flash.geometry.word_line {
+            if pages >= together {
                 return None;
             }
             at = next;
@@ -183,6 +185,9 @@ impl<C: Contents> Drive<C> {
             // What stays empty may be what the host had left.
             if self.is_low_for_idle(page.plane) {
                 self.look_at(page.plane);
+            }
+            if stream == SLC_STREAM && self.ftl.blocks.cache(page.plane).is_between_blocks() {
+                self.look_at_cache(page.plane);
             }
         }
     }

@@ -4,7 +4,7 @@ use super::{FlashBackendKind, Scheduler};
 use crate::blocks::Policies;
 use crate::flash::{FlashSpec, PageTypes, Pools, Times};
 use crate::ftl::allocation::Binding;
-use crate::ftl::{GcSpec, InFlight, PlaneChoice};
+use crate::ftl::{GcSpec, InFlight, PlaneChoice, SlcCacheOptions};
 
 /// The parameters of a drive.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub struct Parameters {
     pub map_survives: bool,
     /// Garbage collection.
     pub gc: GcSpec,
+    /// The policy of the SLC cache.
+    pub slc: SlcCacheOptions,
     /// Victim policy and wear leveling.
     pub policies: Policies,
     /// Open blocks of a plane for data of different temperature.

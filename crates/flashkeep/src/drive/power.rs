@@ -421,7 +421,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn forget_oobs(&mut self, plane: PlaneId, block: u32) {
         if let Some(power) = &mut self.power {
             let first = self.flash.geometry.ppn(plane, block, 0).0 as usize;
-            power.sequences[first..first + self.flash.geometry.pages as usize].fill(0);
+            power.sequences[first..first + self.flash.geometry.pages_in(block) as usize].fill(0);
         }
     }
 }

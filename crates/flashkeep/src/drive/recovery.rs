@@ -73,7 +73,7 @@ impl<C: Contents> Drive<C> {
         let recovery = self.take_time(now, &erased_anew);
         for &ppn in &erased_anew {
             let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-            if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {
+            if self.is_used_up(plane, block) {
                 self.expire(recovery.ready, plane, block);
             }
         }
@@ -89,6 +89,7 @@ impl<C: Contents> Drive<C> {
                 self.wake_collector(recovery.ready, plane);
             }
         }
+        self.look_at_caches(recovery.ready);
         self.now = recovery.ready;
         if let Some(power) = &mut self.power {
             power.ready = recovery.ready;
@@ -108,8 +109,9 @@ impl<C: Contents> Drive<C> {
     fn take_back_erase(&mut self, ppn: Ppn) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.take_back_erase(plane, block);
-        let ftl = self.ftl_of(plane);
-        self.ftl.backends[ftl].erases -= 1;
+        let (ftl, cached) = (self.ftl_of(plane), self.flash.geometry.is_slc_block(block));
+        self.ftl.backends[ftl].erases -= u64::from(!cached);
+        self.accounts.counters.slc.erases -= u64::from(cached);
     }
 
     fn forget_everything(&mut self) {
@@ -151,7 +153,7 @@ impl<C: Contents> Drive<C> {
                 self.ftl.blocks.is_programmed(ppn)
             }
         };
-        (0..self.flash.geometry.pages).rev().find(page).map_or(0, |last| last + 1)
+        (0..self.flash.geometry.pages_in(block)).rev().find(page).map_or(0, |last| last + 1)
     }
 
     /// Maps each page to its newest version on flash.
@@ -161,7 +163,7 @@ impl<C: Contents> Drive<C> {
         }
         let old = self.old_versions(backend);
         for plane in self.planes_of(backend) {
-            for block in 0..self.flash.geometry.blocks {
+            for block in 0..self.flash.geometry.all_blocks() {
                 if self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
                 }
@@ -221,11 +223,14 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A version of a page, if it is the newest so far. Of a page and its copy, that in the younger block: collections
-    /// would lack the room to begin anew.
+    /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the younger
+    /// block: collections would lack the room to begin anew.
     fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn) {
         let power = self.power.as_ref().expect("a drive that was told");
-        let age = |ppn: Ppn| (power.sequences[ppn.0 as usize], self.ftl.blocks.block_age(ppn));
+        let age = |ppn: Ppn| {
+            let folded = !self.flash.geometry.is_slc(ppn);
+            (power.sequences[ppn.0 as usize], folded, self.ftl.blocks.block_age(ppn))
+        };
         if !matches!(self.ftl.maps.get(backend, lpn), MapEntry::At(other) if age(ppn) <= age(other)) {
             self.ftl.maps.set(backend, lpn, MapEntry::At(ppn));
         }
@@ -245,8 +250,8 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
     fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
-        let full = self.ftl.summaries && !self.ftl.physical && end == self.flash.geometry.pages;
-        let together = self.flash.geometry.word_line;
+        let full = self.ftl.summaries && !self.ftl.physical && end == self.flash.geometry.pages_in(block);
+        let together = self.flash.geometry.word_line_of(block);
         full && !self.ftl.blocks.is_unreadable(self.flash.geometry.ppn(
             plane,
             block,
@@ -262,7 +267,7 @@ impl<C: Contents> Drive<C> {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
         let mut left = vec![Vec::new(); self.dies.units.len()];
         for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
-            for block in (0..self.flash.geometry.blocks).rev() {
+            for block in (0..self.flash.geometry.all_blocks()).rev() {
                 if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
                 }
@@ -308,7 +313,9 @@ impl<C: Contents> Drive<C> {
             self.dies.units[unit].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
             let ftl = self.ftl_of(plane);
-            self.ftl.backends[ftl].erases += 1;
+            let cached = self.flash.geometry.is_slc(ppn);
+            self.ftl.backends[ftl].erases += u64::from(!cached);
+            self.accounts.counters.slc.erases += u64::from(cached);
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
             self.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);

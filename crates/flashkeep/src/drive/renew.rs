@@ -39,8 +39,11 @@ impl<C: Contents> Drive<C> {
     }
 
     fn renew_block(&mut self, backend: usize, plane: PlaneId, block: u32) {
-        self.ftl.backends[backend].erases -= u64::from(self.ftl.blocks.renew_block(plane, block));
-        self.begin_wear_of(plane, block);
+        let erases = u64::from(self.ftl.blocks.renew_block(plane, block));
+        if !self.flash.geometry.is_slc_block(block) {
+            self.ftl.backends[backend].erases -= erases;
+            self.begin_wear_of(plane, block);
+        }
         self.forget_oobs(plane, block);
         self.land_in(plane, block);
         if self.ftl.backends[backend].rows.is_some() {
@@ -58,7 +61,7 @@ impl<C: Contents> Drive<C> {
             }
             self.renew_planes(now, Fault::Planes { first: plane, count: 1 });
             let backend = self.ftl_of(plane);
-            for block in (0..geometry.blocks).filter(|&block| !what.takes_block(&geometry, block)) {
+            for block in (0..geometry.all_blocks()).filter(|&block| !what.takes_block(&geometry, block)) {
                 self.ftl.blocks.retire_block(plane, block);
                 self.tell_retired(backend, Fault::Block(plane, block));
             }
@@ -81,8 +84,10 @@ impl<C: Contents> Drive<C> {
         for &plane in &planes {
             let backend = self.ftl_of(plane);
             self.ftl.backends[backend].erases -= self.ftl.blocks.renew_plane(plane);
-            for block in 0..self.flash.geometry.blocks {
+            for block in 0..self.flash.geometry.all_blocks() {
                 self.forget_oobs(plane, block);
+            }
+            for block in 0..self.flash.geometry.blocks {
                 self.begin_wear_of(plane, block);
             }
             // Operations of the old plane do not continue on the new one.

@@ -65,6 +65,11 @@ impl DriveLife {
         *self = DriveLife { expired: 0, first_death: None, first_refusal: None, ..self.clone() };
     }
 
+    /// Erases that a block has in all.
+    pub(super) fn budget(&self) -> u32 {
+        self.budget
+    }
+
     /// Whether a block that was erased so often has no erase left.
     pub(super) fn is_over(&self, erases: u32) -> bool {
         erases >= self.budget
@@ -93,6 +98,11 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
         let ftl = self.ftl_of(plane);
+        if self.flash.geometry.is_slc_block(block) {
+            // The drive goes on with a smaller cache, or without one.
+            self.set_damaged();
+            return self.ftl.blocks.retire_block(plane, block);
+        }
         self.health.life.expired += 1;
         self.health.life.first_death.get_or_insert(end);
         self.set_damaged();
@@ -112,19 +122,26 @@ impl<C: Contents> Drive<C> {
     /// Whether the blocks that a fault strikes have had, on average, all their erases.
     #[must_use]
     pub fn is_worn(&self, what: Fault) -> bool {
-        let (mut erases, mut blocks) = (0, 0);
+        let (mut erases, mut budgets, mut blocks) = (0, 0, 0);
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             for block in what.blocks(&self.flash.geometry) {
+                // The cache of a plane wears by itself.
+                if self.flash.geometry.is_slc_block(block)
+                    && !matches!(what, Fault::Block(..) | Fault::Page(_))
+                {
+                    continue;
+                }
                 blocks += 1;
                 erases += u64::from(self.ftl.blocks.erases_of(plane, block));
+                budgets += u64::from(self.budget_of(block));
             }
         }
-        blocks > 0 && erases >= blocks * u64::from(self.health.life.budget)
+        blocks > 0 && erases >= budgets
     }
 
     /// Whether a block has reached the erase budget.
     pub(super) fn has_expired(&self, plane: PlaneId, block: u32) -> bool {
-        self.health.life.is_over(self.ftl.blocks.erases_of(plane, block))
+        self.is_used_up(plane, block)
             && self.ftl.blocks.is_failed_block(plane, block)
             && !self.ftl.blocks.is_dead(plane)
     }
@@ -133,6 +150,9 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub(super) fn take_back_expiry(&mut self, plane: PlaneId, block: u32) {
         self.ftl.blocks.reinstate_block(plane, block);
+        if self.flash.geometry.is_slc_block(block) {
+            return;
+        }
         self.health.life.expired -= 1;
         if self.health.life.expired == 0 {
             self.health.life.first_death = None;

@@ -96,9 +96,9 @@ impl<C: Contents> Drive<C> {
             end = self.write_in_rounds(now, end, &gang, steps);
             self.collect_dealt(dealt);
         }
-        if end == now && self.gc.is_soft() {
+        if end == now && self.uses_idle_time() {
             end = self.collect_softly_in_step(now, &gang);
-            cause = Cause::Gc;
+            cause = if self.gc.is_soft() { Cause::Gc } else { Cause::Fold };
         }
         if end == now {
             // An erase may wait for what is still under way.
@@ -124,9 +124,12 @@ impl<C: Contents> Drive<C> {
             state.busy += end.since(now);
             more |= state.waiting | state.collecting != 0;
             let first = state.first_unit as usize;
+            if self.slc.active && cause != Cause::Fold {
+                (first..first + self.dies.per_channel).for_each(|unit| self.slc.note_busy(unit, end));
+            }
             self.dies.free_at[first..first + self.dies.per_channel].fill(end);
             let units = &self.dies.units[first..first + self.dies.per_channel];
-            more |= self.gc.is_soft() && units.iter().any(|unit| unit.soft);
+            more |= self.uses_idle_time() && units.iter().any(|unit| unit.soft);
         }
         if more {
             self.arm_channel(channel);
@@ -189,7 +192,7 @@ impl<C: Contents> Drive<C> {
                 if !self.dies.units[unit.0 as usize].soft {
                     continue;
                 }
-                match self.collect_softly(now, channel, unit, idle) {
+                match self.work_softly(now, channel, [unit, unit], idle) {
                     None => self.dies.units[unit.0 as usize].soft = false,
                     Some(begun) => idle &= !begun.map_or(0, |unit| self.dies.units[unit.0 as usize].bit),
                 }

@@ -29,6 +29,9 @@ impl<C: Contents> Drive<C> {
             snapshot.put(&nvram.snapshot());
         }
         snapshot.put(&self.power.as_ref().map(|power| power.snapshot(self.queues.sequence)));
+        if self.slc.active {
+            snapshot.put(self.ftl.blocks.slc());
+        }
     }
 
     /// Takes over a state.
@@ -62,6 +65,9 @@ impl<C: Contents> Drive<C> {
         let oob: Option<Oob> = snapshot.take()?;
         if let (Some(power), Some(oob)) = (&mut self.power, oob) {
             self.queues.sequence = power.restore(oob);
+        }
+        if self.slc.active {
+            self.ftl.blocks.restore_slc(snapshot.take()?);
         }
         Ok(())
     }

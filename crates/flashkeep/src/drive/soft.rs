@@ -8,7 +8,7 @@
 
 use super::Drive;
 use super::gangs::GangTurn;
-use crate::engine::Contents;
+use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, PlaneId, UnitId};
 use crate::ftl::Copyback;
 use crate::kernel::SimTime;
@@ -27,6 +27,7 @@ impl<C: Contents> Drive<C> {
 
     /// From now on planes are collected below `ftl.gc.threshold` only.
     pub fn end_idling(&mut self) {
+        self.slc.end_idling();
         if !self.gc.is_soft() {
             return;
         }
@@ -43,7 +44,10 @@ impl<C: Contents> Drive<C> {
 
     /// The unit is busy until then; reports this to waiting operations.
     #[inline(never)]
-    pub(super) fn mind(&mut self, unit: UnitId, until: SimTime) {
+    pub(super) fn mind(&mut self, unit: UnitId, until: SimTime, cause: Cause) {
+        if self.slc.active && cause != Cause::Fold {
+            self.slc.note_busy(unit.0 as usize, until);
+        }
         if self.flash.commands.cache_program {
             self.dies.accepts_at[unit.0 as usize] = until;
         }
@@ -80,11 +84,31 @@ impl<C: Contents> Drive<C> {
             return self.dies.agenda.set(unit.0 as usize, again);
         }
         let (home, idle) = (self.home_of(unit), self.idle_units(now, channel));
-        match self.collect_softly(now, channel, home, idle) {
+        match self.work_softly(now, channel, [unit, home], idle) {
             None => self.dies.units[home.0 as usize].soft = false,
             Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit),
             Some(_) => {}
         }
+    }
+
+    /// The next step in idle time: of garbage collection, else of folding the SLC cache; as [`Drive::collect_softly`].
+    pub(super) fn work_softly(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        [unit, home]: [UnitId; 2],
+        idle: u64,
+    ) -> Option<Option<UnitId>> {
+        let collected = if self.gc.is_soft() { self.collect_softly(now, channel, home, idle) } else { None };
+        if !self.slc.uses_idle_time() || matches!(collected, Some(Some(_))) {
+            return collected;
+        }
+        self.fold_softly(now, channel, [unit, home], idle).or(collected)
+    }
+
+    /// Whether idle time is used at all.
+    pub(super) fn uses_idle_time(&self) -> bool {
+        self.gc.is_soft() || self.slc.uses_idle_time()
     }
 
     /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
@@ -115,6 +139,9 @@ impl<C: Contents> Drive<C> {
     /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
     fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
         let news = self.gc.collections[plane.0 as usize].under_way.is_none();
+        if self.folds(plane) {
+            return None;
+        }
         let free = self.ftl.blocks.plane(plane).free_pages;
         let begins = || self.gc.thresholds.is_low_for_idle(free) && self.is_sure_to_gain(plane);
         (!news || begins()).then_some((news, free, plane))

@@ -102,7 +102,9 @@ impl<C: Contents> Drive<C> {
     /// The block that a stream of a plane programs next.
     pub(super) fn next_block(&self, plane: PlaneId, stream: Option<u8>) -> Option<u32> {
         let front = self.ftl.blocks.front(stream, plane);
-        front.map(|ppn| self.flash.geometry.block_of(ppn)).or_else(|| self.ftl.blocks.next_block(plane))
+        front
+            .map(|ppn| self.flash.geometry.block_of(ppn))
+            .or_else(|| self.ftl.blocks.next_block(stream, plane))
     }
 
     // ---------------------------------------------------------------- writes
@@ -115,11 +117,8 @@ impl<C: Contents> Drive<C> {
         }
         let op = &self.queues.ops[head];
         let lpn = op.command.start.0 + u32::from(op.placed);
-        let stream = match self.ftl.streams.are_several() {
-            true => self.stream_of_waiting(usize::from(die_queue.ftl), head, op.placed),
-            false => 0,
-        };
         self.bound_plane(die_queue, lpn, |plane| {
+            let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed);
             let block = self.next_block(plane, Some(stream));
             block.is_some_and(|block| self.unit_of_block(plane, block) == die_queue.unit)
         })

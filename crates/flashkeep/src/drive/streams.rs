@@ -52,6 +52,19 @@ impl PageStreams {
         self.of_table(lpn).unwrap_or_else(own)
     }
 
+    /// The stream of a page if it is neither written nor moved.
+    pub(super) fn of_present(&self, ftl: usize, lpn: u32) -> u8 {
+        let own = || self.heat.get(ftl).map_or(0, |heat| heat.of_present(lpn));
+        self.of_table(lpn).unwrap_or_else(own)
+    }
+
+    /// A page is written, but not to the block of its stream.
+    pub(super) fn warm(&mut self, ftl: usize, lpn: u32) {
+        if let Some(heat) = self.heat.get_mut(ftl) {
+            heat.write(lpn);
+        }
+    }
+
     /// Programs a page that the host has written. Apart from the drive, so that its caller can hold on to the FTL.
     #[inline(always)]
     pub(super) fn program<C: Contents>(
@@ -90,6 +103,10 @@ impl<C: Contents> Drive<C> {
         let migrates = self.gc.collections[plane.0 as usize].migrates();
         if migrates && self.ftl.blocks.has_held(plane) {
             return self.ftl.blocks.program_held(plane, lpn, contents);
+        }
+        if self.folds(plane) {
+            let stream = self.ftl.streams.of_present(ftl, lpn);
+            return self.ftl.blocks.program_in(stream, plane, lpn, contents);
         }
         let table = self.ftl.streams.of_table(lpn);
         let stream = table.unwrap_or_else(|| {

@@ -122,7 +122,10 @@ impl<C: Contents> Drive<C> {
     pub fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
         assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
         // Observers of operations are told page by page.
-        let counted = self.is_unheard() && !self.ftl.streams.are_several() && !self.ftl.summaries;
+        let counted = self.is_unheard()
+            && !self.ftl.streams.are_several()
+            && !self.ftl.summaries
+            && !self.slc.has_begun();
         let ftl = usize::from(backend.0);
         self.immediate.counting = true;
         let mut rewritten = 0;

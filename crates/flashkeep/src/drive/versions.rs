@@ -74,7 +74,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The plane of the older copy, if the new one must go there as well.
-    fn only_plane_for(&self, older: Replaced) -> Option<PlaneId> {
+    pub(super) fn only_plane_for(&self, older: Replaced) -> Option<PlaneId> {
         older.plane.filter(|_| self.placement.plane_choice == PlaneChoice::Same)
     }
 

@@ -3,6 +3,7 @@
 use super::{Drive, OpKind};
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
+use crate::kernel::SimTime;
 
 /// The number of erases of each of some blocks. Blocks behind the last one that is listed were not erased, so that a
 /// large drive without erases takes no memory.
@@ -101,12 +102,14 @@ impl<C: Contents> Drive<C> {
     /// Time 0: erases so far are not this run's.
     pub fn begin_wear(&mut self) {
         self.accounts.erases_before = self.all_erases();
+        self.slc.begin();
+        self.look_at_caches(SimTime::ZERO);
     }
 
     /// An erase of a block without time. If it is not counted, it is not this run's.
     pub(super) fn count_erase(&mut self, ftl: usize, cause: Cause, plane: PlaneId, block: u32) {
         self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0));
-        if !self.immediate.counting {
+        if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
             *self.erases_before_of(plane, block) += 1;
         }
     }

@@ -6,7 +6,7 @@ use super::sources::Taker;
 use super::{DieQueue, Drive, DriveOp, Ftl, OpKind};
 use crate::engine::{Cause, Command, CompletionToken, Contents, Done, Flags};
 use crate::flash::{PlaneId, Ppn, StripingLevel, Target, UnitId};
-use crate::ftl::{Allocation, MapEntry, PlaneChoice};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Drive<C> {
@@ -206,6 +206,12 @@ impl<C: Contents> Drive<C> {
         if !M::PLAIN && self.packing.active && self.gathers_until(die_queue.write_queue).is_some() {
             return None;
         }
+        if !M::PLAIN
+            && self.slc.active
+            && let Some(found) = self.plane_in_cache(die_queue, head)
+        {
+            return Some(found);
+        }
         if !M::PLAIN && self.dies.spread.is_some() {
             return self.plane_in_unit(die_queue, head);
         }
@@ -249,7 +255,7 @@ impl<C: Contents> Drive<C> {
         let Ftl { allocation, domain, .. } = &self.ftl.backends[usize::from(die_queue.ftl)];
         Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| {
             allocation.allows(&self.flash.geometry, domain, lpn, plane)
-                && self.ftl.blocks.has_room(plane)
+                && self.takes(plane, lpn)
                 && fits(plane)
         })
     }
@@ -305,7 +311,7 @@ impl<C: Contents> Drive<C> {
         let mut pages = std::mem::take(&mut self.scratch.pages);
         let stream = self.gather(die_queue, plane, &mut pages);
         for page in &mut pages {
-            self.place(page);
+            self.place(page, stream);
         }
         if self.packing.active && !self.ftl.physical {
             self.share_flash_pages(&mut pages);
@@ -344,10 +350,7 @@ impl<C: Contents> Drive<C> {
             self.gather_physical(write_queue as usize, plane, pages);
             return 0;
         }
-        let stream = match self.ftl.streams.are_several() {
-            true => self.stream_of_waiting(usize::from(ftl), head, self.queues.ops[head].placed),
-            false => 0,
-        };
+        let stream = self.stream_into(plane, usize::from(ftl), head, self.queues.ops[head].placed);
         self.share_out(die_queue, plane, stream, pages);
         stream
     }
@@ -383,7 +386,7 @@ impl<C: Contents> Drive<C> {
         backend.next_turn();
         if !backend.remapped.is_empty() {
             let mut page = self.page_of_write(op, n, plane);
-            self.place(&mut page);
+            self.place(&mut page, 0);
             return page.target.to;
         }
         let contents = if C::KEEP { self.queues.carried[op.index()][usize::from(n)] } else { C::default() };
@@ -399,7 +402,7 @@ impl<C: Contents> Drive<C> {
 
     /// A page of a write gets its place. One that has been written again meanwhile is born invalid.
     #[inline(never)]
-    fn place(&mut self, page: &mut PageWrite) {
+    fn place(&mut self, page: &mut PageWrite, stream: u8) {
         if self.ftl.physical {
             self.place_physical(page.op);
             return self.follow(page.op, page.n, page.target.to);
@@ -417,7 +420,10 @@ impl<C: Contents> Drive<C> {
                 .map_or(Some(lpn), |reverse_map| reverse_map[(lpn - first) as usize].take())
         };
         let owned = owner.unwrap_or(lpn);
-        let ppn = self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents);
+        let ppn = match stream {
+            SLC_STREAM => self.program_cached(ftl, plane, owned, contents),
+            _ => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents),
+        };
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
         if arrived {
             self.ftl.blocks.validate(ppn);
@@ -435,6 +441,9 @@ impl<C: Contents> Drive<C> {
         }
         if self.is_low_for_idle(plane) {
             self.look_at(plane);
+        }
+        if self.slc.active {
+            self.note_placement(plane, owned, stream == SLC_STREAM);
         }
         page.target.to = ppn;
         self.follow(op, page.n, ppn);

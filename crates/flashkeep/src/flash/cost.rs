@@ -145,15 +145,16 @@ impl Timing {
     #[inline(always)]
     pub fn cost<T: IntoIterator<Item = Target>>(&self, geometry: &Geometry, op: FlashOp<T>) -> OpPhases {
         let mut phases = OpPhases::default();
-        let mut first = true;
+        let mut last = None;
         for target in op.targets {
             if !target.along {
-                self.add(&mut phases, geometry, op.kind, target, first);
-                first = false;
+                self.add(&mut phases, geometry, op.kind, target, last.is_none());
+                last = Some(target.to);
             }
         }
         if op.summaries > 0 {
-            phases.summary = self.summary + self.summary_sent * u64::from(op.summaries - 1);
+            phases.summary =
+                self.summary_of(geometry, last) + self.summary_sent * u64::from(op.summaries - 1);
         }
         phases
     }
@@ -170,11 +171,10 @@ impl Timing {
     /// Adds a target to the phases of an operation.
     #[inline(always)]
     fn add(&self, phases: &mut OpPhases, geometry: &Geometry, kind: OpKind, target: Target, first: bool) {
-        let number = |ppn| geometry.page_of(ppn);
         match kind {
             OpKind::Read => {
                 phases.command += self.command;
-                phases.sense = phases.sense.max(self.read_of(number(target.to)));
+                phases.sense = phases.sense.max(self.read_of(geometry, target.to));
                 phases.data_out += self.transfer(target.sectors);
             }
             OpKind::Program => {
@@ -183,12 +183,12 @@ impl Timing {
                 if !first {
                     phases.data_in += self.register;
                 }
-                phases.program = phases.program.max(self.program_of(number(target.to)));
+                phases.program = phases.program.max(self.program_of(geometry, target.to));
             }
             OpKind::Copyback => {
                 phases.command += self.command;
-                phases.sense += self.read_of(number(target.from));
-                phases.program = phases.program.max(self.program_of(number(target.to)));
+                phases.sense += self.read_of(geometry, target.from);
+                phases.program = phases.program.max(self.program_of(geometry, target.to));
             }
             OpKind::Erase => {
                 phases.command += self.erase_command;

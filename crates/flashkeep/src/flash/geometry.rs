@@ -1,7 +1,7 @@
 //! Addresses, and all conversions between them.
 
 use super::pools::Pools;
-use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, StripingLevel};
+use crate::flash::{Across, BusUse, BusyUnit, FlashSpec, SlcSpec, StripingLevel};
 use std::ops::Range;
 
 /// A plane of the drive, counted channel by channel, chip by chip, die by die.
@@ -45,7 +45,7 @@ pub struct Geometry {
     pub dies: u32,
     /// Planes in each die.
     pub planes: u32,
-    /// Blocks in each plane.
+    /// Blocks in each plane that hold the data of the drive; those with one bit per cell ([`SlcBlocks`]) follow them.
     pub blocks: u32,
     /// Data pages in each block.
     pub pages: u32,
@@ -57,6 +57,9 @@ pub struct Geometry {
     /// Slots per word line, which one operation programs: those of one flash page or of several.
     #[serde(skip, default = "one")]
     pub word_line: u32,
+    /// Further blocks in each plane, with one bit per cell.
+    #[serde(skip)]
+    pub slc: SlcBlocks,
     page_bits: u32,
     block_bits: u32,
     /// Where planes are pools of several busy units: the flash below them.
@@ -69,6 +72,15 @@ pub struct Geometry {
 struct PooledFlash {
     flash: Geometry,
     pools: Pools,
+}
+
+/// The blocks of each plane that have one bit per cell; their numbers follow those of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SlcBlocks {
+    /// Their number.
+    pub blocks: u32,
+    /// Data pages in each of them.
+    pub pages: u32,
 }
 
 /// Slots of a flash page, and of a word line, by default.
@@ -96,8 +108,9 @@ impl Geometry {
             planes_per_unit,
             places: 1,
             word_line: spec.pages_per_program,
+            slc: SlcBlocks { blocks: spec.slc.blocks, pages: spec.slc.pages(spec) },
             page_bits: spec.pages_per_block.next_power_of_two().trailing_zeros(),
-            block_bits: spec.blocks_per_plane.next_power_of_two().trailing_zeros(),
+            block_bits: (spec.blocks_per_plane + spec.slc.blocks).next_power_of_two().trailing_zeros(),
             spread: None,
         }
     }
@@ -114,6 +127,7 @@ impl Geometry {
             dies_per_chip: self.dies * pools.dies,
             planes_per_die: self.planes * pools.planes,
             blocks_per_plane: self.blocks / pools.planes_each(),
+            slc: SlcSpec { blocks: self.slc.blocks / pools.planes_each(), ..spec.slc.clone() },
             ..spec.clone()
         });
         if spec.bus == BusUse::Operations {
@@ -165,7 +179,41 @@ impl Geometry {
         self.unit_count() / self.channels
     }
 
-    /// Pages in a plane.
+    /// Blocks in each plane, those with one bit per cell included.
+    #[must_use]
+    pub fn all_blocks(&self) -> u32 {
+        self.blocks + self.slc.blocks
+    }
+
+    /// Whether a block has one bit per cell.
+    #[must_use]
+    #[inline]
+    pub fn is_slc_block(&self, block: u32) -> bool {
+        block >= self.blocks
+    }
+
+    /// Whether the block of a page has.
+    #[must_use]
+    #[inline]
+    pub fn is_slc(&self, ppn: Ppn) -> bool {
+        self.is_slc_block(self.block_of(ppn))
+    }
+
+    /// Data pages of a block.
+    #[must_use]
+    #[inline]
+    pub fn pages_in(&self, block: u32) -> u32 {
+        if self.is_slc_block(block) { self.slc.pages } else { self.pages }
+    }
+
+    /// Slots of a block that one operation programs: with one bit per cell, those of a flash page.
+    #[must_use]
+    #[inline]
+    pub fn word_line_of(&self, block: u32) -> u32 {
+        if self.is_slc_block(block) { self.places } else { self.word_line }
+    }
+
+    /// Data pages in a plane, without blocks that have one bit per cell.
     #[must_use]
     pub fn pages_per_plane(&self) -> u64 {
         u64::from(self.blocks) * u64::from(self.pages)
@@ -256,7 +304,8 @@ impl Geometry {
     /// Whether two pages have their places in the same word line.
     #[must_use]
     pub fn share_a_word_line(&self, a: Ppn, b: Ppn) -> bool {
-        let word_line = |ppn| self.page_of(ppn) / self.word_line;
+        let together = self.word_line_of(self.block_of(a));
+        let word_line = |ppn| self.page_of(ppn) / together;
         a.0 >> self.page_bits == b.0 >> self.page_bits && word_line(a) == word_line(b)
     }
 

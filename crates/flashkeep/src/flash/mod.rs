@@ -10,6 +10,7 @@ mod page_types;
 mod pools;
 mod rows;
 pub mod scheduler;
+mod slc;
 mod timing;
 
 pub use array::FlashArray;
@@ -22,4 +23,5 @@ pub use page_types::{PageTypes, PerType};
 pub use pools::{PoolPart, Pools};
 pub use rows::Rows;
 pub use scheduler::Scheduler;
+pub use slc::{SLC, SlcOptions, SlcSpec};
 pub use timing::{Times, Timing};

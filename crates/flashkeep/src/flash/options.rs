@@ -4,6 +4,7 @@ use super::commands::CommandsSpec;
 use super::energy::FlashEnergySpec;
 use super::page_types::PerType;
 use super::scheduler;
+use super::slc::SlcSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -70,6 +71,8 @@ pub struct FlashSpec {
     pub timing: TimingSpec,
     /// Commands of the chips for more than one page.
     pub commands: CommandsSpec,
+    /// Blocks that are used with one bit per cell.
+    pub slc: SlcSpec,
     /// Currents of operations.
     pub energy: FlashEnergySpec,
 }
@@ -200,6 +203,7 @@ impl Default for FlashSpec {
             page_types: "interleaved".into(),
             timing: TimingSpec::default(),
             commands: CommandsSpec::default(),
+            slc: SlcSpec::default(),
             energy: FlashEnergySpec::default(),
         }
     }

@@ -1,6 +1,6 @@
 //! Times of operations, in whole nanoseconds (rounded up once, when the specification is resolved).
 
-use super::{FlashSpec, PageTypes};
+use super::{FlashSpec, Geometry, PageTypes, Ppn};
 use crate::kernel::Span;
 
 /// The times of a drive in whole ns, rounded up once.
@@ -42,6 +42,8 @@ pub struct Timing {
     program: Span,
     /// Read and program time of every page of a block; empty with a single page type.
     by_page: Vec<[Span; 2]>,
+    /// The same of a page with one bit per cell, if the drive has any; then `by_page` is not empty.
+    slc: Option<[Span; 2]>,
     /// Erase of a block, set-up included.
     pub(super) erase: Span,
     /// Command and address cycles of a page operation.
@@ -74,9 +76,12 @@ impl Timing {
             [Span(types.read_ns[types.of(page)]), Span(program.unwrap_or_default())]
         };
         // One entry for each page number that the address has bits for.
-        let pages = if types.is_single() { 0 } else { flash.pages_per_block.next_power_of_two() };
+        let slc = flash.slc.times();
+        let uniform = types.is_single() && slc.is_none();
+        let pages = if uniform { 0 } else { flash.pages_per_block.next_power_of_two() };
         Timing {
             by_page: (0..pages).map(of_page).collect(),
+            slc,
             read: Span(timing.read_ns),
             program: Span(timing.program_ns),
             erase: Span(timing.erase_setup_ns + timing.erase_ns),
@@ -96,24 +101,44 @@ impl Timing {
         self.by_page.is_empty()
     }
 
-    /// Array to register, of a page of a block.
+    /// Array to register, of a page.
     #[must_use]
     #[inline]
-    pub(super) fn read_of(&self, page: u32) -> Span {
-        if self.by_page.is_empty() { self.read } else { self.by_page[page as usize][0] }
+    pub(super) fn read_of(&self, geometry: &Geometry, ppn: Ppn) -> Span {
+        if self.by_page.is_empty() { self.read } else { self.of(geometry, ppn)[0] }
+    }
+
+    /// Read and program time of a page where not all pages have the same.
+    #[inline]
+    fn of(&self, geometry: &Geometry, ppn: Ppn) -> [Span; 2] {
+        match self.slc {
+            Some(times) if geometry.is_slc(ppn) => times,
+            _ => self.by_page[geometry.page_of(ppn) as usize],
+        }
     }
 
     /// Array to register, of the slowest page of a block.
     #[must_use]
     pub(super) fn longest_read(&self) -> Span {
-        self.by_page.iter().map(|[read, _]| *read).max().unwrap_or(self.read)
+        self.by_page.iter().chain(&self.slc).map(|[read, _]| *read).max().unwrap_or(self.read)
     }
 
-    /// Register to array, of a page of a block.
+    /// Register to array, of a page.
     #[must_use]
     #[inline(always)]
-    pub(super) fn program_of(&self, page: u32) -> Span {
-        if self.by_page.is_empty() { self.program } else { self.by_page[page as usize][1] }
+    pub(super) fn program_of(&self, geometry: &Geometry, ppn: Ppn) -> Span {
+        if self.by_page.is_empty() { self.program } else { self.of(geometry, ppn)[1] }
+    }
+
+    /// The time of the summary page of the block of a page.
+    #[must_use]
+    pub(super) fn summary_of(&self, geometry: &Geometry, page: Option<Ppn>) -> Span {
+        match self.slc {
+            Some([_, program]) if page.is_some_and(|page| geometry.is_slc(page)) => {
+                self.summary_sent + program
+            }
+            _ => self.summary,
+        }
     }
 
     /// Time on the channel of a page of the flash.

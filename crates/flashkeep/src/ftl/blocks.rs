@@ -7,6 +7,7 @@
 
 use super::defects::Defects;
 use super::reverse_map::ReverseMap;
+use super::slc::{FilledBlocks, SLC_STREAM, SlcCache};
 use super::streams::Aside;
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Ppn};
@@ -43,6 +44,12 @@ pub struct Plane {
 }
 
 impl Plane {
+    /// Whether no block is being filled.
+    #[must_use]
+    pub fn is_between_blocks(&self) -> bool {
+        self.next.is_none()
+    }
+
     /// An erased plane.
     pub(super) fn erased(geometry: &Geometry, plane: PlaneId) -> Plane {
         Plane {
@@ -85,6 +92,12 @@ pub struct Blocks<C> {
     /// Slots that may stay empty while GC moves the pages of a block.
     #[serde(skip)]
     pub(super) padding: u16,
+    /// The blocks that programs fill now.
+    #[serde(skip)]
+    pub(super) filled: FilledBlocks,
+    /// Blocks with one bit per cell; saved by themselves.
+    #[serde(skip)]
+    pub(super) slc: SlcCache,
 }
 
 impl<C: Contents> Blocks<C> {
@@ -109,6 +122,8 @@ impl<C: Contents> Blocks<C> {
             aside: Aside::default(),
             reserve: geometry.pages,
             padding: 0,
+            filled: FilledBlocks::of_data(geometry),
+            slc: SlcCache::new(geometry),
             geometry: geometry.clone(),
         }
     }
@@ -239,8 +254,8 @@ impl<C: Contents> Blocks<C> {
 
     /// The number, within its block, of the page that a plane programs next, as long as nothing of it has failed.
     #[must_use]
-    pub fn next_number(&self, plane: PlaneId) -> u32 {
-        self.plane(plane).next.map_or(0, |next| self.geometry.page_of(next))
+    pub fn next_number(&self, stream: u8, plane: PlaneId) -> u32 {
+        self.front(Some(stream), plane).map_or(0, |next| self.geometry.page_of(next))
     }
 
     /// A plane leaves its next page out: it stays empty until its block is erased. Which one that is.
@@ -254,7 +269,7 @@ impl<C: Contents> Blocks<C> {
         let state = &mut self.planes[plane.0 as usize];
         (state.next, state.left) = (None, 0);
         let number = self.geometry.page_of(last) + 1;
-        if number < self.geometry.pages
+        if number < self.geometry.pages_in(self.geometry.block_of(last))
             && let Some((next, left)) = self.good_pages_from(Ppn(last.0 + 1))
         {
             let state = &mut self.planes[plane.0 as usize];
@@ -303,7 +318,10 @@ impl<C: Contents> Blocks<C> {
 
     /// The block that a stream of a plane opens next, if it is between blocks; none where there is none.
     #[must_use]
-    pub fn next_block(&self, plane: PlaneId) -> Option<u32> {
+    pub fn next_block(&self, stream: Option<u8>, plane: PlaneId) -> Option<u32> {
+        if stream == Some(SLC_STREAM) {
+            return self.next_cache_block(plane);
+        }
         let (from, victim) = (self.planes[plane.0 as usize].cursor, self.victims.get(plane.0 as usize));
         let usable = |block: &u32| {
             let index = self.geometry.block_index(plane, *block);
@@ -316,29 +334,31 @@ impl<C: Contents> Blocks<C> {
 
     #[inline(never)]
     pub(super) fn open_next(&mut self, plane: PlaneId) -> Ppn {
+        let FilledBlocks { first: from, end } = self.filled;
         if !self.clean.is_empty()
+            && from == 0
             && let Some(next) = self.reopen(plane)
         {
             return next;
         }
-        let blocks = self.geometry.blocks;
         if self.planes[plane.0 as usize].free_blocks == 0 {
             return self.take_over(plane).expect("a program needs an erased block, or an open one");
         }
         let state = &mut self.planes[plane.0 as usize];
-        let first = self.geometry.block_index(plane, 0);
-        let scores = &mut self.score[first..first + blocks as usize];
-        let from = state.cursor as usize;
-        let free = scores[from..].iter().position(|&s| s == FREE).map(|at| at + from);
-        let block = free.or_else(|| scores[..from].iter().position(|&s| s == FREE));
-        let block = block.expect("as many erased blocks as are counted");
-        scores[block] = OPEN;
-        state.cursor = if block + 1 == scores.len() { 0 } else { block as u32 + 1 };
+        let first = self.geometry.block_index(plane, from);
+        let scores = &mut self.score[first..first + (end - from) as usize];
+        let cursor = (state.cursor - from) as usize;
+        let free = scores[cursor..].iter().position(|&s| s == FREE).map(|at| at + cursor);
+        let at = free.or_else(|| scores[..cursor].iter().position(|&s| s == FREE));
+        let at = at.expect("as many erased blocks as are counted");
+        scores[at] = OPEN;
+        let block = from + at as u32;
+        state.cursor = if block + 1 == end { from } else { block + 1 };
         state.free_blocks -= 1;
         self.openings += 1;
-        self.opened[first + block] = self.openings;
+        self.opened[first + at] = self.openings;
         let (next, left) = self
-            .good_pages_from(self.geometry.ppn(plane, block as u32, 0))
+            .good_pages_from(self.geometry.ppn(plane, block, 0))
             .expect("a block that goes on has a page that has not failed");
         self.planes[plane.0 as usize].left = left;
         next
@@ -388,9 +408,12 @@ impl<C: Contents> Blocks<C> {
         self.erases[index] += 1;
         self.unblot(plane, block);
         let clean = self.give_up_clean(index);
+        let stream = self.stream_of_block(block);
+        self.exchange(plane, stream);
         let state = &mut self.planes[plane.0 as usize];
         state.erases += 1;
         state.free_blocks += 1;
-        state.free_pages += self.geometry.pages - u32::from(failed) - clean;
+        state.free_pages += self.geometry.pages_in(block) - u32::from(failed) - clean;
+        self.exchange(plane, stream);
     }
 }

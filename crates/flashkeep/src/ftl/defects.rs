@@ -50,7 +50,7 @@ impl<C: Contents> Blocks<C> {
     /// Whether a page is the only one of its block that has not failed.
     #[must_use]
     pub fn is_last_good(&self, ppn: Ppn) -> bool {
-        let others = self.geometry.pages - 1;
+        let others = self.geometry.pages_in(self.geometry.block_of(ppn)) - 1;
         u32::from(self.failed_in(self.geometry.block_index_of(ppn))) == others && !self.is_failed(ppn)
     }
 
@@ -92,7 +92,8 @@ impl<C: Contents> Blocks<C> {
 
     /// The first page of a block from `from` on that has not failed, and how many follow each other from there.
     pub(super) fn good_pages_from(&self, from: Ppn) -> Option<(Ppn, u32)> {
-        let end = from.0 + (self.geometry.pages - self.geometry.page_of(from));
+        let pages = self.geometry.pages_in(self.geometry.block_of(from));
+        let end = from.0 + (pages - self.geometry.page_of(from));
         if self.defects.pages.is_empty() {
             return Some((from, end - from.0));
         }
@@ -157,9 +158,12 @@ impl<C: Contents> Blocks<C> {
         let index = self.geometry.block_index(plane, block);
         self.defects.blocks.retain(|&failed| failed != index);
         self.score[index] = FREE;
+        let stream = self.stream_of_block(block);
+        self.exchange(plane, stream);
         let state = &mut self.planes[plane.0 as usize];
         state.free_blocks += 1;
-        state.free_pages += self.geometry.pages;
+        state.free_pages += self.geometry.pages_in(block);
+        self.exchange(plane, stream);
     }
 
     /// A new block, erased and never worn, stands where one has failed by itself; how often the old one was erased.
@@ -194,19 +198,19 @@ impl<C: Contents> Blocks<C> {
 
     /// Removes the free pages of a failed block from the counts.
     fn count_block_out(&mut self, plane: PlaneId, block: u32, index: usize) {
-        let next = self.planes[plane.0 as usize].next;
+        let (next, end) = (self.planes[plane.0 as usize].next, self.geometry.pages_in(block));
         let first_free = match next.filter(|&next| self.geometry.block_index_of(next) == index) {
             Some(next) => self.geometry.page_of(next),
             None if self.score[index] == FREE => 0,
-            None => self.geometry.pages,
+            None => end,
         };
-        let pages = (first_free..self.geometry.pages).map(|page| self.geometry.ppn(plane, block, page));
+        let pages = (first_free..end).map(|page| self.geometry.ppn(plane, block, page));
         let lost = pages.filter(|ppn| self.defects.pages.binary_search(ppn).is_err()).count() as u32;
         let state = &mut self.planes[plane.0 as usize];
         state.free_pages -= lost;
         if self.score[index] == FREE {
             state.free_blocks -= 1;
-        } else if first_free < self.geometry.pages {
+        } else if first_free < end {
             (state.next, state.left) = (None, 0);
         }
         self.score[index] = OPEN;
@@ -223,6 +227,8 @@ impl<C: Contents> Blocks<C> {
         let state = &mut self.planes[plane.0 as usize];
         *state = Plane { cursor: state.cursor, ..Plane::default() };
         self.close_aside(plane);
+        self.retire_cache(plane);
+        let blocks = first..first + self.geometry.all_blocks() as usize;
         self.defects.pages.retain(|&ppn| self.geometry.plane_of(ppn) != plane);
         self.defects.blocks.retain(|index| !blocks.contains(index));
         insert(&mut self.defects.planes, plane);
@@ -240,10 +246,11 @@ impl<C: Contents> Blocks<C> {
         (0..self.geometry.blocks).for_each(|block| self.unblot(plane, block));
         self.planes[plane.0 as usize] = Plane::erased(&self.geometry, plane);
         self.close_aside(plane);
+        self.renew_cache(plane);
         old
     }
 
-    /// Pages of a plane that have not failed.
+    /// Pages of a plane that have not failed, without those of its cache.
     #[must_use]
     pub fn good_pages(&self, plane: PlaneId) -> u32 {
         if self.is_dead(plane) {
@@ -252,24 +259,39 @@ impl<C: Contents> Blocks<C> {
         let first = self.geometry.block_index(plane, 0);
         let plane_blocks = first..first + self.geometry.blocks as usize;
         let blocks = self.defects.blocks.iter().filter(|index| plane_blocks.contains(index)).count() as u32;
-        let pages = self.defects.pages.iter().filter(|&&ppn| self.geometry.plane_of(ppn) == plane).count();
+        let here = |ppn: Ppn| self.geometry.plane_of(ppn) == plane && !self.geometry.is_slc(ppn);
+        let pages = self.defects.pages.iter().filter(|&&ppn| here(ppn)).count();
         (self.geometry.blocks - blocks) * self.geometry.pages - pages as u32
     }
 
-    /// Programmable pages of a plane that is filled in order, counted one by one.
+    /// Programmable pages of a plane that is filled in order, and of its cache, counted one by one.
     ///
     /// # Panics
     /// Where fewer or more blocks are erased than are counted.
     #[must_use]
-    pub fn count_free(&self, plane: PlaneId) -> u32 {
-        let state = self.plane(plane);
-        let block = |n: u32| (0..self.geometry.pages).map(move |page| self.geometry.ppn(plane, n, page));
-        let free = (0..).zip(self.scores(plane)).filter(|&(_, &score)| score == FREE);
-        let free: Vec<u32> = free.map(|(n, _)| n).collect();
-        assert_eq!(free.len() as u32, state.free_blocks, "erased blocks of {plane:?}");
-        let end = |next: Ppn| next.0 + self.geometry.pages - self.geometry.page_of(next);
-        let rest = self.open_blocks(plane).flat_map(|next| (next.0..end(next)).map(Ppn));
-        let pages = free.into_iter().flat_map(block).chain(rest);
-        pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32 + self.clean_pages(plane)
+    pub fn count_free(&self, plane: PlaneId) -> [u32; 2] {
+        let (blocks, all) = (self.geometry.blocks, self.geometry.all_blocks());
+        let open: Vec<Ppn> = self.open_blocks(plane).collect();
+        let free = self.count_free_among(plane, 0..blocks, &open);
+        assert_eq!(free.0, self.plane(plane).free_blocks, "erased blocks of {plane:?}");
+        if all == blocks {
+            return [free.1 + self.clean_pages(plane), 0];
+        }
+        let open: Vec<Ppn> = self.next_in_cache(plane).into_iter().collect();
+        let cached = self.count_free_among(plane, blocks..all, &open);
+        assert_eq!(cached.0, self.cache(plane).free_blocks, "erased blocks of the cache of {plane:?}");
+        [free.1 + self.clean_pages(plane), cached.1]
+    }
+
+    /// Erased blocks of some of a plane's, and programmable pages in them, where these pages of open ones are next.
+    fn count_free_among(&self, plane: PlaneId, blocks: std::ops::Range<u32>, open: &[Ppn]) -> (u32, u32) {
+        let pages_in = |block| self.geometry.pages_in(block);
+        let block = |n: u32| (0..pages_in(n)).map(move |page| self.geometry.ppn(plane, n, page));
+        let free = blocks.filter(|&n| self.score[self.geometry.block_index(plane, n)] == FREE);
+        let free: Vec<u32> = free.collect();
+        let end = |next: Ppn| next.0 + pages_in(self.geometry.block_of(next)) - self.geometry.page_of(next);
+        let rest = open.iter().flat_map(|&next| (next.0..end(next)).map(Ppn));
+        let pages = free.iter().copied().flat_map(block).chain(rest);
+        (free.len() as u32, pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32)
     }
 }

@@ -79,7 +79,7 @@ impl<C: Contents> Blocks<C> {
         self.contents = contents;
     }
 
-    /// The scores of a plane's blocks, for victim policies.
+    /// The scores of a plane's blocks, for victim policies: without those that have one bit per cell.
     #[must_use]
     pub fn scores(&self, plane: PlaneId) -> &[u16] {
         let first = self.geometry.block_index(plane, 0);
@@ -93,7 +93,7 @@ impl<C: Contents> Blocks<C> {
         PlaneBlocks { blocks: self, plane }
     }
 
-    /// Erases of a plane's blocks.
+    /// Erases of a plane's blocks, without those that have one bit per cell.
     #[must_use]
     pub fn erases(&self, plane: PlaneId) -> &[u32] {
         let first = self.geometry.block_index(plane, 0);
@@ -103,7 +103,8 @@ impl<C: Contents> Blocks<C> {
     /// Valid pages of each of a plane's blocks.
     pub fn valid_counts(&self, plane: PlaneId) -> impl Iterator<Item = u16> {
         let first = self.geometry.block_index(plane, 0);
-        (first..).zip(self.scores(plane)).map(|(index, &score)| match score {
+        let indices = first..first + self.geometry.all_blocks() as usize;
+        indices.map(|index| (index, self.score[index])).map(|(index, score)| match score {
             FREE => 0,
             score if score & OPEN != 0 => score & !OPEN,
             score => score - self.failed_in(index),
@@ -134,7 +135,10 @@ impl<C: Contents> Blocks<C> {
     pub fn wear_out(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
         self.erases[index] += 1;
+        let stream = self.stream_of_block(block);
+        self.exchange(plane, stream);
         self.planes[plane.0 as usize].erases += 1;
+        self.exchange(plane, stream);
     }
 
     /// The last erase of a block has not taken place: it is closed, as it was.
@@ -144,10 +148,13 @@ impl<C: Contents> Blocks<C> {
         let failed = self.failed_in(index);
         self.score[index] = failed;
         self.erases[index] -= 1;
+        let stream = self.stream_of_block(block);
+        self.exchange(plane, stream);
         let state = &mut self.planes[plane.0 as usize];
         state.erases -= 1;
         state.free_blocks -= 1;
-        state.free_pages -= self.geometry.pages - u32::from(failed);
+        state.free_pages -= self.geometry.pages_in(block) - u32::from(failed);
+        self.exchange(plane, stream);
     }
 }
 

@@ -9,6 +9,7 @@ mod map;
 mod options;
 mod packing;
 mod reverse_map;
+mod slc;
 mod streams;
 
 pub use allocation::Allocation;
@@ -16,6 +17,8 @@ pub use blocks::{Blocks, Plane};
 pub use look::PlaneBlocks;
 pub use map::{MapEntry, Maps};
 pub use options::{
-    AgeingSpec, BUDGET, Copyback, GatherOptions, GcRun, GcSpec, InFlight, MAP_MEMORY, MapMemory,
-    MapWriteOptions, PlaneChoice, Pool, SHARED_PAGES, WarrantyOptions, WearSpec,
+    AgeingSpec, BUDGET, Copyback, Fold, GatherOptions, GcRun, GcSpec, InFlight, MAP_MEMORY, MapMemory,
+    MapWriteOptions, PlaneChoice, Pool, SHARED_PAGES, SLC_CACHE, SlcCacheOptions, SlcCacheSpec,
+    WarrantyOptions, WearSpec,
 };
+pub use slc::{SLC_STREAM, SlcCache};

@@ -82,6 +82,68 @@ impl Default for WarrantyOptions {
     }
 }
 
+/// The SLC cache: what a page map does with the blocks of `flash.slc`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
+pub struct SlcCacheSpec {
+    /// The options of a drive that has such blocks.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_slc_cache")]
+    pub options: Options,
+}
+
+impl SlcCacheSpec {
+    /// Whether there is nothing to say about it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.options.given().next().is_none()
+    }
+}
+
+fn of_slc_cache(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[SLC_CACHE])
+}
+
+/// The options of `ftl.slc`, for drives with `flash.slc.blocks`.
+pub const SLC_CACHE: Selector = Selector::of::<SlcCacheOptions>("blocks");
+
+/// When the SLC cache is emptied, and how it wears.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SlcCacheOptions {
+    /// When valid pages of the cache are folded, which means moved to the other blocks of their plane: `idle` (in idle
+    /// time) or `full` (in idle time, and under load while the cache of the plane has no room). Writes that find no room
+    /// in the cache go to the other blocks directly.
+    pub fold: Fold,
+    /// Idle time begins when a busy unit has done nothing else for this time, µs.
+    #[schemars(range(min = 0.0, max = 1e9))]
+    pub idle_us: f64,
+    /// In idle time the cache of a plane is folded while more than this share of its blocks is full.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub fold_above: f64,
+    /// The erase budget of a block of the cache: after this many erases it is retired, and the cache is smaller. Default:
+    /// such blocks never wear out.
+    #[schemars(range(min = 1, max = 1_000_000_000))]
+    pub erase_budget: Option<u32>,
+}
+
+impl Default for SlcCacheOptions {
+    fn default() -> Self {
+        SlcCacheOptions { fold: Fold::Idle, idle_us: 10_000.0, fold_above: 0.0, erase_budget: None }
+    }
+}
+
+/// When the SLC cache is folded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fold {
+    /// In idle time.
+    Idle,
+    /// In idle time, and under load while the cache has no room.
+    Full,
+}
+
 /// Flash that has been used before time 0, by construction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

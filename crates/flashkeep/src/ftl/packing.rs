@@ -2,6 +2,7 @@
 //! that stay empty.
 
 use super::blocks::Blocks;
+use super::slc::SLC_STREAM;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 
@@ -31,6 +32,8 @@ impl<C: Contents> Blocks<C> {
     pub fn pack_as(&mut self, before: &Blocks<C>) {
         self.padding = before.padding;
         (self.geometry.places, self.geometry.word_line) = (before.geometry.places, before.geometry.word_line);
+        self.geometry.slc = before.geometry.slc;
+        (self.filled, self.slc) = (before.filled, before.slc.clone());
     }
 
     /// The page that a stream programs next; none where it is between blocks.
@@ -38,6 +41,7 @@ impl<C: Contents> Blocks<C> {
     pub fn front(&self, stream: Stream, plane: PlaneId) -> Option<Ppn> {
         match stream {
             Some(0) => self.plane(plane).next,
+            Some(SLC_STREAM) => self.next_in_cache(plane),
             Some(stream) => self.open_block_aside(stream, plane),
             None => self.next_held(plane),
         }
@@ -49,7 +53,8 @@ impl<C: Contents> Blocks<C> {
             Some(stream) => self.next_in(stream, plane),
             None => self.next_held(plane).expect("a held block with a page to program"),
         };
-        let left = self.geometry.word_line - self.geometry.page_of(next) % self.geometry.word_line;
+        let together = self.geometry.word_line_of(self.geometry.block_of(next));
+        let left = together - self.geometry.page_of(next) % together;
         let good = |ppn: &u32| self.defects.pages.binary_search(&Ppn(*ppn)).is_err();
         if self.defects.pages.is_empty() { left } else { (next.0..next.0 + left).filter(good).count() as u32 }
     }

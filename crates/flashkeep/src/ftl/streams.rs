@@ -19,6 +19,7 @@
 //! more.
 
 use super::blocks::{Blocks, FREE, OPEN};
+use super::slc::SLC_STREAM;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 
@@ -94,6 +95,9 @@ impl<C: Contents> Blocks<C> {
         if stream == 0 {
             return;
         }
+        if stream == SLC_STREAM {
+            return self.exchange_cache(plane);
+        }
         let at = self.aside.of(plane).start + usize::from(stream) - 1;
         let front = &mut self.aside.fronts[at];
         let state = &mut self.planes[plane.0 as usize];
@@ -103,6 +107,9 @@ impl<C: Contents> Blocks<C> {
 
     /// The stream whose open block is the one at `index`; 0 where there is none.
     pub(super) fn stream_of(&self, plane: PlaneId, index: usize) -> u8 {
+        if index - self.geometry.block_index(plane, 0) >= self.geometry.blocks as usize {
+            return SLC_STREAM;
+        }
         let fronts = &self.aside.fronts[self.aside.of(plane)];
         let is_in =
             |front: &OpenBlock| front.next.is_some_and(|next| self.geometry.block_index_of(next) == index);
@@ -114,6 +121,7 @@ impl<C: Contents> Blocks<C> {
         let plane = self.geometry.plane_of(ppn);
         match self.stream_of(plane, self.geometry.block_index_of(ppn)) {
             0 => self.planes[plane.0 as usize].next,
+            SLC_STREAM => self.next_in_cache(plane),
             stream => self.open_block_aside(stream, plane),
         }
     }

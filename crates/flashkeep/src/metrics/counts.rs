@@ -69,6 +69,8 @@ fn by_kind_and_cause(
     };
     let kinds = OpKind::ALL.into_iter().map(|kind| {
         let causes = Cause::ALL.into_iter().map(|cause| {
+            // A drive without an SLC cache has none; what one with a cache has is counted in `slc_cache` as well.
+            let figure = if cause == Cause::Fold { figure.derived() } else { figure };
             entry(cause.name(), format!("{} {}.", what(kind), because(cause)), figure, shape.clone())
         });
         let group = Group { name: of_a_kind, about: about_kind, entries: causes.collect() };
@@ -90,6 +92,7 @@ fn because(cause: Cause) -> &'static str {
         Cause::Rebuild => "by a rebuild",
         Cause::Migrate => "to move data between media",
         Cause::Metadata => "for the tables of the drive",
+        Cause::Fold => "to empty the SLC cache",
     }
 }
 
@@ -154,6 +157,8 @@ figures! {
         metadata: Option<f64> => unit("ratio").lower().row("  metadata"),
         /// Pages programmed by rebuilds.
         rebuild: Option<f64> => unit("ratio").lower().row("  rebuild"),
+        /// Pages moved out of the SLC cache; only with such pages.
+        fold: IfAny<Option<f64>> => unit("ratio").lower().row("  SLC cache"),
         /// Places left empty in programs of several logical pages.
         empty: IfAny<Option<f64>> => unit("ratio").lower().row("  places left empty"),
     }
@@ -176,6 +181,7 @@ impl WriteAmplification {
             wear: part(&[Cause::Wear, Cause::Migrate]),
             metadata: part(&[Cause::Metadata]),
             rebuild: part(&[Cause::Rebuild]),
+            fold: IfAny((programs(&[Cause::Fold]) > 0).then(|| part(&[Cause::Fold]))),
             empty: IfAny((word_line > 1).then(|| per(empty as f64, host_pages as f64))),
         }
     }

@@ -123,7 +123,9 @@ impl MemberActivity<'_> {
     /// How many runs like this one its erase budget lets it program; none without a budget or programs.
     pub(super) fn runs_left(&self) -> Option<f64> {
         self.drive.spec.ftl.wear.erase_budget?;
-        runs_left(self.drive, &self.erases_before(), self.programmed())
+        let counters = self.now.counters.since(&self.before.counters);
+        let programmed = self.programmed() - cached_bytes(&counters, self.drive);
+        runs_left(self.drive, &self.erases_before(), programmed)
     }
 
     pub(super) fn figures(&self, seconds: f64) -> Member {
@@ -187,6 +189,11 @@ pub(super) fn programmed_bytes(counters: &Counters, drive: &Resolved) -> u64 {
     pages * drive.page_bytes()
 }
 
+/// Of these, bytes that do not wear the blocks whose erase budget is that of the drive: those in its SLC cache.
+pub(super) fn cached_bytes(counters: &Counters, drive: &Resolved) -> u64 {
+    counters.slc.written * drive.page_bytes()
+}
+
 /// How often a drive with these erases of its blocks can still program that many bytes.
 pub(super) fn runs_left(drive: &Resolved, erases: &BlockErases, programmed: u64) -> Option<f64> {
     let budget = drive.spec.ftl.wear.erase_budget?;
@@ -197,7 +204,7 @@ pub(super) fn runs_left(drive: &Resolved, erases: &BlockErases, programmed: u64)
 
 /// Pages that a member was given to write: its programs for causes other than its own work.
 fn given(counters: &Counters) -> u64 {
-    let own = [Cause::Gc, Cause::Wear, Cause::Migrate, Cause::Metadata, Cause::ParityGc];
+    let own = [Cause::Gc, Cause::Wear, Cause::Migrate, Cause::Metadata, Cause::ParityGc, Cause::Fold];
     let causes = Cause::ALL.into_iter().filter(|cause| !own.contains(cause));
     causes.map(|cause| counters.of(OpKind::Program, cause)).sum()
 }

@@ -79,6 +79,8 @@ figures! {
         commands: IfAny<Commands> => plain().heading("Several at once"),
         /// How full flash pages were that hold several logical pages; only with such pages.
         packing: IfAny<Packing> => plain().heading("Write amplification"),
+        /// The SLC cache; only of drives that have one.
+        slc_cache: IfAny<SlcCacheFigures> => plain().heading("SLC cache"),
         /// How logical pages were found; only with maps other than a page map in memory.
         mapping: IfAny<MappingFigures> => plain().heading("Map"),
     }
@@ -280,6 +282,24 @@ figures! {
         read: u64 => unit("pages").lower().row("flash pages read"),
         /// Flash pages programmed.
         program: u64 => unit("pages").lower().row("flash pages programmed"),
+    }
+}
+
+figures! {
+    /// The SLC cache.
+    pub struct SlcCacheFigures {
+        /// Pages programmed in the cache.
+        written: u64 => unit("pages").higher().row("pages written to the SLC cache"),
+        /// Pages written past it because it had no room.
+        bypassed: u64 => unit("pages").lower().row("pages written past it"),
+        /// The share of the pages written that it took.
+        share: Option<f64> => unit("share").higher().row("  share that it took"),
+        /// Pages moved out of it.
+        folded: u64 => unit("pages").lower().row("pages folded"),
+        /// Pages overwritten or trimmed before their block was folded, so that they were not moved.
+        died: u64 => unit("pages").higher().row("pages dead before that"),
+        /// Erases of its blocks, which are not among those in `wear`.
+        erases: u64 => unit("erases").lower().row("erases of its blocks"),
     }
 }
 

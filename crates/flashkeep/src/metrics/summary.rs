@@ -4,11 +4,11 @@ use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::histogram::TimesByOperation;
 use super::latency::{BreakdownSums, LatencyByOperation};
-use super::members::{programmed_bytes, runs_left};
+use super::members::{cached_bytes, programmed_bytes, runs_left};
 use super::rebuilds;
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
-    Rest, Summary, Throughput, Workload,
+    Rest, SlcCacheFigures, Summary, Throughput, Workload,
 };
 use super::wear::CountedWrites;
 use super::{
@@ -17,7 +17,7 @@ use super::{
 use crate::config::Resolved;
 use crate::device::latency::Part;
 use crate::device::port::Hits;
-use crate::drive::{Counters, OpKind, OperationTimes};
+use crate::drive::{Counters, OpKind, OperationTimes, SlcCounts};
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;
@@ -245,6 +245,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         rebuilds: if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) },
         commands: IfAny(drive.spec.flash.commands.are_used().then(|| commands(counters))),
         packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
+        slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),
         // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
     }
@@ -264,7 +265,9 @@ fn counted_writes(facts: &Facts<'_>, seconds: f64) -> CountedWrites {
     let runs_left = if facts.drive.is_array() {
         facts.members.iter().filter_map(MemberActivity::runs_left).min_by(f64::total_cmp)
     } else {
-        runs_left(facts.drive, &facts.wear.before, programmed_bytes(facts.counters, facts.drive))
+        let cached = cached_bytes(facts.counters, facts.drive);
+        let programmed = programmed_bytes(facts.counters, facts.drive) - cached;
+        runs_left(facts.drive, &facts.wear.before, programmed)
     };
     CountedWrites { bytes: facts.statistics.bytes_written, seconds, runs_left }
 }
@@ -367,6 +370,26 @@ fn packing(counters: &Counters, drive: &Resolved) -> Packing {
         filled: per(filled as f64, (filled + empty) as f64),
         flash_pages: FlashPages { read: pages(OpKind::Read), program: pages(OpKind::Program) },
         word_lines: IfAny(several.then(|| word_lines(OpKind::Program))),
+    }
+}
+
+/// Whether a drive, or any member of an array, has an SLC cache.
+fn has_cache(drive: &Resolved) -> bool {
+    match drive.is_array() {
+        true => drive.array.iter().any(has_cache),
+        false => !drive.is_disk() && drive.spec.flash.slc.blocks > 0,
+    }
+}
+
+fn slc_cache(counters: &Counters) -> SlcCacheFigures {
+    let SlcCounts { written, bypassed, folded, died, erases } = counters.slc;
+    SlcCacheFigures {
+        written,
+        bypassed,
+        share: per(written as f64, (written + bypassed) as f64),
+        folded,
+        died,
+        erases,
     }
 }
 

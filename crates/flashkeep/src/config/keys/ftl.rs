@@ -1,7 +1,7 @@
 //! `[ftl]`: mapping, allocation, collection, wear levelling.
 
 use crate::buffer::PartialWrites;
-use crate::ftl::{GcSpec, InFlight, MapMemory, PlaneChoice, Pool, WearSpec};
+use crate::ftl::{GcSpec, InFlight, MapMemory, PlaneChoice, Pool, SlcCacheSpec, WearSpec};
 use crate::ftl::{MAP_MEMORY, SHARED_PAGES, allocation};
 use crate::mapping;
 use crate::options::{self, Options};
@@ -61,6 +61,9 @@ pub struct FtlSpec {
     pub gc: GcSpec,
     /// Wear leveling.
     pub wear: WearSpec,
+    /// The SLC cache.
+    #[serde(skip_serializing_if = "SlcCacheSpec::is_empty")]
+    pub slc: SlcCacheSpec,
 }
 
 fn of_ftl(generator: &mut SchemaGenerator) -> Schema {
@@ -84,6 +87,7 @@ impl Default for FtlSpec {
             options: Options::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),
+            slc: SlcCacheSpec::default(),
         }
     }
 }

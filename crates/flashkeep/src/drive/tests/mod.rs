@@ -11,6 +11,7 @@ mod order;
 mod packing;
 mod physical;
 mod rounds;
+mod slc;
 mod spread;
 mod word_lines;
 
