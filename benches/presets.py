@@ -28,7 +28,7 @@ class Figure(NamedTuple):
     workload: str
     unit: str
     state: str = "full"
-    """The drive is `empty`, `full`, or in the `steady` state of random writes."""
+    """The drive is `empty`, `full`, or in the `steady` state of random writes, without an SLC cache, which is full then."""
     tolerance: float | None = None
     """How far the published figure may be, as a share of it."""
 
@@ -39,11 +39,13 @@ FIGURES = {
     "sequential read": Figure("sequential reads of 128 KiB, depth 32, full drive",
                               f"{SEQUENTIAL},write=0,requests=10k", "MB/s", "full", 0.15),
     "sequential write": Figure("sequential writes of 128 KiB, depth 32, empty drive",
-                               f"{SEQUENTIAL},write=1,requests=20k", "MB/s", "empty"),
+                               f"{SEQUENTIAL},write=1,requests=20k", "MB/s", "empty", 0.15),
     "random read": Figure("random reads of 4 KiB, depth 256, full drive",
                           f"{RANDOM},write=0,requests=200k", "IOPS", "full", 0.15),
     "burst": Figure("random writes of 4 KiB, depth 256, empty drive",
                     f"{RANDOM},write=1,requests=100k", "IOPS", "empty"),
+    "random write": Figure("random writes of 4 KiB, depth 256, steady state",
+                           f"{RANDOM},write=1,requests=150k", "IOPS", "steady", 0.30),
     "latency": Figure("random read of 4 KiB, depth 1, mean",
                       "synth:random,size=4KiB,depth=1,write=0,requests=2k", "µs"),
 }  # fmt: skip
@@ -66,11 +68,12 @@ def measure(drive: str, name: str) -> float:
     given = fk.drive(drive)
     if figure.state != "empty":
         given = shrunk(given)
+    if figure.state == "steady":
+        given = given.replace(**{"ageing.model": "steady", "flash.slc.blocks": 0})
     result = fk.run(
         given,
         fk.trace(figure.workload),
-        existing=None if figure.state == "empty" else "all",
-        condition=figure.state == "steady",
+        existing="all" if figure.state == "full" else None,
         warmup=WARMUP if figure.state == "steady" else None,
         requests=False,
         breakdown=False,
