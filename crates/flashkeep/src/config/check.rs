@@ -9,7 +9,9 @@ use super::pools::pooled;
 use crate::buffer::Existing;
 use crate::device::port::Watermarks;
 use crate::error::DriveError;
-use crate::flash::{BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, RegisterOptions, Times};
+use crate::flash::{
+    BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, RegisterOptions, Suspend, Times,
+};
 use crate::ftl::Pool;
 use crate::ftl::allocation::Binding;
 use crate::kernel::whole;
@@ -384,6 +386,10 @@ impl Check<'_> {
         };
         if flash.commands.cache_program || flash.commands.cache_read {
             let text = format!("flash.commands: cache registers have no effect with flash.bus = \"{held}\"");
+            self.warnings.push(text);
+        }
+        if flash.commands.suspend != Suspend::Off {
+            let text = format!("flash.commands.suspend: no effect with flash.bus = \"{held}\"");
             self.warnings.push(text);
         }
     }

@@ -9,7 +9,7 @@ use crate::device::port::{
     DRAM, DramOptions, Evict, FLUSH, Flush, FlushBatch, FlushRule, IdleFlush, Watermarks,
 };
 use crate::disk::{CURVE, SeekSpec};
-use crate::flash::{COMMANDS, SLC};
+use crate::flash::{COMMANDS, SLC, SUSPEND_TIMES, SUSPENSIONS, Suspend};
 use crate::ftl::ageing::{self, AgedOptions, ValidOptions};
 use crate::ftl::allocation::{self, StrideOptions};
 use crate::ftl::{
@@ -49,6 +49,12 @@ fn only(condition: bool, why: &str) -> Selection {
     Selection { value: condition.then(String::new), why: why.into() }
 }
 
+const NO_SUSPENSIONS: &str = "with flash.commands.suspend = \"off\"";
+
+fn suspends(spec: &DriveSpec) -> bool {
+    spec.flash.commands.suspend != Suspend::Off
+}
+
 const NO_DRAM: &str = "with buffer.dram_mib = 0";
 const NO_SLC: &str = "with flash.slc.blocks = 0";
 
@@ -56,13 +62,21 @@ const TABLES: &[OptionTable] = &[
     OptionTable {
         name: "flash.commands",
         options: |spec| Some(&mut spec.flash.commands.options),
-        selectors: &[(COMMANDS, |spec| {
-            let sends_several = spec.flash.commands.are_used() || spec.flash.pages_per_program > 1;
-            only(
-                sends_several,
-                "unless a command of flash.commands is on, or flash.pages_per_program more than 1",
-            )
-        })],
+        selectors: &[
+            (COMMANDS, |spec| {
+                let sends_several = spec.flash.commands.are_used() || spec.flash.pages_per_program > 1;
+                only(
+                    sends_several,
+                    "unless a command of flash.commands is on, or flash.pages_per_program more than 1",
+                )
+            }),
+            (SUSPENSIONS, |spec| only(suspends(spec), NO_SUSPENSIONS)),
+        ],
+    },
+    OptionTable {
+        name: "flash.timing",
+        options: |spec| Some(&mut spec.flash.timing.options),
+        selectors: &[(SUSPEND_TIMES, |spec| only(suspends(spec), NO_SUSPENSIONS))],
     },
     OptionTable {
         name: "flash.slc",

@@ -5,7 +5,7 @@ use super::options;
 use crate::blocks::wear::Limits;
 use crate::blocks::{Policies, victim};
 use crate::drive::{FlashBackendKind, Parameters};
-use crate::flash::scheduler;
+use crate::flash::{SuspendRules, scheduler};
 use crate::ftl::GcSpec;
 use crate::schemes::Members;
 use serde_json::Value;
@@ -47,6 +47,7 @@ impl Resolved {
             spare_blocks: self.spare_blocks(),
             padding: self.padding(),
             draws: self.draws(),
+            suspend: SuspendRules::of(flash),
         }
     }
 

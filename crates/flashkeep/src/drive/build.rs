@@ -16,6 +16,8 @@ impl<C: Contents> Drive<C> {
         let gc = Gc::new(drive, geometry);
         let slc = SlcPolicy::new(drive, geometry);
         let ftl = Translation::new(drive, geometry);
+        let units = geometry.unit_count() as usize;
+        let suspension = drive.suspend.map(|rules| Box::new(Suspension::new(rules, units)));
         let multi_plane = flash.commands.multi_plane != MultiPlane::Off;
         // The rows of a backend of physical pages go over its planes, each of which takes its own.
         let configured = match ftl.physical {
@@ -59,6 +61,7 @@ impl<C: Contents> Drive<C> {
             done: Vec::new(),
             scratch: Scratch::default(),
             latencies: None,
+            suspension,
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             flash,
@@ -94,7 +97,8 @@ impl<C: Contents> Drive<C> {
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()
             && self.accounts.watch.is_none()
-            && self.power.is_none();
+            && self.power.is_none()
+            && self.suspension.is_none();
         self.paths.programs = match (simple, self.ftl.physical) {
             (true, false) => Programs::Plain,
             (true, true) => Programs::PlainPhysical,

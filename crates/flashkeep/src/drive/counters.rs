@@ -41,6 +41,8 @@ pub struct Counters {
     pub multi_plane: [u64; OpKind::ALL.len()],
     /// Reads and programs that overlapped with the one before by a cache register, by kind.
     pub cache: [u64; OpKind::ALL.len()],
+    /// How often operations were suspended for reads, by kind.
+    pub suspensions: [u64; OpKind::ALL.len()],
     /// Pages that planes skipped to program together with others.
     pub wasted_pages: u64,
     /// Pages that were read or programmed together with another one of the same page of the flash, by kind.
@@ -88,7 +90,8 @@ impl Counters {
         let along = (&mut self.along, other.along);
         let multi_plane = (&mut self.multi_plane, other.multi_plane);
         let joined = (&mut self.joined, other.joined);
-        for (counts, more) in [multi_plane, (&mut self.cache, other.cache), along, joined] {
+        let suspensions = (&mut self.suspensions, other.suspensions);
+        for (counts, more) in [multi_plane, (&mut self.cache, other.cache), along, joined, suspensions] {
             counts.iter_mut().zip(more).for_each(|(count, more)| *count += more);
         }
     }
@@ -136,6 +139,9 @@ impl Counters {
             *count -= old;
         }
         for (count, old) in difference.joined.iter_mut().zip(before.joined) {
+            *count -= old;
+        }
+        for (count, old) in difference.suspensions.iter_mut().zip(before.suspensions) {
             *count -= old;
         }
         difference.wasted_pages -= before.wasted_pages;

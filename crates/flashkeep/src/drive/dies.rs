@@ -20,6 +20,9 @@ pub(super) enum UnitPhase {
     Array,
     /// The page waits in the register for the channel.
     Ready,
+    /// Its program or erase is suspended, and the data of the last read leave or have left: the next read, or the rest
+    /// of the operation, follows.
+    Suspended,
 }
 
 /// A busy unit (chip, die or plane), which performs one operation at a time.
@@ -110,7 +113,8 @@ pub(super) struct Dies {
     pub(super) gangs: Gangs,
     /// With rounds: the round that is being assembled.
     pub(super) in_step: InStep,
-    /// A slot for each unit, then one for each channel.
+    /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
+    /// its operation is over.
     pub(super) agenda: Agenda,
 }
 
@@ -119,6 +123,7 @@ impl Dies {
     pub(super) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
         let units = geometry.unit_count() as usize;
         let spread = PoolUnits::of(geometry, drive.pools);
+        let slots = if drive.suspend.is_some() { 2 * units } else { units };
         Dies {
             scheduler: drive.scheduler,
             units: self::units(geometry),
@@ -131,7 +136,7 @@ impl Dies {
             spread,
             gangs: Gangs::new(drive.flash.control_gang, geometry.channels),
             in_step: InStep::default(),
-            agenda: Agenda::new(units + geometry.channels as usize),
+            agenda: Agenda::new(slots + geometry.channels as usize),
         }
     }
 
@@ -167,7 +172,8 @@ impl Dies {
         let until = match unit.phase {
             UnitPhase::Free => self.free_at[at],
             UnitPhase::Array => self.agenda.at(at),
-            UnitPhase::Ready => now,
+            UnitPhase::Suspended if self.agenda.at(at) != SimTime::NEVER => self.agenda.at(at),
+            UnitPhase::Suspended | UnitPhase::Ready => now,
         };
         let beyond = if is_exact { until.since(now) } else { Span::ZERO };
         unit.busy = now.since(SimTime::ZERO).min(unit.busy.beyond(beyond));
@@ -264,7 +270,8 @@ impl<C: Contents> Drive<C> {
         let channel = &self.dies.channels[state.channel as usize];
         let mut wait = channel.free_at.since(now);
         wait += match state.phase {
-            UnitPhase::Free => self.dies.free_at[unit.0 as usize].since(now),
+            UnitPhase::Free => self.wait_for_suspension(unit, self.dies.free_at[unit.0 as usize].since(now)),
+            UnitPhase::Suspended => Span::ZERO,
             UnitPhase::Array => {
                 self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer(0)
             }

@@ -340,10 +340,12 @@ impl<C: Contents> Drive<C> {
             self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         } else {
             self.dies.cut_off_unit(now, unit.0 as usize, true);
-            let state = &mut self.dies.units[unit.0 as usize];
-            state.phase = UnitPhase::Free;
+            let state = &self.dies.units[unit.0 as usize];
             self.dies.channels[state.channel as usize].ready &= !state.bit;
-            self.dies.free_at[unit.0 as usize] = now;
+            if !self.stop_suspended_read(now, unit) {
+                self.dies.units[unit.0 as usize].phase = UnitPhase::Free;
+                self.dies.free_at[unit.0 as usize] = now;
+            }
             self.tell_cut_off(now, Resource::Unit(unit));
             self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         }

@@ -345,11 +345,11 @@ impl<C: Contents> Drive<C> {
                         self.gc.reads[unit.0 as usize].push_back(read);
                     }
                     let cause = self.moves_because(plane);
-                    self.start_array_read(now, channel, unit, first, 1, cause);
+                    self.start_array_read(now, channel, unit, first, 1, cause, Span::ZERO);
                 }
                 GcStep::Move(manner, pages) => {
                     let end = self.commit::<Full>(now, channel, unit, manner, &pages);
-                    self.guard_moved(plane, victim, end);
+                    self.guard_moved(unit, plane, victim, end);
                     self.put_back(pages);
                 }
                 GcStep::Again => continue,

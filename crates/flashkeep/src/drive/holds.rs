@@ -60,7 +60,7 @@ impl<C: Contents> Drive<C> {
         let channel = state.channel;
         let until = match state.phase {
             UnitPhase::Free => self.dies.free_at[unit.0 as usize],
-            UnitPhase::Array => self.dies.agenda.at(unit.0 as usize),
+            UnitPhase::Array | UnitPhase::Suspended => self.dies.agenda.at(unit.0 as usize),
             // It waits for its channel, and does nothing meanwhile.
             UnitPhase::Ready => now,
         };

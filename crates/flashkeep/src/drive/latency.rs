@@ -8,7 +8,7 @@
 use super::program::PageWrite;
 use super::{Drive, DriveOp, OpKind};
 use crate::engine::{Breakdown, BusyHistory, Cause, Contents, FlashTimes, Part, TimeSpent};
-use crate::flash::{BusUse, OpPhases, UnitId};
+use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
 /// The number of periods that a history keeps before it looks which ones are still needed.
@@ -44,8 +44,11 @@ pub(super) struct DriveLatencies {
     units: Vec<BusyHistory>,
     channels: Vec<BusyHistory>,
     /// Of each write that is under way, its page that is acknowledged last, so far.
-    placed: Vec<PlacedPage>,
+    pub(super) placed: Vec<PlacedPage>,
     reads: Vec<ReadTimes>,
+    /// Where operations are suspended, of each write: what its page waited for that was over last, and how long that was
+    /// suspended; or where the time until it was acknowledged went.
+    pub(super) open: Vec<(Breakdown, Span)>,
     /// The breakdowns of the completions that the engine has not taken yet.
     pub(super) done: Vec<Breakdown>,
 }
@@ -57,6 +60,18 @@ impl DriveLatencies {
             self.reads.resize(op.index() + 1, ReadTimes::default());
         }
         &mut self.reads[op.index()]
+    }
+
+    /// A unit stops what it was doing besides the host's work.
+    pub(super) fn end_work(&mut self, unit: UnitId, now: SimTime) {
+        self.units[unit.0 as usize].end(now);
+    }
+
+    /// The page of a read is in the register later, because its unit cannot sense yet.
+    pub(super) fn delay_read(&mut self, op: Id<DriveOp>, by: Span) {
+        let read = self.read(op);
+        read.in_register = read.in_register + by;
+        read.so_far.die += by;
     }
 
     /// The page of a write that is acknowledged last so far.
@@ -71,7 +86,7 @@ impl DriveLatencies {
     /// Divides a wait for a unit and its channel: until the unit was `freed`, then until the channel was. While both
     /// were free, it waited for what the unit began next if that was not work for the host; otherwise `rest` counts.
     #[inline]
-    fn add_wait(
+    pub(super) fn add_wait(
         &self,
         unit: UnitId,
         channel: usize,
@@ -114,7 +129,7 @@ impl DriveLatencies {
         quiet.then(|| FlashTimes { die, channel, ..FlashTimes::default() })
     }
 
-    fn list(&mut self, parts: Breakdown) -> TimeSpent {
+    pub(super) fn list(&mut self, parts: Breakdown) -> TimeSpent {
         TimeSpent::list(&mut self.done, parts)
     }
 }
@@ -127,6 +142,7 @@ impl<C: Contents> Drive<C> {
             channels: vec![BusyHistory::default(); self.dies.channels.len()],
             placed: Vec::new(),
             reads: Vec::new(),
+            open: Vec::new(),
             done: Vec::new(),
         }));
     }
@@ -182,7 +198,7 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- operations
 
     /// The part for time in which an operation waited although its unit and its channel were free.
-    fn other_wait(&self, writes: bool, late: bool) -> Part {
+    pub(super) fn other_wait(&self, writes: bool, late: bool) -> Part {
         if late {
             // The unit was granted to others before the request was admitted.
             Part::Queue
@@ -229,7 +245,8 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn note_wait(&mut self, granted: SimTime, channel: usize, unit: UnitId, op: Id<DriveOp>) {
         let DriveOp { since, late, .. } = self.queues.ops[op];
-        let freed = self.freed(channel, unit);
+        let [unit_freed, channel_freed] = self.freed(channel, unit);
+        let freed = [self.free_for_reads(unit).unwrap_or(unit_freed), channel_freed];
         let Some(latencies) = &mut self.latencies else { return };
         if let Some(wait) = latencies.quiet_wait(unit, channel, (since, granted), freed) {
             let so_far = &mut latencies.reads[op.index()].so_far;
@@ -351,6 +368,9 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn breakdown_of_write(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
         let Some(latencies) = &self.latencies else { return TimeSpent::Memory };
+        if self.suspension.is_some() && self.flash.acknowledge == Acknowledge::Program {
+            return self.breakdown_of_settled(op, noted);
+        }
         let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         // Pages that have been withdrawn leave nothing to measure.
         let PlacedPage { granted, begun, sent, unit, array, freed } = match latencies.placed.get(op.index()) {

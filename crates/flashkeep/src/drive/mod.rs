@@ -30,6 +30,7 @@ mod logs;
 mod look;
 mod multiplane;
 mod nvram;
+mod open_latency;
 mod overflow;
 mod packing;
 mod parameters;
@@ -49,8 +50,10 @@ mod sources;
 mod spread;
 mod streams;
 mod submit;
+mod suspend;
 #[cfg(test)]
 mod tests;
+mod under_way;
 mod untimed;
 mod versions;
 mod visit;
@@ -90,6 +93,7 @@ use program::{Paths, Programs, Scratch};
 use queue::{DriveOp, OpQueue, Queues};
 use read::ReadRules;
 use slc::SlcPolicy;
+use under_way::Suspension;
 use untimed::Immediate;
 use work::{DriveAccounts, Watch};
 
@@ -150,6 +154,8 @@ pub struct Drive<C> {
     scratch: Scratch,
     /// Where the time of commands goes, if that is measured.
     latencies: Option<Box<DriveLatencies>>,
+    /// What is under way, if operations are suspended for reads.
+    suspension: Option<Box<Suspension>>,
     now: SimTime,
     /// When the last request was admitted.
     admitted: SimTime,
@@ -207,8 +213,10 @@ impl<C: Contents> Drive<C> {
         let units = self.dies.units.len();
         if slot < units {
             self.unit_wakes(now, UnitId(slot as u32));
-        } else {
+        } else if slot - units < self.dies.channels.len() {
             self.channel_wakes(now, slot - units);
+        } else {
+            self.settle_unit(now, UnitId((slot - units - self.dies.channels.len()) as u32));
         }
         true
     }
@@ -229,6 +237,7 @@ impl<C: Contents> Drive<C> {
 
     /// Ends a write that found no place or no longer needs one.
     fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
+        self.forget_under_way(op);
         if !self.is_unasked(op) {
             let DriveOp { token, command, .. } = self.queues.ops[op];
             let spent = self.breakdown_of_unplaced(now, op);

@@ -153,7 +153,7 @@ impl<C: Contents> Drive<C> {
                 && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
             let along = self.packing.shares && !apart && self.is_brought_up(first, ppn);
-            if apart || along {
+            if (apart || along) && !self.is_kept_waiting(unit, ppn) {
                 planes |= bit;
                 self.queues.ops[at].placed = u16::from(along);
                 self.accounts.counters.along[OpKind::Read as usize] += u64::from(along);

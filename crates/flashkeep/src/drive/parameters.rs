@@ -2,7 +2,7 @@
 
 use super::{FlashBackendKind, Scheduler};
 use crate::blocks::Policies;
-use crate::flash::{FlashSpec, PageTypes, Pools, Times};
+use crate::flash::{FlashSpec, PageTypes, Pools, SuspendRules, Times};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcSpec, InFlight, PlaneChoice, SlcCacheOptions};
 
@@ -59,4 +59,6 @@ pub struct Parameters {
     pub padding: u32,
     /// Whether the times of operations are noted for the energy that they take.
     pub draws: bool,
+    /// How operations are suspended for reads, if they are.
+    pub suspend: Option<SuspendRules>,
 }

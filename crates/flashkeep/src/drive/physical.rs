@@ -277,7 +277,9 @@ impl<C: Contents> Drive<C> {
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page]);
         self.erase_physical_block(end, usize::from(ftl), ppn);
-        self.erased(op, end, end.since(now));
+        if !self.answer_when_over(unit, op) {
+            self.erased(op, end, end.since(now));
+        }
         unit
     }
 

@@ -187,12 +187,20 @@ impl<C: Contents> Drive<C> {
     pub(super) fn keep_version(&mut self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
         let Some(power) = &mut self.power else { return false };
         if let Some(older) = power.kept.insert((ftl as u16, lpn), ppn) {
-            let flight = power.flights.iter().find(|flight| flight.ppn == ppn);
-            let block = self.flash.geometry.block_index_of(older);
-            power.guard[block] = power.guard[block].max(flight.map(|flight| flight.end).unwrap_or_default());
+            self.guard_until_programmed(older, ppn);
             self.discard(older);
         }
         true
+    }
+
+    /// The block of a version is not erased before its successor is programmed, if that is under way.
+    fn guard_until_programmed(&mut self, older: Ppn, newer: Ppn) {
+        let block = self.flash.geometry.block_index_of(older);
+        let Some(power) = &mut self.power else { return };
+        if let Some(flight) = power.flights.iter().find(|flight| flight.ppn == newer) {
+            power.guard[block] = power.guard[block].max(flight.end);
+        }
+        self.guard_while_programmed(newer, block);
     }
 
     /// An old version that has got another address is needed there no more; where its successor is not programmed
@@ -214,10 +222,7 @@ impl<C: Contents> Drive<C> {
                 self.keep_version(ftl, lpn, ppn)
             }
             MapEntry::At(newer) => {
-                let flight = power.flights.iter().find(|flight| flight.ppn == newer);
-                let (end, block) = (flight.map(|flight| flight.end), self.flash.geometry.block_index_of(ppn));
-                let Some(power) = &mut self.power else { return false };
-                power.guard[block] = power.guard[block].max(end.unwrap_or_default());
+                self.guard_until_programmed(ppn, newer);
                 false
             }
             MapEntry::Unmapped => false,
@@ -290,9 +295,11 @@ impl<C: Contents> Drive<C> {
     /// Whether a block must not be erased yet; the unit is woken when it may be.
     pub(super) fn is_guarded(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, block: u32) -> bool {
         let Some(power) = &self.power else { return false };
-        let until = power.guard[self.flash.geometry.block_index(plane, block)];
+        let block = self.flash.geometry.block_index(plane, block);
+        let until = power.guard[block];
         if until <= now {
-            return false;
+            // The end of what is under way wakes the units that wait for it.
+            return self.is_guarded_under_way(block);
         }
         let slot = self.dies.units.len() + self.dies.units[unit.0 as usize].channel as usize;
         self.wake_slot(slot, until);
@@ -304,7 +311,15 @@ impl<C: Contents> Drive<C> {
         let now = self.now;
         let Some(power) = &mut self.power else { return };
         power.numbered.retain(|&(_, end)| end > now);
+        let durable = if self.suspension.is_some() { SimTime::NEVER } else { durable };
         power.numbered.push((sequence, durable));
+    }
+
+    /// The program of a write of a physical-page backend is over, whose end was open.
+    pub(super) fn note_over(&mut self, sequence: u64) {
+        if let Some(power) = &mut self.power {
+            power.numbered.retain(|&(number, _)| number != sequence);
+        }
     }
 
     /// In physical-page backends operations have their places from the beginning: a block is not erased before
@@ -392,18 +407,20 @@ impl<C: Contents> Drive<C> {
 
     /// What was under way in a plane has been done: something happens to it before time 0.
     pub(super) fn land(&mut self, plane: PlaneId) {
-        let geometry = &self.flash.geometry;
+        let geometry = self.flash.geometry.clone();
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
+            self.land_under_way(|ppn| geometry.plane_of(ppn) == plane);
         }
     }
 
     /// The same of a block.
     pub(super) fn land_in(&mut self, plane: PlaneId, block: u32) {
-        let geometry = &self.flash.geometry;
+        let geometry = self.flash.geometry.clone();
         let index = geometry.block_index(plane, block);
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
+            self.land_under_way(|ppn| geometry.block_index_of(ppn) == index);
         }
     }
 

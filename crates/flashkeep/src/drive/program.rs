@@ -6,7 +6,7 @@
 
 use super::latency::PlacedPage;
 use super::submit::Commands;
-use super::{Drive, DriveOp, OpKind};
+use super::{Drive, DriveOp, LoggedOperation, OpKind};
 use crate::engine::{Cause, Command, Contents};
 use crate::flash::{Acknowledge, BusUse};
 use crate::flash::{FlashOp, OpPhases, PlaneId, Ppn, Target, UnitId};
@@ -36,19 +36,34 @@ impl PageWrite {
 
 /// The instants of a page of an operation.
 #[derive(Clone, Copy, Debug)]
-struct PageTimes {
+pub(super) struct PageTimes {
     /// The operation is granted.
-    granted: SimTime,
+    pub(super) granted: SimTime,
     /// The page's command begins.
-    begun: SimTime,
+    pub(super) begun: SimTime,
     /// Its data are in the register.
-    sent: SimTime,
+    pub(super) sent: SimTime,
     /// It is programmed.
     end: SimTime,
     /// How long the array works for it.
-    array: Span,
+    pub(super) array: Span,
+    /// When its unit and its channel had become free.
+    pub(super) freed: [SimTime; 2],
+    /// Whether the end may still move.
+    open: bool,
+}
+
+/// The instants of an operation.
+#[derive(Clone, Copy, Debug)]
+struct OperationCourse {
+    granted: SimTime,
+    /// Its transfers begin.
+    first: SimTime,
+    end: SimTime,
     /// When its unit and its channel had become free.
     freed: [SimTime; 2],
+    /// Whether the end may still move.
+    open: bool,
 }
 
 /// What a page comes behind in its operation.
@@ -162,8 +177,13 @@ impl<C: Contents> Drive<C> {
         let phases = self.cost_of_pages(manner, pages);
         let freed = self.freed(channel, unit);
         let (first, end) = self.occupy::<M>(now, channel, unit, &phases, manner.cached, pages[0].cause);
-        self.conclude([now, first, end], freed, &phases, unit, manner.kind, pages);
-        if manner.summaries > 0 {
+        let open = !M::PLAIN && self.suspension.is_some();
+        if open {
+            self.put_under_way([now, end], unit, &phases, manner, pages[0].cause);
+        }
+        let course = OperationCourse { granted: now, first, end, freed, open };
+        self.conclude(course, &phases, unit, manner.kind, pages);
+        if manner.summaries > 0 && !open {
             self.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
         end
@@ -183,7 +203,8 @@ impl<C: Contents> Drive<C> {
         let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false, page.cause);
         let array = phases.array();
         let freed = [now; 2];
-        let times = PageTimes { granted: now, begun, sent: begun + phases.sent(), end, array, freed };
+        let sent = begun + phases.sent();
+        let times = PageTimes { granted: now, begun, sent, end, array, freed, open: false };
         self.conclude_page::<M>(times, unit, kind, page, Follows::Nothing);
         end
     }
@@ -198,7 +219,8 @@ impl<C: Contents> Drive<C> {
     ) -> OpPhases {
         let phases = self.cost_of_pages(manner, pages);
         let end = start + phases.busy();
-        self.conclude([start, start, end], [start; 2], &phases, unit, manner.kind, pages);
+        let course = OperationCourse { granted: start, first: start, end, freed: [start; 2], open: false };
+        self.conclude(course, &phases, unit, manner.kind, pages);
         if manner.summaries > 0 {
             self.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
@@ -218,7 +240,12 @@ impl<C: Contents> Drive<C> {
         let end = now + held + phases.busy();
         self.occupy_channel(now, channel, held + phases.sent(), block.cause);
         self.occupy_unit(now, unit, end, block.cause);
-        self.conclude([now, now, end], [now; 2], &phases, unit, OpKind::Erase, &[block]);
+        let open = self.suspension.is_some();
+        if open {
+            self.put_under_way([now, end], unit, &phases, Manner::erase(), block.cause);
+        }
+        let course = OperationCourse { granted: now, first: now, end, freed: [now; 2], open };
+        self.conclude(course, &phases, unit, OpKind::Erase, &[block]);
         end
     }
 
@@ -228,13 +255,11 @@ impl<C: Contents> Drive<C> {
         self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summaries })
     }
 
-    /// Accounts are kept of an operation that is granted at `now`, whose transfers begin at `first`, and which is over
-    /// at `end`; its writes know when they are acknowledged, and when durable.
+    /// Accounts are kept of an operation that is granted; its writes know when they are acknowledged, and when durable.
     #[inline(always)]
     fn conclude(
         &mut self,
-        [now, first, end]: [SimTime; 3],
-        freed: [SimTime; 2],
+        OperationCourse { granted, first, end, freed, open }: OperationCourse,
         phases: &OpPhases,
         unit: UnitId,
         kind: OpKind,
@@ -253,7 +278,7 @@ impl<C: Contents> Drive<C> {
                 Some(true) => Follows::SamePlane,
             };
             planes += u64::from(follows != Follows::SamePlane);
-            let times = PageTimes { granted: now, begun, sent, end, array: phases.array(), freed };
+            let times = PageTimes { granted, begun, sent, end, array: phases.array(), freed, open };
             self.conclude_page::<Full>(times, unit, kind, *page, follows);
         }
         if pages.len() > 1 {
@@ -271,10 +296,14 @@ impl<C: Contents> Drive<C> {
         page: PageWrite,
         follows: Follows,
     ) {
-        let PageTimes { granted, begun, sent, end, array, freed } = times;
+        let PageTimes { granted, begun, sent, end, array, freed, open } = times;
         let first = follows == Follows::Nothing;
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
+        if !M::PLAIN && open {
+            self.count_page(kind, &page, follows == Follows::SamePlane);
+            return self.put_page_under_way(unit, kind, page, times, first);
+        }
         // In a round everything has begun together, and blocks are erased together.
         let start = if first || kind == OpKind::Erase { granted } else { begun };
         self.account::<M>(start, end, kind, &page, follows);
@@ -308,14 +337,10 @@ impl<C: Contents> Drive<C> {
             return;
         }
         self.guard(guards, end);
-        if target.along {
-            self.accounts.counters.along[kind as usize] += 1;
-            self.tell_along(start, end, target.to, kind, cause, Span::ZERO);
-        } else if follows == Follows::SamePlane {
-            self.accounts.counters.joined[kind as usize] += 1;
-            self.tell_joined(start, end, kind, cause, target);
-        } else {
-            self.tell(start, end, target.to, kind, cause, target.sectors);
+        self.count_page(kind, page, follows == Follows::SamePlane);
+        if self.accounts.watch.is_some() {
+            let ppn = target.to;
+            self.tell_watch(&LoggedOperation { start, end, ppn, kind, cause, summary: false });
         }
     }
 

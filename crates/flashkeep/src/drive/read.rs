@@ -99,6 +99,9 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
+        if let Some(suspension) = &self.suspension {
+            return suspension.is_being_programmed(now, unit, ppn);
+        }
         let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
             || (self.reads.together && self.is_programmed_along(unit, ppn));
         programs && self.dies.free_at[unit.0 as usize] > now
@@ -145,6 +148,9 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(op, &[contents]);
         }
+        if self.suspension.is_some() {
+            self.note_read(now, unit);
+        }
         let state = &mut self.dies.units[unit.0 as usize];
         state.reads.push(&mut self.queues.ops, op);
         state.queued += service;
@@ -162,6 +168,7 @@ impl<C: Contents> Drive<C> {
         if self.flash.commands.cache_read {
             self.make_way(unit);
         }
+        let lead = self.interrupt(now, unit);
         let state = &mut self.dies.units[unit.0 as usize];
         let op = state.reads.pop(&mut self.queues.ops);
         state.queued = state.queued - self.queues.ops[op].service;
@@ -180,11 +187,11 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
-        self.start_array_read(now, channel, unit, ppn, joined, command.cause);
+        self.start_array_read(now, channel, unit, ppn, joined, command.cause, lead);
     }
 
-    /// A command for each plane on the channel, then the array; the channel is free meanwhile unless it is held for
-    /// operations.
+    /// A command for each plane on the channel, then the array, once it can sense (`lead`); the channel is free meanwhile
+    /// unless it is held for operations.
     #[allow(clippy::too_many_arguments)]
     pub(super) fn start_array_read(
         &mut self,
@@ -194,12 +201,14 @@ impl<C: Contents> Drive<C> {
         ppn: Ppn,
         planes: usize,
         cause: Cause,
+        lead: Span,
     ) {
         let op = FlashOp { kind: OpKind::Read, targets: repeat_n(Target::page(ppn), planes), summaries: 0 };
         let phases = self.flash.timing.cost(&self.flash.geometry, op);
-        let in_register = now + phases.busy();
+        let in_register = now + lead + phases.busy();
         if self.latencies.is_some() {
             self.record_sensing(now, channel, unit, &phases, cause);
+            self.note_lead(unit, lead);
         }
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Array;
@@ -227,7 +236,7 @@ impl<C: Contents> Drive<C> {
         let spent = self.breakdown_of_read(now, channel, op, transfer);
         let cause = self.cause_of_transfer(unit, op);
         self.occupy_channel(now, channel, transfer, cause);
-        if last {
+        if last && !self.stays_suspended(now, unit, end, cause) {
             self.occupy_unit(now, unit, end, cause);
         }
         if self.accounts.watch.is_some() {

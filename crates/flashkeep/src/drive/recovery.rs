@@ -30,8 +30,9 @@ impl<C: Contents> Drive<C> {
     pub fn cut_power(&mut self, now: SimTime) -> Recovery {
         self.now = now;
         self.health.damaged |= self.ftl.physical;
+        let under_way = self.cut_under_way(now);
         let power = self.power.as_mut().expect("a drive that was told");
-        let flights = std::mem::take(&mut power.flights);
+        let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
         let recovering = now < power.ready;
         self.dies.cut_off(now, self.flash.bus == BusUse::Rounds, recovering);
         power.kept.clear();
@@ -46,7 +47,7 @@ impl<C: Contents> Drive<C> {
             self.forget_held(plane);
             self.ftl.blocks.let_go(plane);
         }
-        for flight in flights.into_iter().filter(|flight| flight.end > now) {
+        for flight in flights.filter(|flight| flight.end > now) {
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
             // Taken in steps, an erase is granted when all that it follows is on flash.
@@ -124,9 +125,7 @@ impl<C: Contents> Drive<C> {
         self.gc.collections.fill(PlaneCollection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
         self.gc.reads.clear();
-        for slot in 0..self.dies.units.len() + self.dies.channels.len() {
-            self.dies.agenda.set(slot, SimTime::NEVER);
-        }
+        self.dies.agenda.clear();
         for unit in &mut self.dies.units {
             (unit.phase, unit.current, unit.programs) = (UnitPhase::Free, Id::NONE, None);
             unit.cached = Id::NONE;

@@ -104,7 +104,10 @@ impl<C: Contents> Drive<C> {
             return self.ftl.blocks.retire_block(plane, block);
         }
         self.health.life.expired += 1;
-        self.health.life.first_death.get_or_insert(end);
+        if self.health.life.first_death.is_none() {
+            self.health.life.first_death = Some(end);
+            self.note_first_death(self.unit_of_block(plane, block));
+        }
         self.set_damaged();
         if self.ftl.physical {
             self.ftl.blocks.retire_block(plane, block);

@@ -69,7 +69,10 @@ impl<C: Contents> ByAge<C> for ReadSource {
     #[inline]
     fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<UnitId> {
         let Channel { waiting, first_unit, .. } = drive.dies.channels[channel];
-        let able = if drive.flash.commands.cache_read { idle | drive.overlapping(channel) } else { idle };
+        let mut able = if drive.flash.commands.cache_read { idle | drive.overlapping(channel) } else { idle };
+        if drive.suspension.is_some() {
+            able = drive.readable(drive.now, channel, able);
+        }
         if let Some(only) = only_bit(waiting & able) {
             return Some(UnitId(first_unit + only));
         }

@@ -168,7 +168,7 @@ impl<C: Contents> Drive<C> {
     /// Whether a unit has a page in its register, or reads one, that a collection is to move.
     pub(super) fn reads_for_collection(&self, unit: UnitId) -> bool {
         let state = &self.dies.units[unit.0 as usize];
-        state.phase != UnitPhase::Free && !state.current.is_some()
+        matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
     }
 
     /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
@@ -181,9 +181,11 @@ impl<C: Contents> Drive<C> {
     /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by
     /// itself.
     #[inline]
-    pub(super) fn guard_moved(&mut self, plane: PlaneId, victim: u32, end: SimTime) {
+    pub(super) fn guard_moved(&mut self, unit: UnitId, plane: PlaneId, victim: u32, end: SimTime) {
         if self.dies.spread.is_some() {
-            self.guard(Some(self.flash.geometry.block_index(plane, victim)), end);
+            let block = self.flash.geometry.block_index(plane, victim);
+            self.guard(Some(block), end);
+            self.guard_under_way(unit, block);
         }
     }
 }

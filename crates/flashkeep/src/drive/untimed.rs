@@ -36,6 +36,7 @@ impl<C: Contents> Drive<C> {
     /// Where something is under way.
     pub fn set_untimed(&mut self, untimed: bool) {
         assert!(self.is_quiet(), "nothing is under way");
+        self.settle_all();
         (self.immediate.active, self.now) = (untimed, SimTime::ZERO);
         self.dies.reset();
         if let Some(power) = &mut self.power {

@@ -38,7 +38,7 @@ impl<C: Contents> Drive<C> {
                 if self.packing.gathers_writes() {
                     self.offer_gathered(now, channel);
                 }
-                self.visit_as::<Full>(now, channel);
+                self.visit_fully(now, channel);
             }
         }
     }
@@ -49,8 +49,19 @@ impl<C: Contents> Drive<C> {
         match self.paths.programs {
             Programs::Plain => self.visit_as::<PlainMode>(now, channel),
             Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel),
-            Programs::Full => self.visit_as::<Full>(now, channel),
+            Programs::Full => self.visit_fully(now, channel),
         }
+    }
+
+    /// [`Drive::visit`] with all features.
+    #[inline]
+    fn visit_fully(&mut self, now: SimTime, channel: usize) {
+        if self.suspension.is_none() {
+            return self.visit_as::<Full>(now, channel);
+        }
+        self.settle_channel(now, channel);
+        self.visit_as::<Full>(now, channel);
+        self.resume_units(now, channel);
     }
 
     #[inline(never)]
@@ -89,7 +100,8 @@ impl<C: Contents> Drive<C> {
         let collecting = if write_queue_waits { u64::MAX } else { state.collecting };
         let wanted = (state.waiting | collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
         let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
-        if wanted || accepted || state.ready != 0 {
+        let interrupts = || !M::PLAIN && self.suspension.is_some() && self.readable(now, channel, 0) != 0;
+        if wanted || accepted || interrupts() || state.ready != 0 {
             self.arm_channel(channel);
         }
     }

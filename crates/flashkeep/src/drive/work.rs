@@ -129,24 +129,32 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page that was programmed in the operation of another one of the same word line: the array programmed once.
-    #[cold]
-    pub(super) fn tell_joined(
-        &mut self,
-        start: SimTime,
-        end: SimTime,
-        kind: OpKind,
-        cause: Cause,
-        target: Target,
-    ) {
+    /// Counts a page that is programmed, or a block that is erased, besides its kind and cause: whether it shares a flash
+    /// page, or joins another page of its word line, and the time that it takes.
+    #[inline]
+    pub(super) fn count_page(&mut self, kind: OpKind, page: &PageWrite, joins: bool) {
+        let PageWrite { target, cause, .. } = *page;
+        debug_assert!(
+            !self.health.damaged || !self.ftl.blocks.is_dead(self.flash.geometry.plane_of(target.to)),
+            "nothing is done in a plane that has failed"
+        );
+        if target.along {
+            self.accounts.counters.along[kind as usize] += 1;
+        } else if joins {
+            self.accounts.counters.joined[kind as usize] += 1;
+            self.note_joined(kind, cause, target);
+        } else if self.accounts.work.is_some() {
+            self.note_work(target.to, kind, cause, target.sectors);
+        }
+    }
+
+    /// A page is programmed in the operation of another one of the same word line: the array programs once.
+    fn note_joined(&mut self, kind: OpKind, cause: Cause, target: Target) {
         if let Some(work) = &mut self.accounts.work {
             let target = Target { from: target.to, ..target };
             let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
             work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
             work.add(kind, cause, Span::ZERO, phases.data_in);
-        }
-        if self.accounts.watch.is_some() {
-            self.tell_watch(&LoggedOperation { start, end, ppn: target.to, kind, cause, summary: false });
         }
     }
 
@@ -189,17 +197,23 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(never)]
-    fn tell_watch(&mut self, operation: &LoggedOperation) {
+    pub(super) fn tell_watch(&mut self, operation: &LoggedOperation) {
         let LoggedOperation { ppn, kind, cause, .. } = *operation;
-        let Some(watch) = &mut self.accounts.watch else { return };
-        watch.logs.iter_mut().for_each(|log| log.add(operation));
-        watch.keep(Told::Operation(*operation));
+        self.log_operation(operation);
         if self.power.is_some() {
             self.note_flight(*operation);
         }
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {
             self.tell_granted(operation.start, self.unit_of_page(ppn), kind, cause);
+        }
+    }
+
+    /// Tells the observers of an operation.
+    pub(super) fn log_operation(&mut self, operation: &LoggedOperation) {
+        if let Some(watch) = &mut self.accounts.watch {
+            watch.logs.iter_mut().for_each(|log| log.add(operation));
+            watch.keep(Told::Operation(*operation));
         }
     }
 

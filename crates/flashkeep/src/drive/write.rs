@@ -4,7 +4,7 @@ use super::dies::UnitPhase;
 use super::program::{Full, Manner, PageWrite, ProgramMode};
 use super::sources::Taker;
 use super::{DieQueue, Drive, DriveOp, Ftl, OpKind};
-use crate::engine::{Cause, Command, CompletionToken, Contents, Done, Flags};
+use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
 use crate::flash::{PlaneId, Ppn, StripingLevel, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
@@ -480,20 +480,33 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     pub(super) fn all_placed(&mut self, op: Id<DriveOp>) {
-        let DriveOp { token, command, acknowledged, durable, service, ftl, .. } = self.queues.ops[op];
-        let remapped = &mut self.ftl.backends[usize::from(ftl)].remapped;
+        let remapped = &mut self.ftl.backends[usize::from(self.queues.ops[op].ftl)].remapped;
         if !remapped.is_empty() {
             remapped.retain(|remapped| remapped.op != op.raw());
         }
-        if !self.health.damaged || !self.is_unasked(op) {
-            let noted = self.ftl.memory.write;
-            let spent = self.breakdown_of_write(op, noted);
-            let done = Done::at(token, u32::from(command.count), durable + noted);
-            let acknowledged = acknowledged + noted;
-            self.done.push(Done { acknowledged, service: service + noted, spent, ..done });
+        if self.suspension.is_some() && self.is_still_programmed(op) {
+            return self.answer_behind(self.now, op);
         }
+        self.answer_write(op, CompletionPart::Both);
         self.answer_behind(self.now, op);
         self.queues.ops.release(op);
+    }
+
+    /// A write is over; or it is acknowledged, or has become durable.
+    #[inline(always)]
+    pub(super) fn answer_write(&mut self, op: Id<DriveOp>, part: CompletionPart) {
+        if self.health.damaged && self.is_unasked(op) {
+            return;
+        }
+        let DriveOp { token, command, acknowledged, durable, service, .. } = self.queues.ops[op];
+        let noted = self.ftl.memory.write;
+        let spent = match part {
+            CompletionPart::Durable => self.breakdown_of_durable(op, noted),
+            _ => self.breakdown_of_write(op, noted),
+        };
+        let done = Done::at(token, u32::from(command.count), durable + noted);
+        let acknowledged = acknowledged + noted;
+        self.done.push(Done { part, acknowledged, service: service + noted, spent, ..done });
     }
 
     // ---------------------------------------------------------------- contents in flight

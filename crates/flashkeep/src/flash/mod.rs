@@ -14,7 +14,9 @@ mod slc;
 mod timing;
 
 pub use array::FlashArray;
-pub use commands::{COMMANDS, CommandsSpec, MultiPlane, RegisterOptions};
+pub use commands::{
+    COMMANDS, CommandsSpec, MultiPlane, RegisterOptions, SUSPEND_TIMES, SUSPENSIONS, Suspend, SuspendRules,
+};
 pub use cost::{FlashOp, OpKind, OpPhases, Round, Target};
 pub use energy::{FlashEnergySpec, nanowatts};
 pub use geometry::{Domain, Geometry, PlaneId, PlanePlace, Ppn, UnitId};

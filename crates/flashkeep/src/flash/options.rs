@@ -1,11 +1,12 @@
 //! `[flash]`: geometry, wiring and timing.
 
-use super::commands::CommandsSpec;
+use super::commands::{CommandsSpec, SUSPEND_TIMES};
 use super::energy::FlashEnergySpec;
 use super::page_types::PerType;
 use super::scheduler;
 use super::slc::SlcSpec;
-use schemars::JsonSchema;
+use crate::options::{self, Options};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 /// Geometry, wiring and timing.
@@ -79,7 +80,8 @@ pub struct FlashSpec {
 
 /// Times of the flash operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(default)]
+#[schemars(deny_unknown_fields)]
 pub struct TimingSpec {
     /// Read time, array to page register, µs; a list has one time for each page type.
     pub read_us: PerType,
@@ -101,6 +103,14 @@ pub struct TimingSpec {
     /// Time between the last cycle of an erase command and the start of the erase, ns.
     #[schemars(range(min = 0.0, max = 1e9))]
     pub erase_setup_ns: f64,
+    /// The times of suspensions.
+    #[serde(flatten)]
+    #[schemars(schema_with = "of_suspensions")]
+    pub options: Options,
+}
+
+fn of_suspensions(generator: &mut SchemaGenerator) -> Schema {
+    options::schema(generator, &[SUSPEND_TIMES])
 }
 
 /// The unit that performs one operation at a time.
@@ -219,6 +229,7 @@ impl Default for TimingSpec {
             command_ns: 0.0,
             erase_command_ns: 0.0,
             erase_setup_ns: 0.0,
+            options: Options::default(),
         }
     }
 }

@@ -101,6 +101,12 @@ impl Timing {
         self.by_page.is_empty()
     }
 
+    /// Command and address cycles of a page operation.
+    #[must_use]
+    pub fn command_time(&self) -> Span {
+        self.command
+    }
+
     /// Array to register, of a page.
     #[must_use]
     #[inline]

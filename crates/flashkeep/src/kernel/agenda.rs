@@ -54,6 +54,11 @@ impl Agenda {
         self.drop_replaced();
     }
 
+    /// Empties all slots.
+    pub fn clear(&mut self) {
+        (0..self.at.len()).for_each(|slot| self.set(slot, SimTime::NEVER));
+    }
+
     /// The instant of the slot's event.
     #[must_use]
     #[inline]

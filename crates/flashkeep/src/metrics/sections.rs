@@ -232,8 +232,20 @@ figures! {
         multi_plane: MultiPlane => plain(),
         /// Operations through a cache register.
         cache: CacheCommands => plain(),
+        /// Operations that were suspended for reads.
+        suspended: IfAny<Suspensions> => plain(),
         /// Pages left unprogrammed so that planes stay at the same offset.
         wasted_pages: u64 => unit("pages").lower().row("pages left out for them"),
+    }
+}
+
+figures! {
+    /// How often operations were suspended for reads.
+    pub struct Suspensions {
+        /// Suspensions of programs and copybacks.
+        program: u64 => unit("suspensions").row("programs suspended for reads"),
+        /// Suspensions of erases.
+        erase: u64 => unit("suspensions").row("erases suspended for reads"),
     }
 }
 

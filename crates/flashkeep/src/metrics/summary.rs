@@ -8,7 +8,11 @@ use super::members::{cached_bytes, programmed_bytes, runs_left};
 use super::rebuilds;
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
+<<<<<<< HEAD
     Rest, SlcCacheFigures, Summary, Throughput, Workload,
+=======
+    Rest, Summary, Suspensions, Throughput, Workload,
+>>>>>>> f72c4c8 (Programs and erases are suspended for reads)
 };
 use super::wear::CountedWrites;
 use super::{
@@ -17,7 +21,12 @@ use super::{
 use crate::config::Resolved;
 use crate::device::latency::Part;
 use crate::device::port::Hits;
+<<<<<<< HEAD
 use crate::drive::{Counters, OpKind, OperationTimes, SlcCounts};
+=======
+use crate::drive::{Counters, OpKind, OperationTimes};
+use crate::flash::{CommandsSpec, Suspend};
+>>>>>>> f72c4c8 (Programs and erases are suspended for reads)
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;
@@ -243,7 +252,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         redundancy: redundancy(drive),
         phases: facts.phases.figures(),
         rebuilds: if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) },
-        commands: IfAny(drive.spec.flash.commands.are_used().then(|| commands(counters))),
+        commands: IfAny(commands(&drive.spec.flash.commands, counters)),
         packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
         slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),
         // A page map in memory has no counts.
@@ -345,18 +354,24 @@ fn integrity(facts: &Facts<'_>, passes: bool) -> Integrity {
     }
 }
 
-fn commands(counters: &Counters) -> Commands {
+fn commands(used: &CommandsSpec, counters: &Counters) -> Option<Commands> {
+    let suspends = used.suspend != Suspend::Off;
     let of = |counts: [u64; OpKind::ALL.len()], kind: OpKind| counts[kind as usize];
     let (multi_plane, cache) = (counters.multi_plane, counters.cache);
-    Commands {
+    let suspensions = counters.suspensions;
+    (used.are_used() || suspends).then(|| Commands {
         multi_plane: MultiPlane {
             read: of(multi_plane, OpKind::Read),
             program: of(multi_plane, OpKind::Program),
             erase: of(multi_plane, OpKind::Erase),
         },
         cache: CacheCommands { read: of(cache, OpKind::Read), program: of(cache, OpKind::Program) },
+        suspended: IfAny(suspends.then(|| Suspensions {
+            program: of(suspensions, OpKind::Program) + of(suspensions, OpKind::Copyback),
+            erase: of(suspensions, OpKind::Erase),
+        })),
         wasted_pages: counters.wasted_pages,
-    }
+    })
 }
 
 fn packing(counters: &Counters, drive: &Resolved) -> Packing {

@@ -13,6 +13,7 @@ mod physical;
 mod rounds;
 mod slc;
 mod spread;
+mod suspend;
 mod word_lines;
 
 use super::*;
