@@ -873,6 +873,9 @@ class Commands(Node):
     def cache(self) -> CacheCommands:
         """Operations through a cache register."""
     @property
+    def suspended(self) -> Suspensions:
+        """Operations that were suspended for reads."""
+    @property
     def wasted_pages(self) -> int | None:
         """Pages left unprogrammed so that planes stay at the same offset. (pages, lower is better)"""
 
@@ -898,6 +901,16 @@ class CacheCommands(Node):
     @property
     def program(self) -> int | None:
         """Programs through a cache register. (operations)"""
+
+class Suspensions(Node):
+    """How often operations were suspended for reads."""
+
+    @property
+    def program(self) -> int | None:
+        """Suspensions of programs and copybacks. (suspensions)"""
+    @property
+    def erase(self) -> int | None:
+        """Suspensions of erases. (suspensions)"""
 
 class Packing(Node):
     """How full programs of several logical pages were."""

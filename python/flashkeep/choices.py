@@ -55,6 +55,9 @@ class TimingSpec(TypedDict, total=False):
     command_ns: float
     erase_command_ns: float
     erase_setup_ns: float
+    suspend_program_us: float
+    suspend_erase_us: float
+    resume_us: float
 
 class CommandsSpec(TypedDict, total=False):
     """Advanced commands, beyond read, program and erase of one page or block."""
@@ -62,7 +65,9 @@ class CommandsSpec(TypedDict, total=False):
     multi_plane: Literal["off", "match", "skip"]
     cache_program: bool
     cache_read: bool
+    suspend: Literal["off", "erase", "program-erase"]
     register_ns: float
+    suspensions: int
 
 class SlcSpec(TypedDict, total=False):
     """Blocks with one bit per cell."""

@@ -61,6 +61,7 @@ MIXED = "synth:random,requests=2k,write=0.5,size=4KiB,depth=8"
 PARTS = "synth:random,requests=200,write=1,size=2KiB,align=2KiB,rate=1"
 ONE_PAGE = "synth:random,requests=1k,write=1,size=4KiB,footprint=4KiB,depth=1"
 
+SUSPEND: Settings = {"flash.commands.suspend": "program-erase"}
 EMPTY: Settings = {"start.existing": "none"}
 CHANNELS: Settings = {"flash.channels": 4}
 MIRROR: Settings = {**CHANNELS, "redundancy.scheme": "mirror"}
@@ -132,6 +133,12 @@ FLASH = (
     Knob("flash.slc.pages_per_block", 4, 16, WRITES, "slc_cache.written", (4 * 4, 4 * 16), {**EMPTY, **BURST}),
     Knob("flash.slc.read_us", 10, 20, HOT.replace("depth=8", "rate=100"), READ, MORE, {**EMPTY, **BURST}),
     Knob("flash.slc.program_us", 100, 200, WRITES, WRITE, (140.96, 240.96), {**EMPTY, "flash.slc.blocks": 16}),
+    Knob("flash.commands.suspend", "off", "program-erase", MIXED, READ, LESS),
+    Knob("flash.commands.suspensions", 1, 0, MIXED, READ, LESS, SUSPEND),
+    Knob("flash.timing.suspend_program_us", 0, 100, MIXED, READ, MORE, SUSPEND),
+    Knob("flash.timing.suspend_erase_us", 0, 500, "synth:random,requests=4k,write=0.5,size=4KiB,rate=1k", READ, MORE,
+         {"flash.commands.suspend": "erase"}),
+    Knob("flash.timing.resume_us", 0, 100, MIXED, WRITE, MORE, SUSPEND),
     Knob("flash.energy.voltage_v", 1, 3, CHURN, "energy.total_j", 3.0, CURRENTS),
     Knob("flash.energy.read_ma", 10, 20, CHURN, "energy.flash_j.read", 2.0, CURRENTS),
     Knob("flash.energy.program_ma", 10, 20, CHURN, "energy.flash_j.program", 2.0, CURRENTS),

@@ -46,7 +46,11 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
             verify=True,
         ),
         "commands": run(
-            drive, "synth:random,requests=2k", "flash.planes_per_die=2", "flash.commands.multi_plane=match"
+            drive,
+            "synth:random,requests=2k",
+            "flash.planes_per_die=2",
+            "flash.commands.multi_plane=match",
+            "flash.commands.suspend=erase",
         ),
         "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2", "flash.pages_per_program=2"),
         "slc": run(drive, "synth:random,requests=2k", "flash.slc.blocks=1", "ftl.slc.idle_us=0"),

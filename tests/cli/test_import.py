@@ -219,6 +219,15 @@ def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
     assert (cached["ftl.gc.threshold"], cached["flash.timing.read_us"]) == (0.06, [40, 80.5])
     assert "ftl.gc.soft_threshold" not in cached
     assert "host.link_us_per_sector" not in cached
+    times = {"Suspend_Program_Time": 100000, "Suspend_Erase_Time": 700500}
+    suspending = flat(imported(flashkeep, tmp_path, mqsim(CMD_Suspension_Support="PROGRAM_ERASE", **times)))
+    assert suspending["flash.commands.suspend"] == "program-erase"
+    assert suspending["flash.timing.suspend_program_us"] == 100
+    assert (suspending["flash.timing.suspend_erase_us"], suspending["flash.timing.resume_us"]) == (700.5, 0)
+    assert suspending["buffer.flush"] == "none"
+    not_suspending = flat(imported(flashkeep, tmp_path, mqsim(CMD_Suspension_Support="NONE", **times)))
+    assert not_suspending["flash.commands.suspend"] == "off"
+    assert "flash.timing.suspend_erase_us" not in not_suspending
     slc = flat(imported(flashkeep, tmp_path, mqsim(Flash_Technology="SLC", GC_Exec_Threshold="0.01",
                         Preemptible_GC_Enabled=None, GC_Block_Selection_Policy="FIFO")))  # fmt: skip
     assert (slc["flash.timing.read_us"], slc["ftl.gc.victim"]) == (40, "fifo")

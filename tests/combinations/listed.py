@@ -215,6 +215,34 @@ def reads_and_summaries() -> Iterator[Combination]:
         yield drive(f"leveling without a budget, {how}", ftl__wear__levelling=how)
 
 
+def suspension() -> Iterator[Combination]:
+    more: dict[str, Keys] = {
+        "alone": {},
+        "gangs": {"flash__control_gang": 2},
+        "acknowledged transfers": {"flash__acknowledge": "transfer"},
+        "DRAM": {"buffer__dram_mib": 1},
+        "multi-plane": {"flash__commands__multi_plane": "match"},
+        "cache programs": {"flash__commands__cache_program": True},
+        "cache reads": {"flash__commands__cache_read": True},
+        "summary pages": {"flash__summary_page": True},
+        "reads in flight from flash": {"ftl__read_in_flight": "flash"},
+        "copyback": {"ftl__gc__copyback": "on"},
+        "collection runs": {"ftl__gc__run": "hold-channel"},
+        "soft thresholds": {"ftl__gc__soft_threshold": 0.4},
+        "pools": {"ftl__pool": "element", "flash__busy_unit": "die", "flash__dies_per_chip": 2},
+        "shared flash pages": {"ftl__logical_page_kib": 1},
+        "hybrid map": {"ftl__map": "hybrid"},
+        "a mirror": {"redundancy__scheme": "mirror"},
+        "raid5": {"redundancy__scheme": "raid5"},
+        "dvs": {"redundancy__scheme": "dvs"},
+    }
+    for name, keys in more.items():
+        suspended: Keys = {"flash__commands__suspend": "program-erase", **keys}
+        yield drive(f"suspension, {name}", **suspended)
+        if name in {"alone", "cache programs", "shared flash pages", "pools", "raid5", "dvs", "acknowledged transfers"}:
+            yield drive(f"suspension, {name}, power loss", "--fail", "power@50%", **suspended)
+
+
 def ageing() -> Iterator[Combination]:
     for model in ("basic", "approach1", "approach2", "steady"):
         keys: Keys = {"ageing__model": model}
@@ -364,6 +392,7 @@ GROUPS = {
     "pools": pools,
     "rounds": rounds,
     "reads and summaries": reads_and_summaries,
+    "suspension": suspension,
     "ageing": ageing,
     "aged logs": aged_logs,
     "power loss": power_loss,

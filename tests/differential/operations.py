@@ -111,7 +111,7 @@ def _units(operations: list[Operation], drive: Mapping[str, Any]) -> Iterator[tu
     """A busy unit performs one operation at a time; its planes may perform the same operation together."""
     flash = drive["flash"]
     commands = flash["commands"]
-    if commands["cache_program"] or commands["cache_read"]:
+    if commands["cache_program"] or commands["cache_read"] or commands["suspend"] != "off":
         return
     units: dict[tuple[int, ...], list[Operation]] = defaultdict(list)
     for each in operations:
@@ -136,7 +136,9 @@ def _units(operations: list[Operation], drive: Mapping[str, Any]) -> Iterator[tu
 def _channels(operations: list[Operation], flash: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The transfers of programs on a channel follow each other, and no read ends within one."""
     commands, times = flash["commands"], flash["timing"]["program_us"]
-    special = any(commands[key] not in {False, "off"} for key in ("multi_plane", "cache_program", "cache_read"))
+    special = any(
+        commands[key] not in {False, "off"} for key in ("multi_plane", "cache_program", "cache_read", "suspend")
+    )
     special |= flash["pages_per_program"] > 1
     if special or isinstance(times, list) or flash["bus"] != "transfers" or flash["summary_page"]:
         return

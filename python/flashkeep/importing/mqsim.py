@@ -32,6 +32,7 @@ BITS = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 """The latencies that a technology has."""
 VICTIMS = {"GREEDY": "greedy", "RGA": "rga", "RANDOM": "random", "RANDOM_P": "random", "RANDOM_PP": "random",
            "FIFO": "fifo"}  # fmt: skip
+SUSPENSIONS = {"NONE": "off", "ERASE": "erase", "PROGRAM": "program-erase", "PROGRAM_ERASE": "program-erase"}
 LEAST_BLOCKS = 10
 """MQSim begins to collect at 10 free blocks at the latest."""
 
@@ -49,12 +50,9 @@ NO_COUNTERPART = {
     "Block_PE_Cycles_Limit": "MQSim does not retire blocks; ftl.wear.erase_budget would",
     "Page_Metadat_Capacity": "MQSim does not transfer it either",
     "Page_Metadata_Capacity": "MQSim does not transfer it either",
-    "Preferred_suspend_erase_time_for_read": "operations are not suspended",
-    "Preferred_suspend_erase_time_for_write": "operations are not suspended",
-    "Preferred_suspend_write_time_for_read": "operations are not suspended",
-    "Suspend_Erase_Time": "operations are not suspended",
-    "Suspend_Program_Time": "operations are not suspended",
-    "CMD_Suspension_Support": "operations are not suspended",
+    "Preferred_suspend_erase_time_for_read": "a read suspends what has longer to go than it costs to suspend it",
+    "Preferred_suspend_erase_time_for_write": "writes suspend nothing",
+    "Preferred_suspend_write_time_for_read": "a read suspends what has longer to go than it costs to suspend it",
     "Flash_Comm_Protocol": "only its rate counts (Channel_Transfer_Rate)",
     "Data_Cache_DRAM_tRP": "an access stays within a row",
     "Data_Cache_DRAM_Row_Size": "an access stays within a row",
@@ -111,6 +109,7 @@ def translate(elements: Elements, draft: Draft) -> None:
     draft.assume("flash.scheduler", "reads-first", "MQSim's scheduler serves reads before writes")
     _scheduling(elements, draft)
     _timing(elements, draft)
+    _suspension(elements, draft)
     _ftl(elements, draft)
     _collection(elements, draft)
     _memory(elements, draft, page_bytes)
@@ -156,6 +155,29 @@ def _timing(elements: Elements, draft: Draft) -> None:
     draft.assume("flash.timing.erase_command_ns", 220, "MQSim's command and address cycles of an erase")
     draft.assume("flash.commands.multi_plane", "match", "MQSim joins pages of one number in the planes of a die")
     draft.assume("flash.commands.register_ns", 500, "MQSim's tDBSY")
+
+
+def _suspension(elements: Elements, draft: Draft) -> None:
+    support = elements.find("CMD_Suspension_Support")
+    times = {
+        "flash.timing.suspend_program_us": elements.find("Suspend_Program_Time"),
+        "flash.timing.suspend_erase_us": elements.find("Suspend_Erase_Time"),
+    }
+    suspend = elements.word(support, SUSPENSIONS) if support else "off"
+    if support:
+        draft.take("flash.commands.suspend", suspend, support)
+        if support.text.strip().upper() == "PROGRAM":
+            draft.drop(support, "`program-erase` suspends erases as well")
+    if suspend == "off":
+        for element in times.values():
+            draft.drop(element, "operations are not suspended")
+        return
+    for key, element in times.items():
+        if element:
+            draft.take(key, elements.number(element) / 1000, element, how="ns")
+    draft.assume("flash.timing.resume_us", 0, "MQSim resumes at once")
+    draft.assume("flash.commands.suspensions", 0, "MQSim has no limit (its public source never suspends for reads, "
+                 "because a `break` is missing)")  # fmt: skip
 
 
 def _ftl(elements: Elements, draft: Draft) -> None:
@@ -211,7 +233,10 @@ def _collection(elements: Elements, draft: Draft) -> None:
 
 def _memory(elements: Elements, draft: Draft, page_bytes: int) -> None:
     cache = elements.get("Data_Cache_Capacity")
-    draft.take("buffer.dram_mib", Fraction(elements.whole(cache), 2**20), cache, how="bytes")
+    size = elements.whole(cache)
+    draft.take("buffer.dram_mib", Fraction(size, 2**20), cache, how="bytes")
+    if size > 0:
+        draft.assume("buffer.flush", "none", "MQSim writes back what it evicts")
     rate, burst = (elements.find("Data_Cache_DRAM_Data_Rate"),
                    elements.find("Data_Cache_DRAM_Data_Burst_Size", "Data_Cache_DRAM_Data_Busrt_Size"))  # fmt: skip
     row, column = elements.find("Data_Cache_DRAM_tRCD"), elements.find("Data_Cache_DRAM_tCL")

@@ -88,6 +88,8 @@ def translate(elements: Elements, draft: Draft) -> None:
         "buffer.dram_mib", Fraction(sectors * sector_bytes, 2**20), memory, how="bytes, of which whole sectors count"
     )
     draft.assume("buffer.hit_us", 1, "SSDSim's buffer takes 1,000 ns")
+    if sectors > 0:
+        draft.assume("buffer.flush", "none", "SSDSim writes back what it evicts")
     draft.assume("host.queue_depth", 5, "SSDSim sets queue_length in its source")
     draft.assume("host.late_requests", "from-arrival", "SSDSim sets the clock to the arrival of a late request")
     draft.assume("start.existing", "reads", "SSDSim creates what the trace reads before time 0")

@@ -544,6 +544,8 @@ fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
 fn a_resolved_drive_holds_the_options_of_what_it_selects_only() {
     let set = [
         "flash.commands.register_ns=1",
+        "flash.commands.suspensions=4",
+        "flash.timing.resume_us=7",
         "ftl.stride_pages=2",
         "ftl.gather_us=3",
         "ftl.cache_kib=4",
@@ -577,6 +579,7 @@ fn a_resolved_drive_holds_the_options_of_what_it_selects_only() {
     assert_eq!(held(&[]), "");
     for (selects, expected) in [
         (&["flash.commands.cache_read=true"][..], "flash.commands.register_ns"),
+        (&["flash.commands.suspend=erase"], "flash.commands.suspensions flash.timing.resume_us"),
         (&["ftl.allocation=CWD"], "ftl.stride_pages"),
         (&["ftl.logical_page_kib=2"], "ftl.gather_us"),
         (&["ftl.map=dftl", "ftl.over_provisioning=0.2"], "ftl.cache_kib"),
@@ -856,6 +859,9 @@ fn keys_of_elements_that_do_not_fit_are_refused() {
     let cached = load_text("d", "flash.bus = 'rounds'\nflash.commands.cache_read = true", &[]).unwrap();
     let text = "flash.commands: cache registers have no effect with flash.bus = \"rounds\"";
     assert_eq!(cached.warnings, [text]);
+    let held = load_text("d", "flash.bus = 'operations'\nflash.commands.suspend = 'erase'", &[]).unwrap();
+    assert_eq!(held.warnings, ["flash.commands.suspend: no effect with flash.bus = \"operations\""]);
+    assert!(held.drive_parameters(crate::drive::FlashBackendKind::Blocks).suspend.is_none());
     let alone = load_text("d", "host.order = 'c-look'", &[]).unwrap();
     assert!(alone.warnings[0].starts_with("host.order: no effect"), "{:?}", alone.warnings);
 }

@@ -8,11 +8,7 @@ use super::members::{cached_bytes, programmed_bytes, runs_left};
 use super::rebuilds;
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
-<<<<<<< HEAD
-    Rest, SlcCacheFigures, Summary, Throughput, Workload,
-=======
-    Rest, Summary, Suspensions, Throughput, Workload,
->>>>>>> f72c4c8 (Programs and erases are suspended for reads)
+    Rest, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
 };
 use super::wear::CountedWrites;
 use super::{
@@ -21,12 +17,8 @@ use super::{
 use crate::config::Resolved;
 use crate::device::latency::Part;
 use crate::device::port::Hits;
-<<<<<<< HEAD
 use crate::drive::{Counters, OpKind, OperationTimes, SlcCounts};
-=======
-use crate::drive::{Counters, OpKind, OperationTimes};
 use crate::flash::{CommandsSpec, Suspend};
->>>>>>> f72c4c8 (Programs and erases are suspended for reads)
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;
