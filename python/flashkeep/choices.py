@@ -12,7 +12,7 @@ BadRecords = Literal["refuse", "skip"]
 Existing = Literal["reads", "all", "none"]
 Figure = Literal["distributions", "breakdown", "over_time", "amplification", "operations", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
-Replay = Literal["open", "closed"]
+Replay = Literal["open", "closed", "batch"]
 TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "blktrace", "tencent", "systor", "fio", "fio-log", "alibaba", "csv", "records"]
 
 class ArraySpec(TypedDict, total=False):
@@ -146,7 +146,7 @@ class BufferSpec(TypedDict, total=False):
 
     dram_mib: float
     hit_us: float
-    evict: Literal["page", "stripe"]
+    evict: Literal["page", "stripe", "run"]
     flush: Literal["none", "idle", "watermark"]
     flush_pages: int
     flush_after_us: float
@@ -277,7 +277,7 @@ class StartSpec(TypedDict, total=False):
 class AgeingSpec(TypedDict, total=False):
     """Flash that has been used before time 0, by construction."""
 
-    model: Literal["none", "basic", "approach1", "approach2", "steady"]
+    model: Literal["none", "basic", "approach1", "approach2"]
     aged_ratio: float
     valid_ratio: float
 

@@ -158,8 +158,9 @@ WORKLOAD = (
     SECTOR,
     COLUMNS,
     BAD,
-    Option("--replay", "open: requests arrive at their times; closed: when one of --depth has ended",
-           "open|closed", one_of("open", "closed")),
+    Option("--replay", "open: requests arrive at their times; closed: when one of --depth has ended; batch: "
+           "--depth at a time, when all of the ones before have ended",
+           "open|closed|batch", one_of("open", "closed", "batch")),
     Option("--depth", "requests outstanding in a closed loop", "N", whole(1, 32)),
     Option("--time-scale", "multiply arrival times: 0.5 is twice the load", "F", factor),
     Option("--compact", "place 1 MiB extents in order of their first access, so that larger address ranges fit"),

@@ -97,7 +97,7 @@ def test_the_manual_page_has_every_command_and_option(flashkeep: Command) -> Non
         ("run 2CM-128 synth:sirf-f", ["synth:sirf-fin1", "synth:sirf-fin2"]),
         ("run 2CM-128 synth:zipf,th", ["synth:zipf,theta="]),
         ("run 2CM-128 synth:zipf --re", ["--replay"]),
-        ("run 2CM-128 synth:zipf --replay ", ["open", "closed"]),
+        ("run 2CM-128 synth:zipf --replay ", ["open", "closed", "batch"]),
         ("run --set ftl.gc.vi", ["ftl.gc.victim="]),
         ("run --set ftl.gc.victim=d", ["ftl.gc.victim=d-choices"]),
         ("run --set flash.summary_page=", ["flash.summary_page=true", "flash.summary_page=false"]),

@@ -244,10 +244,10 @@ def suspension() -> Iterator[Combination]:
 
 
 def ageing() -> Iterator[Combination]:
-    for model in ("basic", "approach1", "approach2", "steady"):
+    for model in ("basic", "approach1", "approach2"):
         keys: Keys = {"ageing__model": model}
         yield drive(f"ageing {model}, everything exists", *FULL, **keys)
-        for name in MAPS if model != "steady" else ():
+        for name in MAPS:
             yield drive(f"ageing {model}, map {name}", ftl__map=name, **keys)
         for scheme, count in (("mirror", 2), ("raid5", 4), ("raid6", 4), ("fra", 4), ("ppc", 4), ("none", 2)):
             yield array(f"ageing {model}, members of {scheme}", scheme, [small(count, **keys)])
@@ -289,7 +289,7 @@ def power_loss() -> Iterator[Combination]:
         yield drive(f"power loss, {scheme}, untimed", *cut, "--untimed", redundancy__scheme=scheme)
         yield drive(f"power loss, {scheme}, conditioned", *cut, "--condition", redundancy__scheme=scheme)
         yield drive(f"power loss, {scheme}, saved", *cut, "--aged", "SAVED", redundancy__scheme=scheme)
-    for model in ("basic", "approach1", "approach2", "steady"):
+    for model in ("basic", "approach1", "approach2"):
         yield drive(f"power loss, ageing {model}", *cut, ageing__model=model)
     for scheme in OVER_DISKS:
         yield array(f"power loss, {scheme}", scheme, disk_members(scheme), *cut)
@@ -345,45 +345,7 @@ def widths() -> Iterator[Combination]:
         )
 
 
-def slc_caches() -> Iterator[Combination]:
-    more: dict[str, Keys] = {
-        "alone": {},
-        "pools of elements": {"ftl__pool": "element", "flash__busy_unit": "chip"},
-        "pools of several units": {"ftl__pool": "gang", "flash__planes_per_die": 2, "flash__busy_unit": "plane"},
-        "rounds": {"flash__bus": "rounds"},
-        "rounds, held channel": {"flash__bus": "rounds", "ftl__gc__run": "hold-channel"},
-        "held channel": {"ftl__gc__run": "hold-channel"},
-        "multi-plane": {"flash__planes_per_die": 2, "flash__commands__multi_plane": "skip"},
-        "cache commands": {"flash__commands__cache_program": True, "flash__commands__cache_read": True},
-        "small pages": {"ftl__logical_page_kib": 2, "ftl__gather_us": 100},
-        "word lines": {"flash__pages_per_program": 2},
-        "summary pages": {"flash__summary_page": True},
-        "streams": {"ftl__streams": 2},
-        "copyback": {"ftl__gc__copyback": "parity-skip"},
-        "soft threshold": {"ftl__gc__soft_threshold": 0.3},
-        "migration": {"ftl__wear__levelling": "migration"},
-        "dftl": {"ftl__map": "dftl", "ftl__cache_kib": 0.25},
-        "least room": {"ftl__plane_choice": "most-free", "flash__planes_per_die": 2},
-        "ageing": {"ageing__model": "approach2", "ageing__valid_ratio": 0.3},
-        "a small budget": {"ftl__slc__erase_budget": 3},
-        "DRAM": {"buffer__dram_mib": 0.0625},
-        **{scheme: {"redundancy__scheme": scheme} for scheme in ("raid5", "mirror", "ppc", "fra")},
-    }
-    for fold, (name, keys) in product(("idle", "full"), more.items()):
-        cache: Keys = {"flash__slc__blocks": 2, "ftl__slc__fold": fold, "ftl__slc__idle_us": 200}
-        yield drive(f"SLC cache folded {fold}, {name}", **{**cache, **keys})
-    cache = {"flash__slc__blocks": 2, "ftl__slc__idle_us": 200}
-    yield drive("SLC cache, power loss", "--fail", "power@50%", **cache)
-    yield drive("SLC cache, untimed", "--untimed", **cache)
-    yield drive("SLC cache, conditioned", "--condition", **cache)
-    yield drive("SLC cache, a plane fails", "--fail", "plane:0.0.0.0@50%", loses=True, **cache)
-    yield array("SLC caches of members", "raid6", [small(5, **cache)], "--fail", "member:1@50%")
-    for scheme in LOGS:
-        yield array(f"{scheme} over drives with SLC caches", scheme, [small(5, **cache)])
-
-
 GROUPS = {
-    "SLC caches": slc_caches,
     "logs in drives": logs_in_drives,
     "logs over devices": logs_over_devices,
     "parity with old versions": parity_with_old_versions,

@@ -45,6 +45,23 @@ def test_presets_have_the_prices_of_the_table() -> None:
         assert fk.drive(drive).to_dict()["price_per_gb"] == PUBLISHED.value("parameters", row, column)
 
 
+def test_the_systems_compared_have_the_memory_of_section_4_4() -> None:
+    memory = PUBLISHED.value("parameters", "systems compared", "memory")
+    for system, preset in SYSTEMS.items():
+        drive = fk.drive(preset).to_dict()
+        buffer, backs_up = drive["buffer"], drive["redundancy"]["scheme"] == "backup"
+        assert buffer["dram_mib"] == (0 if backs_up else memory), system
+        if not backs_up:
+            assert buffer["flush"] == "none", system
+    cache = PUBLISHED.value("parameters", "disk", "cache")
+    for preset in ("t7-hpda", "t7-hybrid-mirror-base"):
+        disks = [member for member in fk.drive(preset).to_dict()["members"] if "st3500630a" in member]
+        assert disks, preset
+        assert all(f"disk.write_cache_mib={cache:g}" in disk for disk in disks), preset
+    # The memory of the proposed system keeps a page until a disk has it: its disks need no caches.
+    assert fk.drive("st3500630a").to_dict()["disk"]["write_cache_mib"] == 0
+
+
 def test_the_knee_lies_where_the_ratio_crosses() -> None:
     assert knee([(0.0, 100.0, 100.0), (0.5, 100.0, 100.0), (1.0, 100.0, 96.0)]) == pytest.approx(0.75)
     assert knee([(0.0, 100.0, 100.0), (1.0, 100.0, 99.0)]) == 1.0, "it never falls behind"
@@ -55,22 +72,22 @@ def test_a_group_is_four_workloads_with_all_requests_together() -> None:
     run = hybrid.group_run("64 MB", "Group1")
     job = setup.job(run)
     assert job["traces"] == [
-        "synth:hybrid-usr,requests=4000",
+        "synth:hybrid-usr,requests=20000",
         "own.spc",
-        "synth:hybrid-src2,requests=4000",
-        "synth:hybrid-proj,requests=4000",
+        "synth:hybrid-src2,requests=20000",
+        "synth:hybrid-proj,requests=20000",
     ]
-    assert (job["limit"], job["replay"], job["depth"]) == (4000, "closed", 1)
+    assert (job["limit"], job["replay"], job["depth"]) == (20000, "batch", 1)
     other = Setup(PAPER, 0.1, 1, {"hybrid-src1": Real("own.spc", 500, "beef")})
     assert setup.digest(run) != other.digest(run), "another trace beside is another run"
     alone = hybrid.alone("USR")
     assert setup.digest(alone) == other.digest(alone)
     contents = hybrid.contents("USR")
-    assert setup.info(contents)["requests"] == 4000
+    assert setup.info(contents)["requests"] == 20000
 
 
 def test_table_1_is_the_papers_on_idle_arrays(small: Path) -> None:
-    """Latency within 1 % of Sw, or Sr + Sw; SSDs wear as the formulas say; a traffic of three phases is 1 + 2f."""
+    """Latency within 1 % of Sw, or Sr + Sw; SSDs wear by the formulas; traffic of three phases is at most 1 + 2f."""
     results = json.loads((small / "hybrid.json").read_text())
     cells = {(cell["table"], cell["row"], cell["column"]): cell for cell in results["cells"]}
     judged = [cell for cell in results["cells"] if cell["table"] == "1" and cell["published"] is not None]
@@ -80,7 +97,8 @@ def test_table_1_is_the_papers_on_idle_arrays(small: Path) -> None:
     for title in BY_TITLE:
         volume = cells["5 derived", title, "volume after / before"]["simulated"]
         bound = cells["5 derived", title, "1 + 2f, of the f here"]["simulated"]
-        assert 0.9 * bound <= volume <= bound * (1 + 1e-9), title
+        # What is written again before it came to rest is not moved.
+        assert 0.5 < volume <= bound * (1 + 1e-9), title
     pairs = [cell for cell in results["cells"] if cell["table"] == "7 order"]
     assert len(pairs) == len(GROUPS) * (len(SYSTEMS) - 1)
     assert all(cell["published"] == 1 for cell in pairs)

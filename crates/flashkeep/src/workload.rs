@@ -16,6 +16,8 @@ pub enum Replay {
     Open,
     /// The next one as soon as fewer than this many are outstanding.
     Closed(u32),
+    /// The next this many, of each volume, as soon as all of the ones before have ended.
+    Batch(u32),
 }
 
 /// A workload that can be read from its beginning, more than once unless it comes from standard input.
@@ -144,12 +146,13 @@ impl<'a> Workload<'a> {
             (None, None, None) | (Some("open"), None, _) => Ok(Replay::Open),
             (None, None, Some(depth)) => Ok(Replay::Closed(depth)),
             (Some("closed"), depth, implied) => Ok(Replay::Closed(depth.or(implied).unwrap_or(1))),
+            (Some("batch"), depth, implied) => Ok(Replay::Batch(depth.or(implied).unwrap_or(1))),
             (None, Some(depth), Some(_)) => Ok(Replay::Closed(depth)),
             (None | Some("open"), Some(_), _) => {
-                Err(option("depth", "is for a closed loop: add --replay closed"))
+                Err(option("depth", "is for a closed loop: add --replay closed or batch"))
             }
             (Some(other), ..) => {
-                Err(option("replay", format!("found `{other}`; `open` and `closed` are accepted")))
+                Err(option("replay", format!("found `{other}`; `open`, `closed` and `batch` are accepted")))
             }
         }
     }

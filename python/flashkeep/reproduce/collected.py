@@ -77,7 +77,7 @@ def _joined(lines: list[str]) -> Iterator[str]:
 
 def _shorten(results: dict[str, Any]) -> dict[str, Any]:
     cells = iter(results["cells"])  # a table's after those of the table before
-    kept = ("flashkeep", "seed", "scale", "provenance", "run", "verdicts", "inputs")
+    kept = ("flashkeep", "seed", "scale", "provenance", "run", "verdicts", "inputs", "predictions")
     return {
         **{key: results[key] for key in kept},
         "workloads": [[each["name"], each["requests"], each["digest"]] for each in results["workloads"]],
@@ -110,6 +110,7 @@ class Judged:
     title: str
     rule: str | None
     is_input: bool
+    is_prediction: bool
     cells: tuple[Number, ...]
     notes: tuple[str, ...]
     """One for each cell, mostly empty."""
@@ -137,7 +138,7 @@ def tables(paper: dict[str, Any]) -> list[Judged]:
     """The tables of a paper of the file."""
     return [
         Judged(
-            table["name"], table["title"], table["rule"], table["input"],
+            table["name"], table["title"], table["rule"], table["input"], table["prediction"],
             tuple(Number(cell[0] or table["name"], *cell[1:-1]) for cell in table["cells"]),
             tuple(cell[-1] for cell in table["cells"]),
         )

@@ -72,5 +72,9 @@ def _check_traces(given: list[str], known: set[str]) -> None:
 
 def _report(results: dict[str, Any], page: str, farm: Farm) -> str:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in results["verdicts"].items())
+    predicted = results["predictions"]
+    if predicted["cells"]:
+        told = ", ".join(f"{count} {verdict}" for verdict, count in predicted["verdicts"].items())
+        counts += f"; predicted, not counted: {told}"
     runs = f"{farm.done} runs" + (f", {farm.reused} kept from before" if farm.reused else "")
     return f"{results['paper']}: {counts} ({runs})\n  {page}\n  {results['provenance']}"

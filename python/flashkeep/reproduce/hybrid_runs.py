@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 PUBLISHED = Published("hybrid")
 
-REQUESTS = 40_000
-"""Requests of a run at full scale, of all four volumes together. HPDA's log makes longer runs slow."""
+REQUESTS = 200_000
+"""Requests of a run at full scale, of all four volumes together: each group then writes several times 64 MB of
+different pages, so that a memory of that size does not hold most of what is written."""
 
 BY_TITLE = {
     "USR": "hybrid-usr",
@@ -53,14 +54,21 @@ SYSTEMS = {
 }
 """The columns of Table 7."""
 
+HPDA_REQUESTS = 80_000
+"""The same for HPDA, whose log makes longer runs slow."""
+
 CLOSED = (("replay", "closed"), ("depth", 1))
+
+BATCH = (("replay", "batch"), ("depth", 1))
+"""Section 4.2: "when a bunch of requests are returned immediately next bunch of requests are sent". How many there are
+in a bunch is not said; here one of each trace."""
 
 AMPLE = ("redundancy.nvram_mib=512",)
 """More memory than any stand-in fills, so that the memory used is the memory needed."""
 
-ABLATED = 10_000
+ABLATED = 40_000
 
-SWEPT = 20_000
+SWEPT = 40_000
 
 MEMORIES_MIB = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
@@ -75,48 +83,60 @@ TABLE_1 = {
 """The drive, its changed values, its number of SSDs, and how many of them hold data."""
 
 
-def group_run(system: str, group: str, *values: str, at_most: int | None = None) -> Run:
-    """Four traces in closed loops, one for each volume."""
+def group_run(
+    system: str, group: str, *values: str, at_most: int | None = None, options: tuple[tuple[str, object], ...] = BATCH
+) -> Run:
+    """Four traces in batches, one for each volume."""
     first, *others = GROUPS[group]
-    return Run(SYSTEMS[system], first, values, options=CLOSED, at_most=at_most, beside=tuple(others))
+    if system == "HPDA":
+        at_most = min(at_most or HPDA_REQUESTS, HPDA_REQUESTS)
+    return Run(SYSTEMS[system], first, values, options=options, at_most=at_most, beside=tuple(others))
+
+
+NO_MEMORY = "buffer.dram_mib=0"
+A_PAGE, A_STRIPE = "buffer.evict=page", "buffer.evict=stripe"
+
+
+def uncached(disks: int) -> str:
+    """Disks with their write caches off, beside the SSDs."""
+    return f'members=["4 * intel-320-160","{disks} * st3500630a"]'
 
 
 def cached(disks: int) -> str:
-    """Disks with their write caches on, beside the SSDs."""
+    """The same with their write caches on."""
     cache = PUBLISHED.value("parameters", "disk", "cache")
-    ssds, disk = ("4 * intel-320-160", f"{disks} * st3500630a")
-    return f'members=["{ssds}","{disk},disk.write_cache_mib={cache:g}"]'
-
-
-def dram() -> str:
-    """The memory that the paper gives the systems it compares with."""
-    return f"buffer.dram_mib={PUBLISHED.value('parameters', 'systems compared', 'memory'):g}"
-
-
-def cached_pair(name: str) -> Run:
-    """A single volume of the RAID-1 of SSDs and disks, with its disk's write cache on."""
-    cache = PUBLISHED.value("parameters", "disk", "cache")
-    members = f'members=["intel-320-160","st3500630a,disk.write_cache_mib={cache:g}"]'
-    return Run("t7-hybrid-mirror-base", name, (members,), options=CLOSED, at_most=ABLATED)
+    return f'members=["4 * intel-320-160","{disks} * st3500630a,disk.write_cache_mib={cache:g}"]'
 
 
 def ablations(group: str) -> dict[str, tuple[Run, ...]]:
-    """The ablations, one change each; independent volumes may run separately."""
+    """The ablations, one change each."""
     few = partial(group_run, group=group, at_most=ABLATED)
+
+    def changed(system: str, *values: str) -> tuple[Run, ...]:
+        return (group_run(system, group, *values, at_most=ABLATED),)
+
+    def on_their_own(system: str) -> tuple[Run, ...]:
+        return (few(system, options=CLOSED),)
+
     return {
         "SSD RAID1, as it is": (few("SSD RAID1"),),
-        "SSD RAID1, 64 MB of DRAM": (group_run("SSD RAID1", group, dram(), at_most=ABLATED),),
+        "SSD RAID1, no memory": changed("SSD RAID1", NO_MEMORY),
+        "SSD RAID1, each trace a loop of its own": on_their_own("SSD RAID1"),
         "SSD RAID5, as it is": (few("SSD RAID5"),),
-        "SSD RAID5, 64 MB of DRAM": (group_run("SSD RAID5", group, dram(), at_most=ABLATED),),
+        "SSD RAID5, no memory": changed("SSD RAID5", NO_MEMORY),
+        "SSD RAID5, evicting a page at a time": changed("SSD RAID5", A_PAGE),
         "SSD+disk RAID1, as it is": (few("SSD+disk RAID1"),),
-        "SSD+disk RAID1, write caches on": tuple(cached_pair(name) for name in GROUPS[group]),
+        "SSD+disk RAID1, no memory": changed("SSD+disk RAID1", NO_MEMORY),
+        "SSD+disk RAID1, evicting a page at a time": changed("SSD+disk RAID1", A_PAGE),
         "HPDA, as it is": (few("HPDA"),),
-        "HPDA, write caches on": (group_run("HPDA", group, cached(2), at_most=ABLATED),),
-        "HPDA, 64 MB of DRAM": (group_run("HPDA", group, dram(), at_most=ABLATED),),
-        "HPDA, both": (group_run("HPDA", group, cached(2), dram(), at_most=ABLATED),),
+        "HPDA, no memory": changed("HPDA", NO_MEMORY),
+        "HPDA, evicting stripes": changed("HPDA", A_STRIPE),
+        "HPDA, a log of 128 MiB": changed("HPDA", "redundancy.log_mib=128"),
+        "HPDA, write caches off": changed("HPDA", uncached(2)),
         "64 MB, as it is": (few("64 MB"),),
-        "64 MB, write cache on": (group_run("64 MB", group, cached(1), at_most=ABLATED),),
-        "64 MB, four times the requests": (group_run("64 MB", group),),
+        "64 MB, write cache on": changed("64 MB", cached(1)),
+        "64 MB, each trace a loop of its own": on_their_own("64 MB"),
+        "64 MB, five times the requests": (few("64 MB", at_most=5 * ABLATED),),
     }
 
 
@@ -128,8 +148,11 @@ def idle(drive: str, *values: str, write: float = 1.0) -> Run:
         blocks = 'members=["4 * intel-320-160,flash.blocks_per_plane=64","st3500630a"]'
     elif any(value.startswith("members") for value in values):
         values = tuple(value.replace("320-160", "320-160,flash.blocks_per_plane=64") for value in values)
-        return Run(drive, "random", (*values, "start.existing=all"), _idle_keys(write), at_most=2000)
-    return Run(drive, "random", (*values, blocks, "start.existing=all"), _idle_keys(write), at_most=2000)
+        blocks = ""
+    # The paper's formulas have no memory.
+    no_memory = NO_MEMORY if drive == SYSTEMS["SSD RAID5"] else ""
+    keys = tuple(key for key in (*values, no_memory, blocks, "start.existing=all") if key)
+    return Run(drive, "random", keys, _idle_keys(write), at_most=2000)
 
 
 def _idle_keys(write: float) -> str:
@@ -137,25 +160,31 @@ def _idle_keys(write: float) -> str:
 
 
 def alone(title: str, system: str = "64 MB") -> Run:
-    """A trace by itself, at its own rate, with more memory than it needs."""
-    return Run(SYSTEMS[system], BY_TITLE[title], AMPLE)
+    """A trace by itself at full load, with more memory than it needs."""
+    return Run(SYSTEMS[system], BY_TITLE[title], AMPLE, options=BATCH)
 
 
 def together(group: str) -> Run:
-    """A group's four traces at their own rates on three disks, with more memory than they need."""
-    first, *others = GROUPS[group]
-    return Run(SYSTEMS["three disks"], first, AMPLE, beside=tuple(others))
+    """A group's four traces at full load on three disks, with more memory than they need."""
+    return group_run("three disks", group, *AMPLE)
+
+
+def paced(run: Run) -> Run:
+    """The same at the traces' own rates."""
+    return replace(run, options=())
 
 
 BURSTS = {"short": "bursts=0.1:100", "as they are": "", "long": "bursts=0.0001:10000"}
-"""Burstiness: one pause in ten gaps, in a thousand (as in the stand-ins), in ten thousand."""
+"""Burstiness at the traces' own rates: one pause in ten gaps, in a thousand (as in the stand-ins), in ten thousand."""
+REWRITES = {"as it is": "", "0": "rewrite=0", "0.5": "rewrite=0.5", "0.84": "rewrite=0.84", "0.95": "rewrite=0.95"}
+"""The share of what is written that was written before."""
 FOOTPRINTS = {"as it is": "", "128 MiB": "footprint=128MiB", "64 MiB": "footprint=64MiB"}
 """The footprint of a trace: 128 GiB in the stand-ins."""
 
 
 def changed(run: Run, synth: str) -> Run:
-    """A run with other arrivals or another footprint."""
-    return replace(run, synth=synth)
+    """A shorter run with other arrivals, rewrites, or another footprint."""
+    return replace(run, synth=synth, at_most=SWEPT)
 
 
 def contents(title: str) -> Run:
@@ -165,12 +194,12 @@ def contents(title: str) -> Run:
 
 def swept_share(drive: str, share: float) -> Run:
     """Proj's lengths and sequences with another share of writes."""
-    return Run(drive, "hybrid-proj", (), f"footprint=64GiB,write={share:g}", CLOSED, at_most=SWEPT)
+    return Run(drive, "hybrid-proj", (), f"footprint=64GiB,write={share:g}", BATCH, at_most=SWEPT)
 
 
 def swept_memory(group: str, mib: int) -> Run:
     """One disk behind four SSDs with this much memory."""
-    return group_run("64 MB", group, f"redundancy.nvram_mib={mib}")
+    return group_run("64 MB", group, f"redundancy.nvram_mib={mib}", at_most=SWEPT)
 
 
 def runs() -> Iterator[Run]:
@@ -179,9 +208,11 @@ def runs() -> Iterator[Run]:
     yield from (idle(drive, *values) for drive, values, _, _ in TABLE_1.values())
     for title in BY_TITLE:
         yield from (contents(title), alone(title), alone(title, "three disks"))
-        yield from (changed(alone(title), synth) for synth in (*BURSTS.values(), *FOOTPRINTS.values()))
+        yield from (changed(paced(alone(title)), synth) for synth in BURSTS.values())
+        yield from (changed(alone(title), synth) for synth in (*REWRITES.values(), *FOOTPRINTS.values()))
     for group in GROUPS:
-        yield from (changed(together(group), synth) for synth in BURSTS.values())
+        yield together(group)
+        yield from (changed(paced(together(group)), synth) for synth in BURSTS.values())
         yield from (group_run(system, group) for system in SYSTEMS)
         yield from (swept_memory(group, mib) for mib in MEMORIES_MIB)
         for several in ablations(group).values():

@@ -11,12 +11,14 @@ from .hybrid_runs import (
     FOOTPRINTS,
     GROUPS,
     MEMORIES_MIB,
+    REWRITES,
     SHARES,
     SYSTEMS,
     alone,
     changed,
     iops,
     moved,
+    paced,
     swept_memory,
     swept_share,
     together,
@@ -88,7 +90,7 @@ def memory_knee(results: Results) -> Table:
         enough = min(mib for mib, value in by_size.items() if value >= 0.95 * most)
         cells.append(Cell("memory", group, "knee: 95 % of the most", None, float(enough), "MiB"))
     return Table("memory", "Requests a second over the size of the memory, one disk (ours)", cells, None, (
-        "A closed loop has no pauses: once the memory is full, the disk sets the pace, whatever its size. Sizes that "
+        "Full load has no pauses: once the memory is full, the disk sets the pace, whatever its size. Sizes that "
         "hold a good part of all that the run writes look better the shorter the run is.",
     ))  # fmt: skip
 
@@ -96,13 +98,14 @@ def memory_knee(results: Results) -> Table:
 def bursts(results: Results) -> Table:
     """The memory that traces need with shorter or longer bursts."""
     keys = {"max": "backup.nvram_most_mib", "mean": "backup.nvram_mean_mib"}
-    several = {title: alone(title) for title in BY_TITLE} | {f"{group}, all four": together(group) for group in GROUPS}
+    several = {title: paced(alone(title)) for title in BY_TITLE}
+    several |= {f"{group}, all four": paced(together(group)) for group in GROUPS}
     cells = [
         Cell("ablation: bursts", row, f"{what}, {how}", None, results.figure(changed(run, synth), keys[what]), "MiB")
         for row, run in several.items() if run.workload not in results.real
         for what in keys for how, synth in BURSTS.items()
     ]  # fmt: skip
-    return Table("ablation: bursts", "Memory used, by how requests come: in short bursts, as they are, in long ones",
+    return Table("ablation: bursts", "Memory used at the traces' own rates: in short bursts, as they are, in long ones",
                  cells, None, (
         "A pause in ten gaps, in a thousand (the stand-ins), in ten thousand.",
     ))  # fmt: skip
@@ -116,3 +119,16 @@ def locality(results: Results) -> Table:
         for title, name in BY_TITLE.items() if name not in results.real for where, synth in FOOTPRINTS.items()
     ]  # fmt: skip
     return Table("ablation: locality", "Share staged in free segments, by what the trace spreads over", cells)
+
+
+def rewrites(results: Results) -> Table:
+    """The volume with other shares of rewrites."""
+
+    def volume(title: str, synth: str) -> float:
+        return moved(results, changed(alone(title), synth))["volume after / before"]
+
+    cells = [
+        Cell("ablation: rewrites", title, share, None, volume(title, synth), "x")
+        for title, name in BY_TITLE.items() if name not in results.real for share, synth in REWRITES.items()
+    ]  # fmt: skip
+    return Table("ablation: rewrites", "Volume after reorganisation over that before, by the share of rewrites", cells)

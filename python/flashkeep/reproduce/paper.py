@@ -120,6 +120,9 @@ class Table:
     notes: Sequence[str] = ()
     is_input: bool = False
     """Whether the cells are inputs: their agreement is no evidence, and their verdicts are counted separately."""
+    is_prediction: bool = False
+    """Whether the cells depend on what is not published of the paper's traces: they are predictions rather than
+    reproductions, and their verdicts are counted separately."""
 
     @property
     def called(self) -> str:

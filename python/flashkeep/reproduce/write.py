@@ -57,7 +57,9 @@ def _results(setup: Setup, findings: Findings, drawn: list[Drawn], took: dict[st
     cells = [cell for table in findings.tables for cell in table.cells]
     inputs = [table for table in findings.tables if table.is_input]
     put_in = [cell for table in inputs for cell in table.cells]
-    found = [cell for table in findings.tables if not table.is_input for cell in table.cells]
+    predicted = [cell for table in findings.tables if table.is_prediction for cell in table.cells]
+    judged = [table for table in findings.tables if not (table.is_input or table.is_prediction)]
+    found = [cell for table in judged for cell in table.cells]
     drives = {(run.drive, run.set): drive_digest(run) for run in setup.paper.runs()}
     results: dict[str, Any] = {
         "paper": setup.paper.name,
@@ -70,11 +72,18 @@ def _results(setup: Setup, findings: Findings, drawn: list[Drawn], took: dict[st
         ],
         "run": took,
         "tables": [
-            {"name": each.name, "title": each.title, "input": each.is_input, "cells": len(each.cells)}
+            {
+                "name": each.name,
+                "title": each.title,
+                "input": each.is_input,
+                "prediction": each.is_prediction,
+                "cells": len(each.cells),
+            }
             for each in findings.tables
         ],
         "rules": {table.name: table.rule.text for table in findings.tables if table.rule},
         "verdicts": _count(found),
+        "predictions": {"cells": len(predicted), "verdicts": _count(predicted)},
         "inputs": {"tables": [table.called for table in inputs], "cells": len(put_in), "verdicts": _count(put_in)},
         "figures": [f"{setup.paper.name}-{figure.name}.{kind}" for figure in drawn for kind in ("svg", "png")],
         "cells": [_cell(cell) for cell in cells],

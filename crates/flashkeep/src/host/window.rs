@@ -9,6 +9,8 @@ use std::collections::BinaryHeap;
 pub struct HostQueue {
     depth: usize,
     inside: usize,
+    /// If requests come in batches: how many of the current batch have come in.
+    batch: Option<usize>,
     /// The largest number of requests that had arrived and were not done, including the one that arrives.
     most: usize,
     /// Whether requests may have arrived before they come in.
@@ -32,14 +34,30 @@ impl HostQueue {
         HostQueue { depth, waits_before_admission, ..HostQueue::default() }
     }
 
+    /// A closed loop in batches: the next `depth` requests come when all of the ones before have left.
+    #[must_use]
+    pub fn in_batches(depth: u32) -> Self {
+        HostQueue { batch: Some(0), ..HostQueue::new(depth, true) }
+    }
+
     /// The first instant, not before `earliest`, at which there is room; [`SimTime::NEVER`] if that is not known yet.
     #[must_use]
     #[inline]
     pub fn room_at(&self, earliest: SimTime) -> SimTime {
+        if let Some(admitted) = self.batch {
+            return if admitted < self.depth { earliest } else { self.empty_at(earliest) };
+        }
         if self.inside < self.depth {
             return earliest;
         }
         self.departures.peek().map_or(SimTime::NEVER, |Reverse(at)| SimTime((*at).max(earliest.0)))
+    }
+
+    /// When all have left, if that is known.
+    #[cold]
+    fn empty_at(&self, earliest: SimTime) -> SimTime {
+        let last = self.departures.iter().map(|Reverse(at)| *at).max().unwrap_or(0);
+        if self.departures.len() < self.inside { SimTime::NEVER } else { SimTime(last.max(earliest.0)) }
     }
 
     /// Admits a request that arrived at `arrival`, and removes those that have left by now.
@@ -47,6 +65,9 @@ impl HostQueue {
     pub fn enter(&mut self, arrival: SimTime, now: SimTime) {
         self.inside -= left_by(&mut self.departures, now);
         self.inside += 1;
+        if let Some(admitted) = &mut self.batch {
+            *admitted = if *admitted < self.depth { *admitted + 1 } else { 1 };
+        }
         debug_assert!(self.inside <= self.depth);
         if arrival < now && self.waits_before_admission {
             self.full += now.since(self.full_until.max(arrival));
@@ -72,7 +93,16 @@ impl HostQueue {
     /// Removes all requests.
     pub fn empty(&mut self) {
         let HostQueue { depth, most, waits_before_admission, full, full_until, .. } = *self;
-        *self = HostQueue { depth, most, waits_before_admission, full, full_until, ..HostQueue::default() };
+        let batch = self.batch.map(|_| 0);
+        *self = HostQueue {
+            depth,
+            batch,
+            most,
+            waits_before_admission,
+            full,
+            full_until,
+            ..HostQueue::default()
+        };
     }
 
     /// How long requests have waited because it was full.
@@ -102,6 +132,25 @@ fn left_by(departures: &mut BinaryHeap<Reverse<u64>>, now: SimTime) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_batch_comes_when_all_of_the_last_one_have_left() {
+        let mut window = HostQueue::in_batches(2);
+        window.enter(SimTime(0), SimTime(0));
+        assert_eq!(window.room_at(SimTime(0)), SimTime(0));
+        window.leave(SimTime(5));
+        window.enter(SimTime(5), SimTime(5));
+        assert_eq!(window.room_at(SimTime(6)), SimTime::NEVER, "the second has not left");
+        window.leave(SimTime(9));
+        assert_eq!(window.room_at(SimTime(6)), SimTime(9));
+        for _ in 0..2 {
+            assert_eq!(window.room_at(SimTime(9)), SimTime(9));
+            window.enter(SimTime(9), SimTime(9));
+        }
+        window.leave(SimTime(20));
+        window.leave(SimTime(10));
+        assert_eq!((window.room_at(SimTime(12)), window.most()), (SimTime(20), 2));
+    }
 
     #[test]
     fn room_when_the_first_leaves() {

@@ -275,9 +275,12 @@ fn memory(drive: &Resolved) -> Span {
     if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
 }
 
-/// What a drive's write cache evicts at a time: stripes, or as many pages as fill a program, but not more than half of
+/// What a drive's write cache evicts at a time: stripes, runs, or as many pages as fill a program, but not more than half of
 /// what it holds.
 pub(super) fn evicted_together(drive: &Resolved, scheme: Option<&Any>) -> EvictedPages {
+    if drive.evicts() == Evict::Run {
+        return EvictedPages::Run(1);
+    }
     let grain = scheme.map_or(u32::MAX, |scheme| scheme.grain(Verb::Write));
     if drive.evicts() == Evict::Stripe && grain < u32::MAX {
         return EvictedPages::Stripe(grain);

@@ -84,7 +84,8 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -
     check_scan(&drive, &workload)?;
     check_places(job)?;
     let mut notes = Vec::new();
-    if let (Replay::Closed(depth), bound @ 1..) = (workload.replay, drive.spec.host.queue_depth)
+    if let (Replay::Closed(depth) | Replay::Batch(depth), bound @ 1..) =
+        (workload.replay, drive.spec.host.queue_depth)
         && depth > bound
     {
         notes.push(format!(
@@ -324,7 +325,7 @@ impl<C: Contents> Host<C> {
     fn new(job: &Job, drive: &Resolved, workload: &Workload<'_>) -> Result<Self, Error> {
         let depth = match workload.replay {
             Replay::Open => drive.spec.host.queue_depth,
-            Replay::Closed(depth) => match drive.spec.host.queue_depth {
+            Replay::Closed(depth) | Replay::Batch(depth) => match drive.spec.host.queue_depth {
                 0 => depth,
                 bound => depth.min(bound),
             },
@@ -341,6 +342,7 @@ impl<C: Contents> Host<C> {
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.
             window: match workload.volumes {
+                1 if matches!(workload.replay, Replay::Batch(_)) => HostQueue::in_batches(depth),
                 1 => HostQueue::new(depth, workload.replay != Replay::Open),
                 _ if workload.replay != Replay::Open => HostQueue::new(0, true),
                 _ => HostQueue::new(depth, false),

@@ -24,6 +24,8 @@ struct Volume {
 pub(super) struct Volumes {
     volumes: Vec<Volume>,
     closed: bool,
+    /// The loop of all volumes together, if requests come in batches, and the volume whose turn it is.
+    batches: Option<(HostQueue, usize)>,
     /// The largest number of requests still to come.
     left: u64,
     /// The volume whose request comes next, and when; none if that is not known yet.
@@ -56,7 +58,9 @@ impl Volumes {
         for volume in &mut volumes {
             volume.next = volume.requests.next()?;
         }
-        Ok(Some(Volumes { volumes, closed, left: workload.limit(), first: None, current: 0 }))
+        let batches = matches!(workload.replay, Replay::Batch(_))
+            .then(|| (HostQueue::in_batches(depth * volumes.len() as u32), 0));
+        Ok(Some(Volumes { volumes, closed, batches, left: workload.limit(), first: None, current: 0 }))
     }
 
     /// Whether there is another request.
@@ -76,6 +80,12 @@ impl Volumes {
         if self.left == 0 {
             return first;
         }
+        if let Some((window, turn)) = &self.batches {
+            // In turn: as many of each.
+            let count = self.volumes.len();
+            self.first = (0..count).map(|n| (turn + n) % count).find(|&at| self.volumes[at].next.is_some());
+            return self.first.map_or(first, |_| window.room_at(now));
+        }
         for (at, volume) in self.volumes.iter().enumerate() {
             let Some(request) = &volume.next else { continue };
             let arrival = if self.closed { now } else { SimTime(request.arrival_ns).max(room) };
@@ -89,14 +99,19 @@ impl Volumes {
 
     /// Counts a request of the volume whose request was taken last in, or out.
     pub(super) fn enter(&mut self, now: SimTime) {
-        if self.closed {
+        if let Some((window, turn)) = &mut self.batches {
+            *turn = self.current + 1;
+            window.enter(now, now);
+        } else if self.closed {
             self.volumes[self.current].window.enter(now, now);
         }
     }
 
     /// A request of a volume is known to leave at `at`.
     pub(super) fn leave(&mut self, volume: usize, at: SimTime) {
-        if self.closed {
+        if let Some((window, _)) = &mut self.batches {
+            window.leave(at);
+        } else if self.closed {
             self.volumes[volume].window.leave(at);
         }
     }

@@ -45,7 +45,6 @@ mod runs {
     mod flushes;
     mod integrity;
     mod latency;
-    mod steady;
     mod untimed;
 }
 

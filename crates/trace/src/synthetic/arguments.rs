@@ -18,6 +18,7 @@ const KEYS: &[&str] = &[
     "offset",
     "align",
     "theta",
+    "rewrite",
     "rate",
     "bursts",
     "depth",
@@ -30,6 +31,7 @@ pub(super) fn keys(recipe: &Recipe) -> impl Iterator<Item = &'static str> {
     let places = recipe.places;
     KEYS.iter().copied().filter(move |key| match *key {
         "theta" => matches!(places, Places::Zipf | Places::Threads),
+        "rewrite" => places == Places::Threads,
         "size" | "align" | "bursts" => places != Places::Disksim,
         _ => true,
     })
@@ -68,6 +70,8 @@ pub(super) struct Arguments {
     pub(super) offset: u64,
     pub(super) align_bytes: u64,
     pub(super) theta: f64,
+    /// The share of what is written that was written before.
+    pub(super) rewrite: f64,
     pub(super) pace: Pace,
     /// Whether the rate is the mean of bursts and pauses.
     pub(super) bursts: Option<Bursts>,
@@ -161,6 +165,7 @@ impl Arguments {
             footprint_bytes,
             offset,
             theta: theta.unwrap_or(recipe.theta),
+            rewrite: given.parsed("rewrite", share)?.unwrap_or(recipe.rewrite),
             bursts: bursts(&given, recipe, pace)?,
             pace,
             durability: DurabilityKeys {

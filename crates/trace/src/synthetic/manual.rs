@@ -33,6 +33,7 @@ fn row(recipe: &Recipe, key: &'static str) -> (&'static str, String, &'static st
         "requests" => Some(recipe.requests.to_string()),
         "write" => Some(rounded(recipe.write)),
         "theta" => Some(rounded(recipe.theta)),
+        "rewrite" => Some(rounded(recipe.rewrite)),
         "size" => recipe.size.map(Into::into),
         "footprint" => recipe.footprint.map(Into::into),
         "rate" => recipe.rate.map(rounded),

@@ -9,6 +9,7 @@
 //! | `footprint` | bytes of the range of requests | the drive from `offset` on |
 //! | `align` | requests start at multiples of it, counted from `offset` | the smallest size |
 //! | `theta` | the skew of `zipf`: the k-th most popular place has weight k^−θ | 0.99 |
+//! | `rewrite` | the share of what is written that was written before, 0 to 1 | 0, or the paper's |
 //! | `rate` | requests per second, Poisson arrivals; the mean if the workload has bursts | |
 //! | `bursts` | `0.1:100`: a tenth of the gaps are pauses, all others 100 times shorter than the mean | none |
 //! | `flush_every` | a flush after each that many writes, at the time of the last one; one of the `requests` | none |
@@ -45,6 +46,7 @@ mod manual;
 mod number;
 mod places;
 mod random;
+mod rewrites;
 mod sequential;
 mod sirf_build;
 mod sirf_exchange;
@@ -92,6 +94,8 @@ struct Recipe {
     /// The bursts and pauses whose mean rate is `rate`; `None` for Poisson arrivals.
     bursts: Option<Bursts>,
     theta: f64,
+    /// Of `Threads`: the share of what is written that was written before.
+    rewrite: f64,
     /// The share of requests that continue where the one before ended; with `Threads`, where the one before of their
     /// thread ended.
     continued: f64,
@@ -103,7 +107,7 @@ enum Places {
     Sequential,
     Random,
     Zipf,
-    /// As `Zipf`, and several threads in order.
+    /// Reads as `Zipf`, writes to new and to earlier places, and several threads in order.
     Threads,
     /// As DiskSim draws them, sizes and arrivals too.
     Disksim,
@@ -122,6 +126,7 @@ const PLAIN: Recipe = Recipe {
     rate: None,
     bursts: None,
     theta: 0.99,
+    rewrite: 0.0,
     continued: 0.0,
 };
 
@@ -200,8 +205,9 @@ fn of_arguments(arguments: Arguments, seed: u64) -> Box<dyn Source> {
         Places::Disksim => disksim::Disksim::boxed(arguments, seed),
         Places::Threads => {
             let zipf = zipf::Zipf::new(footprint, slots, arguments.theta, stream);
+            let rewrites = rewrites::Rewrites::new(arguments.rewrite, footprint, seed);
             let (continued, stream) = (arguments.recipe.continued, Random::stream(seed, "threads"));
-            let threads = threads::Threads::new(zipf, footprint, continued, stream);
+            let threads = threads::Threads::new(zipf, rewrites, footprint, continued, stream);
             Workload::boxed(arguments, seed, threads)
         }
         Places::Sequential => Workload::boxed(arguments, seed, sequential::Sequential::new(footprint)),

@@ -65,6 +65,54 @@ fn what_comes_next_is_seldom_what_goes_on() {
     }
 }
 
+/// The share of the pages written that were written before.
+fn rewritten(text: &str) -> f64 {
+    let mut seen = vec![false; (128 << 30) / 4096];
+    let (mut pages, mut again) = (0_u32, 0_u32);
+    for request in make(text).iter().filter(|request| request.op == Op::Write) {
+        let first = (request.offset / 4096) as usize;
+        for page in &mut seen[first..first + request.length as usize / 4096] {
+            pages += 1;
+            again += u32::from(std::mem::replace(page, true));
+        }
+    }
+    f64::from(again) / f64::from(pages)
+}
+
+#[track_caller]
+fn is_rewritten(text: &str, expected: f64) {
+    let found = rewritten(text);
+    assert!((found - expected).abs() < 0.03, "{text}: {found}, {expected} expected");
+}
+
+#[test]
+fn as_much_is_written_again_as_the_workload_says() {
+    for (name, ..) in PUBLISHED {
+        let published = match name {
+            "usr" | "src1" | "src2" | "proj" => 0.84,
+            "proxy" => 0.993,
+            _ => 0.5,
+        };
+        is_rewritten(&format!("synth:hybrid-{name},requests=400k"), published);
+    }
+    for rewrite in [0.0, 0.3, 0.6, 0.95, 1.0] {
+        for name in ["usr", "develop", "livemaps"] {
+            is_rewritten(&format!("synth:hybrid-{name},requests=100k,write=0.5,rewrite={rewrite}"), rewrite);
+        }
+    }
+}
+
+/// "The application rarely read data written recently" (section 5, of Griffin).
+#[test]
+fn reads_do_not_depend_on_rewrites() {
+    let reads = |text: &str| {
+        let places = |request: Request| (request.offset, request.length);
+        make(text).into_iter().filter(|request| request.op == Op::Read).map(places).collect::<Vec<_>>()
+    };
+    let plain = "synth:hybrid-exchange,requests=20k";
+    assert_eq!(reads(plain), reads(&format!("{plain},rewrite=0.9")));
+}
+
 /// As the backup does: a few megabytes of writes, sorted by address, are fewer and longer.
 #[test]
 fn sorting_restores_sequences() {

@@ -1,5 +1,5 @@
 //! The write cache: sectors that have been written but not yet passed to the device behind the port. It evicts the
-//! least recently used page, or that page with the rest of its stripe.
+//! least recently used page, or that page with the rest of its stripe, or with the pages beside it.
 
 use super::flush::WriteBack;
 use super::lru::{CachedSectors, Lru, LruSlot};
@@ -37,7 +37,13 @@ pub enum EvictedPages {
     Oldest(u32),
     /// The least recently used page with the rest of its stripe of this many pages.
     Stripe(u32),
+    /// The least recently used page with its neighbours, in groups of this many pages: as far as the cache holds some
+    /// page of each group.
+    Run(u32),
 }
+
+/// The most pages of a run: 1 MiB in pages of 4 KiB.
+const LONGEST_RUN: u32 = 256;
 
 impl Default for EvictedPages {
     fn default() -> EvictedPages {
@@ -146,8 +152,9 @@ impl<T: Copy + Default> WriteCache<T> {
     /// Evicts the least recently used pages or stripe, except the page `kept`; false if there is none.
     pub fn evict(&mut self, kept: Option<u32>) -> bool {
         let Some((victim, held)) = self.lru.evict() else { return false };
-        let stripe = match self.evicts {
-            EvictedPages::Stripe(stripe) => stripe,
+        let (first, count) = match self.evicts {
+            EvictedPages::Stripe(stripe) => (victim - victim % stripe, stripe),
+            EvictedPages::Run(group) => self.run_around(victim, group),
             EvictedPages::Oldest(pages) => {
                 self.leaving.push((victim, held));
                 for _ in 1..pages {
@@ -159,12 +166,28 @@ impl<T: Copy + Default> WriteCache<T> {
                 return true;
             }
         };
-        let first = victim - victim % stripe;
-        for page in (first..first + stripe).filter(|&page| Some(page) != kept) {
+        for page in (first..first + count).filter(|&page| Some(page) != kept) {
             let gone = if page == victim { Some(held) } else { self.lru.remove(page) };
             self.leaving.extend(gone.map(|held| (page, held)));
         }
         true
+    }
+
+    /// The first page and the number of pages of the run around a page.
+    fn run_around(&self, page: u32, group: u32) -> (u32, u32) {
+        let holds = |number: u32| {
+            let first = number.checked_mul(group).filter(|first| first.checked_add(group).is_some());
+            first.is_some_and(|first| (first..first + group).any(|page| self.lru.get(page).is_some()))
+        };
+        let (mut first, mut last) = (page / group, page / group);
+        let most = (LONGEST_RUN / group).max(1);
+        while last - first + 1 < most && first > 0 && holds(first - 1) {
+            first -= 1;
+        }
+        while last - first + 1 < most && holds(last + 1) {
+            last += 1;
+        }
+        (first * group, (last - first + 1) * group)
     }
 
     /// The evicted pages in order; the caller [returns](WriteCache::gone) the list so that its memory is reused.

@@ -80,6 +80,7 @@ impl<C: Contents> Port<C> {
                 whole.map_or(EvictedPages::Stripe(stripe), EvictedPages::Stripe)
             }
             EvictedPages::Oldest(_) if logical_page > 1 => EvictedPages::Stripe(logical_page),
+            EvictedPages::Run(_) => EvictedPages::Run(logical_page),
             pages => pages,
         };
         let cache = WriteCache::new(cache_sectors, evicts);

@@ -53,7 +53,8 @@ const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> Options
 #[serde(default)]
 pub struct DramOptions {
     /// What the buffer evicts or writes back: the least recently used `page` (with `flash.pages_per_program` as many as
-    /// fill a program), or that page with the rest of its `stripe`. By default `stripe` under schemes that compute parity, and `page` under others.
+    /// fill a program), or that page with the rest of its `stripe`, or with the `run` of pages beside it that the buffer
+    /// holds (for disks). By default `stripe` under schemes that compute parity, and `page` under others.
     #[schemars(with = "Evict")]
     pub evict: Option<Evict>,
     /// When the buffer writes pages back although it has room: `none` (a write to a full buffer waits for evictions),
@@ -134,6 +135,8 @@ pub enum Evict {
     Page,
     /// That page, and the rest of its stripe in the buffer.
     Stripe,
+    /// That page, and the pages beside it as far as the buffer holds them, up to 256: a disk writes them in one go.
+    Run,
 }
 
 /// The power of the DRAM.

@@ -226,6 +226,35 @@ fn volumes_have_loops_of_their_own() {
     assert!(message.contains("4 volumes"), "{message}");
 }
 
+/// In batches every volume gets as many requests, and a batch takes as long as its slowest request.
+#[test]
+fn a_batch_has_a_request_of_each_volume() {
+    let timing = "timing = { read_us = READ, program_us = 200, erase_us = 1000, bus_ns_per_byte = 0, command_ns = 0 }\n[ftl]";
+    let text = |read: &str| MEMBER.replace("[ftl]", &timing.replace("READ", read));
+    let (fast, slow) = (file("fast.toml", &text("50")), file("slow.toml", &text("175")));
+    let set = [
+        format!("members=[\"{fast}\", \"{slow}\"]"),
+        "redundancy.scheme=none".to_owned(),
+        "redundancy.stripe_kib=0".to_owned(),
+        "array.volumes=2".to_owned(),
+        "start.existing=\"all\"".to_owned(),
+    ];
+    let reads = "synth:random,requests=100,write=0,size=4KiB,rate=1k";
+    let mut job = job("\n", reads, &set.each_ref().map(String::as_str));
+    job.traces = vec![reads.to_owned(); 2];
+    (job.replay, job.depth) = (Some("batch".to_owned()), Some(1));
+    let run = summary(&job);
+    assert_eq!(figure(&run, "simulated_s"), 0.0175);
+    let read = |member: usize| run["members"][member]["operations"]["read"]["host"].as_u64();
+    assert_eq!((read(0), read(1)), (Some(100), Some(100)));
+    // In loops of their own the fast one is through long before.
+    job.replay = Some("closed".to_owned());
+    job.limit = Some(90);
+    let run = summary(&job);
+    let read = |member: usize| run["members"][member]["operations"]["read"]["host"].as_u64();
+    assert_eq!((read(0), read(1)), (Some(70), Some(20)));
+}
+
 #[test]
 fn an_array_is_its_members_and_no_more() {
     let member = figure(&summary(&job(MEMBER, RANDOM, &[])), "capacity_bytes");

@@ -45,6 +45,32 @@ fn a_watermark_keeps_room_for_later_writes() {
     assert_eq!((programs(&run), figure(&run, "response_us.write.max")), (1.0, 200.0));
 }
 
+/// With `run`, the pages beside the least recently used one leave with it, as far as the buffer holds them.
+#[test]
+fn a_run_leaves_together() {
+    let at = |pages: &[u64]| -> String {
+        let line = |(n, page): (usize, &u64)| format!("{} 0 {} 8 0\n", n as u64 * 100_000_000, page * 8);
+        pages.iter().enumerate().map(line).collect()
+    };
+    // Sixteen pages fill the buffer, and another one, far away, makes room for itself.
+    let beside: Vec<u64> = (8..24).chain([200]).collect();
+    let apart: Vec<u64> = (8..24).map(|page| 2 * page).chain([200]).collect();
+    // The oldest page, 14, is in the middle of five of them.
+    let middle: Vec<u64> = [14, 12, 13, 15, 16].into_iter().chain(100..111).chain([200]).collect();
+    for (pages, evict, programs) in [
+        (&beside, "page", 1.0),
+        (&beside, "run", 16.0),
+        (&apart, "run", 1.0),
+        (&middle, "run", 5.0),
+        (&middle, "page", 1.0),
+    ] {
+        let run = run(&at(pages), &[&format!("buffer.evict={evict}")]);
+        assert_eq!(self::programs(&run), programs, "{evict} {pages:?}");
+        // One die programs them one after the other.
+        assert_eq!(figure(&run, "response_us.write.max"), 200.0 * programs, "{evict} {pages:?}");
+    }
+}
+
 /// In a burst, the room of a page that is being written back is free when it is written: the buffer takes no more than
 /// its size, and the rest waits for the flash.
 #[test]
