@@ -28,7 +28,7 @@ class Figure(NamedTuple):
     workload: str
     unit: str
     state: str = "full"
-    """The drive is `empty`, `full`, or in the `steady` state of random writes, without an SLC cache, which is full then."""
+    """The drive is `empty`, `full`, or in the `steady` state of random writes: without its SLC cache, which is full."""
     tolerance: float | None = None
     """How far the published figure may be, as a share of it."""
 
