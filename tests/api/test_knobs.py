@@ -94,7 +94,7 @@ class Knob(NamedTuple):
     options: Mapping[str, Any] = NOTHING
 
 
-BURST: Settings = {"flash.slc.blocks": 4, "ftl.slc.idle_us": 1e9}
+UNFOLDED: Settings = {"flash.slc.blocks": 4, "ftl.slc.idle_us": 1e9}
 """A cache that is never folded."""
 
 FLASH = (
@@ -129,9 +129,9 @@ FLASH = (
     Knob("flash.commands.register_ns", 0, 30_000, PRESSED, IOPS, 300 / 330,
          {**EMPTY, "flash.commands.cache_program": True}),
     Knob("flash.slc.blocks", 0, 16, WRITES, WRITE, (340.96, 240.96), EMPTY),
-    Knob("flash.slc.pages_per_block", 4, 16, WRITES, "slc_cache.written", (4 * 4, 4 * 16), {**EMPTY, **BURST}),
+    Knob("flash.slc.pages_per_block", 4, 16, WRITES, "slc_cache.written", (4 * 4, 4 * 16), {**EMPTY, **UNFOLDED}),
     Knob("flash.slc.read_us", 10, 20, "synth:random,requests=1k,write=0.5,size=4KiB,footprint=16KiB,rate=100", READ, MORE,
-         {**EMPTY, **BURST, "ftl.slc.fold_above": 1}),
+         {**EMPTY, **UNFOLDED, "ftl.slc.fold_above": 1}),
     Knob("flash.slc.program_us", 100, 200, WRITES, WRITE, (140.96, 240.96), {**EMPTY, "flash.slc.blocks": 16}),
     Knob("flash.commands.suspend", "off", "program-erase", MIXED, READ, LESS),
     Knob("flash.commands.suspensions", 1, 0, MIXED, READ, LESS, SUSPEND),
