@@ -203,6 +203,27 @@ class TestOut:
         assert err.count("\n") == 1
         assert "/proc/nowhere/operations.csv" in err
 
+    def test_operations_name_their_request_and_page(self, flashkeep: Command, tmp_path: Path) -> None:
+        drive, log = tmp_path / "drive.toml", tmp_path / "operations.csv"
+        drive.write_text("[flash]\nchannels = 2\nchips_per_channel = 1\nblocks_per_plane = 16\npages_per_block = 8\n")
+        load = "synth:random,requests=2k,write=0.7,size=4KiB,rate=2k"
+        whole = flashkeep.json("run", drive, load, "--operations", log, "--out", tmp_path / "out")
+        with gzip.open(tmp_path / "out" / "requests.csv.gz", "rt") as file:
+            requests = list(csv.DictReader(file))
+        with log.open() as file:
+            rows = list(csv.DictReader(file))
+        asked = [row for row in rows if row["request"]]
+        assert {row["cause"] for row in asked} == {"host"}
+        assert len(asked) == sum(whole["operations"][kind]["host"] for kind in ("read", "program"))
+        for row in asked:
+            request = requests[int(row["request"])]
+            assert int(row["logical_page"]) * 4096 == int(request["offset"])
+            assert (row["kind"] == "read") == (request["op"] == "read")
+            assert int(request["arrival_ns"]) <= int(row["start_ns"])
+        others = [row for row in rows if not row["request"]]
+        assert {row["cause"] for row in others} == {"gc"}
+        assert all(bool(row["logical_page"]) == (row["kind"] != "erase") for row in others)
+
     def test_timeline(self, flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
         timeline, operations = tmp_path / "timeline.json.gz", tmp_path / "operations.csv"
         found = flashkeep.json("run", drive, trace, "--timeline", timeline, "--operations", operations)

@@ -2,7 +2,7 @@
 
 use crate::disk::Surface;
 use crate::drive::{DeviceObserver, DiskAccess, LoggedOperation};
-use crate::engine::Page;
+use crate::engine::{Cause, FixedMap, Page};
 use crate::error::Error;
 use crate::flash::{Geometry, Pools, Ppn};
 use std::io::Write;
@@ -66,6 +66,8 @@ struct OperationLog {
     out: flashkeep_trace::Output,
     sites: Sites,
     members: bool,
+    /// The number of the request that each age is of.
+    numbers: FixedMap<u32, u64>,
     path: String,
     failed: Option<String>,
 }
@@ -94,9 +96,24 @@ pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn DeviceObserver>, 
         Sites::Flash(_) => "channel,chip,die,plane,block,page",
         Sites::Disk(_) => "page,pages,cylinder,head",
     };
-    let header = format!("start_ns,end_ns,{member}{place},kind,cause");
+    let asked = if let Sites::Flash(_) = sites { ",request,logical_page" } else { "" };
+    let header = format!("start_ns,end_ns,{member}{place},kind,cause{asked}");
     let failed = writeln!(out, "{header}").err().map(|error| problem(&path, &error));
-    Ok(Box::new(OperationLog { out, sites, members, path, failed }))
+    let numbers = FixedMap::default();
+    Ok(Box::new(OperationLog { out, sites, members, numbers, path, failed }))
+}
+
+/// Whether operations of this cause are done for a request: not what the drive, or a rebuild, does besides.
+fn is_asked_for(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Host | Cause::Mirror | Cause::Update | Cause::Parity | Cause::PartialParity | Cause::Metadata
+    )
+}
+
+/// A number, or nothing.
+fn text(number: Option<impl ToString>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
 }
 
 impl OperationLog {
@@ -116,8 +133,16 @@ impl DeviceObserver for OperationLog {
         let place = site.place_of(operation);
         let (start, end) = (operation.start.0, operation.end.0);
         let (kind, cause) = (operation.kind.name(), operation.cause.name());
-        let written = writeln!(self.out, "{start},{end},{member}{comma}{place},{kind},{cause}");
+        let number = operation.age.filter(|_| is_asked_for(operation.cause));
+        let request = text(number.and_then(|age| self.numbers.get(&age)));
+        let page = text(operation.logical_page.as_ref());
+        let written =
+            writeln!(self.out, "{start},{end},{member}{comma}{place},{kind},{cause},{request},{page}");
         self.check(written);
+    }
+
+    fn opened(&mut self, age: u32, number: u64) {
+        self.numbers.insert(age, number);
     }
 
     fn access(&mut self, _: u16, access: &DiskAccess) {

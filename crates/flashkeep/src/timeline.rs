@@ -3,12 +3,13 @@
 //! Trace events in JSON, as Chrome writes them. Each channel is a process (in an array, each channel of each
 //! flash member), whose threads are its bus and its units, with a slice for each time that one of them is
 //! busy. Host requests are asynchronous slices of a process of their own. Times are in µs with three
-//! decimals, so that no nanosecond is lost. Slices are named by kind and cause, which determines their
+//! decimals, so that no nanosecond is lost. Its counters are the number of requests that have arrived and are not over,
+//! free blocks, and pages in the write buffer; failures, replacements and phases of rebuilds are marks. Slices are named by kind and cause, which determines their
 //! colours in Perfetto; `cname` does so in `chrome://tracing`, by cause.
 //!
 //! *Source*: the Trace Event Format (Google, 2016).
 
-use crate::drive::{BusyPeriod, DeviceObserver, DiskAccess, HostRequest, OpKind, Resource};
+use crate::drive::{BusyPeriod, DeviceObserver, DiskAccess, HostRequest, OpKind, Resource, RunState};
 use crate::engine::Cause;
 use crate::error::Error;
 use crate::flash::{Geometry, UnitId};
@@ -41,6 +42,10 @@ struct Timeline {
     shown: Vec<Option<Shown>>,
     window: Option<TimelineWindow>,
     slices: u64,
+    /// The last values of counters.
+    state: Option<RunState>,
+    /// When requests came and left, one more or one less each.
+    queue: Vec<(SimTime, bool)>,
     /// The time of the first slice beyond the limit.
     full_at: Option<SimTime>,
 }
@@ -84,7 +89,17 @@ pub fn timeline(
     let (mut out, path) = output::open(path)?;
     let shown = number(sites.drives());
     let failed = head(&mut out, sites, &shown).err().map(|error| output::problem(&path, &error));
-    Ok(Box::new(Timeline { out, path, failed, shown, window, slices: 0, full_at: None }))
+    Ok(Box::new(Timeline {
+        out,
+        path,
+        failed,
+        shown,
+        window,
+        slices: 0,
+        state: None,
+        queue: Vec::new(),
+        full_at: None,
+    }))
 }
 
 /// The names of processes and threads.
@@ -194,6 +209,36 @@ impl Timeline {
         self.failed = written.err().map(|error| output::problem(&self.path, &error));
     }
 
+    /// A counter changes, if that is within the window.
+    fn write_counter(&mut self, at: SimTime, name: &str, unit: &str, value: u64) {
+        let window = self.window.unwrap_or(TimelineWindow { from: SimTime::ZERO, until: SimTime::NEVER });
+        if at < window.from || at >= window.until || self.failed.is_some() || self.full_at.is_some() {
+            return;
+        }
+        let at = Micros(at.0);
+        let written = write!(
+            self.out,
+            ",\n{{\"ph\":\"C\",\"pid\":{HOST},\"name\":\"{name}\",\"ts\":{at},\"args\":{{\"{unit}\":{value}}}}}"
+        );
+        self.check(written);
+    }
+
+    /// The number of requests that are not over, over time.
+    fn write_queue(&mut self) {
+        let mut queue = std::mem::take(&mut self.queue);
+        // At equal instants requests leave before others come.
+        queue.sort_unstable();
+        let mut depth = 0_u64;
+        for (at, changes) in queue.chunk_by(|one, next| one.0 == next.0).map(|same| (same[0].0, same)) {
+            let before = depth;
+            let came = changes.iter().filter(|(_, came)| *came).count() as u64;
+            depth = depth + came - (changes.len() as u64 - came);
+            if depth != before {
+                self.write_counter(at, "queue depth", "requests", depth);
+            }
+        }
+    }
+
     fn write_hold(&mut self, ids: (u32, u32), hold: &BusyPeriod) {
         self.write_slice(ids, [hold.start, hold.end], hold.kind, hold.cause);
     }
@@ -238,7 +283,34 @@ impl DeviceObserver for Timeline {
         }
     }
 
+    fn state(&mut self, state: &RunState) {
+        let before = self.state.replace(*state);
+        let changed = |of: fn(&RunState) -> u64| before.as_ref().map(of) != Some(of(state));
+        if !self.shown.is_empty() && changed(|state| state.free_blocks) {
+            self.write_counter(state.at, "free blocks", "blocks", state.free_blocks);
+        }
+        if changed(|state| state.buffered_pages) {
+            self.write_counter(state.at, "write buffer", "pages", state.buffered_pages);
+        }
+    }
+
+    fn mark(&mut self, at: SimTime, text: &str) {
+        let within = self.window.is_none_or(|window| window.from <= at && at < window.until);
+        if !within || self.failed.is_some() {
+            return;
+        }
+        let (at, text) = (Micros(at.0), serde_json::Value::from(text));
+        let written = write!(
+            self.out,
+            ",\n{{\"ph\":\"i\",\"s\":\"g\",\"pid\":{HOST},\"ts\":{at},\"name\":{text},\"cat\":\"event\"}}"
+        );
+        self.check(written);
+    }
+
     fn request(&mut self, request: &HostRequest) {
+        if self.full_at.is_none() {
+            self.queue.extend([(request.start, true), (request.end, false)]);
+        }
         let Some((start, end)) = self.within(request.start, request.end) else { return };
         let HostRequest { number, op, offset, length, .. } = request;
         let about = format!("\"pid\":{HOST},\"id\":{number},\"name\":\"{op}\",\"cat\":\"request\"");
@@ -276,6 +348,7 @@ impl DeviceObserver for Timeline {
                 self.write_hold(shown.ids(last.what), &last);
             }
         }
+        self.write_queue();
         let Timeline { mut out, path, failed, .. } = *self;
         if let Some(failed) = failed {
             return Err(failed);

@@ -258,6 +258,12 @@ impl<C: Contents> Buffer<C> {
         tree.merged
     }
 
+    /// The pages that the sectors in the cache would fill.
+    #[must_use]
+    pub fn held_pages(&self) -> u64 {
+        self.port.held().div_ceil(u64::from(self.page_sectors()))
+    }
+
     /// Whether the cache holds pages.
     #[must_use]
     pub fn holds_pages(&self) -> bool {

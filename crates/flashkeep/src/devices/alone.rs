@@ -2,7 +2,7 @@
 
 use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot};
 use crate::drive::{
-    Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery,
+    Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery, RunState,
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -68,6 +68,10 @@ impl<C: Contents> Inspect<C> for Drive<C> {
 
     fn at_rest(&self) -> SimTime {
         Drive::at_rest(self)
+    }
+
+    fn free_blocks(&self) -> u64 {
+        Drive::free_blocks(self)
     }
 
     fn erases(&self) -> BlockErases {
@@ -184,6 +188,18 @@ impl<C: Contents> Observe for Drive<C> {
 
     fn tell_request(&mut self, request: &HostRequest) {
         Drive::tell_request(self, request);
+    }
+
+    fn tell_opened(&mut self, age: u32, number: u64) {
+        Drive::tell_opened(self, age, number);
+    }
+
+    fn tell_state(&mut self, state: &RunState) {
+        Drive::tell_state(self, state);
+    }
+
+    fn tell_mark(&mut self, at: SimTime, text: &str) {
+        Drive::tell_mark(self, at, text);
     }
 
     fn log_notes(&self, end: SimTime) -> Vec<String> {

@@ -5,7 +5,9 @@ use super::{
     Age, AnyDevice, BlockDevice, DeviceSet, DeviceStatistics, InjectFaults, Inspect, Observe, Recover,
     Snapshot,
 };
-use crate::drive::{BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
+use crate::drive::{
+    BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery, RunState,
+};
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{SimTime, Span};
@@ -103,6 +105,10 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
 
     fn at_rest(&self) -> SimTime {
         self.drives().map(Drive::at_rest).max().unwrap_or(SimTime::ZERO)
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.drives().map(Drive::free_blocks).sum()
     }
 
     fn erases(&self) -> BlockErases {
@@ -331,6 +337,18 @@ impl<C: Contents> Observe for DeviceSet<C> {
 
     fn tell_request(&mut self, request: &HostRequest) {
         self.logs.iter_mut().for_each(|log| log.request(request));
+    }
+
+    fn tell_opened(&mut self, age: u32, number: u64) {
+        self.logs.iter_mut().for_each(|log| log.opened(age, number));
+    }
+
+    fn tell_state(&mut self, state: &RunState) {
+        self.logs.iter_mut().for_each(|log| log.state(state));
+    }
+
+    fn tell_mark(&mut self, at: SimTime, text: &str) {
+        self.logs.iter_mut().for_each(|log| log.mark(at, text));
     }
 
     fn log_notes(&self, end: SimTime) -> Vec<String> {

@@ -10,7 +10,9 @@ mod set;
 pub use set::{AnyDevice, DeviceSet};
 
 use crate::disk::DiskStatistics;
-use crate::drive::{BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery};
+use crate::drive::{
+    BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery, RunState,
+};
 use crate::engine::{BackendId, Backends, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{SimTime, Span};
@@ -71,6 +73,8 @@ pub trait Inspect<C: Contents> {
     fn erases_before(&self) -> BlockErases;
     /// Time 0: erases so far are not this run's.
     fn begin_wear(&mut self);
+    /// Erased blocks that are free, of all drives.
+    fn free_blocks(&self) -> u64;
     /// Valid pages, and pages there are.
     fn filled(&self) -> (u64, u64);
     /// The worn-out blocks of all drives together.
@@ -142,6 +146,12 @@ pub trait Observe {
     fn log(&mut self, log: Box<dyn DeviceObserver>);
     /// Passes a request of the host on to the logs.
     fn tell_request(&mut self, request: &HostRequest);
+    /// Passes on to the logs which request the commands of an age are for.
+    fn tell_opened(&mut self, age: u32, number: u64);
+    /// Passes the state of the run on to the logs.
+    fn tell_state(&mut self, state: &RunState);
+    /// Passes an event of the run on to the logs.
+    fn tell_mark(&mut self, at: SimTime, text: &str);
     /// The notes of the logs on a run that ended at `end`.
     fn log_notes(&self, end: SimTime) -> Vec<String>;
     /// Ends the logs.

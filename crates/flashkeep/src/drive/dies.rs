@@ -4,6 +4,8 @@ use super::gangs::Gangs;
 use super::rounds::InStep;
 use super::spread::PoolUnits;
 use super::{Drive, DriveOp, OpQueue, Parameters, Scheduler};
+#[cfg(doc)]
+use crate::engine::CompletionToken;
 use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::kernel::{Agenda, Id, SimTime, Span};
@@ -88,6 +90,17 @@ pub struct LoggedOperation {
     pub cause: Cause,
     /// Whether it is the summary page behind the data pages of this page's block.
     pub summary: bool,
+    /// The age of the request that it is done for, if it is done for one ([`CompletionToken::age`]).
+    pub age: Option<u32>,
+    /// The logical page of its backend that the page holds.
+    pub logical_page: Option<u32>,
+}
+
+impl LoggedOperation {
+    /// An operation that no request has asked for.
+    pub(super) fn new([start, end]: [SimTime; 2], ppn: Ppn, kind: OpKind, cause: Cause) -> LoggedOperation {
+        LoggedOperation { start, end, ppn, kind, cause, summary: false, age: None, logical_page: None }
+    }
 }
 
 /// The state of dies and channels, and the events that they wait for.

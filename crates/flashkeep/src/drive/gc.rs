@@ -383,9 +383,9 @@ impl<C: Contents> Drive<C> {
     /// Reports a read of GC, whose data have left the die at `end`.
     pub(super) fn tell_read(&mut self, read: Option<GcRead>, end: SimTime) {
         let Some(GcRead { start, cause, ppns }) = read else { return };
-        self.tell(start, end, ppns[0], OpKind::Read, cause, ppns.len() as u16 * self.packing.page);
+        self.tell(start, end, ppns[0], OpKind::Read, cause, ppns.len() as u16 * self.packing.page, None);
         for &ppn in &ppns[1..] {
-            self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO);
+            self.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO, None);
         }
     }
 

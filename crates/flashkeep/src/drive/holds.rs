@@ -35,6 +35,17 @@ pub struct BusyPeriod {
     pub cause: Cause,
 }
 
+/// What files show of a run's state at an instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunState {
+    /// When.
+    pub at: SimTime,
+    /// Erased blocks that are free, of all drives.
+    pub free_blocks: u64,
+    /// Pages that the write buffer holds, of which parts count as such.
+    pub buffered_pages: u64,
+}
+
 /// A completed request of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct HostRequest {
@@ -129,6 +140,27 @@ impl<C: Contents> Drive<C> {
     pub fn tell_request(&mut self, request: &HostRequest) {
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.request(request));
+        }
+    }
+
+    /// Passes on to the logs which request the commands of an age are for.
+    pub fn tell_opened(&mut self, age: u32, number: u64) {
+        if let Some(watch) = &mut self.accounts.watch {
+            watch.logs.iter_mut().for_each(|log| log.opened(age, number));
+        }
+    }
+
+    /// Passes the state of the run on to the logs.
+    pub fn tell_state(&mut self, state: &RunState) {
+        if let Some(watch) = &mut self.accounts.watch {
+            watch.logs.iter_mut().for_each(|log| log.state(state));
+        }
+    }
+
+    /// Passes an event of the run on to the logs.
+    pub fn tell_mark(&mut self, at: SimTime, text: &str) {
+        if let Some(watch) = &mut self.accounts.watch {
+            watch.logs.iter_mut().for_each(|log| log.mark(at, text));
         }
     }
 

@@ -18,7 +18,7 @@ use crate::ftl::{Allocation, MapEntry};
 use crate::kernel::{Id, SimTime, Span};
 
 /// The slot of an evicted page, for which no request waits.
-const UNASKED: u32 = u32::MAX;
+pub(super) const UNASKED: u32 = u32::MAX;
 
 /// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Output files that cover several drives: adds the drive to each entry.
 
-use super::{BusyPeriod, Drive, HostRequest, LoggedOperation, OpKind, OperationObserver};
+use super::{BusyPeriod, Drive, HostRequest, LoggedOperation, OpKind, OperationObserver, RunState};
 use crate::engine::{Cause, Contents, Page};
 use crate::kernel::SimTime;
 
@@ -43,6 +43,21 @@ pub trait DeviceObserver: Send {
         let _ = request;
     }
 
+    /// Commands of this age are those of the host's request of this number, in order of arrival.
+    fn opened(&mut self, age: u32, number: u64) {
+        let _ = (age, number);
+    }
+
+    /// The state of the run, told when requests begin and end.
+    fn state(&mut self, state: &RunState) {
+        let _ = state;
+    }
+
+    /// Something happens to the run: a failure, a replacement, the end of a rebuild.
+    fn mark(&mut self, at: SimTime, text: &str) {
+        let _ = (at, text);
+    }
+
     /// Warnings for the reader of the log of a run that ended at `end`.
     fn note(&self, end: SimTime) -> Option<String> {
         let _ = end;
@@ -70,6 +85,18 @@ impl OperationObserver for Alone {
 
     fn request(&mut self, request: &HostRequest) {
         self.0.request(request);
+    }
+
+    fn opened(&mut self, age: u32, number: u64) {
+        self.0.opened(age, number);
+    }
+
+    fn state(&mut self, state: &RunState) {
+        self.0.state(state);
+    }
+
+    fn mark(&mut self, at: SimTime, text: &str) {
+        self.0.mark(at, text);
     }
 
     fn note(&self, end: SimTime) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::{Counters, Drive};
 use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
-use crate::flash::{Geometry, Pools};
+use crate::flash::{Geometry, PlaneId, Pools};
 use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
 
@@ -88,6 +88,14 @@ impl<C: Contents> Drive<C> {
         let known = |&at: &SimTime| at != SimTime::NEVER;
         let channels = self.dies.channels.iter().map(|channel| channel.free_at);
         channels.chain(self.dies.free_at.iter().copied()).filter(known).max().unwrap_or(SimTime::ZERO)
+    }
+
+    /// Erased blocks that are free.
+    #[must_use]
+    pub fn free_blocks(&self) -> u64 {
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        let alive = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane));
+        alive.map(|plane| u64::from(self.ftl.blocks.erased(plane))).sum()
     }
 
     /// Whether no part has failed and no page is unreadable.

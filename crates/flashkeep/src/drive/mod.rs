@@ -66,7 +66,7 @@ pub use backend::FlashBackendKind;
 pub use counters::{Counters, SlcCounts};
 pub use dies::LoggedOperation;
 pub use faults::Fault;
-pub use holds::{BusyPeriod, HostRequest, Resource};
+pub use holds::{BusyPeriod, HostRequest, Resource, RunState};
 pub use logs::{Alone, DeviceObserver, DiskAccess, Told};
 pub use nvram::Nvram;
 pub use parameters::Parameters;
@@ -107,6 +107,15 @@ pub trait OperationObserver: Send {
 
     /// A request of the host is over.
     fn request(&mut self, _request: &HostRequest) {}
+
+    /// A request begins ([`DeviceObserver::opened`]).
+    fn opened(&mut self, _age: u32, _number: u64) {}
+
+    /// The state of the run ([`DeviceObserver::state`]).
+    fn state(&mut self, _state: &RunState) {}
+
+    /// Something happens ([`DeviceObserver::mark`]).
+    fn mark(&mut self, _at: SimTime, _text: &str) {}
 
     /// Warnings for the reader of the log of a run that ended at `_end`.
     fn note(&self, _end: SimTime) -> Option<String> {

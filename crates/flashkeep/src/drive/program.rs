@@ -340,7 +340,8 @@ impl<C: Contents> Drive<C> {
         self.count_page(kind, page, follows == Follows::SamePlane);
         if self.accounts.watch.is_some() {
             let ppn = target.to;
-            self.tell_watch(&LoggedOperation { start, end, ppn, kind, cause, summary: false });
+            let age = self.age_of_write(page.op);
+            self.tell_watch(&LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) });
         }
     }
 

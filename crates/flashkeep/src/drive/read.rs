@@ -258,8 +258,8 @@ impl<C: Contents> Drive<C> {
         }
         self.queues.ops.release(op);
         if along > 0 {
-            return self.tell_along(start, end, ppn, OpKind::Read, command.cause, transfer);
+            return self.tell_along(start, end, ppn, OpKind::Read, command.cause, transfer, Some(token.age));
         }
-        self.tell(start, end, ppn, OpKind::Read, command.cause, sectors);
+        self.tell(start, end, ppn, OpKind::Read, command.cause, sectors, Some(token.age));
     }
 }

@@ -330,6 +330,6 @@ impl<C: Contents> Drive<C> {
     fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: OpKind) {
         let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         self.accounts.counters.count(ftl, kind, Cause::Metadata);
-        self.tell(start, end, ppn, kind, Cause::Metadata, 0);
+        self.tell(start, end, ppn, kind, Cause::Metadata, 0, None);
     }
 }

@@ -302,9 +302,9 @@ impl<C: Contents> Drive<C> {
         }
         self.queues.ops.release(op);
         if along > 0 {
-            return self.tell_along(begun, end, ppn, OpKind::Read, command.cause, transfer);
+            return self.tell_along(begun, end, ppn, OpKind::Read, command.cause, transfer, Some(token.age));
         }
-        self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors);
+        self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors, Some(token.age));
     }
 
     // ---------------------------------------------------------------- writes

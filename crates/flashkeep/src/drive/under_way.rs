@@ -334,7 +334,9 @@ impl<C: Contents> Drive<C> {
         self.tell_hold(Resource::Unit(unit), since, end, kind, cause);
         for (page, under_way) in operation.pages.iter().zip(&operation.times) {
             let (start, ppn) = (under_way.start, page.target.to);
-            self.log_operation(&LoggedOperation { start, end, ppn, kind, cause: page.cause, summary: false });
+            let (age, told) =
+                (self.age_of_write(page.op), LoggedOperation::new([start, end], ppn, kind, page.cause));
+            self.log_operation(&LoggedOperation { age, ..told });
         }
         if operation.summaries > 0 {
             self.tell_summaries(end, operation.summary, &operation.pages, operation.summaries);
@@ -448,7 +450,7 @@ impl<C: Contents> Drive<C> {
                 for (page, under_way) in operation.pages.iter().zip(&operation.times) {
                     let (start, ppn, cause) = (under_way.start, page.target.to, page.cause);
                     if !under_way.landed {
-                        flights.push(LoggedOperation { start, end, ppn, kind, cause, summary: false });
+                        flights.push(LoggedOperation::new([start, end], ppn, kind, cause));
                     }
                 }
             }

@@ -114,7 +114,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn count_untimed(&mut self, ftl: usize, kind: OpKind, cause: Cause, ppn: Ppn) {
         if self.immediate.counting {
             self.accounts.counters.count(ftl as u16, kind, cause);
-            self.tell(self.now, self.now, ppn, kind, cause, 0);
+            self.tell(self.now, self.now, ppn, kind, cause, 0, None);
         }
     }
 

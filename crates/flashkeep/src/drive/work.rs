@@ -1,11 +1,12 @@
 //! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
 //! the drive file has currents.
 
+use super::limit::UNASKED;
 use super::program::PageWrite;
-use super::{BlockErases, Counters, Drive, LoggedOperation, OpKind, OperationObserver, Told};
+use super::{BlockErases, Counters, Drive, DriveOp, LoggedOperation, OpKind, OperationObserver, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Id, SimTime, Span};
 
 type ByKindAndCause = [[u64; Cause::ALL.len()]; OpKind::ALL.len()];
 
@@ -87,8 +88,9 @@ impl Watch {
 }
 
 impl<C: Contents> Drive<C> {
-    /// An operation whose end is known; `sectors` cross the channel, 0 for a whole page.
+    /// An operation whose end is known; `sectors` cross the channel, 0 for a whole page. `age` is that of its request.
     #[inline]
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn tell(
         &mut self,
         start: SimTime,
@@ -97,6 +99,7 @@ impl<C: Contents> Drive<C> {
         kind: OpKind,
         cause: Cause,
         sectors: u16,
+        age: Option<u32>,
     ) {
         debug_assert!(
             !self.health.damaged || !self.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
@@ -106,12 +109,13 @@ impl<C: Contents> Drive<C> {
             self.note_work(ppn, kind, cause, sectors);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&LoggedOperation { start, end, ppn, kind, cause, summary: false });
+            self.tell_watch(&LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) });
         }
     }
 
     /// A page that was read or programmed together with another one of the same page of the flash, and was so long on
     /// the pins besides.
+    #[allow(clippy::too_many_arguments)]
     pub(super) fn tell_along(
         &mut self,
         start: SimTime,
@@ -120,12 +124,13 @@ impl<C: Contents> Drive<C> {
         kind: OpKind,
         cause: Cause,
         pins: Span,
+        age: Option<u32>,
     ) {
         if let Some(work) = &mut self.accounts.work {
             work.add(kind, cause, Span::ZERO, pins);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&LoggedOperation { start, end, ppn, kind, cause, summary: false });
+            self.tell_watch(&LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) });
         }
     }
 
@@ -191,7 +196,8 @@ impl<C: Contents> Drive<C> {
     pub(super) fn tell_summary(&mut self, start: SimTime, end: SimTime, ppn: Ppn) {
         let Some(watch) = &mut self.accounts.watch else { return };
         let (kind, cause) = (OpKind::Program, Cause::Metadata);
-        let operation = LoggedOperation { start, end, ppn, kind, cause, summary: true };
+        let operation =
+            LoggedOperation { summary: true, ..LoggedOperation::new([start, end], ppn, kind, cause) };
         watch.logs.iter_mut().for_each(|log| log.add(&operation));
         watch.keep(Told::Operation(operation));
     }
@@ -211,10 +217,27 @@ impl<C: Contents> Drive<C> {
 
     /// Tells the observers of an operation.
     pub(super) fn log_operation(&mut self, operation: &LoggedOperation) {
+        let operation = &LoggedOperation { logical_page: self.page_at(operation), ..*operation };
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.add(operation));
             watch.keep(Told::Operation(*operation));
         }
+    }
+
+    /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
+    /// that a scheme has placed.
+    fn page_at(&self, operation: &LoggedOperation) -> Option<u32> {
+        let ppn = operation.ppn;
+        if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
+            return None;
+        }
+        let backend = self.ftl_of(self.flash.geometry.plane_of(ppn));
+        Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
+    }
+
+    /// The age of the request that a write is for; none for pages that GC has evicted.
+    pub(super) fn age_of_write(&self, op: Id<DriveOp>) -> Option<u32> {
+        (op.is_some() && self.queues.ops[op].token.slot != UNASKED).then(|| self.queues.ops[op].token.age)
     }
 
     /// Busy times of arrays and pins; none if they are not recorded.

@@ -190,7 +190,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.stand_in(backend);
         }
         self.collect_finished();
-        self.accounts.phases.begin(self.phase(), Some(&event.text), now, tally);
+        self.begin_phase(self.phase(), Some(&event.text), now, tally);
         if let Some(span) = event.replace_after {
             self.failures.fault_events.later(now + span, FaultEvent::Renew(event.clone()));
         }
@@ -352,10 +352,26 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let phase = self.phase();
         if self.accounts.phases.is_news(phase) {
             let tally = self.tally();
-            self.accounts.phases.begin(phase, None, self.clock.now, tally);
+            self.begin_phase(phase, None, self.clock.now, tally);
         }
         if phase == "after" {
             self.device.engine.forget_announced();
+        }
+    }
+
+    /// A phase begins, with an event or by itself; logs show it.
+    pub(super) fn begin_phase(
+        &mut self,
+        name: &'static str,
+        event: Option<&str>,
+        now: SimTime,
+        tally: Tally,
+    ) {
+        self.accounts.phases.begin(name, event, now, tally);
+        if self.job.timeline.is_some() {
+            let name = self.accounts.phases.name();
+            let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));
+            self.device.body.tell_mark(now, &text);
         }
     }
 

@@ -202,7 +202,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if std::mem::take(&mut durability.recovering) {
             let ready = durability.ready;
             let tally = self.tally();
-            self.accounts.phases.begin(self.phase(), None, ready, tally);
+            self.begin_phase(self.phase(), None, ready, tally);
         }
     }
 
@@ -217,7 +217,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.window.empty();
         self.device.buffer.forget();
         let tally = self.tally();
-        self.accounts.phases.begin("recovering", Some(&event.text), at, tally);
+        self.begin_phase("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
         self.clock.now = recovery.ready;
         self.device.engine.recover(&mut self.device.body, recovery.ready);

@@ -171,6 +171,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
         let token = self.device.engine.open(id.raw(), 0);
         self.device.engine.begin_request(token, self.clock.now);
+        if self.job.operations.is_some() {
+            self.device.body.tell_opened(token.age, self.host.in_flight[id].number);
+        }
         self.host.in_flight[id].received = self.clock.now;
         let mut pages = 0;
         let asked = match op {

@@ -2,7 +2,7 @@
 
 use super::{OutstandingRequest, Simulation};
 use crate::devices::Body;
-use crate::drive::{DeviceObserver, HostRequest};
+use crate::drive::{DeviceObserver, HostRequest, RunState};
 use crate::engine::Contents;
 use crate::error::Error;
 use crate::faults::span;
@@ -45,6 +45,15 @@ fn window(text: &str) -> Result<TimelineWindow, Error> {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Tells the logs the state of the run.
+    #[cold]
+    pub(super) fn tell_state(&mut self) {
+        let free_blocks = self.device.body.free_blocks();
+        let buffered_pages = self.device.buffer.held_pages();
+        let state = RunState { at: self.clock.now, free_blocks, buffered_pages };
+        self.device.body.tell_state(&state);
+    }
+
     /// A request of the host ends at `end`.
     #[cold]
     pub(super) fn tell_request(&mut self, id: Id<OutstandingRequest<C>>, end: SimTime) {
@@ -58,6 +67,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let RequestRecord { arrival_ns, offset, length, .. } = record;
         let request = HostRequest { number, op, offset, length, start: SimTime(arrival_ns), end };
         self.device.body.tell_request(&request);
+        self.tell_state();
     }
 }
 

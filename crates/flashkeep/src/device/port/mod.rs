@@ -121,6 +121,12 @@ impl<C: Contents> Port<C> {
         self.cache.is_some()
     }
 
+    /// The sectors that the cache holds.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.held())
+    }
+
     /// Whether the cache holds pages.
     #[must_use]
     pub fn holds_pages(&self) -> bool {

@@ -12,11 +12,16 @@ use std::ops::ControlFlow;
 type Slice = (String, u64, u64);
 
 /// The contents of a timeline.
+#[derive(Default)]
 struct Shown {
     /// Each thread by its process's name and its own.
     threads: BTreeMap<(String, String), Vec<Slice>>,
     /// Requests of the host: number, op, start, end.
     requests: Vec<(u64, String, u64, u64)>,
+    /// The values of each counter.
+    counters: BTreeMap<String, Vec<(u64, u64)>>,
+    /// Events of the run.
+    marks: Vec<(u64, String)>,
 }
 
 fn drive(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
@@ -45,7 +50,7 @@ fn shown(path: &std::path::Path) -> Shown {
     let bytes = std::fs::read(path).expect("the run wrote it");
     let whole: Value = serde_json::from_slice(&bytes).expect("JSON");
     let (mut processes, mut names) = (BTreeMap::new(), BTreeMap::new());
-    let mut shown = Shown { threads: BTreeMap::new(), requests: Vec::new() };
+    let mut shown = Shown::default();
     let mut begun = None;
     for event in whole["traceEvents"].as_array().expect("events") {
         let (process, thread) = (event["pid"].as_u64().expect("a process"), event["tid"].as_u64());
@@ -73,6 +78,12 @@ fn shown(path: &std::path::Path) -> Shown {
                 assert_eq!(event["id"], number);
                 shown.requests.push((number, op, start, ns(&event["ts"])));
             }
+            ("C", name) => {
+                let value = event["args"].as_object().and_then(|args| args.values().next()?.as_u64());
+                let counter = shown.counters.entry(name.to_owned()).or_default();
+                counter.push((ns(&event["ts"]), value.expect("a number")));
+            }
+            ("i", name) => shown.marks.push((ns(&event["ts"]), name.to_owned())),
             other => panic!("{other:?}"),
         }
     }
@@ -239,6 +250,24 @@ fn causes_are_those_of_the_operations() {
             assert_eq!(slices, logged, "both logs at once");
         }
     }
+}
+
+#[test]
+fn the_queue_is_counted_and_failures_are_marked() {
+    let set = ["redundancy.scheme=raid5", "buffer.dram_mib=0.0625", "start.existing=all"];
+    let mut job = job(&drive(4, 1, 1, 1), RANDOM, &set);
+    job.fail = vec!["chip:1.0@100ms,replace_after=5ms".into()];
+    let (run, shown) = shows(&job, None);
+    let depth =
+        |at: u64| shown.requests.iter().filter(|(_, _, start, end)| (*start..*end).contains(&at)).count();
+    let queue = &shown.counters["queue depth"];
+    assert!(queue.iter().all(|&(at, value)| value == depth(at) as u64));
+    assert_eq!(queue.last().map(|&(_, value)| value), Some(0));
+    assert!(shown.counters["free blocks"].len() > 1 && shown.counters["write buffer"].len() > 1);
+    let phases = run["phases"].as_array().expect("phases");
+    let begins = phases[1..].iter().map(|phase| (figure(phase, "from_s") * 1e9).round() as u64);
+    assert!(begins.eq(shown.marks.iter().map(|(at, _)| *at)), "{:?}", shown.marks);
+    assert!(shown.marks[0].1.starts_with("chip:1.0@100ms"), "{:?}", shown.marks);
 }
 
 #[test]
