@@ -60,7 +60,9 @@ impl PageStreams {
 
     /// A page is written, but not to the block of its stream.
     pub(super) fn warm(&mut self, ftl: usize, lpn: u32) {
-        if let Some(heat) = self.heat.get_mut(ftl) {
+        if let Some(heat) = self.heat.get_mut(ftl)
+            && self.tables.is_none_or(|(first, _)| lpn < first)
+        {
             heat.write(lpn);
         }
     }

@@ -422,6 +422,11 @@ impl<C: Contents> Drive<C> {
         let owned = owner.unwrap_or(lpn);
         let ppn = match stream {
             SLC_STREAM => self.program_cached(ftl, plane, owned, contents),
+            // Pages of a program stay together, also if one of them is written twice and so gets warmer twice.
+            _ if self.packing.active => {
+                self.ftl.streams.warm(ftl, owned);
+                self.ftl.blocks.program_in(stream, plane, owned, contents)
+            }
             _ => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents),
         };
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));

@@ -247,3 +247,21 @@ fn pages_wait_for_others_if_they_are_told_to() {
     assert_eq!((flash_pages(&rig, OpKind::Program), rig.drive.counters().empty_places), (5, 3 + 1 + 2));
     rig.drive.audit();
 }
+
+/// The second write of a page makes it warmer, but both are in the same program.
+#[test]
+fn a_page_that_is_written_twice_in_a_program_stays_in_its_stream() {
+    let mut rig = rig_of(ONE, "allocation = \"dynamic\", streams = 3", 20);
+    rig.ask(0, before(write(0, 4)), 0, &tokens(1, 4));
+    rig.ask(0, write(2, 1), 0, &tokens(8, 1));
+    for n in 0..4 {
+        rig.ask(0, write(1, 1), n, &tokens(10 + u64::from(n), 1));
+    }
+    rig.settle();
+    let programs: Vec<crate::flash::Ppn> =
+        rig.operations.iter().filter(|done| done.cause == Cause::Host).map(|done| done.ppn).collect();
+    assert_eq!(programs.len(), 5);
+    let geometry = rig.drive.geometry();
+    assert!(programs[2..].iter().all(|&ppn| geometry.share_a_page(ppn, programs[1])), "{programs:?}");
+    rig.drive.audit();
+}
