@@ -35,8 +35,8 @@ class System(NamedTuple):
 
 
 def parity(*values: str) -> tuple[str, ...]:
-    """With units of one page."""
-    return ("redundancy.stripe_kib=4", *values)
+    """With units of one page, and no memory: these SSDs are smaller than that of the preset."""
+    return ("redundancy.stripe_kib=4", "buffer.dram_mib=0", *values)
 
 
 ARRAYS = {
