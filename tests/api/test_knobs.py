@@ -94,6 +94,7 @@ class Knob(NamedTuple):
     options: Mapping[str, Any] = NOTHING
 
 
+HOT = "synth:random,requests=1k,write=0.5,size=4KiB,footprint=16KiB,depth=8"
 UNFOLDED: Settings = {"flash.slc.blocks": 4, "ftl.slc.idle_us": 1e9}
 """A cache that is never folded."""
 
@@ -130,8 +131,7 @@ FLASH = (
          {**EMPTY, "flash.commands.cache_program": True}),
     Knob("flash.slc.blocks", 0, 16, WRITES, WRITE, (340.96, 240.96), EMPTY),
     Knob("flash.slc.pages_per_block", 4, 16, WRITES, "slc_cache.written", (4 * 4, 4 * 16), {**EMPTY, **UNFOLDED}),
-    Knob("flash.slc.read_us", 10, 20, "synth:random,requests=1k,write=0.5,size=4KiB,footprint=16KiB,rate=100", READ, MORE,
-         {**EMPTY, **UNFOLDED, "ftl.slc.fold_above": 1}),
+    Knob("flash.slc.read_us", 10, 20, HOT.replace("depth=8", "rate=100"), READ, MORE, {**EMPTY, **UNFOLDED}),
     Knob("flash.slc.program_us", 100, 200, WRITES, WRITE, (140.96, 240.96), {**EMPTY, "flash.slc.blocks": 16}),
     Knob("flash.commands.suspend", "off", "program-erase", MIXED, READ, LESS),
     Knob("flash.commands.suspensions", 1, 0, MIXED, READ, LESS, SUSPEND),
@@ -147,7 +147,6 @@ FLASH = (
     Knob("flash.energy.standby_ma", 10, 20, WRITES, "energy.flash_j.standby", 2.0, CURRENTS),
 )  # fmt: skip
 
-HOT = "synth:random,requests=1k,write=0.5,size=4KiB,footprint=16KiB,depth=8"
 BUDGET: Settings = {"ftl.wear.erase_budget": 1000}
 WORN: Settings = {
     "ftl.wear.erase_budget": 100, "flash.blocks_per_plane": 64, "ftl.wear.levelling": "migration",

@@ -345,7 +345,45 @@ def widths() -> Iterator[Combination]:
         )
 
 
+def slc_caches() -> Iterator[Combination]:
+    more: dict[str, Keys] = {
+        "alone": {},
+        "pools of elements": {"ftl__pool": "element", "flash__busy_unit": "chip"},
+        "pools of several units": {"ftl__pool": "gang", "flash__planes_per_die": 2, "flash__busy_unit": "plane"},
+        "rounds": {"flash__bus": "rounds"},
+        "rounds, held channel": {"flash__bus": "rounds", "ftl__gc__run": "hold-channel"},
+        "held channel": {"ftl__gc__run": "hold-channel"},
+        "multi-plane": {"flash__planes_per_die": 2, "flash__commands__multi_plane": "skip"},
+        "cache commands": {"flash__commands__cache_program": True, "flash__commands__cache_read": True},
+        "small pages": {"ftl__logical_page_kib": 2, "ftl__gather_us": 100},
+        "word lines": {"flash__pages_per_program": 2},
+        "summary pages": {"flash__summary_page": True},
+        "streams": {"ftl__streams": 2},
+        "copyback": {"ftl__gc__copyback": "parity-skip"},
+        "soft threshold": {"ftl__gc__soft_threshold": 0.3},
+        "migration": {"ftl__wear__levelling": "migration"},
+        "dftl": {"ftl__map": "dftl", "ftl__cache_kib": 0.25},
+        "least room": {"ftl__plane_choice": "most-free", "flash__planes_per_die": 2},
+        "ageing": {"ageing__model": "approach2", "ageing__valid_ratio": 0.3},
+        "a small budget": {"ftl__slc__erase_budget": 3},
+        "DRAM": {"buffer__dram_mib": 0.0625},
+        **{scheme: {"redundancy__scheme": scheme} for scheme in ("raid5", "mirror", "ppc", "fra")},
+    }
+    for fold, (name, keys) in product(("idle", "full"), more.items()):
+        cache: Keys = {"flash__slc__blocks": 2, "ftl__slc__fold": fold, "ftl__slc__idle_us": 200}
+        yield drive(f"SLC cache folded {fold}, {name}", **{**cache, **keys})
+    cache = {"flash__slc__blocks": 2, "ftl__slc__idle_us": 200}
+    yield drive("SLC cache, power loss", "--fail", "power@50%", **cache)
+    yield drive("SLC cache, untimed", "--untimed", **cache)
+    yield drive("SLC cache, conditioned", "--condition", **cache)
+    yield drive("SLC cache, a plane fails", "--fail", "plane:0.0.0.0@50%", loses=True, **cache)
+    yield array("SLC caches of members", "raid6", [small(5, **cache)], "--fail", "member:1@50%")
+    for scheme in LOGS:
+        yield array(f"{scheme} over drives with SLC caches", scheme, [small(5, **cache)])
+
+
 GROUPS = {
+    "SLC caches": slc_caches,
     "logs in drives": logs_in_drives,
     "logs over devices": logs_over_devices,
     "parity with old versions": parity_with_old_versions,
