@@ -277,7 +277,7 @@ class StartSpec(TypedDict, total=False):
 class AgeingSpec(TypedDict, total=False):
     """Flash that has been used before time 0, by construction."""
 
-    model: Literal["none", "basic", "approach1", "approach2"]
+    model: Literal["none", "basic", "approach1", "approach2", "steady"]
     aged_ratio: float
     valid_ratio: float
 

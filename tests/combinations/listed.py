@@ -244,10 +244,10 @@ def suspension() -> Iterator[Combination]:
 
 
 def ageing() -> Iterator[Combination]:
-    for model in ("basic", "approach1", "approach2"):
+    for model in ("basic", "approach1", "approach2", "steady"):
         keys: Keys = {"ageing__model": model}
         yield drive(f"ageing {model}, everything exists", *FULL, **keys)
-        for name in MAPS:
+        for name in MAPS if model != "steady" else ():
             yield drive(f"ageing {model}, map {name}", ftl__map=name, **keys)
         for scheme, count in (("mirror", 2), ("raid5", 4), ("raid6", 4), ("fra", 4), ("ppc", 4), ("none", 2)):
             yield array(f"ageing {model}, members of {scheme}", scheme, [small(count, **keys)])
@@ -289,7 +289,7 @@ def power_loss() -> Iterator[Combination]:
         yield drive(f"power loss, {scheme}, untimed", *cut, "--untimed", redundancy__scheme=scheme)
         yield drive(f"power loss, {scheme}, conditioned", *cut, "--condition", redundancy__scheme=scheme)
         yield drive(f"power loss, {scheme}, saved", *cut, "--aged", "SAVED", redundancy__scheme=scheme)
-    for model in ("basic", "approach1", "approach2"):
+    for model in ("basic", "approach1", "approach2", "steady"):
         yield drive(f"power loss, ageing {model}", *cut, ageing__model=model)
     for scheme in OVER_DISKS:
         yield array(f"power loss, {scheme}", scheme, disk_members(scheme), *cut)

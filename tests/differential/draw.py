@@ -334,7 +334,7 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"buffer.dram_mib": 0.125, "buffer.flush": "idle", "buffer.flush_after_us": 200, "buffer.flush_pages": 2},
         {f"flash.energy.{each}": 10 for each in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma",
                                                  "standby_ma")},
-        {"ageing.model": source.pick("ageing", ("basic", "approach1", "approach2"))},
+        {"ageing.model": source.pick("ageing", ("basic", "approach1", "approach2", "steady"))},
         {"flash.timing.read_us": [25, 60], "flash.timing.program_us": [200, 900]},
         {"host.queue_depth": 4, "host.late_requests": "from-arrival"},
         {"host.queue_depth": 4, "host.order": "c-look"},

@@ -1,7 +1,7 @@
 //! Which erase unit is reclaimed next: the victim policy proposes, wear leveling decides.
 
 use super::units::{EraseUnits, Score};
-use super::victim::{Candidates, Victim};
+use super::victim::{Candidates, SteadyState, SteadyUnits, Victim};
 use super::wear::{Levelling, Limits, Remaining, Share, Wear, WearVerdict};
 use super::{RandomStream, victim, wear};
 
@@ -77,6 +77,12 @@ impl Chooser {
     pub fn seed(&mut self, seed: u64) {
         self.victim_stream = RandomStream::stream(seed, "ftl.gc.victim");
         self.wear_stream = RandomStream::stream(seed, "ftl.wear.levelling");
+    }
+
+    /// Units of this kind in steady state under uniform random writes; none if the policy's equations are not known.
+    #[must_use]
+    pub fn steady_state(&self, units: &SteadyUnits) -> Option<SteadyState> {
+        SteadyState::of(&self.policies.victim, self.policies.considered, units)
     }
 
     /// Whether wear leveling is on.

@@ -159,6 +159,11 @@ impl<C: Contents> Buffer<C> {
         self.port.pages_mut().set_all(pages);
     }
 
+    /// The same for a run of pages.
+    pub fn set_written_run(&mut self, first: u32, count: u32) {
+        self.port.pages_mut().set_run(first, count);
+    }
+
     /// Prefetches a page's bit.
     #[inline]
     pub fn prefetch(&self, page: Page) {

@@ -1,10 +1,16 @@
 //! `[ageing]`: resolves its keys, and checks whether the drive can be aged that way.
 
 use super::check::{Check, Resolved, product};
+use super::keys::DriveSpec;
+use super::load::Given;
 use super::pools::pooled;
+use crate::blocks::{victim, wear};
 use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing::{self, AgedOptions, Model, ValidOptions, Wish};
+use crate::ftl::{Copyback, PlaneChoice};
+use crate::mapping::{self, BackendKind};
+use crate::schemes::{self, Members, SchemeEntry, Sums};
 
 impl Resolved {
     /// The model by which flash is aged; none where it is new.
@@ -25,6 +31,7 @@ impl Resolved {
             written: (plane * aged) as u32,
             written_each: (f64::from(flash.pages_per_block) * aged).ceil() as u32,
             valid_ppm: match existing {
+                _ if model.fills => 1_000_000,
                 Existing::All => self.valid_ppm((plane * aged) as u64),
                 _ if model.leaves_valid => (self.valid_ratio() * 1e6).round() as u32,
                 _ => 0,
@@ -53,6 +60,9 @@ impl Check<'_> {
         let ValidOptions { valid_ratio } = keys.options.read();
         let plane = self.spec.ftl.pool.noun();
         let Some(model) = ageing::named(&keys.model) else { return Ok(()) };
+        if model.fills {
+            return self.steady();
+        }
         let pages = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
         let most = 1.0 - 2.0 / f64::from(flash.blocks_per_plane);
         if aged > most {
@@ -84,4 +94,79 @@ impl Check<'_> {
         }
         Ok(())
     }
+
+    /// Checks that the equations of a steady state apply to the drive, all of whose pages exist.
+    fn steady(&mut self) -> Result<(), DriveError> {
+        if let Some((key, why)) = self.unsteady() {
+            let message = format!(
+                "{why}; \"steady\" is for uniform random writes in one stream, a page map, a victim policy whose \
+                 equations are known, and no wear leveling. Condition the drive by writing instead: without \
+                 ageing.model, with --condition or `flashkeep age`"
+            );
+            return Err(self.wrong(&["ageing.model", key], message));
+        }
+        self.warnings.extend(fill(&mut self.spec, self.given));
+        Ok(())
+    }
+
+    /// Why the steady state is not known: a key, and its value.
+    fn unsteady(&self) -> Option<(&'static str, String)> {
+        let (spec, ftl) = (&self.spec, &self.spec.ftl);
+        let (scheme, victim) = (named_scheme(spec), victim::named(&ftl.gc.victim));
+        let value = |key: &'static str, value: &str| Some((key, format!("with {key} = \"{value}\"")));
+        if scheme.kind == Members::Physical {
+            return value("redundancy.scheme", &spec.redundancy.scheme);
+        }
+        if mapping::named(&ftl.map).is_some_and(|map| map.below != BackendKind::Itself) {
+            return value("ftl.map", &ftl.map);
+        }
+        if victim.is_none_or(|victim| victim.steady.is_none()) {
+            return value("ftl.gc.victim", &ftl.gc.victim);
+        }
+        if !wear::named(&ftl.wear.levelling).is_some_and(|levelling| levelling.is_none()) {
+            return value("ftl.wear.levelling", &ftl.wear.levelling);
+        }
+        if ftl.streams > 1 {
+            return Some(("ftl.streams", format!("with ftl.streams = {}", ftl.streams)));
+        }
+        if ftl.gc.separate {
+            return Some(("ftl.gc.separate", "with ftl.gc.separate = true".into()));
+        }
+        if ftl.gc.copyback == Copyback::ParitySkip {
+            return value("ftl.gc.copyback", "parity-skip");
+        }
+        if ftl.plane_choice != PlaneChoice::InTurn {
+            return Some(("ftl.plane_choice", "unless ftl.plane_choice is \"in-turn\"".into()));
+        }
+        // GC that never reaches its threshold collects at each write.
+        let flash = pooled(spec);
+        let pages = f64::from(flash.blocks_per_plane) * f64::from(flash.pages_per_block);
+        let below = (ftl.gc.threshold * pages).max(f64::from(flash.pages_per_block) + 1.0);
+        let spare = pages - pages / (1.0 + ftl.over_provisioning) - below;
+        let message =
+            format!("with ftl.gc.threshold = {}, more than a full drive has free", ftl.gc.threshold);
+        (spare < f64::from(flash.pages_per_block) / 2.0).then_some(("ftl.gc.threshold", message))
+    }
+}
+
+fn named_scheme(spec: &DriveSpec) -> &'static SchemeEntry {
+    schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands")
+}
+
+/// All pages of a drive or an array in steady state exist; warnings about what that changes.
+pub(super) fn fill(spec: &mut DriveSpec, given: &Given) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if spec.start.existing != Existing::All {
+        if given.by_hand("start.existing") {
+            let text = "start.existing: no effect with ageing.model = \"steady\": all pages exist";
+            warnings.push(text.into());
+        }
+        spec.start.existing = Existing::All;
+    }
+    if named_scheme(spec).has::<Sums>() {
+        let text = "ageing.model: parity pages are rewritten more often than others, so \"steady\" is an \
+                    approximation of the state after random writes";
+        warnings.push(text.into());
+    }
+    warnings
 }

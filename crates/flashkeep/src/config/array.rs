@@ -1,5 +1,6 @@
 //! Arrays: drive files whose members are drives, disks or arrays.
 
+use super::ageing::fill;
 use super::check::Resolved;
 use super::keys::DriveSpec;
 use super::load::{self, Given};
@@ -45,6 +46,22 @@ impl Resolved {
             true => self.array.iter().any(Resolved::is_aged),
             false => !self.is_disk() && ageing::named(&self.spec.ageing.model).is_some(),
         }
+    }
+
+    /// Whether all of its pages exist before time 0 because of how it, or a member of it, is aged.
+    fn starts_full(&self) -> bool {
+        match self.is_array() {
+            true => self.array.iter().any(Resolved::starts_full),
+            false => self.is_aged() && self.ageing_model().is_some_and(|model| model.fills),
+        }
+    }
+
+    /// All pages of an array exist if members of it start full.
+    fn fill_with_members(&mut self, given: &Given) {
+        if !self.starts_full() {
+            return;
+        }
+        self.warnings.extend(fill(&mut self.spec, given));
     }
 
     /// Whether the pages of its members that are aged by construction can be assigned before they are written: the
@@ -250,7 +267,8 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
     if let Some(key) = (scheme.told_of_moves)(&spec.redundancy) {
         warnings.push(format!("{key}: no effect over drives, which do not say what their GC moves"));
     }
-    let resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
+    let mut resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
+    resolved.fill_with_members(given);
     let Striping { stripe_kib } = resolved.spec.redundancy.read();
     if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {
         let message = format!("a chunk of {stripe_kib} KiB is not a whole number of pages of {page} bytes");

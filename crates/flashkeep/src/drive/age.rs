@@ -2,17 +2,78 @@
 //! the valid pages wait as *slots* for host pages.
 
 use super::{Drive, Ftl};
+use crate::blocks::victim::SteadyUnits;
 use crate::engine::{BackendId, Contents, Page};
-use crate::flash::{PlaneId, Ppn};
-use crate::ftl::ageing::{Model, Wish, valid_places};
+use crate::flash::{PlaneId, Pools, Ppn};
+use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
 use crate::ftl::{Allocation, MapEntry};
 use flashkeep_trace::random::Random;
 
-/// Slots that are still empty, by plane; the first is filled last.
+/// Slots that are still empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Slots {
-    of_plane: Vec<Vec<Ppn>>,
+    of_plane: Vec<PlaneSlots>,
     left: u64,
+    /// Of a drive in steady state: page numbers of a block in random order, twice.
+    shuffled: Vec<u32>,
+    /// The planes of each backend in steady state that have slots; the last one is filled first.
+    waiting: Vec<Vec<PlaneId>>,
+}
+
+/// The slots of a plane.
+#[derive(Clone, Debug, Default)]
+struct PlaneSlots {
+    /// Those whose places have been drawn; the first is filled last.
+    drawn: Vec<Ppn>,
+    /// Blocks whose slots have not; the first is filled last.
+    blocks: Vec<BlockSlots>,
+}
+
+/// The slots of a block in steady state.
+#[derive(Clone, Copy, Debug)]
+struct BlockSlots {
+    first: Ppn,
+    aged: Aged,
+    /// Where its page numbers begin in the shuffled ones.
+    from: u32,
+}
+
+impl Slots {
+    /// The numbers of the pages in a block that are slots.
+    fn numbers<'a>(shuffled: &'a [u32], block: &BlockSlots) -> impl Iterator<Item = u32> + 'a {
+        let (from, count, written) = (block.from as usize, shuffled.len() / 2, block.aged.written);
+        let numbers = shuffled[from..from + count].iter().copied();
+        numbers.filter(move |&number| number < written).take(block.aged.valid as usize)
+    }
+
+    fn is_filled(&self, plane: PlaneId) -> bool {
+        let slots = &self.of_plane[plane.0 as usize];
+        slots.drawn.is_empty() && slots.blocks.is_empty()
+    }
+
+    /// The plane of a backend in steady state that is being filled.
+    fn next_plane(&mut self, backend: usize) -> Option<PlaneId> {
+        loop {
+            let plane = *self.waiting.get(backend)?.last()?;
+            if !self.is_filled(plane) {
+                return Some(plane);
+            }
+            self.waiting[backend].pop();
+        }
+    }
+
+    fn pop(&mut self, plane: PlaneId) -> Option<Ppn> {
+        let PlaneSlots { drawn, blocks } = &mut self.of_plane[plane.0 as usize];
+        while drawn.is_empty()
+            && let Some(block) = blocks.pop()
+        {
+            drawn.extend(Self::numbers(&self.shuffled, &block).map(|number| Ppn(block.first.0 + number)));
+            drawn.reverse();
+        }
+        let slot = drawn.pop()?;
+        self.left -= 1;
+        Some(slot)
+    }
 }
 
 impl<C: Contents> Drive<C> {
@@ -23,7 +84,12 @@ impl<C: Contents> Drive<C> {
     pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, backends: u16) {
         assert!(!self.ftl.physical && self.is_quiet(), "the flash of FTLs is aged, before it is used");
         let mut random = Random::stream(seed, "ageing");
-        self.immediate.slots.of_plane = vec![Vec::new(); self.flash.geometry.plane_count() as usize];
+        let planes = self.flash.geometry.plane_count() as usize;
+        self.immediate.slots.of_plane = vec![PlaneSlots::default(); planes];
+        if model.fills {
+            self.immediate.slots.shuffled = shuffled(self.flash.geometry.pages, &mut random);
+            return (0..usize::from(backends)).for_each(|backend| self.begin_steady(backend, &mut random));
+        }
         let planes: Vec<PlaneId> =
             (0..usize::from(backends)).flat_map(|backend| self.planes_of(backend)).collect();
         for plane in planes {
@@ -39,11 +105,97 @@ impl<C: Contents> Drive<C> {
             }
             slots.reverse();
             self.immediate.slots.left += slots.len() as u64;
-            self.immediate.slots.of_plane[plane.0 as usize] = slots;
+            self.immediate.slots.of_plane[plane.0 as usize].drawn = slots;
             if let Some(first) = first {
                 self.ftl.blocks.go_on_aged(plane, first);
             }
         }
+    }
+
+    /// The planes of a backend are in steady state: a slot for each of its pages.
+    fn begin_steady(&mut self, backend: usize, random: &mut Random) {
+        let planes = self.planes_of(backend);
+        let steady = self.steady_planes(backend, planes.len());
+        let wander = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
+        let pages = u64::from(self.ftl.backends[backend].pages);
+        let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
+        self.immediate.slots.waiting.push(planes.iter().rev().copied().collect());
+        for (plane, valid) in planes.into_iter().zip(valid) {
+            let mut slots = Vec::new();
+            for aged in steady.blocks(valid, random) {
+                let block = match aged.written == self.flash.geometry.pages {
+                    true => self.ftl.blocks.age(plane, aged.written),
+                    false => self.ftl.blocks.age_open(plane, aged.written),
+                };
+                let first = self.flash.geometry.ppn(plane, block, 0);
+                let from = random.below(u64::from(self.flash.geometry.pages)) as u32;
+                slots.extend((aged.valid > 0).then_some(BlockSlots { first, aged, from }));
+                self.immediate.slots.left += u64::from(aged.valid);
+            }
+            slots.reverse();
+            self.immediate.slots.of_plane[plane.0 as usize].blocks = slots;
+        }
+    }
+
+    fn steady_planes(&self, backend: usize, planes: usize) -> SteadyPlanes {
+        let geometry = &self.flash.geometry;
+        let below = self.gc.thresholds.below;
+        let enough = match self.flash.pools == Pools::PLANES {
+            true => 0,
+            false => (below + geometry.pages).next_multiple_of(geometry.pages),
+        };
+        let units = SteadyUnits {
+            units: geometry.blocks,
+            pages: geometry.pages,
+            worth: u32::from(self.ftl.blocks.worth()),
+            below,
+            enough,
+            valid: f64::from(self.ftl.backends[backend].pages) / planes as f64,
+        };
+        let state = self.gc.chooser.steady_state(&units).expect("checked when the drive was resolved");
+        SteadyPlanes { units, state, places: geometry.word_line }
+    }
+
+    /// Pages of the host, in random order, fill the slots of a drive's only backend; those that are left have none.
+    pub fn fill_slots(&mut self, backend: BackendId, mut pages: impl Iterator<Item = u32>) -> Vec<u32> {
+        let ftl = usize::from(backend.0);
+        let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
+        debug_assert!(!C::KEEP, "contents are not kept");
+        if !free || self.power.is_some() {
+            return pages
+                .filter(|&page| {
+                    let fits = self.has_slot(backend, Page(page));
+                    if fits {
+                        self.fill_slot(backend, page, C::default());
+                    }
+                    !fits
+                })
+                .collect();
+        }
+        self.ftl.maps.expect_use();
+        self.ftl.blocks.expect_use();
+        let shuffled = std::mem::take(&mut self.immediate.slots.shuffled);
+        let (mut places, mut lpns) = (Vec::new(), Vec::new());
+        while let Some(plane) = self.immediate.slots.next_plane(ftl) {
+            let blocks = std::mem::take(&mut self.immediate.slots.of_plane[plane.0 as usize].blocks);
+            for block in blocks.into_iter().rev() {
+                lpns.clear();
+                lpns.extend(pages.by_ref().take(block.aged.valid as usize));
+                let places = if block.aged.written == self.flash.geometry.pages {
+                    &shuffled[block.from as usize..]
+                } else {
+                    places.clear();
+                    places.extend(Slots::numbers(&shuffled, &block));
+                    &places
+                };
+                for (&lpn, &number) in lpns.iter().zip(places) {
+                    self.ftl.maps.set(ftl, lpn, MapEntry::At(Ppn(block.first.0 + number)));
+                }
+                self.ftl.blocks.fill_aged(plane, block.first, places, &lpns);
+            }
+        }
+        self.immediate.slots.left = 0;
+        pages.collect()
     }
 
     /// The number of empty slots.
@@ -60,8 +212,7 @@ impl<C: Contents> Drive<C> {
         let die_queues = &self.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
         let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
         let fits = |plane: PlaneId| {
-            (free || self.may_go_to(backend, page.0, plane))
-                && !self.immediate.slots.of_plane[plane.0 as usize].is_empty()
+            (free || self.may_go_to(backend, page.0, plane)) && !self.immediate.slots.is_filled(plane)
         };
         !self.is_ageing() || planes.any(fits)
     }
@@ -85,20 +236,21 @@ impl<C: Contents> Drive<C> {
         true
     }
 
-    /// A created page fills a slot; die queues take turns, and so do the planes of each.
+    /// A created page fills a slot; die queues take turns, and so do the planes of each. In steady state pages come in
+    /// random order, and planes are filled one after the other.
     pub fn fill_slot(&mut self, backend: BackendId, lpn: u32, contents: C) {
         let ftl = usize::from(backend.0);
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
         let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
-            let plane = self.next_to_fill(ftl);
+            let in_order = if free { self.immediate.slots.next_plane(ftl) } else { None };
+            let plane = in_order.unwrap_or_else(|| self.next_to_fill(ftl));
             if (free || self.may_go_to(ftl, lpn, plane))
-                && let Some(ppn) = self.immediate.slots.of_plane[plane.0 as usize].pop()
+                && let Some(ppn) = self.immediate.slots.pop(plane)
             {
                 break ppn;
             }
         };
-        self.immediate.slots.left -= 1;
         self.put_before(ppn, lpn, contents);
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));

@@ -1,7 +1,7 @@
 //! The page maps: four bytes per logical page.
 
 use crate::flash::Ppn;
-use crate::kernel::{in_large_pages, prefetch};
+use crate::kernel::{all_in_large_pages, in_large_pages, prefetch};
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +121,11 @@ impl Maps {
     pub fn replace(&mut self, backend: usize, lpn: u32, entry: MapEntry) -> MapEntry {
         let at = self.index(backend, lpn);
         MapEntry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
+    }
+
+    /// All pages will be mapped: large tables are then worth large pages of memory, too.
+    pub fn expect_use(&self) {
+        all_in_large_pages(&self.entries);
     }
 
     /// Unmaps all pages of a backend, without touching unused memory.

@@ -151,7 +151,7 @@ pub enum Fold {
 pub struct AgeingSpec {
     /// The model of aged blocks: `none` (the flash is new), `basic` (every block is written in part, all pages
     /// invalid), `approach1` (blocks are written in full, all pages invalid), `approach2` (the same, with a random part
-    /// of each block valid).
+    /// of each block valid), `steady` (the full drive in the state that it reaches under random writes).
     #[schemars(extend("enum" = ageing::names()))]
     pub model: String,
     /// The options of the model.

@@ -1,7 +1,7 @@
 //! The logical page that each physical page was programmed for.
 
 use crate::flash::{Geometry, PlaneId, Ppn};
-use crate::kernel::prefetch;
+use crate::kernel::{all_in_large_pages, prefetch};
 
 /// Entries in a line of the processor's cache.
 const LINE: usize = 16;
@@ -68,6 +68,17 @@ impl ReverseMap {
     pub(super) fn run(&self, plane: PlaneId, first: Ppn, count: usize) -> &[u32] {
         let at = self.index(plane, first);
         &self.entries[at..at + count]
+    }
+
+    /// All blocks will be filled: large tables are then worth large pages of memory, too.
+    pub(super) fn expect_use(&self) {
+        all_in_large_pages(&self.entries);
+    }
+
+    /// The same, to be set.
+    pub(super) fn run_mut(&mut self, plane: PlaneId, first: Ppn, count: usize) -> &mut [u32] {
+        let at = self.index(plane, first);
+        &mut self.entries[at..at + count]
     }
 
     /// Sets those of pages of a block.

@@ -25,19 +25,76 @@ const BATCH: usize = 4096;
 pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Halt>;
 
 /// All numbers below a limit, in a pseudo-random order.
-fn scattered(limit: u32, seed: u64) -> impl Iterator<Item = u32> {
+struct Scattered {
+    limit: u32,
+    /// All ones, as many as the largest number has bits.
+    mask: u32,
+    half: u32,
+    factors: [u32; 2],
+    shift: u32,
+    /// The next step; none at the end.
+    at: Option<u32>,
+    /// Numbers of the last steps that have not been taken.
+    drawn: Vec<u32>,
+    taken: usize,
+}
+
+impl Scattered {
+    /// The steps that are taken together.
+    const TOGETHER: u32 = 1024;
+
+    /// Each step is invertible within these bits, so no number occurs twice. Numbers above the limit are left out
+    /// without a branch.
+    fn draw(&mut self) -> bool {
+        let Some(from) = self.at else { return false };
+        let Scattered { limit, mask, half, factors: [first, second], shift, .. } = *self;
+        let to = from.saturating_add(Self::TOGETHER - 1).min(mask);
+        self.drawn.resize(Self::TOGETHER as usize, 0);
+        let mut count = 0;
+        for at in from..=to {
+            let at = at.wrapping_add(shift).wrapping_mul(first) & mask;
+            let at = at ^ (at >> half);
+            let at = at.wrapping_mul(second) & mask;
+            let at = at ^ (at >> half);
+            self.drawn[count] = at;
+            count += usize::from(at < limit);
+        }
+        self.drawn.truncate(count);
+        self.taken = 0;
+        self.at = (to < mask).then(|| to + 1);
+        true
+    }
+}
+
+impl Iterator for Scattered {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        while self.taken == self.drawn.len() {
+            if !self.draw() {
+                return None;
+            }
+        }
+        self.taken += 1;
+        Some(self.drawn[self.taken - 1])
+    }
+}
+
+fn scattered(limit: u32, seed: u64) -> Scattered {
     let bits = (limit.max(2) - 1).ilog2() + 1;
-    let mask = ((1_u64 << bits) - 1) as u32;
     let mut random = Random::stream(seed, "aged pages");
     let [first, second, shift] = [0; 3].map(|_: u8| random.bits() as u32);
-    // Each step is invertible within this many bits, so no number occurs twice.
-    let scatter = move |at: u32| {
-        let at = at.wrapping_add(shift).wrapping_mul(first | 1) & mask;
-        let at = at ^ (at >> (bits / 2 + 1));
-        let at = at.wrapping_mul(second | 1) & mask;
-        at ^ (at >> (bits / 2 + 1))
-    };
-    (0..=mask).map(scatter).filter(move |&at| at < limit)
+    Scattered {
+        limit,
+        mask: ((1_u64 << bits) - 1) as u32,
+        half: bits / 2 + 1,
+        factors: [first | 1, second | 1],
+        shift,
+        at: Some(0),
+        drawn: Vec::new(),
+        taken: 0,
+    }
 }
 
 /// What is aged, beside the planes of drives.
@@ -83,6 +140,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let asked = if self.resolved.is_array() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
+            if let Some(backend) = fast_path
+                && self.resolved.ageing_model().is_some_and(|model| model.fills)
+            {
+                self.fill_drive(backend, seed);
+                self.end_ageing(&logs);
+                return Ok(());
+            }
             for first in scattered(units, seed).map(|at| at * unit) {
                 if self.slots(&logs) > 0 && (!bound || self.fits(first, asked, &logs)) {
                     self.fill_slot(fast_path, first, unit);
@@ -190,6 +254,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.buffer.set_written(&[first]);
         } else {
             self.create_run(first, count);
+        }
+    }
+
+    /// All pages of the host fill the slots of a drive without redundancy.
+    fn fill_drive(&mut self, backend: BackendId, seed: u64) {
+        let pages = self.device.buffer.pages().len();
+        let mut without = self.flash_mut().fill_slots(backend, scattered(pages, seed));
+        without.sort_unstable();
+        let mut from = 0;
+        for page in without.into_iter().chain([pages]) {
+            self.device.buffer.set_written_run(from, page - from);
+            from = page + 1;
         }
     }
 

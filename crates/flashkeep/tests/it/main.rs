@@ -45,6 +45,7 @@ mod runs {
     mod flushes;
     mod integrity;
     mod latency;
+    mod steady;
     mod untimed;
 }
 

@@ -22,6 +22,7 @@ pub(super) const POLICY: Victim = Victim {
     considers: |options| options.read::<DChoicesOptions>().choices,
     pick: |candidates| random::best_of(candidates, candidates.considered),
     pick_wide: |candidates| random::best_of(candidates, candidates.considered),
+    steady: Some(|tried| tried.chosen(tried.considered)),
 };
 
 /// The number of choices.

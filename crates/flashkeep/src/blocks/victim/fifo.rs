@@ -17,6 +17,7 @@ pub(super) const POLICY: Victim = Victim {
     source: include_str!("fifo.rs"),
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    steady: Some(|tried| tried.windowed(0.0)),
     ..Victim::BASE
 };
 

@@ -17,6 +17,7 @@ pub(super) const POLICY: Victim = Victim {
     source: include_str!("greedy.rs"),
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    steady: Some(|tried| tried.windowed(f64::INFINITY)),
     ..Victim::BASE
 };
 

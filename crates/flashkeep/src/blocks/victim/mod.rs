@@ -11,7 +11,10 @@ mod greedy;
 mod greedy_last;
 mod random;
 mod rga;
+mod steady;
 mod windowed_greedy;
+
+pub use steady::{SteadyState, SteadyUnits, TriedDecay, ValidLevels, normal};
 
 /// The closed units that compete, as a policy sees them.
 pub struct Candidates<'a, S> {
@@ -48,6 +51,8 @@ pub struct Victim {
     pub pick: fn(&Candidates<'_, u16>) -> Option<u32>,
     /// The same for units with more pages.
     pub pick_wide: fn(&Candidates<'_, u32>) -> Option<u32>,
+    /// How many units have how many valid pages under uniform random writes; none if that is not known.
+    pub steady: Option<fn(&TriedDecay) -> ValidLevels>,
 }
 
 impl Victim {
@@ -60,6 +65,7 @@ impl Victim {
         considers: |_| 0,
         pick: |_| None,
         pick_wide: |_| None,
+        steady: None,
     };
 }
 

@@ -21,6 +21,7 @@ pub(super) const POLICY: Victim = Victim {
     source: include_str!("random.rs"),
     pick: |candidates| nth(candidates, 0),
     pick_wide: |candidates| nth(candidates, 0),
+    steady: Some(|tried| tried.chosen(1)),
     ..Victim::BASE
 };
 

@@ -18,9 +18,15 @@ pub(super) const POLICY: Victim = Victim {
     source: include_str!("rga.rs"),
     pick: best,
     pick_wide: best,
+    steady: Some(|tried| tried.chosen(choices(tried.units as usize))),
     ..Victim::BASE
 };
 
 fn best<S: Score>(candidates: &Candidates<'_, S>) -> Option<u32> {
-    random::best_of(candidates, candidates.valid.len().max(1).ilog2().max(1))
+    random::best_of(candidates, choices(candidates.valid.len()))
+}
+
+/// The number of choices among these units.
+fn choices(units: usize) -> u32 {
+    units.max(1).ilog2().max(1)
 }

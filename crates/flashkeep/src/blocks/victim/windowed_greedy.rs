@@ -24,6 +24,7 @@ pub(super) const POLICY: Victim = Victim {
     considers: |options| options.read::<WindowOptions>().window,
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
+    steady: Some(|tried| tried.windowed(f64::from(tried.considered))),
 };
 
 /// The size of the window.

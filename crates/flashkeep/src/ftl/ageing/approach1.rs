@@ -17,6 +17,7 @@ pub(super) const MODEL: Model = Model {
     summary: "full blocks, all pages invalid",
     source: include_str!("approach1.rs"),
     leaves_valid: false,
+    fills: false,
     options: &[OptionsPart::of::<AgedOptions>()],
     blocks: |wish, _| {
         let (full, rest) = (wish.written / wish.pages, wish.written % wish.pages);

@@ -23,6 +23,7 @@ pub(super) const MODEL: Model = Model {
     summary: "full blocks, each with a random share of valid pages",
     source: include_str!("approach2.rs"),
     leaves_valid: true,
+    fills: false,
     options: &[OptionsPart::of::<AgedOptions>(), OptionsPart::of::<ValidOptions>()],
     blocks: |wish, random| {
         let mut aged = (approach1::MODEL.blocks)(wish, random);

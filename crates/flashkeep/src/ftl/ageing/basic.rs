@@ -18,6 +18,7 @@ pub(super) const MODEL: Model = Model {
     summary: "every block partly written, all pages invalid (SSDSim)",
     source: include_str!("basic.rs"),
     leaves_valid: false,
+    fills: false,
     options: &[OptionsPart::of::<AgedOptions>()],
     blocks: |wish, _| {
         let mut left = wish.written;

@@ -9,8 +9,10 @@ use flashkeep_trace::random::Random;
 mod approach1;
 mod approach2;
 mod basic;
+mod steady;
 
 pub use approach2::ValidOptions;
+pub use steady::{SteadyPlanes, shuffled};
 
 /// The target state of an aged plane.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +57,8 @@ pub struct Model {
     pub source: &'static str,
     /// Whether pages are left valid.
     pub leaves_valid: bool,
+    /// Whether all pages of the drive are, and a drive finds its blocks itself ([`SteadyPlanes`]).
+    pub fills: bool,
     /// Its options in `[ageing]`.
     pub options: &'static [OptionsPart],
     /// The blocks of a plane in the order in which it fills them; those beyond are erased.
@@ -109,7 +113,7 @@ pub const SELECTOR: Selector = Selector {
 };
 
 /// The table of ageing models.
-pub const MODELS: [Model; 3] = [basic::MODEL, approach1::MODEL, approach2::MODEL];
+pub const MODELS: [Model; 4] = [basic::MODEL, approach1::MODEL, approach2::MODEL, steady::MODEL];
 
 /// The values of `ageing.model`.
 #[must_use]
@@ -151,6 +155,29 @@ impl<C: Contents> Blocks<C> {
             self.clean[index] = (self.geometry.pages - written) as u16;
         }
         block
+    }
+
+    /// The next block of a plane is open, and its first pages are as if they had been written; nothing in it is valid.
+    pub fn age_open(&mut self, plane: PlaneId, written: u32) -> u32 {
+        let first = self.open_next(plane);
+        let state = &mut self.planes[plane.0 as usize];
+        state.left -= written;
+        state.free_pages -= written;
+        state.next = Some(Ppn(first.0 + written));
+        self.geometry.block_of(first)
+    }
+
+    /// Nearly all blocks will be filled.
+    pub fn expect_use(&self) {
+        self.reverse_map.expect_use();
+    }
+
+    /// Pages of an aged block are programmed for pages of the map, and are valid.
+    pub fn fill_aged(&mut self, plane: PlaneId, first: Ppn, numbers: &[u32], lpns: &[u32]) {
+        let pages = self.geometry.pages as usize;
+        let run = self.reverse_map.run_mut(plane, first, pages);
+        numbers.iter().zip(lpns).for_each(|(&number, &lpn)| run[number as usize] = lpn);
+        self.score[self.geometry.block_index_of(first)] += lpns.len() as u16;
     }
 
     /// A page of an aged block is programmed for `lpn`; it is not valid yet.
@@ -252,7 +279,7 @@ mod tests {
             blocks in 4u32..300, pages in 1u32..130, ratio in 0.05f64..0.9, valid in 0.0f64..1.0, seed in 0u64..1000,
         ) {
             let wish = wish(blocks, pages, ratio, valid);
-            for model in MODELS {
+            for model in MODELS.into_iter().filter(|model| !model.fills) {
                 let aged = (model.blocks)(&wish, &mut Random::stream(seed, "ageing"));
                 prop_assert!(aged.len() as u32 <= blocks, "{}", model.name);
                 prop_assert_eq!(aged.iter().map(|aged| aged.written).sum::<u32>(), wish.written);
