@@ -10,6 +10,7 @@ use crate::engine::{
     TimeSpent,
 };
 use crate::kernel::{Agenda, SimTime, Span};
+use std::ops::Range;
 
 /// One device of a set.
 #[derive(Clone)]
@@ -337,6 +338,21 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
             AnyDevice::Memory(memory) => {
                 memory.ask(now, backend, command, token, contents, &mut self.done);
             }
+        }
+    }
+
+    fn places_in_order(&self, backend: BackendId) -> bool {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.places_in_order(backend),
+            (AnyDevice::Disk(_) | AnyDevice::Memory(_), _) => false,
+        }
+    }
+
+    fn place_in_order(&mut self, backend: BackendId, pages: Range<u32>) {
+        let at = usize::from(self.place_of[usize::from(backend.0)]);
+        if let (AnyDevice::Flash(drive), backend) = self.find_mut(backend) {
+            drive.place_in_order(backend, pages);
+            self.take_off(at);
         }
     }
 

@@ -2,10 +2,11 @@
 //! room is collected immediately.
 
 use super::{DieQueue, Drive, Ftl, OpKind};
-use crate::engine::{Cause, Command, CompletionToken, Contents};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents};
 use crate::flash::PlaneId;
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{SimTime, Span};
+use std::ops::Range;
 
 impl<C: Contents> Drive<C> {
     /// Writes pages without time: in an untimed run, or before time 0.
@@ -81,6 +82,42 @@ impl<C: Contents> Drive<C> {
         if !self.ftl.blocks.has_room(plane) {
             self.ask_for_collection(plane);
             self.wake_collector(self.now, plane);
+        }
+    }
+
+    /// Whether pages that are created in order need nothing but a place each.
+    pub(super) fn is_placed_plainly(&self, backend: BackendId) -> bool {
+        let Ftl { allocation, .. } = &self.ftl.backends[usize::from(backend.0)];
+        matches!(allocation, Allocation::Dynamic)
+            && self.placement.plane_choice == PlaneChoice::InTurn
+            && self.ftl.backends.len() == 1
+            && !(self.ftl.physical || self.health.damaged || self.is_ageing() || C::KEEP)
+            && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_some())
+    }
+
+    /// Pages that have no place get one each, in order.
+    pub(super) fn place_run(&mut self, backend: BackendId, pages: Range<u32>) {
+        let ftl = usize::from(backend.0);
+        if pages.start == 0 {
+            self.ftl.maps.expect_use();
+            self.ftl.blocks.expect_use();
+        }
+        for lpn in pages {
+            let Some(plane) = self.plane_in_turn(ftl) else {
+                self.place_immediately(ftl, lpn, Cause::Host, C::default());
+                continue;
+            };
+            let ppn = self.ftl.blocks.program(plane, lpn, C::default());
+            self.ftl.blocks.validate(ppn);
+            self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+            if !self.immediate.active {
+                self.queues.sequence += 1;
+                // As in [`Drive::place_immediately`].
+                if !self.ftl.blocks.has_room(plane) {
+                    self.ask_for_collection(plane);
+                    self.wake_collector(self.now, plane);
+                }
+            }
         }
     }
 

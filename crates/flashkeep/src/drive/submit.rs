@@ -3,6 +3,7 @@
 use super::Drive;
 use crate::engine::{BackendId, Backends, Breakdown, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::kernel::{SimTime, Span};
+use std::ops::Range;
 
 /// Which code path commands take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +120,14 @@ impl<C: Contents> Backends<C> for Drive<C> {
         } else {
             self.submit_otherwise(now, backend, command, token, contents);
         }
+    }
+
+    fn places_in_order(&self, backend: BackendId) -> bool {
+        self.is_placed_plainly(backend)
+    }
+
+    fn place_in_order(&mut self, backend: BackendId, pages: Range<u32>) {
+        self.place_run(backend, pages);
     }
 
     fn invalidate(&mut self, backend: BackendId, page: Page) {

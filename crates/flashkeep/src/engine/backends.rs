@@ -5,6 +5,7 @@ use super::contents::Contents;
 use super::requests::CompletionCounter;
 use crate::device::latency::{Breakdown, TimeSpent};
 use crate::kernel::{Id, SimTime, Span};
+use std::ops::Range;
 
 /// The number of a backend (backend) of the tree: an FTL with its dies, a disk, an NVRAM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,6 +177,17 @@ pub trait Backends<C: Contents>: BackendView {
         token: CompletionToken,
         contents: &[C],
     );
+
+    /// Whether pages that are created in order need no commands ([`Backends::place_in_order`]).
+    fn places_in_order(&self, backend: BackendId) -> bool {
+        let _ = backend;
+        false
+    }
+
+    /// Pages that did not exist are created in order, before time 0, as by commands that nothing waits for.
+    fn place_in_order(&mut self, backend: BackendId, pages: Range<u32>) {
+        let _ = (backend, pages);
+    }
 
     /// Sets the instant to which answers of [`BackendView`] refer.
     fn set_now(&mut self, now: SimTime) {

@@ -32,6 +32,7 @@ mod recovery;
 mod remap;
 mod repair;
 mod requests;
+mod rows;
 mod running;
 mod running_plans;
 mod scheme;
@@ -55,7 +56,9 @@ pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
 pub use rebuild::Controller;
 pub use requests::{CompletionCounter, Finished};
-pub use scheme::{BackgroundWork, Capabilities, Change, Hazard, Recoverable, Scheme, StripeUnit, Triggers};
+pub use scheme::{
+    BackgroundWork, Capabilities, Change, Hazard, MemberRow, Recoverable, Scheme, StripeUnit, Triggers,
+};
 pub use sums::Carried;
 pub use tree::{NodeId, NodeLinks, Tree, TreeLevel};
 pub use units::ChunkOrder;

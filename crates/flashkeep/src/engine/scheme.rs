@@ -7,6 +7,7 @@ use super::health::{self, Protection};
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict, RepairOutcome, Role, Step, Why};
 use super::view::View;
 use crate::kernel::Span;
+use std::ops::Range;
 
 /// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,6 +89,18 @@ pub struct StripeUnit {
     pub page: Page,
     /// Its role: `Data(i)`, `P` or `Q`; `Plain` for one of several copies.
     pub role: Role,
+}
+
+/// Consecutive pages of a scheme that take equally many consecutive pages of each member: page r of such rows, created
+/// in order, begins where page r − 1 ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemberRow {
+    /// Pages of the scheme.
+    pub pages: u32,
+    /// Pages of each member, parities included.
+    pub each: u32,
+    /// Whether a part of a row reads another part that exists: it is written behind all that comes with it.
+    pub reads: bool,
 }
 
 /// The properties of a scheme that never change.
@@ -215,6 +228,16 @@ pub trait Scheme: BackgroundWork + Recoverable + Sized {
     /// has no place. To the schemes above, such a page is a known zero.
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         let _ = (page, tell);
+    }
+
+    /// A row of its pages, if whole rows can be created before time 0 without a plan for each page.
+    fn row(&self) -> Option<MemberRow> {
+        None
+    }
+
+    /// Rows have been created on all members.
+    fn note_rows(&mut self, rows: Range<u32>) {
+        let _ = rows;
     }
 
     /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which

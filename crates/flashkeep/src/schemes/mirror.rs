@@ -31,8 +31,8 @@
 
 use super::{Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Change, Command, Member, Page, Plan, PlanVerdict, Protection,
-    Recoverable, Scheme, Step, Tell, Verb, View,
+    BackgroundWork, Capabilities, Cause, Change, Command, Member, MemberRow, Page, Plan, PlanVerdict,
+    Protection, Recoverable, Scheme, Step, Tell, Verb, View,
 };
 use crate::kernel::Bits;
 use schemars::JsonSchema;
@@ -217,6 +217,10 @@ impl Scheme for Mirror {
     #[inline]
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         (0..self.groups).for_each(|group| tell(Member(group), page));
+    }
+
+    fn row(&self) -> Option<MemberRow> {
+        Some(MemberRow { pages: 1, each: 1, reads: false })
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {

@@ -3,9 +3,10 @@
 //! The enum, the dispatch, the names in messages, the checks and the manual pages are all derived from the table.
 
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, OobData, Page, Plan, PlanVerdict,
-    Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, MemberRow, OobData, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
+use std::ops::Range;
 
 use crate::blocks::Policies;
 use crate::figures::{self, FigureShape};
@@ -227,6 +228,14 @@ impl Scheme for Any {
 
     fn places(&self, page: Page, tell: impl FnMut(Member, Page)) {
         of_any!(self, s => s.places(page, tell))
+    }
+
+    fn row(&self) -> Option<MemberRow> {
+        of_any!(self, s => s.row())
+    }
+
+    fn note_rows(&mut self, rows: Range<u32>) {
+        of_any!(self, s => s.note_rows(rows))
     }
 
     #[inline]

@@ -18,7 +18,8 @@
 
 use super::{OptionsPart, SchemeEntry, SchemeOptions, Striping, members};
 use crate::engine::{
-    BackgroundWork, Capabilities, Command, Member, Page, Plan, PlanVerdict, Recoverable, Scheme, Step, View,
+    BackgroundWork, Capabilities, Command, Member, MemberRow, Page, Plan, PlanVerdict, Recoverable, Scheme,
+    Step, View,
 };
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
@@ -98,6 +99,11 @@ impl Scheme for Plain {
             at += count;
         }
         PlanVerdict::Go
+    }
+
+    fn row(&self) -> Option<MemberRow> {
+        let each = if self.members == 1 { 1 } else { self.unit };
+        Some(MemberRow { pages: each.checked_mul(self.members)?, each, reads: false })
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {

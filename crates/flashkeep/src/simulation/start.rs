@@ -3,9 +3,9 @@
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{CompletionToken, Contents};
+use crate::engine::{CompletionToken, Contents, MemberRow};
 use crate::job::{Halt, Progress};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn prepare(
@@ -33,14 +33,41 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     pub(super) fn create_all(&mut self) {
         let pages = self.device.buffer.pages().len();
-        let mut first = 0;
-        while first < pages {
-            let lacks = |page: &u32| self.device.buffer.pages().sectors(*page) == 0;
-            let count = (first..pages.min(first + PREPARED as u32)).take_while(lacks).count() as u32;
-            if count > 0 {
-                self.create_run(first, count);
+        let row = self.device.engine.row(&self.device.body);
+        let row = row.filter(|_| !self.device.buffer.holds_pages() && !self.resolved.is_aged());
+        let mut from = 0;
+        while from < pages {
+            let missing = self.device.buffer.pages().missing(from, PREPARED as u32);
+            from = missing.end;
+            match row {
+                Some(row) => self.create_rows(missing, row),
+                None if missing.is_empty() => {}
+                None => self.create_run(missing.start, missing.len() as u32),
             }
-            first += count.max(1);
+        }
+    }
+
+    /// Whole rows of pages are created at once, parts of rows by commands.
+    fn create_rows(&mut self, pages: Range<u32>, row: MemberRow) {
+        let first = pages.start.next_multiple_of(row.pages).min(pages.end);
+        let end = (pages.end - pages.end % row.pages).max(first);
+        let parts = [pages.start..first, end..pages.end].map(|part| (part.start, part.len() as u32));
+        let create_part = |this: &mut Self, (first, count): (u32, u32)| {
+            if count > 0 {
+                this.create_run(first, count);
+            }
+        };
+        if !row.reads {
+            create_part(self, parts[0]);
+        }
+        if first < end {
+            let Device { engine, body, buffer, .. } = &mut self.device;
+            engine.create_rows(body, row, first / row.pages..end / row.pages);
+            buffer.set_written_run(first, end - first);
+        }
+        create_part(self, parts[1]);
+        if row.reads {
+            create_part(self, parts[0]);
         }
     }
 

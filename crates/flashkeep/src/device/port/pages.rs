@@ -2,6 +2,7 @@
 
 use super::super::command::Sectors;
 use crate::kernel::prefetch;
+use std::ops::Range;
 
 /// The distance of prefetches in a list of pages.
 const AHEAD: usize = 24;
@@ -166,6 +167,26 @@ impl SectorMap {
         }
     }
 
+    /// The next run of pages of which nothing exists, of at most this many; empty at the end.
+    #[must_use]
+    pub fn missing(&self, from: u32, most: u32) -> Range<u32> {
+        let first = self.next(from, self.len, u64::MAX);
+        first..self.next(first, first.saturating_add(most).min(self.len), 0)
+    }
+
+    /// The next page whose bit is not that of `skipped`, or the end.
+    fn next(&self, from: u32, end: u32, skipped: u64) -> u32 {
+        let mut at = from;
+        while at < end {
+            let others = (self.exists[at as usize / 64] ^ skipped) >> (at % 64);
+            if others != 0 {
+                return (at + others.trailing_zeros()).min(end);
+            }
+            at += 64 - at % 64;
+        }
+        end
+    }
+
     /// The number of sectors of a page that exist, as in commands. A page of which nothing exists is read as a whole:
     /// the device below handles that.
     #[must_use]
@@ -221,6 +242,20 @@ impl SectorMap {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_pages_are_found_run_by_run() {
+        let mut pages = SectorMap::new(300, 8);
+        assert_eq!(pages.missing(7, 1000), 7..300);
+        pages.set_run(0, 70);
+        pages.set_run(90, 110);
+        assert_eq!(pages.missing(0, 1000), 70..90);
+        assert_eq!(pages.missing(0, 5), 70..75);
+        assert_eq!(pages.missing(90, 64), 200..264);
+        assert_eq!(pages.missing(300, 64), 300..300);
+        pages.set_run(200, 100);
+        assert_eq!(pages.missing(90, 64), 300..300);
+    }
 
     #[test]
     fn a_run_of_pages_exists_from_its_first_to_its_last_page() {

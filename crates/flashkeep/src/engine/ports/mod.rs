@@ -312,6 +312,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.opened
     }
 
+    /// Pages behind a port have been created without it.
+    pub(in super::super) fn note_created(&mut self, port: u16, pages: std::ops::Range<u32>) {
+        let port = self.ports.all[usize::from(port)].port_mut();
+        // A port that merges nothing does not know pages.
+        if !port.pages().is_empty() {
+            port.pages_mut().set_run(pages.start, pages.len() as u32);
+        }
+    }
+
     /// The contents of a page in the cache before a node, if the cache has it.
     #[must_use]
     pub fn kept(&self, node: NodeId, page: Page) -> Option<C> {

@@ -31,11 +31,13 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, OobData, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb, View, Why,
+    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData, Page,
+    Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb,
+    View, Why,
 };
 use crate::kernel::Span;
 use codeword::{Coverage, ParityLocation};
+use std::ops::Range;
 use waiting::WaitingStripes;
 
 /// The defaults of schemes that write data and parity together; unchanged for schemes with one parity.
@@ -110,6 +112,16 @@ impl<L: ParityLayout> Scheme for Parity<L> {
     #[inline]
     fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
         self.stripes.prefetch(page, ask);
+    }
+
+    fn row(&self) -> Option<MemberRow> {
+        let row = MemberRow { pages: u32::from(self.stripes.data()), each: 1, reads: true };
+        self.waiting.is_none().then_some(row)
+    }
+
+    fn note_rows(&mut self, rows: Range<u32>) {
+        let all = UnitSet::range(0, self.stripes.data());
+        rows.for_each(|stripe| self.stripes.set_written(stripe, all, false));
     }
 
     fn grain(&self, _: Verb) -> u32 {

@@ -514,3 +514,34 @@ fn the_ageing_study_in_shape() {
         assert!((1.02..1.29).contains(&(high.1 / low.1)), "{low:?} {high:?}");
     }
 }
+
+/// Pages that exist before time 0 are placed in rows, without a command for each; with contents they are not.
+#[test]
+fn rows_of_pages_are_created_as_page_by_page() {
+    let trace = "synth:random,requests=3k,write=0.6,size=4KiB:0.7/12KiB:0.3,rate=2k";
+    let drive = SMALL.replace("= 24", "= 160");
+    let member = crate::common::file("row-member.toml", &drive);
+    let array = |count: u32, scheme: &str, keys: &str| {
+        format!(
+            "members = ['{count} * {member}{keys}']\nredundancy.scheme = '{scheme}'\nstart.existing = 'all'\n"
+        )
+    };
+    for text in [
+        format!("start.existing = 'all'\n{drive}"),
+        format!("start.existing = 'all'\n{drive}logical_page_kib = 2\n"),
+        array(3, "none", ""),
+        array(2, "mirror", ",buffer.dram_mib=0.25"),
+        array(4, "raid5", ""),
+        array(8, "raid5", ",ftl.gc.threshold=0.4"),
+        array(5, "raid6", ",buffer.dram_mib=0.25"),
+        array(5, "diff-raid", ""),
+    ] {
+        for untimed in [false, true] {
+            let rows = Job { untimed, ..job(&text, trace, &[]) };
+            let [rows, pages] = [summary(&rows), summary(&Job { verify: true, ..rows.clone() })];
+            assert_eq!(rows["operations"], pages["operations"], "{text}");
+            assert_eq!(rows["response_us"], pages["response_us"], "{text}");
+            assert_eq!(rows["wear"], pages["wear"], "{text}");
+        }
+    }
+}
