@@ -3,7 +3,7 @@
 
 use super::{DieQueue, Drive, Ftl, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents};
-use crate::flash::PlaneId;
+use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{SimTime, Span};
 use std::ops::Range;
@@ -102,16 +102,28 @@ impl<C: Contents> Drive<C> {
             self.ftl.maps.expect_use();
             self.ftl.blocks.expect_use();
         }
-        for lpn in pages {
+        let (mut next, mut lpns) = (pages.start, Vec::new());
+        while next < pages.end {
             let Some(plane) = self.plane_in_turn(ftl) else {
-                self.place_immediately(ftl, lpn, Cause::Host, C::default());
+                self.place_immediately(ftl, next, Cause::Host, C::default());
+                next += 1;
                 continue;
             };
-            let ppn = self.ftl.blocks.program(plane, lpn, C::default());
-            self.ftl.blocks.validate(ppn);
-            self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+            let mut more = 0;
+            if self.packing.active {
+                more = self.room_in_word_line(ftl, plane).min(pages.end - next - 1);
+                lpns.clear();
+                lpns.extend(next..=next + more);
+                self.place_together(ftl, plane, &lpns);
+                self.packing.has_placed(ftl, more);
+            } else {
+                let ppn = self.ftl.blocks.program(plane, next, C::default());
+                self.ftl.blocks.validate(ppn);
+                self.ftl.maps.set(ftl, next, MapEntry::At(ppn));
+            }
+            next += 1 + more;
             if !self.immediate.active {
-                self.queues.sequence += 1;
+                self.queues.sequence += 1 + u64::from(more);
                 // As in [`Drive::place_immediately`].
                 if !self.ftl.blocks.has_room(plane) {
                     self.ask_for_collection(plane);
@@ -119,6 +131,24 @@ impl<C: Contents> Drive<C> {
                 }
             }
         }
+    }
+
+    /// Pages without contents get the next places of a plane.
+    fn place_together(&mut self, ftl: usize, plane: PlaneId, lpns: &[u32]) {
+        let mut left = lpns;
+        while !left.is_empty() {
+            let (first, count) = self.ftl.blocks.program_valid(plane, left);
+            for (ppn, &lpn) in (first.0..).map(Ppn).zip(&left[..count]) {
+                self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+            }
+            left = &left[count..];
+        }
+    }
+
+    /// Pages that may follow one that gets its place in a plane now, before its word line is complete.
+    fn room_in_word_line(&self, ftl: usize, plane: PlaneId) -> u32 {
+        let room = self.ftl.blocks.plane(plane).free_pages - self.ftl.blocks.reserve() - 1;
+        self.packing.left_before_last(ftl, self.flash.geometry.word_line).min(room)
     }
 
     /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.

@@ -65,6 +65,20 @@ impl Packing {
         self.gather > Span::ZERO
     }
 
+    /// Pages that a backend may place without time beside the one that it has just placed, in the same word line, before
+    /// the last one of that.
+    pub(super) fn left_before_last(&self, ftl: usize, word_line: u32) -> u32 {
+        match self.placed[ftl] {
+            0 => 0,
+            placed => word_line - 1 - placed,
+        }
+    }
+
+    /// It has placed these.
+    pub(super) fn has_placed(&mut self, ftl: usize, pages: u32) {
+        self.placed[ftl] += pages;
+    }
+
     /// A backend places a page without time: whether its next one shares a word line with that.
     pub(super) fn stays_in_word_line(&mut self, ftl: usize, places: u32) -> bool {
         let placed = &mut self.placed[ftl];

@@ -529,6 +529,10 @@ fn rows_of_pages_are_created_as_page_by_page() {
     for text in [
         format!("start.existing = 'all'\n{drive}"),
         format!("start.existing = 'all'\n{drive}logical_page_kib = 2\n"),
+        format!(
+            "start.existing = 'all'\n{}logical_page_kib = 1\n",
+            drive.replace("[ftl]", "pages_per_program = 4\n[ftl]").replace("= 0.5", "= 1.5")
+        ),
         array(3, "none", ""),
         array(2, "mirror", ",buffer.dram_mib=0.25"),
         array(4, "raid5", ""),
