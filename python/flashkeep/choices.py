@@ -147,6 +147,7 @@ class BufferSpec(TypedDict, total=False):
     dram_mib: float
     hit_us: float
     evict: Literal["page", "stripe", "run"]
+    protected: bool
     flush: Literal["none", "idle", "watermark"]
     flush_pages: int
     flush_after_us: float

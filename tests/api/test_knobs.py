@@ -73,6 +73,8 @@ CURRENTS: Settings = {
 APART = "synth:random,requests=400,write=1,size=4KiB,rate=100"
 FEW = "synth:sequential,requests=12,write=1,size=4KiB,rate=100"
 """Fewer pages than the buffer of 16 pages holds."""
+FLUSHED = "synth:random,requests=20,write=1,size=4KiB,rate=1,flush_every=1"
+"""A page, a FLUSH, a page, …"""
 WATERMARK: Settings = {"buffer.dram_mib": 0.0625, "buffer.flush": "watermark"}
 
 DRAM: Settings = {
@@ -209,6 +211,7 @@ BUFFER = (
     Knob("buffer.hit_us", 1, 3, "synth:random,requests=20,write=1,size=4KiB,rate=1", WRITE, (1, 3), DRAM),
     Knob("buffer.evict", "page", "stripe", CHURN, "operations.read.parity", LESS,
          {**RAID5, "buffer.dram_mib": 1}),
+    Knob("buffer.protected", False, True, FLUSHED, "response_us.flush.mean", (340.96, 1), DRAM),
     Knob("buffer.flush", "none", "watermark", APART, WRITE, LESS, DRAM),
     Knob("buffer.flush_above", 0.9, 0.3, FEW, "operations.program.host", MORE, WATERMARK),
     Knob("buffer.flush_below", 0.25, 0, FEW, "operations.program.host", MORE, {**WATERMARK, "buffer.flush_above": 0.3}),

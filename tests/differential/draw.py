@@ -330,6 +330,8 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"ftl.map_memory": "pcm"},
         {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25))},
         {"buffer.dram_mib": 0.125, "buffer.evict": "stripe"},
+        {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25)), "buffer.protected": True,
+         "buffer.flush": source.pick("flush", ("none", "watermark", "idle"))},
         {"buffer.dram_mib": 0.125, "buffer.flush": "watermark", "buffer.flush_above": source.pick("above", (0, 0.5))},
         {"buffer.dram_mib": 0.125, "buffer.flush": "idle", "buffer.flush_after_us": 200, "buffer.flush_pages": 2},
         {f"flash.energy.{each}": 10 for each in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma",

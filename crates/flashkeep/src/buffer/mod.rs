@@ -363,7 +363,28 @@ impl<C: Contents> Buffer<C> {
         self.oracle.version(page)
     }
 
-    /// The power fails: the cache loses its contents.
+    /// Whether what the cache holds is durable.
+    #[must_use]
+    pub fn is_protected(&self) -> bool {
+        self.port.is_protected()
+    }
+
+    /// The power will fail.
+    pub fn expect_power_cuts(&mut self) {
+        self.port.expect_power_cuts();
+    }
+
+    /// After a power cut: the contents of a page that a protected cache has saved, if they are not `behind` it.
+    pub fn saved(&mut self, page: u32, behind: Option<C>) -> Option<C> {
+        self.port.saved(page, behind)
+    }
+
+    /// Writes out what a protected cache has saved ([`Port::write_out_saved`]).
+    pub fn write_out_saved<S: Scheme, L: Backends<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) {
+        self.port.write_out_saved(&mut HostBackend::of(below, &self.oracle));
+    }
+
+    /// The power fails: the cache loses its contents, unless it is protected.
     pub fn forget(&mut self) {
         self.port.cut_power();
     }

@@ -255,6 +255,12 @@ impl Resolved {
         self.spec.buffer.options.read::<DramOptions>().evict.unwrap_or(Evict::Page)
     }
 
+    /// Whether its write cache survives a power loss.
+    #[must_use]
+    pub fn has_protected_buffer(&self) -> bool {
+        self.spec.buffer.options.read::<DramOptions>().protected
+    }
+
     /// When its write cache writes back although it has room.
     #[must_use]
     pub fn flush_rule(&self) -> FlushRule {

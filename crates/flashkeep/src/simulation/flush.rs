@@ -1,7 +1,7 @@
 //! FLUSH and FUA: requests that end when what they concern is durable.
 //!
 //! A FLUSH writes the cache of the host's port back, waits for writes that are under way, and then has the members write
-//! their caches back. A write with FUA passes the caches.
+//! their caches back. A write with FUA passes the caches. With a protected cache both have nothing to do.
 
 use super::{Device, OutstandingRequest, Simulation};
 use crate::buffer::{Buffer, HostContext};
@@ -14,6 +14,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Begins a FLUSH; false if there is nothing to wait for.
     #[cold]
     pub(super) fn flush(&mut self, request: CompletionToken, id: Id<OutstandingRequest<C>>) -> bool {
+        if self.device.buffer.is_protected() {
+            return false;
+        }
         let now = self.clock.now;
         if self.failures.durability.is_some() {
             self.end_requests(now);

@@ -419,7 +419,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             cache_sectors(drive),
             evicts,
         );
-        let port = port.with_flush(drive.flush_rule());
+        let port = port.with_flush(drive.flush_rule()).with_protection(drive.has_protected_buffer());
         let spares = drive.members() as u16..drive.parts() as u16;
         let device = Device {
             body: hardware,
@@ -455,6 +455,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.device.body.expect_power_cuts();
             self.device.engine.expect_power_cuts();
+            self.device.buffer.expect_power_cuts();
         }
         self.prepare(progress)?;
         logs.into_iter().for_each(|log| self.device.body.log(log));

@@ -140,7 +140,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Whether written pages may be only in a write cache, of the device or of a member.
     fn is_volatile(&self) -> bool {
-        self.device.buffer.has_cache() || self.device.engine.has_caches()
+        let Device { buffer, engine, .. } = &self.device;
+        !buffer.is_protected() && (buffer.has_cache() || engine.has_caches())
+    }
+
+    /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
+    fn durable_at(&self, finished: &Finished) -> Option<SimTime> {
+        if self.device.buffer.is_protected() { Some(finished.acknowledged) } else { finished.durable }
     }
 
     /// Requests that wait for the link end when their data have crossed it; their writes are durable before or after
@@ -151,10 +157,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 continue;
             }
             let Some(finished) = self.settle_request(finished) else { continue };
-            let is_volatile = self.is_volatile();
+            let (is_volatile, durable_at) = (self.is_volatile(), self.durable_at(&finished));
             let OutstandingRequest { written, durable, .. } = &self.host.in_flight[Id::new(finished.tag)];
             if let (true, Some(durability), Some(at)) =
-                (*durable || !is_volatile, &mut self.failures.durability, finished.durable)
+                (*durable || !is_volatile, &mut self.failures.durability, durable_at)
             {
                 durability.await_durable(written, at);
             }
@@ -179,11 +185,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         held.sort_by_key(|finished| finished.acknowledged);
         let over = held.partition_point(|finished| finished.acknowledged <= now);
         for finished in held.drain(..over) {
+            let durable_at = self.durable_at(&finished);
             let this = &mut self.host.in_flight[Id::new(finished.tag)];
             let (written, settled) = (std::mem::take(&mut this.written), this.durable);
             if let Some(durability) = &mut self.failures.durability {
                 // The page may be only in DRAM.
-                let durable = finished.durable.filter(|_| settled || !is_volatile);
+                let durable = durable_at.filter(|_| settled || !is_volatile);
                 durability.acknowledge(&written);
                 durable.into_iter().for_each(|at| durability.await_durable(&written, at));
             }
@@ -237,6 +244,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         });
         let cuts = durability.cuts.len();
         self.restore_pages();
+        self.write_out_saved();
         let ready = self.clock.now.max(recovery.ready);
         let Some(durability) = &mut self.failures.durability else { return };
         // The power may have failed again meanwhile.
@@ -266,10 +274,28 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
+    /// What a protected cache has saved is written out, by a request of the port's own.
+    fn write_out_saved(&mut self) {
+        if !self.device.buffer.is_protected() {
+            return;
+        }
+        let id = self.host.in_flight.claim();
+        self.host.in_flight[id].flushes = Some(0);
+        self.host.write_back.under_way += 1;
+        let request = self.device.engine.open(id.raw(), 0);
+        let (now, expected) = (self.clock.now, &mut Vec::new());
+        self.device.engine.begin_request(request, now);
+        let Device { engine, body, buffer, .. } = &mut self.device;
+        buffer.write_out_saved(&mut HostContext { engine, backends: body, now, request, expected });
+        self.device.engine.close(&mut self.device.body, now, request);
+        self.collect_finished();
+    }
+
     /// Checks every page; returns the number of pages older than the acknowledged version.
     fn look_at_all_pages(&mut self) -> u64 {
         let Some(mut durability) = self.failures.durability.take() else { return 0 };
-        let (rescued, is_volatile) = (self.device.engine.rescued(), self.device.engine.has_caches());
+        let rescued = self.device.engine.rescued();
+        let is_volatile = self.device.engine.has_caches() && !self.device.buffer.is_protected();
         let mut volatile = 0;
         for page in 0..self.device.buffer.pages().len() {
             let promise = durability.promises[page as usize];
@@ -282,7 +308,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !awaited && !was_lost {
                 self.device.engine.find_page(Page(page));
             }
-            let Some(contents) = found else { continue };
+            let saved = self.device.buffer.saved(page, found);
+            let Some(contents) = saved.or(found) else { continue };
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,

@@ -182,7 +182,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.host.whole_pages {
                     self.widen();
                 }
-                let asked = if self.host.in_flight[id].fua {
+                let asked = if self.host.in_flight[id].fua && !self.device.buffer.is_protected() {
                     self.force(token, id, &mut pages)
                 } else {
                     self.each_fragment(token, id, |buffer, fragment, below| {

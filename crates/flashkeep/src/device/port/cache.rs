@@ -108,6 +108,11 @@ impl<T: Copy + Default> WriteCache<T> {
         self.lru.remove(page);
     }
 
+    /// The pages that it holds, in no particular order of use.
+    pub fn pages(&self) -> impl Iterator<Item = (u32, CachedSectors<T>)> + '_ {
+        self.lru.pages()
+    }
+
     /// Removes all pages.
     pub fn clear(&mut self) {
         self.lru.clear();

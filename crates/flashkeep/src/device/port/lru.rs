@@ -122,6 +122,12 @@ impl<T: Copy + Default> Lru<T> {
         Some((page, held.expect("the list and the index agree")))
     }
 
+    /// The pages that it holds, by their slots.
+    pub fn pages(&self) -> impl Iterator<Item = (u32, CachedSectors<T>)> + '_ {
+        let held = |(at, node): &(u32, &LruNode<T>)| self.place.get(&node.page) == Some(at);
+        (0..).zip(&self.nodes).filter(held).map(|(_, node)| (node.page, node.held))
+    }
+
     /// Removes all pages.
     pub fn clear(&mut self) {
         while self.evict().is_some() {}

@@ -12,6 +12,7 @@ mod link;
 mod lru;
 mod options;
 mod pages;
+mod protected;
 mod write;
 
 pub use backend::{Fragment, Merge, PartialPages, PortBackend, PortOptions, Run};
@@ -23,6 +24,7 @@ pub use options::{
     BufferSpec, DRAM, DramEnergySpec, DramOptions, Evict, FLUSH, Flush, FlushBatch, IdleFlush, Watermarks,
 };
 pub use pages::{SectorMap, whole};
+use protected::Protection;
 
 use super::command::{Cause, Sectors};
 use super::contents::Contents;
@@ -46,6 +48,7 @@ pub struct Port<C> {
     logical_page: u32,
     /// The contents of each page behind the port; empty if contents are not kept.
     stored: Vec<C>,
+    protection: Protection<C>,
 }
 
 impl<C: Contents> Port<C> {
@@ -66,6 +69,7 @@ impl<C: Contents> Port<C> {
             cache: WriteCache::new(cache_sectors, evicts),
             logical_page: 1,
             stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
+            protection: Protection::default(),
         }
     }
 
@@ -158,8 +162,9 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// The power was cut: the same, and nothing is on its way behind the port any more.
+    /// The power was cut: the same, unless the cache is protected, and nothing is on its way behind the port any more.
     pub fn cut_power(&mut self) {
+        self.save_protected();
         self.empty_cache();
         if let Some(cache) = &mut self.cache {
             cache.write_back.cut();
@@ -288,6 +293,7 @@ impl<C: Contents> Port<C> {
             if let Some(cache) = &mut self.cache {
                 cache.remove(page);
             }
+            self.protection.forget(page);
         }
         let continues = continues && self.parts == PartialPages::PassOn;
         behind.trim(Run { continues, ..Run::whole(first, count) }, at);
@@ -336,6 +342,7 @@ impl<C: Contents> Port<C> {
         contents: impl Fn(u32) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
+        self.protection.forget_all(first, count);
         if !self.holds_pages() {
             self.note_run(first, count, &contents);
             return behind.create(Run::whole(first, count), at, contents);

@@ -159,6 +159,7 @@ impl<C: Contents> Port<C> {
     /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
     pub(super) fn evict(&mut self, behind: &mut impl PortBackend<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();
+        self.protection.note_evicted(&leaving);
         let mut rest = &leaving[..];
         while let Some(&(page, held)) = rest.first() {
             let cause = held.what.cause;
