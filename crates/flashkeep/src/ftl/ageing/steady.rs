@@ -132,7 +132,10 @@ mod tests {
             assert_eq!(blocks.iter().map(|block| u64::from(block.valid)).sum::<u64>(), valid);
             let written: u32 = blocks.iter().map(|block| block.written).sum();
             let free = 128 * 64 - written;
-            assert!((200..200 + planes.state.swing() + 4).contains(&free) && written % 4 == 0, "{free}");
+            assert!(
+                (200..200 + planes.state.swing() + 4).contains(&free) && written.is_multiple_of(4),
+                "{free}"
+            );
             let (open, closed) = blocks.split_last().expect("blocks");
             assert!(closed.iter().all(|block| block.written == 64 && block.valid <= 64));
             assert_eq!(open.valid, open.written);
