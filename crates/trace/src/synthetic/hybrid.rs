@@ -20,7 +20,7 @@
 //! elsewhere:
 //! - USR, SRC1, SRC2 and Proj, volumes of MSR Cambridge: 0.84, the share over all its 36 volumes (2.01 of
 //!   2.39 TiB written: Li et al., An in-depth analysis of cloud block storage workloads in production, IISWC
-//!   2020, quoted from memory). A count per volume is only known of reads and writes together: libCacheSim's
+//!   2020; not checked against the text). A count per volume is only known of reads and writes together: libCacheSim's
 //!   tables have 5,659,341 different addresses for src1_0, so at least 65 % of SRC1's writes are rewrites;
 //! - Proxy (prxy_1): 0.993, from 390,226 different addresses in the same tables and 58.2 M writes;
 //! - LiveMaps, Develop, MSNFile and Exchange: no count was found. 0.5, the bottom of the range: a log that
