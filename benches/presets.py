@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -156,7 +157,7 @@ def spent(run: dict[str, Any], kind: str, part: str) -> float:
 
 TABLES = {
     "docs/presets.md": {"sheets": sheets},
-    "docs/choosing.md": {"trace": choices, "load": lambda: choices(time_scale=0.1)},
+    "docs/choosing.md": {"trace": choices, "load": partial(choices, time_scale=0.1)},
 }
 
 
