@@ -6,6 +6,7 @@ CONTRIBUTING.md.
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 import re
@@ -273,11 +274,16 @@ def test_no_die_is_busy_for_more_than_all_of_the_time(bench: Bench) -> None:
     assert summary["utilization"]["die_max"] <= 1
 
 
+def operations_in(file: Path) -> list[dict[str, str]]:
+    with file.open(newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
 def test_summary_pages_are_among_the_operations(bench: Bench, tmp_path: Path) -> None:
     file = tmp_path / "operations.csv"
     workload = "synth:random,requests=500,write=1,size=4KiB,rate=2k"
     _, summary = bench(SMALL, workload, "--operations", file, flash__summary_page="true")
-    written = sum(line.endswith(",program,metadata") for line in file.read_text().splitlines())
+    written = sum((row["kind"], row["cause"]) == ("program", "metadata") for row in operations_in(file))
     assert summary["operations"]["program"]["metadata"] == written > 0
 
 
@@ -525,9 +531,9 @@ def test_a_power_loss_costs_nothing_of_what_timers_that_conditioning_left_have_w
     load = "synth:random,requests=100,write=0,size=4KiB,rate=1k"
     done, summary = bench(array, load, "--condition", "--fail", "power@50%", "--operations", file)
     assert (done.code, summary["integrity"]["lost_pages"]) == (0, 0)
-    rows = [line.split(",") for line in file.read_text().splitlines()[1:]]
-    assert sum(row[-1] == "host" for row in rows) == 100
-    assert all(row[-1] in {"host", "metadata"} and int(row[1]) < 10**9 for row in rows)
+    rows = operations_in(file)
+    assert sum(row["cause"] == "host" for row in rows) == 100
+    assert all(row["cause"] in {"host", "metadata"} and int(row["end_ns"]) < 10**9 for row in rows)
 
 
 @pytest.mark.parametrize("cut", [44, 70, 94])
@@ -590,7 +596,7 @@ def test_the_file_of_operations_begins_at_time_0(bench: Bench, keys: dict[str, A
     _, summary = bench.run(SMALL, load, keys, "--condition", "--operations", file)
     counted = {(kind, cause): n for kind, by in summary["operations"].items() if isinstance(by, dict)
                for cause, n in by.items() if n}  # fmt: skip
-    rows = [tuple(line.split(",")[-2:]) for line in file.read_text().splitlines()[1:]]
+    rows = [(row["kind"], row["cause"]) for row in operations_in(file)]
     assert {row: rows.count(row) for row in set(rows)} == counted
 
 

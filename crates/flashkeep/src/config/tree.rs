@@ -10,8 +10,23 @@ use crate::schemes::{Inside, Members, NvramOptions, NvramPrice};
 /// Settings of a scheme on one line.
 const LONGEST: usize = 76;
 
+/// Lines are folded at this width.
+const WIDTH: usize = 110;
+
 /// Members beyond this number are not drawn one by one.
 const MOST_DRAWN: u32 = 4;
+
+/// A line that does not fit is folded behind a semicolon.
+fn folded(line: &str, room: usize) -> Vec<&str> {
+    let fits = |at: &usize| line[..*at].chars().count() < room;
+    let ends = line.match_indices("; ").map(|(at, _)| at);
+    match ends.filter(fits).last() {
+        Some(end) if line.chars().count() > room => {
+            [vec![&line[..=end]], folded(&line[end + 2..], room)].concat()
+        }
+        _ => vec![line],
+    }
+}
 
 struct DrawnNode {
     title: String,
@@ -28,7 +43,8 @@ impl DrawnNode {
     fn write(&self, bend: &str, trunk: &str, out: &mut String) {
         let stem = if self.children.is_empty() { "   " } else { "│  " };
         let pad = " ".repeat(self.title.chars().count().saturating_sub(1));
-        for (index, line) in self.lines.iter().enumerate() {
+        let room = WIDTH.saturating_sub(bend.chars().count() + self.title.chars().count() + 2);
+        for (index, line) in self.lines.iter().flat_map(|line| folded(line, room)).enumerate() {
             let start = match index {
                 0 => format!("{bend}{}  {line}", self.title),
                 _ => format!("{trunk}{stem}{pad}{line}"),
