@@ -243,7 +243,7 @@ proptest! {
         untimed in prop::bool::weighted(0.2),
     ) {
         let drive = format!(
-            "[flash]\nchannels = 6\nchips_per_channel = 1\nblocks_per_plane = 24\npages_per_block = {pages}\n\
+            "[flash]\nchannels = 6\nchips_per_channel = 1\nblocks_per_plane = 64\npages_per_block = {pages}\n\
              page_kib = 4\n[ftl]\nover_provisioning = 9\nwear.migrate_below = 1\n\
              [redundancy]\nscheme = \"{scheme}\"\nshadow = 0.2\nnvram_mib = 0.0625\nnarrowest = 4\n",
         );
