@@ -35,7 +35,7 @@ pub(super) fn block_pages(spec: &DriveSpec) -> u32 {
 
 /// Places that may stay empty while the pages of a block are moved: in each of its streams all but one of the last word
 /// line. A block with less than that to gain is left alone.
-fn padding(spec: &DriveSpec) -> u32 {
+pub(super) fn padding(spec: &DriveSpec) -> u32 {
     u32::from(streams(spec)).saturating_mul(word_line(spec) - 1)
 }
 

@@ -2,7 +2,7 @@
 
 use super::check::{Check, Resolved, product};
 use super::load::Given;
-use super::packing::{page_bytes, spare_pages};
+use super::packing::{padding, page_bytes, spare_pages, word_line};
 use super::pools::pooled;
 use super::wear::{spare_blocks, streams};
 use crate::error::DriveError;
@@ -294,6 +294,19 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Places that may stay empty take what the drive has to spare, however many blocks it has.
+    fn too_much_padding(&self, blocks: u32, block: u64) -> DriveError {
+        let message = format!(
+            "{blocks} blocks of {block} pages in a {}: up to {} pages of each may stay empty, because \
+             ftl.logical_page_kib and flash.pages_per_program put {} pages into a program, for each stream \
+             of writes; set more flash.pages_per_block, or less of these",
+            self.spec.ftl.pool.noun(),
+            padding(&self.spec),
+            word_line(&self.spec)
+        );
+        self.wrong(&["flash.pages_per_program", "ftl.logical_page_kib"], message)
+    }
+
     /// Checks that each member has at least one page, and that every plane keeps room for GC.
     pub(super) fn room(&self) -> Result<(), DriveError> {
         let (flash, redundancy) = (&pooled(&self.spec), &self.spec.redundancy);
@@ -342,6 +355,9 @@ impl Check<'_> {
             return Err(self.wrong(&["redundancy.shadow", keys[0], keys[1], keys[2]], message));
         }
         if f64::from(flash.blocks_per_plane) <= blocks {
+            if scheme.kind != Members::Physical && padding(&self.spec) > 0 {
+                return Err(self.too_much_padding(flash.blocks_per_plane, block));
+            }
             let message = format!(
                 "{} blocks in a {plane}; this scheme needs at least {} ({why})",
                 flash.blocks_per_plane,

@@ -239,7 +239,7 @@ proptest! {
         scheme in prop::sample::select(for_drives().map(|entry| entry.name).chain(["none"; 8]).collect::<Vec<_>>()),
         pages in prop::sample::select(vec![4u32, 8]),
         pace in prop::sample::select(vec!["depth=1", "depth=9", "rate=3k", "rate=30k"]),
-        fails in prop::sample::select(vec!["", "", "channel:1@40%", "block:0.0.0.0.3@30%", "page:2.0.0.0.5.7@20%", "power@50%"]),
+        fails in prop::sample::select(vec!["", "", "channel:1@40%", "block:0.0.0.0.3@30%", "page:2.0.0.0.5.3@20%", "power@50%"]),
         untimed in prop::bool::weighted(0.2),
     ) {
         let drive = format!(
