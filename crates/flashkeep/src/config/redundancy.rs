@@ -294,6 +294,23 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Pages of each block that may stay empty while the others are moved.
+    fn padding(&self, scheme: &SchemeEntry) -> u32 {
+        if scheme.kind == Members::Physical { 0 } else { padding(&self.spec) }
+    }
+
+    /// The message, with the keys that let pages stay empty where these take spare area.
+    fn with_padding(&self, message: String, scheme: &SchemeEntry, block: u64) -> String {
+        match self.padding(scheme) {
+            0 => message,
+            pages => format!(
+                "{message}; of each other block {pages} of {block} pages may stay empty, because \
+                 ftl.logical_page_kib and flash.pages_per_program put {} pages into a program",
+                word_line(&self.spec)
+            ),
+        }
+    }
+
     /// Places that may stay empty take what the drive has to spare, however many blocks it has.
     fn too_much_padding(&self, blocks: u32, block: u64) -> DriveError {
         let message = format!(
@@ -352,10 +369,11 @@ impl Check<'_> {
                 redundancy.read::<OldVersions>().shadow,
                 physical - logical
             );
+            let message = self.with_padding(message, scheme, block);
             return Err(self.wrong(&["redundancy.shadow", keys[0], keys[1], keys[2]], message));
         }
         if f64::from(flash.blocks_per_plane) <= blocks {
-            if scheme.kind != Members::Physical && padding(&self.spec) > 0 {
+            if self.padding(scheme) > 0 {
                 return Err(self.too_much_padding(flash.blocks_per_plane, block));
             }
             let message = format!(
@@ -381,6 +399,6 @@ impl Check<'_> {
             flash.blocks_per_plane,
             (blocks * 10.0).ceil() / 10.0
         );
-        Err(self.wrong(&keys, message))
+        Err(self.wrong(&keys, self.with_padding(message, scheme, block)))
     }
 }

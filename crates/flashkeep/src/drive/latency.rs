@@ -29,6 +29,27 @@ pub(super) struct PlacedPage {
     pub(super) freed: [SimTime; 2],
 }
 
+impl PlacedPage {
+    /// Its own phases until its array has worked, at `end`; time in which the unit was suspended is left out.
+    #[inline]
+    pub(super) fn phases(&self, end: SimTime, cached: bool) -> FlashTimes {
+        let PlacedPage { granted, begun, sent, array, .. } = *self;
+        // In a round it waits for the transfers of others.
+        let mut own = FlashTimes {
+            channel: begun.since(granted),
+            transfer: sent.since(begun),
+            ..FlashTimes::default()
+        };
+        if end > sent {
+            own.array = array;
+            // Until the data of the other planes are there, or the program before is over.
+            let rest = end.since(sent).beyond(array);
+            *if cached { &mut own.die } else { &mut own.transfer } += rest;
+        }
+        own
+    }
+}
+
 /// A read that is measured: when its page is in the register, and its parts so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct ReadTimes {
@@ -373,27 +394,21 @@ impl<C: Contents> Drive<C> {
         }
         let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         // Pages that have been withdrawn leave nothing to measure.
-        let PlacedPage { granted, begun, sent, unit, array, freed } = match latencies.placed.get(op.index()) {
+        let placed = match latencies.placed.get(op.index()) {
             Some(placed) if acknowledged != SimTime::ZERO => *placed,
             _ => PlacedPage::default(),
         };
+        let PlacedPage { granted, unit, freed, .. } = placed;
         let channel = self.dies.units[unit.0 as usize].channel as usize;
+        let mut own = placed.phases(acknowledged, self.flash.commands.cache_program);
         let quiet = latencies.quiet_wait(unit, channel, (since, granted), freed);
-        let mut own = quiet.unwrap_or_default();
-        // In a round it waits for the transfers of others.
-        own.channel += begun.since(granted);
-        own.transfer += sent.since(begun);
-        if acknowledged > sent {
-            own.array += array;
-            // Until the data of the other planes are there, or the program before is over.
-            let rest = acknowledged.since(sent).beyond(array);
-            *if self.flash.commands.cache_program { &mut own.die } else { &mut own.transfer } += rest;
+        if let Some(wait) = quiet {
+            (own.die, own.channel) = (own.die + wait.die, own.channel + wait.channel);
+            if noted == Span::ZERO && own.total() == acknowledged.since(since) {
+                return TimeSpent::Flash(own);
+            }
         }
-        if quiet.is_some() && noted == Span::ZERO && own.total() == acknowledged.since(since) {
-            return TimeSpent::Flash(own);
-        }
-        let wait = quiet.is_none().then_some((granted, unit, channel, freed));
-        self.breakdown_of_other_write(op, &own, wait, noted)
+        self.breakdown_of_other_write(op, &own, quiet.is_none().then_some(placed), noted)
     }
 
     /// The same of a write that waited for other work too.
@@ -402,16 +417,15 @@ impl<C: Contents> Drive<C> {
         &mut self,
         op: Id<DriveOp>,
         own: &FlashTimes,
-        wait: Option<(SimTime, UnitId, usize, [SimTime; 2])>,
+        waited: Option<PlacedPage>,
         noted: Span,
     ) -> TimeSpent {
-        let DriveOp { since, late, acknowledged, .. } = self.queues.ops[op];
-        let rest = self.other_wait(true, late);
-        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
+        let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         let mut parts = own.breakdown();
-        if let Some((granted, unit, channel, freed)) = wait {
-            latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
+        if let Some(PlacedPage { granted, unit, freed, .. }) = waited {
+            parts = parts.plus(&self.wait_of_page(op, granted, unit, freed));
         }
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         parts.fit(acknowledged.since(since), Part::Die);
         parts.add(Part::Cache, noted);
         latencies.list(parts)

@@ -76,15 +76,10 @@ impl<C: Contents> Drive<C> {
         let (mut parts, suspended) =
             if acknowledged == SimTime::ZERO { Default::default() } else { *latencies.open(op) };
         if acknowledged != SimTime::ZERO {
-            let PlacedPage { granted, begun, sent, array, .. } = latencies.placed[op.index()];
-            parts.add(Part::Channel, begun.since(granted));
-            parts.add(Part::Transfer, sent.since(begun));
-            parts.add(Part::Array, array);
+            let end = SimTime(acknowledged.0 - suspended.0);
+            let own = latencies.placed[op.index()].phases(end, self.flash.commands.cache_program);
+            parts = parts.plus(&own.breakdown());
             parts.add(Part::Die, suspended);
-            // Until the data of the other planes are there, or the program before is over.
-            let rest = acknowledged.since(sent).beyond(array + suspended);
-            let cached = self.flash.commands.cache_program;
-            parts.add(if cached { Part::Die } else { Part::Transfer }, rest);
         }
         parts.fit(acknowledged.since(since), Part::Die);
         parts.add(Part::Cache, noted);

@@ -57,8 +57,8 @@ pub(super) fn rebuilds(phases: &RunPhases, drive: &Resolved) -> Vec<Rebuild> {
 }
 
 /// Notes on rebuilds that restored little: their time says nothing about a full member.
-pub(super) fn notes(phases: &RunPhases, drive: &Resolved) -> Vec<String> {
-    let note = |rebuild: Rebuild| {
+pub(super) fn notes(rebuilds: &[Rebuild], drive: &Resolved) -> Vec<String> {
+    let note = |rebuild: &Rebuild| {
         let share = rebuild.gib * f64::from(1 << 30) / member_bytes(drive, &rebuild.member) as f64;
         let hours = rebuild.full_member_hours.filter(|_| share < 0.95)?;
         Some(format!(
@@ -70,7 +70,7 @@ pub(super) fn notes(phases: &RunPhases, drive: &Resolved) -> Vec<String> {
             rebuild.mb_s?
         ))
     };
-    rebuilds(phases, drive).into_iter().filter_map(note).collect()
+    rebuilds.iter().filter_map(note).collect()
 }
 
 /// Bytes of the pages that the failed member offers, or a member-sized part of a drive.

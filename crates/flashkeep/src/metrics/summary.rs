@@ -5,7 +5,7 @@ use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per
 use super::histogram::TimesByOperation;
 use super::latency::{BreakdownSums, LatencyByOperation};
 use super::members::{cached_bytes, programmed_bytes, runs_left};
-use super::rebuilds;
+use super::rebuilds::{self, Rebuild};
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
     Rest, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
@@ -198,6 +198,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
 /// The sections before those of the scheme.
 fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
     let (statistics, drive, counters) = (facts.statistics, facts.drive, facts.counters);
+    let rebuilds = if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) };
     // An untimed run without arrival times has no simulated time.
     let passes = facts.untimed != Some(false);
     let hits = BufferHits::new(facts.hits);
@@ -210,7 +211,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         capacity_bytes: drive.capacity_bytes(),
         workload: workload(facts.workload),
         simulated_s: passes.then_some(seconds),
-        warnings: warnings(facts),
+        warnings: warnings(facts, &rebuilds),
         response_us: TimesByOperation::new(
             &statistics.read_response,
             &statistics.write_response,
@@ -243,7 +244,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         integrity: integrity(facts, passes),
         redundancy: redundancy(drive),
         phases: facts.phases.figures(),
-        rebuilds: if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) },
+        rebuilds,
         commands: IfAny(commands(&drive.spec.flash.commands, counters)),
         packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
         slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),
@@ -429,7 +430,7 @@ fn redundancy(drive: &Resolved) -> Redundancy {
 }
 
 /// Remarks on figures that could mislead.
-fn warnings(facts: &Facts<'_>) -> Vec<String> {
+fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     let mut all = facts.warnings.clone();
     let programs = facts.counters.total(OpKind::Program);
     if facts.counters.total(OpKind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
@@ -453,9 +454,7 @@ fn warnings(facts: &Facts<'_>) -> Vec<String> {
     }
     all.extend(saturation(facts, count));
     all.extend(short_life(facts));
-    if facts.untimed.is_none() {
-        all.extend(rebuilds::notes(facts.phases, facts.drive));
-    }
+    all.extend(rebuilds::notes(rebuilds, facts.drive));
     all.extend(limits(facts));
     if facts.counters.reads_of_nothing > 0 {
         let reads = facts.counters.reads_of_nothing;

@@ -76,9 +76,6 @@ pub(crate) fn accepted(drive: &str, mut set: Vec<String>, kept: usize) -> Vec<St
         let is_named = |set: &String| said.contains(set.split('=').next().expect("a key"));
         let named = set.iter().skip(kept).position(is_named).map(|at| at + kept);
         let named = named.or_else(|| set.iter().position(is_named));
-        // Empty places of word lines take the spare area, which the message speaks of.
-        let fills = |set: &String| set.starts_with("flash.pages_per_program=");
-        let named = named.or_else(|| set.iter().position(fills));
         set.remove(named.unwrap_or_else(|| panic!("{said}: none of {set:?}")));
     }
     set

@@ -31,7 +31,7 @@ pub struct SteadyUnits {
     pub worth: u32,
     /// With fewer free pages than this, units are collected.
     pub below: u32,
-    /// Collection goes on until so many pages are free; 0 if it ends with a unit.
+    /// Collection goes on until this many pages are free; 0 if it ends with a unit.
     pub enough: u32,
     /// Valid pages.
     pub valid: f64,
@@ -114,7 +114,7 @@ impl TriedDecay {
             // All units are full: the decay is too small.
             return ValidLevels { of_old, young: 0.0, lost: f64::from(self.pages) };
         }
-        // The share of competing units with at least so many valid pages; all units drawn have them with its power.
+        // The share of competing units with at least that many valid pages; all units drawn have them with its power.
         let mut share = 0.0;
         for valid in (1..self.worth as usize).rev() {
             let step = 1.0 / (valid as f64 * self.decay * competing);

@@ -24,7 +24,7 @@ pub use options::{
     BufferSpec, DRAM, DramEnergySpec, DramOptions, Evict, FLUSH, Flush, FlushBatch, IdleFlush, Watermarks,
 };
 pub use pages::{SectorMap, whole};
-use protected::Protection;
+use protected::ProtectedCache;
 
 use super::command::{Cause, Sectors};
 use super::contents::Contents;
@@ -48,7 +48,7 @@ pub struct Port<C> {
     logical_page: u32,
     /// The contents of each page behind the port; empty if contents are not kept.
     stored: Vec<C>,
-    protection: Protection<C>,
+    protection: ProtectedCache<C>,
 }
 
 impl<C: Contents> Port<C> {
@@ -69,7 +69,7 @@ impl<C: Contents> Port<C> {
             cache: WriteCache::new(cache_sectors, evicts),
             logical_page: 1,
             stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
-            protection: Protection::default(),
+            protection: ProtectedCache::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::kernel::{FixedMap, sorted};
 
 /// What a port knows of its protected cache.
 #[derive(Clone, Debug)]
-pub(super) struct Protection<C> {
+pub(super) struct ProtectedCache<C> {
     is_on: bool,
     /// Whether the power may fail, so that evicted pages are remembered.
     remembers: bool,
@@ -19,14 +19,14 @@ pub(super) struct Protection<C> {
     saved: FixedMap<u32, C>,
 }
 
-impl<C> Default for Protection<C> {
+impl<C> Default for ProtectedCache<C> {
     fn default() -> Self {
         let (evicted, saved) = Default::default();
-        Protection { is_on: false, remembers: false, evicted, saved }
+        ProtectedCache { is_on: false, remembers: false, evicted, saved }
     }
 }
 
-impl<C: Contents> Protection<C> {
+impl<C: Contents> ProtectedCache<C> {
     /// These pages leave the cache.
     #[inline]
     pub(super) fn note_evicted(&mut self, leaving: &[(u32, CachedSectors<CachedContents<C>>)]) {
