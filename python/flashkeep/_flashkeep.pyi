@@ -85,6 +85,10 @@ def sha256_of_file(path: str, /) -> str:
 def sha256_of_bytes(bytes: bytes, /) -> str:
     """SHA-256 of bytes in memory, in hexadecimal."""
 
+def toml_lines(text: str, /) -> list[tuple[str, int]]:
+    """The line of each key of a TOML text by its dotted path; items of lists have their number. Empty if the text is
+    not TOML."""
+
 def schema() -> str:
     """The JSON Schema of a drive file."""
 

@@ -498,6 +498,13 @@ def _documents(arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _sweep(arguments: dict[str, Any]) -> int:
+    from .sweeping.command import sweep
+
+    _hear_termination()
+    return sweep(arguments, _say, _print_json)
+
+
 def _report(arguments: dict[str, Any]) -> int:
     from .reproduce.command import need_libraries
 
@@ -545,6 +552,7 @@ HANDLERS = {
     "trace synth": _trace_synth,
     "reproduce": _reproduce,
     "reproduce documents": _documents,
+    "sweep": _sweep,
     "report": _report,
     "metrics": _metrics,
     "schema": _schema,

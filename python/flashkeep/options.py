@@ -245,6 +245,12 @@ COMMANDS = (
             "or from validation.json", "RESULTS", (
                 Option("--out", "directory of the documents, and of validation.json", "DIR", filled), QUIET),
             "reproduce documents docs/validation.json --out docs"),
+    Command("sweep", "run all cells of a plan, in parallel, and write one table; the same command resumes", "PLAN", (
+        Option("--out", "directory of results (default: named after the plan)", "DIR", filled),
+        Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
+        Option("--dask", "run on the workers of a Dask cluster, by its scheduler's address", "ADDRESS", filled),
+        Option("--dry-run", "check all cells, and estimate the time; run nothing"),
+        JSON, QUIET), "sweep plan.toml --out results"),
     Command("report", "show results of run, compare or reproduce as one page", "DIR", (
         Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET), "report results -o results.html"),
     Command("metrics", "list the figures of a run: path, description, unit and which direction is better", "[PATH]", (

@@ -132,11 +132,12 @@ def line(states: Sequence[State], elapsed: float) -> str:
     done = min(1.0, sum(share for share in shares if share is not None) / len(shares))
     told = f"{100 * done:3.0f} %  {pace} requests/s"
     if done > 0.01:
-        told += f"  {_left(elapsed * (1 - done) / done)} left"
+        told += f"  {in_words(elapsed * (1 - done) / done)} left"
     return told
 
 
-def _left(seconds: float) -> str:
+def in_words(seconds: float) -> str:
+    """A duration in the unit that suits it."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 5400:

@@ -44,7 +44,7 @@ _hashes: dict[tuple[object, ...], FileHash] = {}
 _lock = threading.Lock()
 
 
-def _hash(path: str) -> FileHash | None:
+def hash_of(path: str) -> FileHash | None:
     """The hash of a file, which several runs share; none for what is not a file."""
     try:
         status = os.stat(path)
@@ -72,7 +72,7 @@ class Inputs:
             _flashkeep.sha256_of_bytes(tables[trace]) if trace in tables else _trace_hash(trace, limited)
             for trace in job.get("traces", ())
         ]
-        self._aged = _hash(job["aged"]) if job.get("aged") else None
+        self._aged = hash_of(job["aged"]) if job.get("aged") else None
 
     def describe(self, summary: dict[str, Any], command: str | None) -> None:
         """Adds what the results follow from to a summary."""
@@ -111,7 +111,7 @@ def _trace_hash(trace: str, limited: bool) -> FileHash | str | None:
         return _flashkeep.sha256_of_bytes(trace.encode())
     if trace == "-" or (limited and os.path.isfile(trace) and os.path.getsize(trace) > WHOLE):
         return None
-    return _hash(trace)
+    return hash_of(trace)
 
 
 def _is_given(value: object) -> bool:

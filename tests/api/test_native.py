@@ -31,7 +31,7 @@ def test_the_stub_s_arguments_are_the_functions() -> None:
 
 
 def test_every_export_is_used_by_the_package() -> None:
-    package = "".join(path.read_text() for path in (ROOT / "python" / "flashkeep").glob("*.py"))
+    package = "".join(path.read_text() for path in (ROOT / "python" / "flashkeep").rglob("*.py"))
     unused = [name for name in dir(_flashkeep) if not name.startswith("_") and name not in package]
     assert unused == []
 

@@ -7,6 +7,7 @@
 mod arrow;
 mod errors;
 mod lists;
+mod places;
 mod provenance;
 mod run;
 mod tables;
@@ -29,6 +30,8 @@ mod _flashkeep {
         check, drive_changes, drive_text, drives, format_text, formats, metrics, policies, policy_text,
         schema, scheme_text, schemes, table_rows, workload_text, workloads,
     };
+    #[pymodule_export]
+    use super::places::toml_lines;
     #[pymodule_export]
     use super::provenance::{sha256_of_bytes, sha256_of_file};
     #[pymodule_export]

@@ -1,0 +1,211 @@
+"""The cells of a plan: each combination of workload, drive, keys and seed as a job, with a name by its content."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from .. import _flashkeep
+from ..api import job_of
+from ..drive_files import Drive
+from ..listing import toml
+from ..traces import READING, Trace
+from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from .plan import Plan, Setting, Workload
+
+NAME = 16
+"""Hexadecimal digits of a cell's name."""
+
+FORMAT = 1
+"""The version of the files of cells."""
+
+INPUTS = ("drive", "drive_text", "set", "traces", "seed", "aged", "scenario")
+"""Keys of a job that stand for contents, which identify a cell instead of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One run of a sweep."""
+
+    name: str
+    """The first digits of the SHA-256 of all that its result depends on."""
+    labels: Mapping[str, Any]
+    """Workload, drive, variant, seed and each swept key: its place in the table."""
+    job: Mapping[str, Any]
+    in_memory: Mapping[str, bytes]
+    """Traces that are not files, by the name that the job gives them."""
+    keep: Mapping[str, Any]
+    """What is kept beside the summary."""
+    inputs: Mapping[str, str]
+    """The hash of each file that the job reads, but for the drive's."""
+    refused: str | None = None
+    """Why the drive cannot be simulated."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A drive with the keys set, for all workloads and seeds."""
+
+    drive: Drive | None
+    name: str
+    overrides: tuple[str, ...]
+    options: Mapping[str, Any]
+    labels: Mapping[str, Any]
+    refused: str | None
+
+
+def cells_of(plan: Plan) -> list[Cell]:
+    """The cells, in the order of the plan: workloads, drives, variants, the grid's keys in their order, seeds.
+
+    Raises `PlanError` if a trace or another file of the plan cannot be read, or if no drive has a key of it.
+    """
+    digests = Digests(plan)
+    choices = list(_choices(plan))
+    _check_keys(plan, choices)
+    found = []
+    for workload, choice in itertools.product(plan.workloads, choices):
+        for seed in plan.seeds:
+            labels = {"workload": workload.label, **choice.labels, "seed": seed}
+            if not _is_excluded(plan, labels):
+                found.append(_cell(workload, choice, seed, labels, digests))
+    if not found:
+        raise PlanError(plan.path, None, "exclude", "no cell is left")
+    return found
+
+
+def _choices(plan: Plan) -> Iterator[Choice]:
+    grids = [[(key, value) for value in values] for key, values in plan.grid.items()]
+    for (label, drive), variant in itertools.product(plan.drives, plan.variants):
+        for values in itertools.product(*grids):
+            yield _choice(plan, label, drive, variant, dict(values))
+
+
+def _choice(plan: Plan, label: str, drive: Drive | str, variant: Setting, grid: dict[str, Any]) -> Choice:
+    keys = {**grid, **variant.keys}
+    named = {"variant": variant.name} if plan.has_variants else {}
+    labels = {"drive": label, **named, **{key: keys.get(key) for key in plan.swept}}
+    options = {**plan.options, **{key.removeprefix("options."): value for key, value in keys.items()
+                                  if key.startswith("options.")}}  # fmt: skip
+    of_drive = {**plan.ageing, **{key: value for key, value in keys.items() if not key.startswith("options.")}}
+    overrides = tuple(f"{key}={toml_value(value)}" for key, value in of_drive.items())
+    name, first = (drive.name, drive.overrides) if isinstance(drive, Drive) else (drive, ())
+    text = drive.text if isinstance(drive, Drive) else None
+    try:
+        known = Drive(name, first + overrides, text)
+        # A key that only other variants set has the drive's own value here.
+        labels |= {key: _own_value(known, key) for key in plan.swept if key not in keys}
+        return Choice(known, name, first + overrides, options, labels, None)
+    except _flashkeep.DriveError as error:
+        return Choice(None, name, first + overrides, options, labels, str(error))
+
+
+def _own_value(drive: Drive, key: str) -> Any:
+    value: Any = drive.to_dict()
+    for part in key.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def toml_value(value: Any) -> str:
+    """A value as `--set` takes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"[{', '.join(map(toml_value, value))}]" if isinstance(value, list) else str(value)
+
+
+def _check_keys(plan: Plan, choices: list[Choice]) -> None:
+    """A plan that no drive accepts is refused with the first reason: most often a key is misspelt."""
+    if all(choice.refused for choice in choices):
+        raise PlanError(plan.path, None, None, f"every drive is refused; the first: {choices[0].refused}")
+
+
+def _is_excluded(plan: Plan, labels: Mapping[str, Any]) -> bool:
+    return any(all(labels[key] in values for key, values in rule.items()) for rule in plan.exclude)
+
+
+def _cell(workload: Workload, choice: Choice, seed: int, labels: dict[str, Any], digests: Digests) -> Cell:
+    keep = {key: choice.options[key] for key in KEEPING if choice.options.get(key)}
+    reading = {key: choice.options[key] for key in (*READING, *PLACING) if key in choice.options}
+    trace = Trace(workload.trace.paths, {**workload.trace.options, **reading}, workload.trace.tables)
+    running = {key: value for key, value in choice.options.items() if key not in reading and key not in KEEPING}
+    labels = {**{key: labels[key] for key in LABELS if key in labels}, **labels}
+    if choice.drive is None:
+        name = digests.refused(workload, choice, seed, {**running, **reading})
+        return Cell(name, labels, {}, {}, {}, {}, choice.refused)
+    job = job_of(_portable(choice.drive), trace, seed, running, "requests" in keep)
+    inputs = digests.inputs(job, trace)
+    return Cell(digests.cell(job, choice.drive, trace, keep), labels, job, trace.tables, keep, inputs)
+
+
+def _portable(drive: Drive) -> Drive:
+    """A drive that other machines can read: the resolved text in the place of a file."""
+    if drive.text is None and ("/" in drive.name or drive.name.partition(",")[0].endswith(".toml")):
+        return Drive(drive.name, (), toml(drive.to_dict()) + "\n")
+    return drive
+
+
+class Digests:
+    """Hashes of what results depend on; each file is read once."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._files: dict[str, str] = {}
+        self._program = [FORMAT, _flashkeep.__version__, build()]
+
+    def inputs(self, job: Mapping[str, Any], trace: Trace) -> dict[str, str]:
+        """The hash of each file that a job reads, but for the drive's."""
+        paths = [path for path in trace.paths if not path.startswith("synth:") and path not in trace.tables]
+        found = {path: self.file(path, "workload") for path in paths}
+        return found | {str(job[key]): self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
+
+    def cell(self, job: Mapping[str, Any], drive: Drive, trace: Trace, keep: Mapping[str, Any]) -> str:
+        """The name of a cell."""
+        inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
+        options = {key: value for key, value in job.items() if key not in INPUTS}
+        resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
+        traces = [self.trace(path, trace) for path in trace.paths]
+        return _name([*self._program, resolved, traces, job["seed"], inputs, options, dict(keep)])
+
+    def refused(self, workload: Workload, choice: Choice, seed: int, options: Mapping[str, Any]) -> str:
+        """The name of a cell whose drive is refused."""
+        traces = [self.trace(path, workload.trace) for path in workload.trace.paths]
+        return _name([*self._program, choice.name, choice.overrides, traces, seed, dict(options)])
+
+    def trace(self, path: str, trace: Trace) -> str:
+        """The text of a synthetic workload, the hash of a trace's content."""
+        if path.startswith("synth:") or path in trace.tables:
+            return path  # a table's name has its digest
+        return self.file(path, "workload")
+
+    def file(self, path: str, field: str) -> str:
+        """The hash of a file's content."""
+        if path not in self._files:
+            if not os.path.isfile(path):
+                raise PlanError(self._plan.path, None, field, f"{path}: no such file")
+            try:
+                self._files[path] = _flashkeep.sha256_of_file(path)
+            except OSError as error:
+                raise PlanError(self._plan.path, None, field, f"{path}: cannot be read: {error}") from None
+        return self._files[path]
+
+
+_builds: list[str] = []
+
+
+def build() -> str:
+    """A hash of the simulator itself: during development its version does not change."""
+    if not _builds:
+        _builds.append(_flashkeep.sha256_of_file(str(_flashkeep.__file__)))
+    return _builds[0]
+
+
+def _name(parts: list[Any]) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:NAME]

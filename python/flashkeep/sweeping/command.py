@@ -1,0 +1,120 @@
+"""The command `flashkeep sweep`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..options import UsageError
+from ..progress import ERASE, in_words
+from .conduct import SweepError
+from .estimate import estimate
+from .plan import PlanError, read_plan
+from .run import sweep_plan
+from .task import FAILED, REFUSED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .estimate import Estimate
+    from .plan import Plan
+    from .run import Swept
+
+REASONS = 5
+"""The reasons of cells without a result that are printed; the table has all."""
+
+
+def sweep(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None]) -> int:
+    """Runs a plan. Returns the exit code."""
+    try:
+        plan = read_plan(arguments["plan"])
+        out = arguments["out"] or _default_folder(arguments["plan"])
+        if arguments["dry_run"]:
+            found = estimate(plan, out, arguments["workers"])
+            print_json(found.to_dict()) if arguments["json"] else say(_told_before(plan, found))
+            return 0
+        swept = _swept(plan, out, arguments)
+    except PlanError as error:
+        raise UsageError(str(error)) from None
+    except SweepError as error:
+        raise OSError(f"flashkeep sweep: {error}; the same command goes on from here") from None
+    if arguments["json"]:
+        status = dict(sorted(swept.table.status.items()))
+        print_json({"out": out, "cells": swept.cells, "ran": swept.ran, "status": status, "wall_s": swept.wall_s})
+    else:
+        say(_told_after(out, swept))
+    return swept.exit_code
+
+
+def _default_folder(plan: str) -> str:
+    name = os.path.basename(plan).removesuffix(".toml")
+    if name == plan or not name:
+        raise UsageError(f"flashkeep sweep: --out DIR missing: the name of {plan} does not give one")
+    return name
+
+
+def _swept(plan: Plan, out: str, arguments: dict[str, Any]) -> Swept:
+    with ExitStack() as stack:
+        executor = None
+        if arguments["dask"]:
+            from .cluster import connect
+
+            client = stack.enter_context(connect(arguments["dask"]))
+            executor = client.get_executor()
+        shown = stack.enter_context(progress_line(arguments["quiet"]))
+        return sweep_plan(plan, out, arguments["workers"], executor, shown)
+
+
+@contextmanager
+def progress_line(quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """Shows the cells done on a terminal."""
+    wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
+    started = time.monotonic()
+    drawn = 0.0
+
+    def show(done: int, total: int) -> None:
+        nonlocal drawn
+        elapsed = time.monotonic() - started
+        if wanted and elapsed - drawn > 0.1:
+            left = f"  {in_words(elapsed * (total - done) / done)} left" if done else ""
+            sys.stderr.write(f"{ERASE}{done:,} of {total:,} cells{left}")
+            sys.stderr.flush()
+            drawn = elapsed
+
+    try:
+        yield show
+    finally:
+        if drawn:
+            sys.stderr.write(ERASE)
+            sys.stderr.flush()
+
+
+def _told_before(plan: Plan, found: Estimate) -> str:
+    lines = [f"{plan.path}: {found.cells:,} cells: {found.to_run:,} to run, {found.done:,} done, "
+             f"{found.cells - found.to_run - found.done:,} refused"]  # fmt: skip
+    reasons: dict[str, int] = {}
+    for _, error in found.refused:
+        reasons[error] = reasons.get(error, 0) + 1
+    lines += _reasons(reasons)
+    if found.seconds is not None:
+        lines.append(f"about {in_words(found.seconds)} with {found.workers} workers, judged by a few cells")
+    return "\n".join(lines)
+
+
+def _told_after(out: str, swept: Swept) -> str:
+    status = swept.table.status
+    other = [f"{status[key]:,} {word}" for key, word in
+             (("3", "lost pages"), (str(REFUSED), "refused"), (FAILED, "failed")) if status[key]]  # fmt: skip
+    cells = ", ".join([f"{swept.cells:,} cells", *other])
+    told = f"{out}: {cells}; {swept.ran:,} run in {swept.wall_s:.1f} s"
+    notes = [f"note: {swept.table.note}"] if swept.table.note else []
+    return "\n".join([told, *_reasons(swept.table.reasons), *notes])
+
+
+def _reasons(reasons: dict[str, int]) -> list[str]:
+    most = sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0]))
+    lines = [f"  {count:,} × {reason}" for reason, count in most[:REASONS]]
+    return lines + ([f"  and {len(most) - REASONS:,} other reasons"] if len(most) > REASONS else [])

@@ -1,0 +1,171 @@
+"""Carries out one cell, in any process: a local worker, a worker of a cluster, or any executor's."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from typing import TYPE_CHECKING, Any
+
+from .. import _flashkeep
+from ..api import simulate
+from ..results import Requests
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Task = Mapping[str, Any]
+    """`cell`, its `job` and what to `keep`; `folder` and `token` of the results; `tables`: files of traces in memory,
+    by name; `inputs`: the hash of each file that the job reads; `build`: the hash of the simulator."""
+    Done = dict[str, Any]
+    """`cell`, `status`, `error`, `wall_s`, `worker`; `files` if the folder is not reachable here; `needs`: input files
+    that are not here; `build` if another simulator is installed here."""
+
+DONE, REFUSED, LOST, FAILED = 0, 2, 3, "failed"
+"""What became of a cell: as the exit code of `run`, or that it has no result."""
+
+LEFT_OUT = ("run", "command")
+"""What differs between two equal runs, and is not kept."""
+
+TOKEN = ".sweep"
+"""The file by which a worker sees that its folder is the client's."""
+
+
+def carry_out(task: Task, received: Mapping[str, bytes] | None = None) -> Done:
+    """Runs a cell and writes its files into the sweep's folder, or returns them if the folder is not shared.
+
+    `received` has the contents of input files that this machine does not have, by their hash.
+    """
+    answer: Done = {"cell": task["cell"], "worker": f"{socket.gethostname()}:{os.getpid()}"}
+    if task.get("build") not in (None, _own_build()):
+        return answer | {"build": _flashkeep.__version__}
+    missing, places = _inputs(task, received or {})
+    if missing:
+        return answer | {"needs": missing}
+    started = time.perf_counter()
+    status, error, files = _run(task, places)
+    answer |= {"status": status, "error": error, "wall_s": time.perf_counter() - started}
+    if not shares_folder(task):
+        return answer | {"files": files}
+    write_files(task["folder"], files)
+    return answer
+
+
+def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, dict[str, bytes]]:
+    """The status, the error and the files of a cell."""
+    job = dict(task["job"])
+    job["traces"] = [places.get(path, path) for path in job["traces"]]
+    job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
+    summary: dict[str, Any] | None = None
+    columns: tuple[bytes, ...] = ()
+    status: int | str = DONE
+    error = None
+    try:
+        summary, columns = simulate(job, None, None, _tables(task))
+    except (_flashkeep.DriveError, _flashkeep.TraceError, _flashkeep.OptionError) as refusal:
+        status, error = REFUSED, str(refusal)
+    except MemoryError:
+        status, error = FAILED, "out of memory"
+    except Exception as failure:
+        status, error = FAILED, f"{type(failure).__name__}: {failure}"
+    if summary is not None:
+        summary = {key: value for key, value in summary.items() if key not in LEFT_OUT}
+        status = LOST if any(summary["integrity"].get(each) for each in ("lost_pages", "wrong_reads")) else DONE
+    kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
+    ending = "failed.json" if status == FAILED else "json"
+    files = {f"{task['cell']}.{ending}": json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()}
+    if task["keep"].get("requests") and summary is not None and job["keep_requests"]:
+        files = {f"{task['cell']}.requests.parquet": _parquet(Requests(columns)), **files}
+    return status, error, files
+
+
+def _parquet(columns: Requests) -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink, compression="zstd")
+    return bytes(sink.getvalue())
+
+
+def write_files(folder: str, files: Mapping[str, bytes]) -> None:
+    """Writes the files of a cell under temporary names and renames them; the one that says that it is done is last."""
+    for name, content in files.items():
+        path = os.path.join(folder, "cells", name)
+        temporary = f"{path}.{socket.gethostname()}-{os.getpid()}.unfinished"
+        with open(temporary, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+
+
+def shares_folder(task: Task) -> bool:
+    """Whether the sweep's folder is reachable from this process."""
+    try:
+        with open(os.path.join(task["folder"], TOKEN), encoding="ascii") as file:
+            return file.read() == str(task["token"])
+    except OSError:
+        return False
+
+
+_tables_read: dict[str, bytes] = {}
+
+
+def _tables(task: Task) -> dict[str, bytes]:
+    """Traces in memory; the last ones are kept, because the next cell often has them too."""
+    wanted: Mapping[str, str | bytes] = task["tables"]
+    for name in [name for name in _tables_read if name not in wanted]:
+        del _tables_read[name]
+    for name, place in wanted.items():
+        if isinstance(place, bytes):
+            _tables_read[name] = place
+        elif name not in _tables_read:
+            with open(place, "rb") as file:
+                _tables_read[name] = file.read()
+    return dict(_tables_read)
+
+
+def _inputs(task: Task, received: Mapping[str, bytes]) -> tuple[list[str], dict[str, str]]:
+    """Input files that are not here with the content expected, and the paths of those that were sent."""
+    from ..provenance import hash_of
+
+    missing, places = [], {}
+    for path, expected in (task.get("inputs") or {}).items():
+        found = hash_of(path)
+        if found is not None and found.found() == expected:
+            continue
+        place = _sent_file(path, expected)
+        if not os.path.exists(place):
+            if expected not in received:
+                missing.append(path)
+                continue
+            _keep_sent(place, received[expected])
+        places[path] = place
+    return missing, places
+
+
+def _sent_file(path: str, digest: str) -> str:
+    """Where a file that was sent is kept; its name keeps its ending."""
+    import tempfile
+
+    folder = os.path.join(tempfile.gettempdir(), f"flashkeep-{os.getuid()}")
+    return os.path.join(folder, f"{digest[:32]}-{os.path.basename(path)}")
+
+
+def _keep_sent(place: str, content: bytes) -> None:
+    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+    temporary = f"{place}.{os.getpid()}.unfinished"
+    with open(temporary, "wb") as file:
+        file.write(content)
+    os.replace(temporary, place)
+
+
+_builds: list[str] = []
+
+
+def _own_build() -> str:
+    if not _builds:
+        from .cells import build
+
+        _builds.append(build())
+    return _builds[0]

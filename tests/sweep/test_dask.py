@@ -1,0 +1,61 @@
+"""Sweeps on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flashkeep import cli
+
+PLAN = """
+workload = "synth:random,requests=20k,write=0.5,size=4KiB,footprint=64MiB,rate=5k"
+drive = ["2CM-128", "1CNM-64"]
+seed = [1, 2, 3, 4, 5, 6]
+[grid]
+"ftl.over_provisioning" = [0.07, 0.14]
+"""
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    """Two worker processes on this machine."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(2, processes=True, threads_per_worker=1, dashboard_address=None) as cluster:
+        yield cluster
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_with_a_killed_worker_gives_the_same_table(tmp_path: Path, cluster: Any) -> None:
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    assert cli.main(["sweep", str(plan), "--out", str(tmp_path / "local"), "--quiet"]) == 0
+    command = [sys.executable, "-m", "flashkeep", "sweep", str(plan), "--out", str(tmp_path / "dask"), "--dask",
+               cluster.scheduler_address, "--quiet"]  # fmt: skip
+    victim = next(iter(cluster.workers.values())).process.process.pid
+
+    def kill() -> None:
+        while not list((tmp_path / "dask" / "cells").glob("*.json")):
+            time.sleep(0.02)
+        os.kill(victim, signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    for name in ("results.csv", "results.parquet"):
+        assert (tmp_path / "dask" / name).read_bytes() == (tmp_path / "local" / name).read_bytes()
+
+
+def test_a_scheduler_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    assert cli.main(["sweep", str(plan), "--out", str(tmp_path / "out"), "--dask", "nowhere"]) == 2
+    assert "--dask" in capsys.readouterr().err
