@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 import numpy as np
 
 from ._flashkeep import TraceError
+from .extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -189,11 +190,7 @@ class _Source:
 
 
 def _through_pyarrow(table: object, label: str) -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError:
-        raise ImportError(f"a {label} needs PyArrow to be read: pip install pyarrow") from None
-    return pa.table(table)
+    return need(f"a trace from a {label}", "reports", "pyarrow").table(table)
 
 
 def _read_columns(text: str, label: str) -> dict[str, Place]:
