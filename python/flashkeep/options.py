@@ -250,6 +250,12 @@ COMMANDS = (
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
         Option("--dask", "run on the workers of a Dask cluster, by its scheduler's address", "ADDRESS", filled),
         Option("--dry-run", "check all cells, and estimate the time; run nothing"),
+        Option("--minimize", "search the plan for the smallest value of a figure (mean over workloads and seeds), "
+               "instead of running all cells", "FIGURE", filled),
+        Option("--maximize", "search for the largest value", "FIGURE", filled),
+        Option("--subject-to", "a condition that each cell must meet: 'wear.dwpd >= 1'; repeatable", "CONDITION",
+               filled, True),
+        Option("--trials", "choices of drive, variant and keys that a search tries (default 50)", "N", whole(1)),
         JSON, QUIET), "sweep plan.toml --out results"),
     Command("report", "show results of run, compare or reproduce as one page", "DIR", (
         Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET), "report results -o results.html"),

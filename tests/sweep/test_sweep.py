@@ -435,7 +435,7 @@ def test_results_and_traces_travel_where_no_folder_is_shared(tmp_path: Path, mon
     )
     (cell,) = cells_of(plan)
     with Folder(str(tmp_path / "out"), "") as folder:
-        task = {**folder.task(cell), "inputs": cell.inputs, "folder": str(tmp_path / "elsewhere")}
+        task = {**folder.task(cell), "folder": str(tmp_path / "elsewhere")}
         near = carry_out(task)
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "node"))
         content = trace.read_bytes()

@@ -13,7 +13,7 @@ from .local import WorkerDiedError
 from .task import carry_out
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from concurrent.futures import Executor
 
     from .task import Done, Task
@@ -26,15 +26,17 @@ class ExecutorWorkers:
     """The workers of an executor. Files that they do not have are sent to them: once to each worker of Dask, with each
     task to others."""
 
-    def __init__(self, executor: Executor, inputs: Mapping[str, str]) -> None:
-        self._executor, self._inputs = executor, dict(inputs)
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._inputs: dict[str, str] = {}
         self._client: Any = getattr(executor, "_client", None)  # of Dask's executors
         self._sent: dict[str, Any] = {}
         self.window = _window(executor, self._client)
 
     def submit(self, task: Task) -> Future[Done]:
         """Has a task carried out."""
-        whole = {**task, "inputs": self._inputs, "build": build()}
+        whole = {**task, "build": build()}
+        self._inputs |= task["inputs"]
         outer: Future[Done] = Future()
         try:
             inner = self._executor.submit(carry_out_with, whole, list(self._sent), *self._sent.values())

@@ -13,30 +13,40 @@ from ..progress import ERASE, in_words
 from .conduct import SweepError
 from .estimate import estimate
 from .plan import PlanError, read_plan
-from .run import sweep_plan
+from .run import exit_code, sweep_plan
+from .search import goal_of, search
 from .task import FAILED, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Executor
 
     from .estimate import Estimate
     from .plan import Plan
-    from .run import Swept
+    from .run import Progress, Swept
+    from .search import Found, Goal
 
+TRIALS = 50
 REASONS = 5
 """The reasons of cells without a result that are printed; the table has all."""
 
 
 def sweep(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None]) -> int:
     """Runs a plan. Returns the exit code."""
+    goal = goal_of(arguments["minimize"], arguments["maximize"], arguments["subject_to"])
     try:
         plan = read_plan(arguments["plan"])
         out = arguments["out"] or _default_folder(arguments["plan"])
         if arguments["dry_run"]:
-            found = estimate(plan, out, arguments["workers"])
-            print_json(found.to_dict()) if arguments["json"] else say(_told_before(plan, found))
+            judged = estimate(plan, out, arguments["workers"])
+            print_json(judged.to_dict()) if arguments["json"] else say(_told_before(plan, judged))
             return 0
-        swept = _swept(plan, out, arguments)
+        with _means(arguments) as means:
+            if goal is not None:
+                found = search(plan, out, goal, arguments["trials"] or TRIALS, *means)
+                print_json(_found(out, found, goal)) if arguments["json"] else say(_told_found(out, found, goal))
+                return exit_code(found.table)
+            swept = sweep_plan(plan, out, *means)
     except PlanError as error:
         raise UsageError(str(error)) from None
     except SweepError as error:
@@ -56,7 +66,9 @@ def _default_folder(plan: str) -> str:
     return name
 
 
-def _swept(plan: Plan, out: str, arguments: dict[str, Any]) -> Swept:
+@contextmanager
+def _means(arguments: dict[str, Any]) -> Iterator[tuple[int | None, Executor | None, Progress]]:
+    """Workers or executor, and where progress is shown."""
     with ExitStack() as stack:
         executor = None
         if arguments["dask"]:
@@ -64,8 +76,7 @@ def _swept(plan: Plan, out: str, arguments: dict[str, Any]) -> Swept:
 
             client = stack.enter_context(connect(arguments["dask"]))
             executor = client.get_executor()
-        shown = stack.enter_context(progress_line(arguments["quiet"]))
-        return sweep_plan(plan, out, arguments["workers"], executor, shown)
+        yield arguments["workers"], executor, stack.enter_context(progress_line(arguments["quiet"]))
 
 
 @contextmanager
@@ -112,6 +123,26 @@ def _told_after(out: str, swept: Swept) -> str:
     told = f"{out}: {cells}; {swept.ran:,} run in {swept.wall_s:.1f} s"
     notes = [f"note: {swept.table.note}"] if swept.table.note else []
     return "\n".join([told, *_reasons(swept.table.reasons), *notes])
+
+
+def _found(out: str, found: Found, goal: Goal) -> dict[str, Any]:
+    best = found.best
+    told = None if best is None else {"value": best.value, "keys": dict(best.labels),
+                                      "cells": [cell.name for cell in best.cells]}  # fmt: skip
+    return {"out": out, "figure": goal.figure, "trials": len(found.trials), "choices": found.choices, "ran": found.ran,
+            "best": told}  # fmt: skip
+
+
+def _told_found(out: str, found: Found, goal: Goal) -> str:
+    lines = [f"{out}: {len(found.trials):,} of {found.choices:,} choices tried; {found.ran:,} cells run"]
+    if found.best is None:
+        lines.append("no choice has a result that meets all conditions")
+    else:
+        lines.append(f"{'largest' if goal.largest else 'smallest'} {goal.figure}: {found.best.value:g}")
+        lines += [f"  {key} = {value}" for key, value in found.best.labels.items()]
+    if len(found.trials) < found.choices:
+        lines.append("note: not all choices were tried, so there may be better ones")
+    return "\n".join(lines)
 
 
 def _reasons(reasons: dict[str, int]) -> list[str]:

@@ -48,7 +48,9 @@ class Folder:
         self._clean()
         self._write(PLAN, plan)
         self._write(TOKEN, self.token)
-        self.done, self.failed = stored(path)
+        self.done: set[str] = set()
+        self.failed: set[str] = set()
+        self.look()
 
     def _check(self) -> None:
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
@@ -79,11 +81,15 @@ class Folder:
             file.write(text)
         os.replace(f"{path}.unfinished", path)
 
+    def look(self) -> None:
+        """Sees which cells have results."""
+        self.done, self.failed = stored(self.path)
+
     def task(self, cell: Cell) -> dict[str, Any]:
         """A cell as a task for workers."""
         tables = {name: self._table(name, content) for name, content in cell.in_memory.items()}
         return {"cell": cell.name, "job": dict(cell.job), "keep": dict(cell.keep), "tables": tables,
-                "folder": os.path.abspath(self.path), "token": self.token}  # fmt: skip
+                "inputs": dict(cell.inputs), "folder": os.path.abspath(self.path), "token": self.token}  # fmt: skip
 
     def _table(self, name: str, content: bytes) -> str:
         """The file of a trace that was in memory, for the workers."""

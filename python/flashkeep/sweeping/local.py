@@ -59,7 +59,8 @@ class LocalWorkers:
 
     def submit(self, task: Task) -> Future[Done]:
         """Has a task carried out; raises `WorkerDiedError` in its place if the worker dies."""
-        return self._threads.submit(self._ask, task)
+        # They read the client's own files, which need no check.
+        return self._threads.submit(self._ask, {**task, "inputs": {}})
 
     def send(self, paths: Sequence[str]) -> None:
         """Never called: these workers see the client's files."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .cells import cells_of
 from .conduct import Conductor
@@ -17,10 +16,12 @@ from .tidy import Written, write_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
     from concurrent.futures import Executor
+    from typing import Self
 
     from .cells import Cell
     from .conduct import Workers
     from .plan import Plan
+    from .task import Done
 
     Progress = Callable[[int, int], None]
     """Called with the number of cells done in this call, and the number that there were to do."""
@@ -38,8 +39,13 @@ class Swept:
 
     @property
     def exit_code(self) -> int:
-        """1 if cells failed, else 3 if some lost pages, else 0. Refused cells are rows, and change nothing."""
-        return 1 if self.table.status[FAILED] else 3 if self.table.status[str(LOST)] else 0
+        """See `exit_code`."""
+        return exit_code(self.table)
+
+
+def exit_code(table: Written) -> int:
+    """1 if cells failed, else 3 if some lost pages, else 0. Refused cells are rows, and change nothing."""
+    return 1 if table.status[FAILED] else 3 if table.status[str(LOST)] else 0
 
 
 def sweep_plan(
@@ -55,21 +61,18 @@ def sweep_plan(
     """
     started = time.monotonic()
     cells = cells_of(plan)
-    with Folder(out, plan.text) as folder:
-        missing = to_run(cells, folder.done)
-        ran = 0
-        if missing:
-            try:
-                ran = _run(missing, folder, workers, executor, progress)
-            except BaseException as stopped:
-                write_table(cells, folder)
-                if not isinstance(stopped, Exception):  # interrupted or terminated
-                    done = sum(cell.name in folder.done for cell in cells)
-                    stopped.args = (
-                        f"{out}: {done} of {len(cells)} cells are done; the same command goes on from here",
-                    )
-                raise
-        return Swept(len(cells), ran, time.monotonic() - started, write_table(cells, folder))
+    with Folder(out, plan.text) as folder, Runner(folder, workers, executor, progress) as runner:
+        try:
+            runner.run(cells)
+        except BaseException as stopped:
+            runner.stop()
+            folder.look()
+            write_table(cells, folder)
+            if not isinstance(stopped, Exception):  # interrupted or terminated
+                done = sum(cell.name in folder.done for cell in cells)
+                stopped.args = (f"{out}: {done} of {len(cells)} cells are done; the same command goes on from here",)
+            raise
+        return Swept(len(cells), runner.ran, time.monotonic() - started, write_table(cells, folder))
 
 
 def to_run(cells: Sequence[Cell], done: Container[str]) -> list[Cell]:
@@ -78,26 +81,47 @@ def to_run(cells: Sequence[Cell], done: Container[str]) -> list[Cell]:
     return list(missing.values())
 
 
-def _run(
-    missing: Sequence[Cell], folder: Folder, count: int | None, executor: Executor | None, progress: Progress
-) -> int:
-    done = 0
+class Runner:
+    """Has cells run; its workers start with the first of them."""
 
-    def report(answer: dict[str, Any], tries: int) -> None:
-        nonlocal done
-        folder.take(answer, tries)
-        done += 1
+    def __init__(self, folder: Folder, count: int | None, executor: Executor | None, progress: Progress) -> None:
+        self.ran = 0
+        self._folder, self._count, self._executor, self._progress = folder, count, executor, progress
+        self._wanted = 0
+        self._workers: Workers | None = None
 
-    with ExitStack() as stack:
-        workers = _workers(missing, count, executor)
-        stack.callback(workers.stop)
-        Conductor(workers, report, lambda: progress(done, len(missing))).run(map(folder.task, missing))
-    return done
+    def run(self, cells: Sequence[Cell]) -> None:
+        """Runs the cells that have no result."""
+        missing = to_run(cells, self._folder.done)
+        if not missing:
+            return
+        self._wanted += len(missing)
+        if self._workers is None:
+            self._workers = self._start()
+        Conductor(self._workers, self._take, self._show).run(map(self._folder.task, missing))
 
+    def _start(self) -> Workers:
+        if self._executor is None:
+            return LocalWorkers(self._count or cores())
+        from .cluster import ExecutorWorkers
 
-def _workers(missing: Sequence[Cell], count: int | None, executor: Executor | None) -> Workers:
-    if executor is None:
-        return LocalWorkers(min(count or cores(), len(missing)))
-    from .cluster import ExecutorWorkers
+        return ExecutorWorkers(self._executor)
 
-    return ExecutorWorkers(executor, {path: digest for cell in missing for path, digest in cell.inputs.items()})
+    def _take(self, answer: Done, tries: int) -> None:
+        self._folder.take(answer, tries)
+        self.ran += 1
+
+    def _show(self) -> None:
+        self._progress(self.ran, self._wanted)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends local workers, and the cells that they run."""
+        if self._workers is not None:
+            self._workers.stop()
+            self._workers = None
