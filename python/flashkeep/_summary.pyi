@@ -90,6 +90,9 @@ class Summary(Node):
     def rebuilds(self) -> list[Rebuild]:
         """Rebuilds, in order."""
     @property
+    def volumes(self) -> list[Volume]:
+        """The volumes of an array that have a workload each, in order; none if one workload has the whole array."""
+    @property
     def commands(self) -> Commands:
         """How often planes worked together and cache registers overlapped; only with such commands."""
     @property
@@ -750,10 +753,13 @@ class Integrity(Node):
 
     @property
     def checked_reads(self) -> int:
-        """Reads whose contents were compared with what was written. (reads)"""
+        """Page reads of requests whose contents were compared with what was written (`--verify`). (reads)"""
+    @property
+    def pages_read_back(self) -> int:
+        """Pages compared when all were read back after the last request of a run with failures, which no other figure counts. (pages)"""
     @property
     def wrong_reads(self) -> int:
-        """Reads that returned something else. (reads, lower is better)"""
+        """Reads, also those at the end, that returned something else. (reads, lower is better)"""
     @property
     def lost_pages(self) -> int:
         """Pages lost, each counted once. (pages, lower is better)"""
@@ -854,6 +860,9 @@ class Rebuild(Node):
     def gib(self) -> float:
         """GiB that it wrote. (GiB)"""
     @property
+    def share(self) -> float:
+        """The share of what the member holds when it is full; below 1 if pages were never written, or were overwritten before they were rebuilt. (share)"""
+    @property
     def mb_s(self) -> float | None:
         """MB (10⁶ bytes) that it wrote in a second. (MB/s, higher is better)"""
     @property
@@ -862,6 +871,49 @@ class Rebuild(Node):
     @property
     def full_member_hours(self) -> float | None:
         """Hours that the rebuild of a member full of data takes at this speed. (h, lower is better)"""
+
+class Volume(Node):
+    """A volume of an array that has a workload of its own."""
+
+    @property
+    def workload(self) -> str:
+        """Its workload: the path of a trace, or the text of a synthetic workload."""
+    @property
+    def requests(self) -> int:
+        """Its requests, without those of the warm-up. (requests)"""
+    @property
+    def reads(self) -> int:
+        """Reads. (requests)"""
+    @property
+    def writes(self) -> int:
+        """Writes. (requests)"""
+    @property
+    def trims(self) -> int:
+        """Trims. (requests)"""
+    @property
+    def flushes(self) -> int:
+        """Flushes. (requests)"""
+    @property
+    def pages_read(self) -> int:
+        """Logical pages that its reads touched, whole or in part, each time. (pages)"""
+    @property
+    def pages_written(self) -> int:
+        """Logical pages that its writes touched, whole or in part, each time. (pages)"""
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read. (bytes)"""
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written. (bytes)"""
+    @property
+    def response_us(self) -> TimesByOperation:
+        """Response times of its requests."""
+    @property
+    def latency_us(self) -> LatencyByOperation:
+        """Where they went; none for untimed runs, and if that was not measured."""
+    @property
+    def throughput(self) -> Throughput:
+        """Its share of the work done in each simulated second of the run."""
 
 class Commands(Node):
     """How often planes worked together and cache registers overlapped."""

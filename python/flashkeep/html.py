@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .listing import size
+from .run_tables import run_tables
 from .table import compared, notes_of
 from .words import in_words, label
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from .catalogue import Presets
     from .drive_files import Drive
+    from .run_tables import RunTable
 
     Summary = dict[str, Any]
 
@@ -24,7 +26,8 @@ WAYS = {1: ("better", "#2f8f6b"), -1: ("worse", "#c0392b"), 0: ("", "")}
 
 def result_page(summary: Summary) -> str:
     """A run: its headline, its figures, its notes."""
-    return f"{_headline([summary])}{_figures([summary])}{_notes([summary])}"
+    tables = "".join(_table(table) for table in run_tables(summary))
+    return f"{_headline([summary])}{_figures([summary])}{tables}{_notes([summary])}"
 
 
 def comparison_page(summaries: Sequence[Summary]) -> str:
@@ -56,6 +59,17 @@ def _figures(summaries: Sequence[Summary]) -> str:
             end = f"<td>{arrow}</td>" if several else ""
             lines.append(f"<tr><td{LEFT}>{escape(words)}</td>{told}{end}</tr>")
     return f"<table><tbody>{''.join(lines)}</tbody></table>"
+
+
+def _table(table: RunTable) -> str:
+    """Phases, rebuilds or volumes."""
+    sides = [LEFT if at in table.words else RIGHT for at in range(len(table.heads))]
+    lines = ["".join(f"<th{side}>{escape(head)}</th>" for side, head in zip(sides, table.heads, strict=True))]
+    lines += [
+        "".join(f"<td{side}>{escape(cell)}</td>" for side, cell in zip(sides, row, strict=True)) for row in table.rows
+    ]
+    rows = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<p><b>{escape(table.title)}</b></p><table><tbody>{rows}</tbody></table>"
 
 
 def _cell(value: str, change: str, way: int, at: int) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 from . import pages
 from .figures import draw
 from .found import Found, find, name_apart, workloads
-from .rows import SECTIONS, count, micros
+from .rows import SECTIONS
+from .run_tables import run_tables
 from .table import compared, notes_of
 from .words import change, in_words
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from .figures import Drawn
+    from .run_tables import RunTable
 
     Summary = dict[str, Any]
 
@@ -38,8 +40,8 @@ class Group:
     notes: list[str] = field(default_factory=list)
     """Warnings of the runs, each once."""
     verdicts: list[str] = field(default_factory=list)
-    phases: list[tuple[str, list[list[str]]]] = field(default_factory=list)
-    """The phases of the runs in which something failed."""
+    tables: list[tuple[str, str, list[tuple[str, RunTable]]]] = field(default_factory=list)
+    """Phases, rebuilds and volumes of runs that have them."""
     overview: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     detail: list[Any] = field(default_factory=list)
 
@@ -56,7 +58,7 @@ def report(folder: str, out: str) -> str:
         summaries = [run.summary for run in group.runs]
         group.notes = notes_of(summaries, [run.label for run in group.runs])
         group.verdicts = [in_words(summaries[0], other) for other in summaries[1:]]
-        group.phases = [(run.label, list(_phases(run))) for run in group.runs if run.summary["phases"]]
+        group.tables = _tables(group.runs)
         group.overview = list(_overview(group.runs))
         if len(group.runs) <= IN_DETAIL:
             group.detail = compared([run.summary for run in group.runs])
@@ -64,7 +66,7 @@ def report(folder: str, out: str) -> str:
         missing.append(f"Figures are drawn for the first {AT_MOST} of {len(groups)} workloads.")
     page = pages.render(
         "results.html.jinja", folder=os.path.basename(os.path.abspath(folder)), groups=groups, missing=missing,
-        provenance=_provenance(runs), overview=OVERVIEW, phases=PHASES, inputs=_inputs(runs),
+        provenance=_provenance(runs), overview=OVERVIEW, inputs=_inputs(runs),
     )  # fmt: skip
     place = os.path.realpath(out)  # a symbolic link is kept; a pipe or device is written to directly
     beside = f"{place}.unfinished" if os.path.isfile(place) or not os.path.exists(place) else place
@@ -126,25 +128,26 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
         yield run.label, cells
 
 
-PHASES = ("", "phase", "from, s", "reads, µs", "reads p99, µs", "writes, µs", "writes p99, µs", "reconstructed", "lost",
-          "event")  # fmt: skip
-"""The columns of the table of phases; the first one has the letters of the time axes."""
+def _tables(runs: Sequence[Found]) -> list[tuple[str, str, list[tuple[str, RunTable]]]]:
+    """The tables about single runs: name and title of each, and the runs that have it."""
+    found: dict[str, list[tuple[str, RunTable]]] = {}
+    for run in runs:
+        for table in run_tables(run.summary):
+            if table.name == "phases":
+                _add_letters(table, run)
+            found.setdefault(table.name, []).append((run.label, table))
+    return [(name, told[0][1].title, told) for name, told in found.items()]
 
 
-def _phases(run: Found) -> Iterator[list[str]]:
+def _add_letters(table: RunTable, run: Found) -> None:
+    """A column in front of the phases: their letters on time axes."""
     from .report_figures import marks
 
     letters = {at: letter for letter, at in reversed(marks(run))}
-    for phase in run.summary["phases"]:
+    table.heads, table.words = ("", *table.heads), (0, *(at + 1 for at in table.words))
+    for row, phase in zip(table.rows, run.summary["phases"], strict=True):
         marked = phase["event"] or phase["from_s"] > 0
-        times = []
-        for kind in ("read", "write"):
-            told = phase["response_us"][kind] or {}
-            times += ["–" if told.get(key) is None else micros(told[key]) for key in ("mean", "p99")]
-        yield [
-            letters.pop(phase["from_s"], "") if marked else "", phase["phase"], f"{phase['from_s']:,.3f}", *times,
-            count(phase["reconstructed_reads"]), count(phase["lost_pages"]), phase["event"] or "",
-        ]  # fmt: skip
+        row.insert(0, letters.pop(phase["from_s"], "") if marked else "")
 
 
 def _inputs(runs: Sequence[Found]) -> list[tuple[str, list[tuple[str, str]]]]:

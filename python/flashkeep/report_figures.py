@@ -267,16 +267,17 @@ def utilization(runs: Sequence[Found], prefix: str) -> Made:
             channels = [100 * share for share in busy["channel"]]
             dies = [100 * (busy["die_mean"] or 0), 100 * (busy["die_max"] or 0)]
             axes.bar(range(len(channels)), channels, 0.8, color=style.series(0), edgecolor=style["ink"])
-            axes.bar([len(channels) + 0.5, len(channels) + 1.5], dies, 0.8, color=style.series(1),
-                     edgecolor=style["ink"], hatch=HATCHES[1])  # fmt: skip
+            wide = max(1.0, len(channels) / 10)  # as far apart as their labels need
+            places = [len(channels) - 1 + 1.5 * wide, len(channels) - 1 + 2.5 * wide]
+            axes.bar(places, dies, 0.8 * wide, color=style.series(1), edgecolor=style["ink"], hatch=HATCHES[1])
             few = range(0, len(channels), max(1, len(channels) // 16))
-            axes.set_xticks([*few, len(channels) + 0.5, len(channels) + 1.5],
-                            [*map(str, few), "dies,\nmean", "busiest\ndie"])  # fmt: skip
+            axes.set_xticks([*few, *places], [*map(str, few), "dies,\nmean", "busiest\ndie"])
             axes.set_title(run.label, loc="left", wrap=True)
             axes.set_ylabel("busy, %")
             plain_numbers(axes.yaxis)
-            axes.set_xlim(-0.8, max(len(channels) + 2.3, 9))
-        every[-1].set_xlabel("channel")
+            axes.set_xlim(-0.8, max(len(channels) - 1 + 3.3 * wide, 9))
+        several = any(run.summary["drive"].get("members") for run in kept)
+        every[-1].set_xlabel("channel, those of one member after those of another" if several else "channel")
 
     return Picture(f"{prefix}utilization", "Share of the simulated time that channels and dies are busy", draw,
                    (8.6, 0.7 + 1.6 * len(kept))), ""  # fmt: skip

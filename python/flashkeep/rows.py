@@ -11,7 +11,7 @@ from . import _flashkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     Summary = dict[str, Any]
@@ -33,7 +33,10 @@ class Row:
         """The figure, the mean of a list, or None if the run has no value (without reads, for example)."""
         node: Any = summary
         for key in self.path:
-            node = node.get(key) if isinstance(node, dict) else None
+            if isinstance(node, list) and key.isdigit():
+                node = node[int(key)] if int(key) < len(node) else None
+            else:
+                node = node.get(key) if isinstance(node, dict) else None
         if isinstance(node, list):
             known = [each for each in node if each is not None]
             return sum(known) / len(known) if known else None
@@ -92,3 +95,27 @@ class Sections:
 
 
 SECTIONS = Sections()
+
+
+def sections(summaries: Sequence[Summary]) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of a table of these runs; of several, also their volumes and rebuilds, which have tables of their own
+    where there is one run."""
+    yield from SECTIONS
+    if len(summaries) > 1:
+        most = {key: max(len(summary.get(key) or ()) for summary in summaries) for key in ("volumes", "rebuilds")}
+        yield "Volumes", [row for at in range(most["volumes"]) for row in _volume(at)]
+        yield "Rebuilds", [row for at in range(most["rebuilds"]) for row in _rebuild(at)]
+
+
+def _volume(at: int) -> Iterator[Row]:
+    for kind in ("read", "write"):
+        path = f"volumes.{at}.response_us.{kind}"
+        yield Row(f"volume {at}: {kind}s, mean, µs", f"{path}.mean", micros, LOWER)
+        yield Row("  p99", f"{path}.p99", micros, LOWER)
+    yield Row("  requests a second", f"volumes.{at}.throughput.iops", micros, HIGHER)
+
+
+def _rebuild(at: int) -> Iterator[Row]:
+    yield Row(f"rebuild {at + 1}: GiB", f"rebuilds.{at}.gib", micros, NEITHER)
+    yield Row("  MB/s", f"rebuilds.{at}.mb_s", micros, HIGHER)
+    yield Row("  hours for a full member", f"rebuilds.{at}.full_member_hours", lambda hours: f"{hours:.3g}", LOWER)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from . import _flashkeep
 from .provenance import overrides
-from .rows import LOWER, NEITHER, SECTIONS, Row, count, micros, ratio, share
+from .rows import LOWER, NEITHER, Row, ratio, sections, share
+from .run_tables import run_tables
 from .terminal import BOLD, DIM, GREEN, RED, Page
 from .words import change, in_words, label, name
 
@@ -13,12 +14,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
+    from .run_tables import RunTable
+
     Summary = dict[str, Any]
 
 
 def run_report(summary: Summary, page: Page) -> str:
     """One drive under one workload."""
-    told = [_headline([summary], page), "", *_table([summary], page), *_phases(summary, page)]
+    told = [_headline([summary], page), "", *_table([summary], page)]
+    for table in run_tables(summary):
+        told += _run_table(table, page)
     return "\n".join([*told, *_closing([summary], page)])
 
 
@@ -34,27 +39,16 @@ def age_report(file: str, summary: Summary) -> str:
     return "\n".join([told, *(f"note: {warning}" for warning in summary["warnings"])])
 
 
-def _phases(summary: Summary, page: Page) -> list[str]:
-    """The phases of a run before, during and after each failure, one per line."""
-    phases = summary["phases"]
-    if not phases:
-        return []
-    head = ("phase", "from, s", "reads, µs", "writes, µs", "reconstructed", "lost", "unprotected, page·s", "event")
-    rows = [head]
-    for phase in phases:
-        means = ((phase["response_us"][what] or {}).get("mean") for what in ("read", "write"))
-        rows.append((
-            phase["phase"], f"{phase['from_s']:.3f}", *("–" if mean is None else micros(mean) for mean in means),
-            count(phase["reconstructed_reads"]), count(phase["lost_pages"]), micros(phase["unprotected_page_s"]),
-            phase["event"] or "",
-        ))  # fmt: skip
-    widths = [max(len(row[at]) for row in rows) for at in range(len(head))]
+def _run_table(table: RunTable, page: Page) -> list[str]:
+    """A table about the run, with a blank line in front."""
+    rows = [list(table.heads), *table.rows]
+    widths = [max(len(row[at]) for row in rows) for at in range(len(table.heads))]
     lines = []
     for row in rows:
-        cells = [f"{cell:{width}}" if at in (0, 7) else f"{cell:>{width}}"
+        cells = [f"{cell:{width}}" if at in table.words else f"{cell:>{width}}"
                  for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
-        lines.append("  " + "   ".join(cells).rstrip())
-    return ["", page.paint("Before, during and after", BOLD), page.paint(lines[0], DIM), *lines[1:]]
+        lines.append("  " + "  ".join(cells).rstrip())
+    return ["", page.paint(table.title, BOLD), page.paint(lines[0], DIM), *lines[1:]]
 
 
 def compare_report(summaries: Sequence[Summary], page: Page) -> str:
@@ -104,7 +98,7 @@ def _blocks(summaries: Sequence[Summary], page: Page) -> Iterable[list[Summary]]
 
 def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
     """Label, the first drive, then each other drive with its change, then the better direction."""
-    rows = [(title, [row for row in rows if _worth_a_line(row, summaries)]) for title, rows in SECTIONS]
+    rows = [(title, [row for row in rows if _worth_a_line(row, summaries)]) for title, rows in sections(summaries)]
     rows = [(title, kept) for title, kept in rows if kept]
     label_width = max(len(row.label) for _, kept in rows for row in kept) + 2
     heads = [[name(summary), *overrides(summary)] for summary in summaries]
@@ -170,7 +164,7 @@ def compared(
             ], row.better)
             for row in rows if _worth_a_line(row, summaries)
         ])
-        for title, rows in SECTIONS
+        for title, rows in sections(summaries)
         if any(_worth_a_line(row, summaries) for row in rows)
     ]  # fmt: skip
 

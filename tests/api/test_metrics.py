@@ -16,7 +16,9 @@ from flashkeep import _flashkeep, registry
 ROOT = Path(__file__).parents[2]
 
 
-def run(drive: str, workload: str = "synth:random,requests=2k,write=0.6", /, *keys: str, **options: Any) -> fk.Result:
+def run(
+    drive: str, workload: str | fk.Trace = "synth:random,requests=2k,write=0.6", /, *keys: str, **options: Any
+) -> fk.Result:
     overrides: dict[str, Any] = dict(key.split("=") for key in keys)
     return fk.run(fk.drive(drive).replace(**overrides), workload, requests=False, **options)
 
@@ -31,6 +33,8 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
     )
     pair = folder / "pair.toml"
     pair.write_text('members = ["2 * ./worn.toml"]\nredundancy.scheme = "mirror"\nstart.existing = "all"\n')
+    volumes = folder / "volumes.toml"
+    volumes.write_text('members = ["2 * ./small.toml"]\narray.volumes = 2\nredundancy.scheme = "mirror"\n')
     (folder / "worn.toml").write_text(
         'base = "./small.toml"\nflash.channels = 1\nbuffer.dram_mib = 1\n'
         'ftl = { logical_page_kib = 2, wear.erase_budget = 3, slc.fold = "full" }\nflash.slc.blocks = 2\n'
@@ -64,6 +68,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "worn": run(str(pair), "synth:random,requests=20k,write=1,size=4KiB"),
         "disk": run("st3500630a", "synth:random,requests=500"),
         "backup": run("t7-backup-8", "synth:hybrid-usr,requests=2k"),
+        "volumes": run(str(volumes), fk.trace(*2 * ["synth:random,requests=30k,write=0.5,flush_every=500"])),
         "array": run("t7-ssd-raid5", "synth:hybrid-usr,requests=2k"),
     }
     # Schemes with a section of their own.

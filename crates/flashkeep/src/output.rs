@@ -145,6 +145,12 @@ impl DeviceObserver for OperationLog {
         self.numbers.insert(age, number);
     }
 
+    fn passed_on(&mut self, age: u32, from: u32) {
+        if let Some(&number) = self.numbers.get(&from) {
+            self.numbers.insert(age, number);
+        }
+    }
+
     fn access(&mut self, _: u16, access: &DiskAccess) {
         let Sites::Disk(disk) = &self.sites else { return };
         let DiskAccess { start, end, page, pages, kind, cause } = *access;

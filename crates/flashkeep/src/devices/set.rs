@@ -382,6 +382,10 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         }
     }
 
+    fn note_age(&mut self, age: u32, from: u32) {
+        self.logs.iter_mut().for_each(|log| log.passed_on(age, from));
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }

@@ -48,6 +48,11 @@ pub trait DeviceObserver: Send {
         let _ = (age, number);
     }
 
+    /// Commands of this age are for the same request of the host as those of the age `from`.
+    fn passed_on(&mut self, age: u32, from: u32) {
+        let _ = (age, from);
+    }
+
     /// The state of the run, told when requests begin and end.
     fn state(&mut self, state: &RunState) {
         let _ = state;

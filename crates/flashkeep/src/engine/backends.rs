@@ -210,6 +210,11 @@ pub trait Backends<C: Contents>: BackendView {
         let _ = (now, backend);
     }
 
+    /// Commands of this age are for the same request of the host as those of the age `from`.
+    fn note_age(&mut self, age: u32, from: u32) {
+        let _ = (age, from);
+    }
+
     /// The completions and events since the last call, in order; the caller empties the list.
     fn done(&mut self) -> &mut Vec<Done<C>>;
 

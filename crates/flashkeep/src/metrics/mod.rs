@@ -15,6 +15,7 @@ mod rebuilds;
 mod registry;
 mod sections;
 mod summary;
+mod volumes;
 mod wear;
 mod wear_out;
 
@@ -38,5 +39,6 @@ pub use sections::{
     Redundancy, Rest, Summary, Throughput, Workload,
 };
 pub use summary::{Facts, PowerCut, RequestStatistics, WorkloadFacts, summary};
+pub use volumes::{VolumeFigures, VolumeStatistics};
 pub use wear::{Bar, Mark, Wear, WearFacts};
 pub use wear_out::{MemberEnd, WearOut};

@@ -18,6 +18,9 @@ figures! {
         end_s: Option<f64> => unit("s").lower(),
         /// GiB that it wrote.
         gib: f64 => unit("GiB"),
+        /// The share of what the member holds when it is full; below 1 if pages were never written, or were overwritten
+        /// before they were rebuilt.
+        share: f64 => unit("share"),
         /// MB (10⁶ bytes) that it wrote in a second.
         mb_s: Option<f64> => unit("MB/s").higher(),
         /// MiB that it wrote in a second.
@@ -41,47 +44,67 @@ pub(super) fn rebuilds(phases: &RunPhases, drive: &Resolved) -> Vec<Rebuild> {
         let bytes = phase.counters.of(OpKind::Program, Cause::Rebuild) * drive.page_bytes();
         let seconds = phase.until - phase.from;
         let speed = per(bytes as f64, seconds);
+        let full = full_bytes(drive, &failed) as f64;
         found.push(Rebuild {
             member: failed.clone(),
             start_s: phase.from,
             end_s: (!phase.is_last).then_some(phase.until),
             gib: bytes as f64 / f64::from(1 << 30),
+            share: bytes as f64 / full,
             mb_s: speed.map(|speed| speed / 1e6),
             mib_s: speed.map(|speed| speed / f64::from(1 << 20)),
-            full_member_hours: speed
-                .filter(|&speed| speed > 0.0)
-                .map(|speed| member_bytes(drive, &failed) as f64 / speed / 3600.0),
+            full_member_hours: speed.filter(|&speed| speed > 0.0).map(|speed| full / speed / 3600.0),
         });
     }
     found
 }
 
 /// Notes on rebuilds that restored little: their time says nothing about a full member.
-pub(super) fn notes(rebuilds: &[Rebuild], drive: &Resolved) -> Vec<String> {
+pub(super) fn notes(rebuilds: &[Rebuild]) -> Vec<String> {
     let note = |rebuild: &Rebuild| {
-        let share = rebuild.gib * f64::from(1 << 30) / member_bytes(drive, &rebuild.member) as f64;
-        let hours = rebuild.full_member_hours.filter(|_| share < 0.95)?;
+        let hours = rebuild.full_member_hours.filter(|_| rebuild.share < 0.95)?;
         Some(format!(
-            "the rebuild of {} wrote {:.3} GiB, {:.1} % of what it holds when it is full, because other pages were \
-             never written (--existing all has all of them); a full one would take {hours:.3} h at {:.1} MB/s",
+            "the rebuild of {} wrote {:.3} GiB, {:.1} % of what it holds when it is full: other pages were never \
+             written (--existing all has all of them), or were overwritten meanwhile; a full one would take {} at \
+             {:.1} MB/s",
             rebuild.member,
             rebuild.gib,
-            share * 100.0,
+            rebuild.share * 100.0,
+            if hours < 1.0 { format!("{:.1} s", hours * 3600.0) } else { format!("{hours:.1} h") },
             rebuild.mb_s?
         ))
     };
     rebuilds.iter().filter_map(note).collect()
 }
 
-/// Bytes of the pages that the failed member offers, or a member-sized part of a drive.
-fn member_bytes(drive: &Resolved, failed: &str) -> u64 {
+/// Bytes of the pages that what failed holds when it is full: a member, a part of one, or a part of a drive.
+fn full_bytes(drive: &Resolved, failed: &str) -> u64 {
     let mut place = drive;
     for part in failed.split('/') {
-        let number = part.strip_prefix("member:").and_then(|number| number.parse::<usize>().ok());
+        let (kind, numbers) = part.split_once(':').unwrap_or((part, ""));
+        let number = numbers.parse::<usize>().ok().filter(|_| kind == "member");
         match number.and_then(|number| place.array.get(number)) {
             Some(member) => place = member,
-            None => return place.member_pages() * place.page_bytes(),
+            None if place.is_array() || place.is_disk() => break,
+            None => return part_bytes(place, numbers),
         }
     }
     place.capacity_bytes()
+}
+
+/// The same of a part of a drive's flash, which is named by as many numbers as levels lead to it: `3`, `3.0`, `3.0.1`.
+fn part_bytes(drive: &Resolved, numbers: &str) -> u64 {
+    let flash = &drive.spec.flash;
+    let levels = [
+        flash.channels,
+        flash.chips_per_channel,
+        flash.dies_per_chip,
+        flash.planes_per_die,
+        flash.blocks_per_plane,
+        flash.pages_per_block,
+    ];
+    let pages = u64::from(drive.parts()) * drive.member_pages();
+    let deep = if numbers.is_empty() { 0 } else { numbers.split('.').count() };
+    let such: u64 = levels.iter().take(deep).map(|&count| u64::from(count)).product();
+    (pages / such).max(1) * drive.page_bytes()
 }

@@ -10,6 +10,7 @@ use super::latency::LatencyByOperation;
 use super::members::Member;
 use super::phases::PhaseFigures;
 use super::rebuilds::Rebuild;
+use super::volumes::VolumeFigures;
 use super::wear::Wear;
 use super::wear_out::WearOut;
 use super::{IfAny, figures, plain, unit};
@@ -75,6 +76,8 @@ figures! {
         phases: Vec<PhaseFigures> => plain(),
         /// Rebuilds, in order.
         rebuilds: Vec<Rebuild> => plain().derived(),
+        /// The volumes of an array that have a workload each, in order; none if one workload has the whole array.
+        volumes: Vec<VolumeFigures> => plain().derived(),
         /// How often planes worked together and cache registers overlapped; only with such commands.
         commands: IfAny<Commands> => plain().heading("Several at once"),
         /// How full flash pages were that hold several logical pages; only with such pages.
@@ -180,9 +183,12 @@ figures! {
 figures! {
     /// Whether contents were right, and what failures and power cuts cost.
     pub struct Integrity {
-        /// Reads whose contents were compared with what was written.
+        /// Page reads of requests whose contents were compared with what was written (`--verify`).
         checked_reads: u64 => unit("reads").row("reads checked"),
-        /// Reads that returned something else.
+        /// Pages compared when all were read back after the last request of a run with failures, which no other figure
+        /// counts.
+        pages_read_back: u64 => unit("pages").derived().row("pages read back and checked"),
+        /// Reads, also those at the end, that returned something else.
         wrong_reads: u64 => unit("reads").lower().row("reads wrong"),
         /// Pages lost, each counted once.
         lost_pages: u64 => unit("pages").lower().row("pages lost"),

@@ -12,7 +12,8 @@ use super::sections::{
 };
 use super::wear::CountedWrites;
 use super::{
-    Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases, WearFacts,
+    Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases,
+    VolumeStatistics, WearFacts,
 };
 use crate::config::Resolved;
 use crate::device::latency::Part;
@@ -48,6 +49,8 @@ pub struct RequestStatistics {
     pub pages_written: u64,
     /// Reads whose contents were compared with the expected ones.
     pub checked_reads: u64,
+    /// Pages whose contents were compared when all pages were read back at the end.
+    pub pages_read_back: u64,
     /// Reads that returned other contents.
     pub wrong_reads: u64,
     /// Where the response times of reads, and of writes and trims, went; none if that is not measured.
@@ -140,6 +143,8 @@ pub struct Facts<'a> {
     pub untimed: Option<bool>,
     /// The result of conditioning the drive.
     pub conditioned: Option<Conditioning>,
+    /// Workloads and statistics of the volumes that have a workload each.
+    pub volumes: Vec<(&'a str, &'a VolumeStatistics)>,
     /// The phases before, during and after failures.
     pub phases: &'a RunPhases,
     /// The map's name and counts, unless it is a page map in memory.
@@ -199,6 +204,10 @@ pub fn summary(facts: &Facts<'_>) -> Value {
 fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
     let (statistics, drive, counters) = (facts.statistics, facts.drive, facts.counters);
     let rebuilds = if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) };
+    let volumes = facts
+        .volumes
+        .iter()
+        .map(|(workload, volume)| volume.figures(workload, timed_seconds(facts, seconds)));
     // An untimed run without arrival times has no simulated time.
     let passes = facts.untimed != Some(false);
     let hits = BufferHits::new(facts.hits);
@@ -245,6 +254,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         redundancy: redundancy(drive),
         phases: facts.phases.figures(),
         rebuilds,
+        volumes: volumes.collect(),
         commands: IfAny(commands(&drive.spec.flash.commands, counters)),
         packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
         slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),
@@ -315,10 +325,15 @@ fn queue(facts: &Facts<'_>, seconds: f64) -> Queue {
     }
 }
 
+/// The time to which work is related; 0 if it has no meaning.
+fn timed_seconds(facts: &Facts<'_>, seconds: f64) -> f64 {
+    if facts.untimed.is_some() { 0.0 } else { seconds }
+}
+
 fn throughput(facts: &Facts<'_>, seconds: f64) -> Throughput {
     let statistics = facts.statistics;
     let requests = statistics.read_response.count() + statistics.write_response.count();
-    let seconds = if facts.untimed.is_some() { 0.0 } else { seconds };
+    let seconds = timed_seconds(facts, seconds);
     let mib = |bytes: u64| per(bytes as f64 / f64::from(1 << 20), seconds);
     Throughput {
         iops: per(requests as f64, seconds),
@@ -333,6 +348,7 @@ fn integrity(facts: &Facts<'_>, passes: bool) -> Integrity {
     let unprotected = facts.unprotected_page_ns.map(|page_ns| page_ns as f64 / 1e9);
     Integrity {
         checked_reads: facts.statistics.checked_reads,
+        pages_read_back: facts.statistics.pages_read_back,
         wrong_reads: facts.statistics.wrong_reads,
         lost_pages: facts.lost_pages,
         reconstructed_reads: facts.reconstructed_reads,
@@ -454,7 +470,7 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     }
     all.extend(saturation(facts, count));
     all.extend(short_life(facts));
-    all.extend(rebuilds::notes(rebuilds, facts.drive));
+    all.extend(rebuilds::notes(rebuilds));
     all.extend(limits(facts));
     if facts.counters.reads_of_nothing > 0 {
         let reads = facts.counters.reads_of_nothing;

@@ -1,21 +1,45 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Device, DevicePlacement, Simulation, Totals};
+use super::{Device, DevicePlacement, Simulation, Totals, Volumes};
 use crate::buffer::HostContext;
 use crate::device::port::Hits;
 use crate::devices::Body;
-use crate::drive::{BlockErases, OperationTimes};
+use crate::drive::OperationTimes;
 use crate::engine::Contents;
 use crate::host::Expected;
-use crate::kernel::Span;
+use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
-use crate::metrics::{Facts, MemberActivity, Tally, summary};
+use crate::metrics::{Facts, MemberActivity, Tally, WearFacts, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
+use serde_json::Value;
+
+/// What the run has done before its pages are read back, which is no part of it.
+pub(super) struct CountedRun {
+    totals: Totals,
+    pub(super) tally: Tally,
+    wear: WearFacts,
+    /// Valid pages, and all pages.
+    filled: (u64, u64),
+    scheme: Option<(&'static str, Value)>,
+    pub(super) obituary: Option<String>,
+}
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// All counters of the run, which ends at `end`.
+    pub(super) fn count_up(&mut self, end: SimTime) -> CountedRun {
+        CountedRun {
+            totals: self.totals(end),
+            tally: self.tally_until(end),
+            wear: self.wear(self.device.body.erases()),
+            filled: self.device.body.filled(),
+            scheme: self.scheme_figures(),
+            obituary: self.obituary(),
+        }
+    }
+
     /// Reads every existing page, without time and without counting: pages that cannot be read are lost, even if no
-    /// request needed them.
+    /// request needed them. Call it after [`Simulation::count_up`].
     pub(super) fn read_everything(&mut self) {
         for page in 0..self.device.buffer.pages().len() {
             if !self.device.buffer.is_in_flash(page) {
@@ -34,7 +58,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     let wrong = |expected: &&Expected<C>| {
                         !self.device.buffer.accepts(expected, pages[expected.slot as usize], false)
                     };
-                    self.accounts.statistics.checked_reads += expected.len() as u64;
+                    self.accounts.statistics.pages_read_back += expected.len() as u64;
                     self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
                 }
                 self.device.engine.forget(finished.counter);
@@ -100,13 +124,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
-    pub(super) fn summary(
-        &self,
-        totals: &Totals,
-        erases: BlockErases,
-        tally: &Tally,
-        warnings: Vec<String>,
-    ) -> serde_json::Value {
+    pub(super) fn summary(&self, counted: &CountedRun, warnings: Vec<String>) -> Value {
+        let CountedRun { totals, tally, wear, filled, scheme, .. } = counted;
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
             // A power loss takes back what was granted ahead before counting began.
@@ -132,17 +151,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             queue_full: self.host.window.full().beyond(before.queue_full),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
-            wear: self.wear(erases),
+            wear: wear.clone(),
             members: self.member_facts(totals),
-            scheme: self.scheme_figures(),
+            scheme: scheme.clone(),
             conditioned: self.accounts.conditioned.clone(),
-            filled: self.device.body.filled(),
+            filled: *filled,
             lost_pages: self.device.engine.lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             interrupted: self.clock.interrupted,
             untimed: self.clock.untimed.then_some(self.workload.replay == Replay::Open),
             phases: &self.accounts.phases,
+            volumes: self.host.volumes.as_ref().map_or_else(Vec::new, Volumes::statistics),
             mapping: totals
                 .mapping
                 .map(|counts| (self.resolved.map().name, counts.with(mapping, |now, before| now - before))),

@@ -1,7 +1,7 @@
 //! Where the response times of requests went.
 
 use super::{OutstandingRequest, Simulation};
-use crate::device::latency::Part;
+use crate::device::latency::{Breakdown, Part};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished};
 use crate::kernel::{Id, SimTime, Span, make_room};
@@ -14,7 +14,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
         let crosses = self.host.link.is_some() || self.device.buffer.has_cache();
-        self.accounts.flash_only = !crosses && !self.job.keep_requests;
+        let sums_only = !self.job.keep_requests && self.host.volumes.is_none();
+        self.accounts.flash_only = !crosses && sums_only;
     }
 
     /// Notes where the response time of a request went.
@@ -46,7 +47,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &self.host.in_flight[id];
         let mut parts = self.device.engine.breakdown(finished.counter);
         let response = acknowledged.since(this.arrival);
-        let reads = this.record.op == Op::Read as u8;
         let memory = if this.from_memory { self.device.body.memory_time() } else { Span::ZERO };
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
         let more = [(Part::Queue, queue), (Part::Cache, memory), (Part::Link, link)];
@@ -56,23 +56,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             && !this.from_memory
             && !durable
             && self.device.buffer.has_cache();
-        let sums = self
-            .accounts
-            .statistics
-            .breakdowns
-            .as_deref_mut()
-            .filter(|_| this.counted && this.record.op != Op::Flush as u8);
-        let sums = sums.map(|[of_reads, of_writes]| if reads { of_reads } else { of_writes });
         if self.host.link.is_none() && !buffered && !durable && !self.job.keep_requests {
             debug_assert_eq!(
                 more.iter().fold(parts.total(), |sum, (_, span)| sum + *span),
                 response,
                 "the parts {parts:?} and {more:?} add up to the response time"
             );
-            if let Some(sums) = sums {
-                sums.add(response.0, &parts, &more);
-            }
-            return;
+            return self.add_parts(id, response, &parts, &more);
         }
         // A write cache takes writes; those that go on below wait for an eviction.
         if buffered {
@@ -80,9 +70,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         more.into_iter().for_each(|(part, span)| parts.add(part, span));
         parts.fit(response, rest);
-        if let Some(sums) = sums {
-            sums.add(response.0, &parts, &[]);
-        }
         if self.job.keep_requests {
             let (at, kept) = (this.number as usize, &mut self.accounts.record_parts);
             if kept.len() <= at {
@@ -90,6 +77,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 kept.resize(at + 1, Default::default());
             }
             kept[at] = *parts.ns();
+        }
+        self.add_parts(id, response, &parts, &[]);
+    }
+
+    /// Adds the parts of a response time to the sums of the run, and of the request's volume.
+    #[inline]
+    fn add_parts(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        response: Span,
+        parts: &Breakdown,
+        more: &[(Part, Span)],
+    ) {
+        let this = &self.host.in_flight[id];
+        if !this.counted || this.record.op == Op::Flush as u8 {
+            return;
+        }
+        let at = usize::from(this.record.op != Op::Read as u8);
+        if let Some(sums) = self.accounts.statistics.breakdowns.as_deref_mut() {
+            sums[at].add(response.0, parts, more);
+        }
+        if let Some(volumes) = &mut self.host.volumes {
+            volumes.statistics_of(this.volume as usize).breakdowns()[at].add(response.0, parts, more);
         }
     }
 }

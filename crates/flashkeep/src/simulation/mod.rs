@@ -494,10 +494,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         // The last request may end after the last event.
         let end = self.clock.now.max(self.clock.last);
-        let totals = self.totals(end);
-        let tally = self.tally_until(end);
-        // The final read may collect, which is not this run's wear.
-        let erases = self.device.body.erases();
+        self.look_at_life();
+        let counted = self.count_up(end);
         let log_notes = self.device.body.log_notes(end);
         // The files of a run that was interrupted would pass for those of a whole one.
         if !self.clock.interrupted {
@@ -507,8 +505,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.read_everything();
         }
         // Pages that the final read finds lost were lost in the last phase.
-        let tally = Tally { lost: self.device.engine.lost().count(), ..tally };
-        self.accounts.phases.end(end, tally.clone());
+        let lost = self.device.engine.lost().count();
+        self.accounts.phases.end(end, Tally { lost, ..counted.tally.clone() });
         if self.job.verify {
             self.device.body.audit();
         }
@@ -522,14 +520,13 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         self.accounts.facts.sha256 = requests.sha256();
         self.accounts.facts.overlapping =
             volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
-        self.look_at_life();
         let mut warnings = Vec::new();
         if self.clock.interrupted {
             let admitted = self.host.admitted;
             warnings.push(format!("interrupted: the figures are of the first {admitted} requests"));
         }
         warnings.extend(self.resolved.warnings.iter().cloned());
-        warnings.extend(self.obituary());
+        warnings.extend(counted.obituary.clone());
         warnings.extend(notes.iter().cloned());
         warnings.extend(log_notes);
         warnings.extend(self.host.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
@@ -546,7 +543,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 .left()
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        let summary = self.summary(&totals, erases, &tally, warnings);
+        let summary = self.summary(&counted, warnings);
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
             self.save(path)?;
         }

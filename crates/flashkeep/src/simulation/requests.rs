@@ -115,9 +115,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let arrival = if closed { self.clock.now } else { SimTime(request.arrival_ns) };
         let admitted = self.clock.now;
         self.host.window.enter(arrival, admitted);
-        if let Some(volumes) = &mut self.host.volumes {
-            volumes.enter(admitted);
-            self.host.in_flight[id].volume = volumes.current as u32;
+        if self.host.volumes.is_some() {
+            self.enter_volume(id, request.op, admitted, number >= self.host.warmup);
         }
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
             self.clock.now = arrival.max(
@@ -345,13 +344,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn conclude(&mut self, finished: Finished, acknowledged: SimTime) {
         let id = Id::new(finished.tag);
         let service = finished.service;
-        let this = &mut self.host.in_flight[id];
         if self.failures.durability.is_none() {
             self.host.window.leave(acknowledged);
         }
-        if let Some(volumes) = &mut self.host.volumes {
-            volumes.leave(this.volume as usize, acknowledged);
+        if self.host.volumes.is_some() {
+            self.leave_volume(id, acknowledged);
         }
+        let this = &mut self.host.in_flight[id];
         self.clock.last = self.clock.last.max(acknowledged);
         let response = acknowledged.since(this.arrival);
         this.record.response_ns = response.0;

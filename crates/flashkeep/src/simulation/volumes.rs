@@ -1,11 +1,12 @@
 //! Arrays with one workload per volume: selects the next request and maps its address.
 
-use super::{Simulation, Stop};
+use super::{OutstandingRequest, Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::Contents;
 use crate::error::Error;
-use crate::host::{Addresses, HostQueue};
-use crate::kernel::SimTime;
+use crate::host::{Addresses, HostQueue, Range, SectorRange};
+use crate::kernel::{Id, SimTime};
+use crate::metrics::VolumeStatistics;
 use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Request};
 
@@ -18,6 +19,7 @@ struct Volume {
     window: HostQueue,
     /// Its place in the array, bytes.
     offset: u64,
+    statistics: VolumeStatistics,
 }
 
 /// All volumes of an array.
@@ -31,7 +33,7 @@ pub(super) struct Volumes {
     /// The volume whose request comes next, and when; none if that is not known yet.
     first: Option<usize>,
     /// The volume whose request was taken last.
-    pub(super) current: usize,
+    current: usize,
 }
 
 impl Volumes {
@@ -53,6 +55,7 @@ impl Volumes {
             addresses: Addresses::new(share, workload.placement, merges),
             window: HostQueue::new(depth, closed),
             offset: at as u64 * share,
+            statistics: VolumeStatistics::default(),
         };
         let mut volumes: Vec<Volume> = workload.streams()?.into_iter().enumerate().map(volume).collect();
         for volume in &mut volumes {
@@ -98,7 +101,7 @@ impl Volumes {
     }
 
     /// Counts a request of the volume whose request was taken last in, or out.
-    pub(super) fn enter(&mut self, now: SimTime) {
+    fn enter(&mut self, now: SimTime) {
         if let Some((window, turn)) = &mut self.batches {
             *turn = self.current + 1;
             window.enter(now, now);
@@ -108,12 +111,22 @@ impl Volumes {
     }
 
     /// A request of a volume is known to leave at `at`.
-    pub(super) fn leave(&mut self, volume: usize, at: SimTime) {
+    fn leave(&mut self, volume: usize, at: SimTime) {
         if let Some((window, _)) = &mut self.batches {
             window.leave(at);
         } else if self.closed {
             self.volumes[volume].window.leave(at);
         }
+    }
+
+    /// The statistics of a volume's counted requests.
+    pub(super) fn statistics_of(&mut self, volume: usize) -> &mut VolumeStatistics {
+        &mut self.volumes[volume].statistics
+    }
+
+    /// Workload and statistics of each.
+    pub(super) fn statistics(&self) -> Vec<(&str, &VolumeStatistics)> {
+        self.volumes.iter().map(|volume| (&*volume.requests.provenance.name, &volume.statistics)).collect()
     }
 
     /// The share of all workloads that has been handed out, if it is known.
@@ -171,6 +184,38 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let number = self.host.admitted + self.host.misplaced + 1;
                 Err(Stop::Error(self.workload.misplaced(error, number, &request, name)))
             }
+        }
+    }
+    /// A request of the volume whose request was taken last is admitted.
+    #[inline(never)]
+    pub(super) fn enter_volume(
+        &mut self,
+        id: Id<OutstandingRequest<C>>,
+        op: Op,
+        admitted: SimTime,
+        counted: bool,
+    ) {
+        let volumes = self.host.volumes.as_mut().expect("there are volumes");
+        volumes.enter(admitted);
+        self.host.in_flight[id].volume = volumes.current as u32;
+        if counted {
+            let size = self.resolved.page_bytes();
+            let pages = |range: &Range| SectorRange::of_bytes(range.offset, range.length, size).count;
+            let pages = self.host.ranges.iter().map(pages).sum();
+            volumes.statistics_of(volumes.current).admit(op, pages);
+        }
+    }
+
+    /// A request of a volume is acknowledged.
+    #[inline(never)]
+    pub(super) fn leave_volume(&mut self, id: Id<OutstandingRequest<C>>, acknowledged: SimTime) {
+        let this = &self.host.in_flight[id];
+        let volumes = self.host.volumes.as_mut().expect("there are volumes");
+        volumes.leave(this.volume as usize, acknowledged);
+        if this.counted {
+            let response = (!self.clock.untimed).then(|| acknowledged.since(this.arrival));
+            let statistics = volumes.statistics_of(this.volume as usize);
+            statistics.conclude(this.record.op, this.record.length, response);
         }
     }
 }

@@ -283,6 +283,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 // Below, its age is that of its arrival behind the link, like a request's.
                 self.opened = self.opened.wrapping_add(1);
                 (request.age, port.latest) = (self.opened, self.opened);
+                backends.note_age(request.age, request.commands[0].caller.age);
             } else {
                 request.age = request.commands[0].caller.age;
             }

@@ -1,0 +1,91 @@
+"""Tables about one run: its phases, rebuilds and volumes. The terminal and the pages show the same cells."""
+
+from __future__ import annotations
+
+from .rows import count, micros, share
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    Summary = dict[str, Any]
+
+
+class RunTable:
+    """A table: its title, the heads of its columns, and its rows as text."""
+
+    __slots__ = ("heads", "name", "rows", "title", "words")
+
+    def __init__(
+        self, name: str, title: str, heads: Sequence[str], rows: list[list[str]], words: Sequence[int]
+    ) -> None:
+        self.name, self.title, self.heads, self.rows = name, title, heads, rows
+        self.words = words  # the columns that are text
+
+
+def run_tables(summary: Summary) -> Iterator[RunTable]:
+    """The tables that a run has."""
+    for table in (_phases(summary), _rebuilds(summary), _volumes(summary)):
+        if table.rows:
+            yield table
+
+
+def _phases(summary: Summary) -> RunTable:
+    heads = ("phase", "from, s", *TIMES, "reconstructed", "lost", "unprotected, page·s", "event")
+    rows = [
+        [
+            phase["phase"], seconds(phase["from_s"]), *_times(phase["response_us"]),
+            count(phase["reconstructed_reads"]), count(phase["lost_pages"]), micros(phase["unprotected_page_s"]),
+            phase["event"] or "",
+        ]
+        for phase in summary["phases"]
+    ]  # fmt: skip
+    return RunTable("phases", "Before, during and after each failure", heads, rows, (0, len(heads) - 1))
+
+
+def _rebuilds(summary: Summary) -> RunTable:
+    heads = ("rebuilt", "from, s", "duration, s", "GiB", "MB/s", "of a full member", "a full member takes")
+    rows = []
+    for rebuild in summary.get("rebuilds") or ():
+        end, whole = rebuild["end_s"], rebuild.get("share")
+        rows.append([
+            rebuild["member"], seconds(rebuild["start_s"]),
+            "not finished" if end is None else seconds(end - rebuild["start_s"]), f"{rebuild['gib']:.3f}",
+            _told(rebuild.get("mb_s")), "–" if whole is None else share(whole), _lasting(rebuild["full_member_hours"]),
+        ])  # fmt: skip
+    return RunTable("rebuilds", "Rebuilds", heads, rows, (0,))
+
+
+def _volumes(summary: Summary) -> RunTable:
+    heads = ("volume", "requests", *TIMES, "requests/s", "read, MiB/s", "written, MiB/s", "workload")
+    rows = [
+        [
+            str(at), count(volume["requests"]), *_times(volume["response_us"]),
+            *(_told(volume["throughput"][key]) for key in ("iops", "read_mib_s", "write_mib_s")), volume["workload"],
+        ]
+        for at, volume in enumerate(summary.get("volumes") or ())
+    ]  # fmt: skip
+    return RunTable("volumes", "Volumes", heads, rows, (0, len(heads) - 1))
+
+
+TIMES = ("reads, µs", "p99", "writes, µs", "p99")
+
+
+def _times(told: Summary) -> list[str]:
+    """Mean and p99 of reads and writes."""
+    return [_told((told[kind] or {}).get(figure)) for kind in ("read", "write") for figure in ("mean", "p99")]
+
+
+def _told(value: float | None) -> str:
+    return "–" if value is None else micros(value)
+
+
+def _lasting(hours: float | None) -> str:
+    if hours is None:
+        return "–"
+    return f"{hours:,.1f} h" if hours >= 1 else f"{micros(3600 * hours)} s"
+
+
+def seconds(value: float) -> str:
+    return f"{value:,.3f}"
