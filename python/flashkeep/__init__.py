@@ -10,7 +10,7 @@ from ._flashkeep import DriveError, OptionError, TraceError, __version__
 from .api import age, compare, drives, load, load_comparison, run
 from .drive_files import Drive, drive
 from .nodes import Figures
-from .results import Requests, Result
+from .results import Requests, Result, Series
 from .traces import Trace, trace
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ __all__ = [
     "Presets",
     "Requests",
     "Result",
+    "Series",
     "Trace",
     "TraceError",
     "__version__",

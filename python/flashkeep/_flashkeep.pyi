@@ -24,16 +24,18 @@ class OptionError(ValueError):
 def run(
     job: str,
     progress: Callable[[int, float | None, int], object] | None = None,
-    tables: tuple[str, str] | None = None,
+    tables: tuple[str, str, str] | None = None,
     in_memory: Sequence[tuple[str, bytes]] = (),
+    series: dict[str, tuple[str, bytes]] | None = None,
     /,
 ) -> tuple[str, tuple[bytes, ...]]:
     """Simulates a job (JSON, the keys of `Job`): the summary (JSON) and one buffer a column of requests.
 
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; what it raises ends the run, and
     if it returns True the run ends early, with a result for the requests admitted until then.
-    `tables` are the files for all requests and for their sums a second at a time (compressed CSV). `in_memory` has
-    traces that are not files, by the name that the job gives them.
+    `tables` are the files for all requests, for their sums a second at a time and for figures over time (compressed
+    CSV). `in_memory` has traces that are not files, by the name that the job gives them. Into `series` go the columns
+    of the figures over time: NumPy's name of the type, and the memory.
     """
 
 def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:

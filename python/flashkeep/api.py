@@ -15,7 +15,7 @@ from . import _flashkeep
 from .drive_files import Drive, drive
 from .nodes import suggested
 from .provenance import Inputs
-from .results import Requests, Result
+from .results import Requests, Result, Series
 from .traces import Trace, trace, whole
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .tabular import Table
 
     Progress = Callable[[int, float | None, int], object]
+    Ended: TypeAlias = tuple[dict[str, Any], Requests | None, Series | None]
 
     class AgeOptions(TypedDict, total=False):
         """The options of `age`: those of `run` that do not need time."""
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
         scenario: str | os.PathLike[str]
         untimed: bool
         breakdown: bool
+        flush_at_end: bool
+        series: SupportsIndex | str
 
     Given: TypeAlias = "Drive | str | os.PathLike[str] | DriveFile | Mapping[str, object]"
     """What names a drive."""
@@ -56,16 +59,17 @@ if TYPE_CHECKING:
 def simulate(
     job: Mapping[str, object],
     progress: Progress | None = None,
-    tables: tuple[str, str] | None = None,
+    tables: tuple[str, str, str] | None = None,
     in_memory: Mapping[str, bytes] | None = None,
     command: str | None = None,
-) -> tuple[dict[str, Any], tuple[bytes, ...]]:
-    """Runs a job. Returns its summary, with its inputs and the time and memory that it took on this machine, and its
-    columns of requests. `in_memory` has traces that are not files, by the name that the job gives them; `command` is
-    the command line, if there is one."""
+) -> Ended:
+    """Runs a job: what a `Result` is made of. The summary has its inputs and the time and memory that it took on this
+    machine. `in_memory` has traces that are not files, by the name that the job gives them; `command` is the command
+    line, if there is one."""
     inputs = Inputs(job, in_memory)
+    series: dict[str, tuple[str, bytes]] = {}
     started = time.perf_counter()
-    text, columns = _flashkeep.run(json.dumps(job), progress, tables, list((in_memory or {}).items()))
+    text, columns = _flashkeep.run(json.dumps(job), progress, tables, list((in_memory or {}).items()), series)
     wall_s = time.perf_counter() - started
     summary: dict[str, Any] = json.loads(text)
     operations = sum(sum(summary["operations"][kind].values()) for kind in ("read", "program", "copyback"))
@@ -79,7 +83,7 @@ def simulate(
         "threads": 1,
     }
     inputs.describe(summary, command)
-    return summary, columns
+    return summary, Requests(columns) if job.get("keep_requests") else None, Series(series) if series else None
 
 
 def _as_drive(given: Given) -> Drive:
@@ -91,7 +95,8 @@ def _as_trace(given: Trace | str | os.PathLike[str] | Table) -> Trace:
 
 
 OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "fail", "scenario", "operations",
-           "timeline", "timeline_window", "map", "untimed", "breakdown", "condition", "aged", "save_aged")  # fmt: skip
+           "timeline", "timeline_window", "series", "map", "untimed", "breakdown", "condition", "aged",
+           "save_aged")  # fmt: skip
 """The options of a run that are keys of a job."""
 FILES = ("scenario", "operations", "timeline", "map", "aged", "save_aged")
 
@@ -104,12 +109,13 @@ def job_of(
     if unknown:
         raise TypeError(f"unexpected option {unknown[0]!r}; {suggested(unknown[0], OPTIONS)}")
     fail = options.get("fail", ())
-    warmup = options.get("warmup")
+    warmup, series = options.get("warmup"), options.get("series")
     given = {
         **options,
         **{name: os.fspath(options[name]) for name in FILES if options.get(name)},
         "depth": whole("depth", options.get("depth"), 1, 32),
         "warmup": None if warmup is None else str(warmup),
+        "series": series if series is None or isinstance(series, str) else str(whole("series", series, 1, 64)),
         "fail": [fail] if isinstance(fail, str) else list(fail),
     }
     flags = {name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")}
@@ -144,6 +150,7 @@ def run(
     operations: str | os.PathLike[str] | None = None,
     timeline: str | os.PathLike[str] | None = None,
     timeline_window: str | None = None,
+    series: SupportsIndex | str | None = None,
     map: str | os.PathLike[str] | None = None,
     untimed: bool = False,
     condition: bool = False,
@@ -163,7 +170,8 @@ def run(
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or
     `flashkeep age`, has saved. `timeline` is a file for the busy periods of each channel and unit, within
-    `timeline_window="10s..12s"`. `requests=False` does not keep every request's times (176 bytes
+    `timeline_window="10s..12s"`. `series="10ms"` keeps figures over time (`Result.series`), with a row every 10 ms;
+    `series=200` with at most 200 rows. `requests=False` does not keep every request's times (176 bytes
     each, 48 without breakdown). `breakdown=False` does not measure where response times go (`latency_us`).
     """
     options = {
@@ -178,6 +186,7 @@ def run(
         "operations": operations,
         "timeline": timeline,
         "timeline_window": timeline_window,
+        "series": series,
         "map": map,
         "untimed": untimed,
         "breakdown": breakdown,
@@ -201,8 +210,7 @@ def start(
 
     job = job_of(drive, trace, seed, options, requests)
     with shown(progress) as tell:
-        summary, columns = simulate(job, tell, None, trace.tables if trace else None)
-    return Result(summary, Requests(columns) if job["keep_requests"] else None)
+        return Result(*simulate(job, tell, None, trace.tables if trace else None))
 
 
 def age(

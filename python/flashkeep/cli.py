@@ -260,10 +260,12 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
     from .progress import Line
     from .runner import run_jobs
 
+    if arguments.get("series") and not arguments["out"]:
+        raise UsageError("flashkeep: --series: needs --out, where series.csv.gz is written")
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:
-        wanted = (*FILES, "timeline_window")  # commands differ in which of these they have
+        wanted = (*FILES, "timeline_window", "series")  # commands differ in which of these they have
         files = {key: arguments[key] for key in wanted if arguments.get(key)}
         timed = not arguments["untimed"]  # an untimed run has no table of requests
         jobs = [

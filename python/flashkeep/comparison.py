@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 from . import table
 from .api import job_of
 from .progress import display
-from .results import Requests, Result
-from .runner import run_with_requests
+from .results import Result
+from .runner import run_results
 from .terminal import Page
 
 if TYPE_CHECKING:
@@ -106,13 +106,9 @@ def compare_runs(
     jobs = [job_of(drive, trace, seed, options, requests) for drive in drives]
     view = display(progress)
     try:
-        done = run_with_requests([(job, None) for job in jobs], workers, view, trace.tables)
+        kept = [Result(*ended) for ended in run_results([(job, None) for job in jobs], workers, view, trace.tables)]
     finally:
         view.clear()
-    kept = [
-        Result(summary, Requests(columns) if job["keep_requests"] else None)
-        for job, (summary, columns) in zip(jobs, done, strict=True)
-    ]
     return Comparison(kept, labels or _labels(kept, drives))
 
 

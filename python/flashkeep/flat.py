@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from .choices import Library
+    from .results import Columns
 
 ORDER: tuple[Library, ...] = ("pandas", "polars")
 
@@ -30,11 +31,24 @@ def _pairs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def frame(rows: Sequence[Mapping[str, Any]], library: Library | None) -> Any:
     """A data frame with a column for each path that any row has."""
-    if library is not None and library not in ORDER:
-        raise ValueError(f"library: found {library!r}; accepted: {', '.join(ORDER)}")
-    module = need("a data frame", "frames", *((library,) if library else ORDER))
+    module = _library(library)
     columns = dict.fromkeys(path for row in rows for path in row)
     table = {path: [row.get(path) for row in rows] for path in columns}
     if module.__name__ == "polars":
         return module.DataFrame(table, strict=False)
     return module.DataFrame(table)
+
+
+def column_frame(columns: Columns, library: Library | None) -> Any:
+    """A data frame of a table in columns."""
+    module = _library(library)
+    if module.__name__ == "polars":
+        return module.DataFrame(columns)
+    # The frame may be changed; the memory of the run may not.
+    return module.DataFrame({name: column.copy() for name, column in columns.to_numpy().items()}, copy=False)
+
+
+def _library(library: Library | None) -> Any:
+    if library is not None and library not in ORDER:
+        raise ValueError(f"library: found {library!r}; accepted: {', '.join(ORDER)}")
+    return need("a data frame", "frames", *((library,) if library else ORDER))

@@ -5,15 +5,19 @@ from __future__ import annotations
 import gzip
 import os
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from .comparison import Comparison
 from .found import find, name_apart
 from .options import UsageError
-from .results import ALL_COLUMNS, COLUMNS, Requests, Result
+from .results import ALL_COLUMNS, COLUMNS, Requests, Result, Series
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .found import Found
+
+T = TypeVar("T")
 
 OPS = {"read": 0, "write": 1, "trim": 2, "flush": 3}
 
@@ -42,28 +46,56 @@ def _found(folder: str, command: str) -> list[Found]:
 
 
 def _result(run: Found) -> Result:
-    path = os.path.join(run.folder or "", "requests.csv.gz")
-    return Result(run.summary, partial(_requests, path) if run.folder is not None and os.path.exists(path) else None)
+    return Result(run.summary, _table(run, "requests.csv.gz", _requests), _table(run, "series.csv.gz", read_series))
+
+
+def _table(run: Found, name: str, read: Callable[[str], T]) -> Callable[[], T] | None:
+    """Reads a table of a run, if there is one."""
+    path = os.path.join(run.folder or "", name)
+    return partial(read, path) if run.folder is not None and os.path.exists(path) else None
+
+
+def _columns(path: str) -> dict[str, Any]:
+    """The columns of a file, as texts."""
+    with gzip.open(path, "rt", encoding="ascii", newline="\n") as file:
+        header = file.readline().rstrip("\n").split(",")
+        rows = [line.rstrip("\n").split(",") for line in file]
+    return dict(zip(header, zip(*rows, strict=True) if rows else ((),) * len(header), strict=True))
 
 
 def _requests(path: str) -> Requests:
     """The table of requests. Columns of later versions are left out."""
-    with gzip.open(path, "rt", encoding="ascii", newline="\n") as file:
-        header = file.readline().rstrip("\n").split(",")
-        rows = [line.rstrip("\n").split(",") for line in file]
-    columns: dict[str, Any] = dict(zip(header, zip(*rows, strict=True) if rows else ((),) * len(header), strict=True))
+    columns = _columns(path)
     missing = [name for name, _, _ in COLUMNS if name not in columns]
     if missing:
-        raise ValueError(f"{path}: the column {missing[0]} is missing; found {', '.join(header)}")
+        raise ValueError(f"{path}: the column {missing[0]} is missing; found {', '.join(columns)}")
     kept = ALL_COLUMNS if all(name in columns for name, _, _ in ALL_COLUMNS) else COLUMNS
-    return Requests(tuple(_column(name, code, columns[name]) for name, code, _ in kept))
+    ops = OPS.__getitem__
+    return Requests(tuple(_column(code, ops if name == "op" else int, columns[name]) for name, code, _ in kept))
 
 
-def _column(name: str, code: str, texts: tuple[str, ...]) -> bytes:
+def read_series(path: str) -> Series:
+    """The figures over time. Those that may have no value are numbers, the others counts."""
+    return Series({
+        name: ("<f8", _column("d", _number, texts)) if is_number(name) else ("<u8", _column("Q", int, texts))
+        for name, texts in _columns(path).items()
+    })  # fmt: skip
+
+
+def is_number(column: str) -> bool:
+    """Whether a column of a series has numbers that may have no value, rather than counts."""
+    group, _, figure = column.rpartition(".")
+    return group.startswith(("response_us", "throughput", "queue")) and figure not in ("count", "depth")
+
+
+def _number(text: str) -> float:
+    return float(text or "nan")
+
+
+def _column(code: Literal["Q", "I", "B", "d"], read: Callable[[str], Any], texts: tuple[str, ...]) -> bytes:
     import sys
     from array import array
 
-    read = OPS.__getitem__ if name == "op" else int
     column = array(code, map(read, texts))
     if sys.byteorder == "big":
         column.byteswap()

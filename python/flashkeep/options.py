@@ -182,6 +182,12 @@ WORKLOAD = (
 
 OUT = (
     Option("--out", "write summary.json and tables of requests and seconds to a directory", "DIR", filled),
+    Option(
+        "--series",
+        "also write figures over time to --out: an interval's length (10ms), or how many at most (200)",
+        "TIME|N",
+        filled,
+    ),
     Option("--force", "write to --out even if it is not empty"),
 )
 

@@ -40,12 +40,14 @@ class Outputs:
         _remove(self._staging)  # left over by a run that was killed
         os.makedirs(self._staging)  # reports a folder that cannot be written before the run, not after it
 
-    def tables(self, run: int) -> tuple[str, str] | None:
-        """The files for a run's requests, and for their sums per second."""
+    def tables(self, run: int) -> tuple[str, str, str] | None:
+        """The files for a run's requests, for their sums per second, and for figures over time (`--series`)."""
         if self._path is None:
             return None
         folder = self._folders[run]
-        return self._file(folder, "requests.csv.gz"), self._file(folder, "seconds.csv.gz")
+        names = ("requests.csv.gz", "seconds.csv.gz", "series.csv.gz")
+        requests, seconds, series = (self._file(folder, name) for name in names)
+        return requests, seconds, series
 
     @property
     def wanted(self) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-OUTPUTS = frozenset(("operations", "timeline", "timeline_window", "map", "save_aged", "keep_requests"))
+OUTPUTS = frozenset(("operations", "timeline", "timeline_window", "series", "map", "save_aged", "keep_requests"))
 """Keys of a job that say what is written, and change no result."""
 
 OPEN = ("drive", "options", "drive_changes")

@@ -19,14 +19,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from .api import Ended
     from .progress import Display
 
     T = TypeVar("T")
     Summary = dict[str, Any]
-    Job = tuple[dict[str, object], tuple[str, str] | None]
+    Job = tuple[dict[str, object], tuple[str, str, str] | None]
     """The keys of a job, and the files for its tables."""
-    Ended = tuple[Summary, tuple[bytes, ...]]
-    """Its summary, and its columns of requests."""
 
 GRACE_S = 1.0
 """The time that interrupted runs have to stop by themselves, or to hear that they are to end."""
@@ -50,13 +49,13 @@ def run_jobs(
     runs end with the requests that they have admitted, and the summaries that there are then go there, by number."""
     found: dict[int, Ended] | None = None if kept is None else {}
     try:
-        return [summary for summary, _ in run_with_requests(jobs, at_once, line, command=command, kept=found)]
+        return [ended[0] for ended in run_results(jobs, at_once, line, command=command, kept=found)]
     finally:
         if kept is not None and found is not None:
-            kept.update((index, summary) for index, (summary, _) in found.items())
+            kept.update((index, ended[0]) for index, ended in found.items())
 
 
-def run_with_requests(
+def run_results(
     jobs: Sequence[Job],
     at_once: int,
     line: Display,
@@ -64,7 +63,7 @@ def run_with_requests(
     command: str | None = None,
     kept: dict[int, Ended] | None = None,
 ) -> list[Ended]:
-    """The same, with the columns of requests; `in_memory` has traces that are not files."""
+    """The same, with the tables; `in_memory` has traces that are not files."""
     states = [State() for _ in jobs]
 
     def run(index: int) -> Ended:

@@ -72,6 +72,8 @@ pub struct Job {
     pub timeline: Option<PathBuf>,
     /// The part of the run that the timeline shows: `10s..12s`.
     pub timeline_window: Option<String>,
+    /// Keep figures over time in the outcome: the length of an interval (`10ms`), or their largest number (`200`).
+    pub series: Option<String>,
     /// Write the logical-to-physical map at the end to this file (CSV, a column per copy).
     pub map: Option<PathBuf>,
     /// Keep arrival and response of every request in the outcome.
@@ -115,6 +117,18 @@ pub struct RequestRecord {
     pub op: u8,
 }
 
+/// A column of figures over time.
+#[derive(Clone, Debug, PartialEq)]
+pub enum SeriesColumn {
+    /// Counts and instants.
+    Count(Vec<u64>),
+    /// Figures that may have no value, which is NaN.
+    Number(Vec<f64>),
+}
+
+/// Columns by name.
+pub type SeriesColumns = Vec<(String, SeriesColumn)>;
+
 /// The result of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunOutcome {
@@ -124,4 +138,6 @@ pub struct RunOutcome {
     pub requests: Vec<RequestRecord>,
     /// Where the response time of each of them went, ns, in the order of `latency_us`; empty if that was not measured.
     pub parts: Vec<[u64; 16]>,
+    /// Figures over time, if [`Job::series`] is set.
+    pub series: SeriesColumns,
 }

@@ -1,8 +1,10 @@
 //! Columns through the Arrow C stream interface, which polars, pandas and DuckDB read without copying.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, UInt8Array, UInt32Array, UInt64Array};
-use arrow_buffer::Buffer;
+use arrow_array::{
+    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, UInt8Array, UInt32Array, UInt64Array,
+};
+use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer};
 use bytes::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -31,7 +33,15 @@ fn array(kind: &str, memory: PyBackedBytes) -> PyResult<ArrayRef> {
     Ok(match kind {
         "<u8" => Arc::new(UInt64Array::new(buffer.into(), None)),
         "<u4" => Arc::new(UInt32Array::new(buffer.into(), None)),
+        "<f8" => Arc::new(numbers(buffer.into())),
         "|u1" => Arc::new(UInt8Array::new(buffer.into(), None)),
         _ => return Err(PyValueError::new_err(format!("there are no columns of {kind}"))),
     })
+}
+
+/// Figures, of which those that are NaN have no value.
+fn numbers(values: ScalarBuffer<f64>) -> Float64Array {
+    let known: NullBuffer = values.iter().map(|value| !value.is_nan()).collect();
+    let nulls = Some(known).filter(|known| known.null_count() > 0);
+    Float64Array::new(values, nulls)
 }

@@ -2,11 +2,11 @@
 
 use crate::errors::{OptionError, detached, raise};
 use crate::tables::write_tables;
-use flashkeep::job::{Halt, Job, Progress, RequestRecord};
+use flashkeep::job::{Halt, Job, Progress, RequestRecord, SeriesColumn, SeriesColumns};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBool, PyBytes, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,16 +15,18 @@ use std::time::{Duration, Instant};
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// Simulates a job; `progress(requests, share, simulated_ns)` is called about every tenth of a second and ends the run
-/// early by returning true: the result is of the requests admitted until then. `tables` are the files for the requests
-/// and for their sums per second. `in_memory` has traces by the name that the job gives them.
+/// early by returning true: the result is of the requests admitted until then. `tables` are the files for the requests,
+/// for their sums per second, and for the figures over time. `in_memory` has traces by the name that the job gives them.
+/// Into `series` go the columns of the figures over time, each with NumPy's name of its type and its memory.
 #[pyfunction]
-#[pyo3(signature = (job, progress=None, tables=None, in_memory=Vec::new(), /))]
+#[pyo3(signature = (job, progress=None, tables=None, in_memory=Vec::new(), series=None, /))]
 pub(crate) fn run<'py>(
     py: Python<'py>,
     job: &str,
     progress: Option<Py<PyAny>>,
-    tables: Option<(String, String)>,
+    tables: Option<(String, String, String)>,
     in_memory: Vec<(String, PyBackedBytes)>,
+    series: Option<Bound<'py, PyDict>>,
 ) -> PyResult<(String, Bound<'py, PyTuple>)> {
     let mut job: Job = serde_json::from_str(job).map_err(|error| OptionError::new_err(error.to_string()))?;
     job.in_memory = in_memory.into_iter().map(|(name, bytes)| (name, Arc::from(&*bytes))).collect();
@@ -52,9 +54,12 @@ pub(crate) fn run<'py>(
         return Err(error);
     }
     let outcome = outcome.map_err(|error| raise(py, error))?;
-    if let Some((requests, seconds)) = tables {
-        detached(py, || write_tables(&outcome.requests, &outcome.parts, &requests, &seconds))?
+    if let Some((requests, seconds, series)) = &tables {
+        detached(py, || write_tables(&outcome, [requests, seconds, series]))?
             .map_err(|error| PyOSError::new_err(error.to_string()))?;
+    }
+    if let Some(series) = series {
+        fill(py, &series, &outcome.series)?;
     }
     let columns = if wanted { columns(py, &outcome.requests, &outcome.parts)? } else { PyTuple::empty(py) };
     Ok((outcome.summary.to_string(), columns))
@@ -90,6 +95,18 @@ fn columns<'py>(
         columns.push(column(py, parts, |parts| parts[part].to_le_bytes())?);
     }
     PyTuple::new(py, columns)
+}
+
+/// Adds the columns of figures over time.
+fn fill<'py>(py: Python<'py>, series: &Bound<'py, PyDict>, columns: &SeriesColumns) -> PyResult<()> {
+    for (name, values) in columns {
+        let (kind, memory) = match values {
+            SeriesColumn::Count(values) => ("<u8", column(py, values, |value| value.to_le_bytes())?),
+            SeriesColumn::Number(values) => ("<f8", column(py, values, |value| value.to_le_bytes())?),
+        };
+        series.set_item(name, (kind, memory))?;
+    }
+    Ok(())
 }
 
 /// One column, written directly into Python's memory.

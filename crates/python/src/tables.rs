@@ -1,6 +1,6 @@
-//! The tables that `--out` writes: every request, and one line per second.
+//! The tables that `--out` writes: every request, one line per second, and figures over time.
 
-use flashkeep::job::RequestRecord;
+use flashkeep::job::{RequestRecord, RunOutcome, SeriesColumn, SeriesColumns};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::collections::BTreeMap;
@@ -18,16 +18,16 @@ struct Second {
     response_ns_max: u64,
 }
 
-/// Writes both tables as compressed CSV.
-pub(crate) fn write_tables(
-    records: &[RequestRecord],
-    parts: &[[u64; 16]],
-    requests: &str,
-    seconds: &str,
-) -> io::Result<()> {
+/// Writes the tables as compressed CSV; that of figures over time only if the job asks for it.
+pub(crate) fn write_tables(outcome: &RunOutcome, [requests, seconds, series]: [&str; 3]) -> io::Result<()> {
     let named = |path: &str, error: io::Error| io::Error::new(error.kind(), format!("{path}: {error}"));
+    let RunOutcome { requests: records, parts, .. } = outcome;
     write_requests(records, parts, requests).map_err(|error| named(requests, error))?;
-    write_seconds(records, seconds).map_err(|error| named(seconds, error))
+    write_seconds(records, seconds).map_err(|error| named(seconds, error))?;
+    if outcome.series.is_empty() {
+        return Ok(());
+    }
+    write_series(&outcome.series, series).map_err(|error| named(series, error))
 }
 
 fn write_requests(records: &[RequestRecord], parts: &[[u64; 16]], path: &str) -> io::Result<()> {
@@ -75,6 +75,31 @@ fn write_seconds(records: &[RequestRecord], path: &str) -> io::Result<()> {
             out,
             "{at},{requests},{reads},{writes},{trims},{read},{written},{mean:.3},{max:.3},{flushes}"
         )?;
+    }
+    finish(out)
+}
+
+/// A figure without a value is an empty field.
+fn write_series(columns: &SeriesColumns, path: &str) -> io::Result<()> {
+    let mut out = compressed(path)?;
+    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+    writeln!(out, "{}", names.join(","))?;
+    let rows = columns.first().map_or(0, |(_, column)| match column {
+        SeriesColumn::Count(values) => values.len(),
+        SeriesColumn::Number(values) => values.len(),
+    });
+    for row in 0..rows {
+        for (at, (_, column)) in columns.iter().enumerate() {
+            if at > 0 {
+                write!(out, ",")?;
+            }
+            match column {
+                SeriesColumn::Count(values) => write!(out, "{}", values[row])?,
+                SeriesColumn::Number(values) if values[row].is_nan() => {}
+                SeriesColumn::Number(values) => write!(out, "{}", values[row])?,
+            }
+        }
+        writeln!(out)?;
     }
     finish(out)
 }

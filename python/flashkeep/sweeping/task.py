@@ -58,11 +58,11 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     job["traces"] = [places.get(path, path) for path in job["traces"]]
     job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
     summary: dict[str, Any] | None = None
-    columns: tuple[bytes, ...] = ()
+    requests: Requests | None = None
     status: int | str = DONE
     error = None
     try:
-        summary, columns = simulate(job, None, None, _tables(task))
+        summary, requests, _ = simulate(job, None, None, _tables(task))
     except (_flashkeep.DriveError, _flashkeep.TraceError, _flashkeep.OptionError) as refusal:
         status, error = REFUSED, str(refusal)
     except MemoryError:
@@ -75,8 +75,8 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"
     files = {f"{task['cell']}.{ending}": json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()}
-    if task["keep"].get("requests") and summary is not None and job["keep_requests"]:
-        files = {f"{task['cell']}.requests.parquet": _parquet(Requests(columns)), **files}
+    if task["keep"].get("requests") and requests is not None:
+        files = {f"{task['cell']}.requests.parquet": _parquet(requests), **files}
     return status, error, files
 
 

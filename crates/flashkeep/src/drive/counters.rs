@@ -3,6 +3,9 @@
 use crate::engine::Cause;
 use crate::flash::OpKind;
 
+/// A number for each kind of operation and each cause.
+pub type ByKindAndCause = [[u64; Cause::ALL.len()]; OpKind::ALL.len()];
+
 /// Counts of the SLC cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlcCounts {
@@ -34,7 +37,7 @@ impl SlcCounts {
 /// Counts of operations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    by_member: Vec<[[u64; Cause::ALL.len()]; OpKind::ALL.len()]>,
+    by_member: Vec<ByKindAndCause>,
     /// Reads of pages that do not exist, which need no flash operation.
     pub reads_of_nothing: u64,
     /// Commands of more than one plane, by kind.
@@ -112,6 +115,12 @@ impl Counters {
     #[must_use]
     pub fn of(&self, kind: OpKind, cause: Cause) -> u64 {
         (0..self.members()).map(|member| self.of_member(member, kind, cause)).sum()
+    }
+
+    /// Operations of all members, by kind and cause.
+    #[must_use]
+    pub fn by_kind_and_cause(&self) -> ByKindAndCause {
+        OpKind::ALL.map(|kind| Cause::ALL.map(|cause| self.of(kind, cause)))
     }
 
     /// Operations of all members and causes.

@@ -63,7 +63,7 @@ mod write;
 
 pub use crate::flash::OpKind;
 pub use backend::FlashBackendKind;
-pub use counters::{Counters, SlcCounts};
+pub use counters::{ByKindAndCause, Counters, SlcCounts};
 pub use dies::LoggedOperation;
 pub use faults::Fault;
 pub use holds::{BusyPeriod, HostRequest, Resource, RunState};

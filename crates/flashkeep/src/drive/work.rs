@@ -3,12 +3,12 @@
 
 use super::limit::UNASKED;
 use super::program::PageWrite;
-use super::{BlockErases, Counters, Drive, DriveOp, LoggedOperation, OpKind, OperationObserver, Told};
+use super::{
+    BlockErases, ByKindAndCause, Counters, Drive, DriveOp, LoggedOperation, OpKind, OperationObserver, Told,
+};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
 use crate::kernel::{Id, SimTime, Span};
-
-type ByKindAndCause = [[u64; Cause::ALL.len()]; OpKind::ALL.len()];
 
 /// Time in the arrays and on the pins, ns; an erase has no data to move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

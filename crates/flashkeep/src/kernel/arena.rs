@@ -1,6 +1,7 @@
 //! Objects by id. An arena that has grown to its working size allocates no more memory.
 
 use super::make_room;
+use std::collections::HashSet;
 use std::marker::PhantomData;
 
 /// The place of a `T` in its [`Arena`]. 0 is never used, so that an absent id needs no extra space.
@@ -107,6 +108,13 @@ impl<T: Default> Arena<T> {
     /// The same, to be changed.
     pub fn places_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.items.iter_mut()
+    }
+
+    /// The objects, without free places.
+    pub fn objects(&self) -> impl Iterator<Item = &T> {
+        let free: HashSet<u32> = self.free.iter().copied().collect();
+        let used = (0..).zip(&self.items).skip(1).filter(move |(raw, _)| !free.contains(raw));
+        used.map(|(_, object)| object)
     }
 
     /// The number of objects.

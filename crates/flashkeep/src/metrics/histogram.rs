@@ -43,6 +43,12 @@ impl Histogram {
     /// Adds a sample.
     #[inline]
     pub fn add(&mut self, value: u64) {
+        self.add_keeping(value, EXACT);
+    }
+
+    /// Adds a sample; at most `exact` are kept exactly.
+    #[inline]
+    pub(super) fn add_keeping(&mut self, value: u64, exact: usize) {
         if self.count == 0 {
             self.min = u64::MAX;
         }
@@ -53,7 +59,7 @@ impl Histogram {
         if !self.buckets.is_empty() {
             return self.put(value, 1);
         }
-        if self.samples.len() == EXACT {
+        if self.samples.len() >= exact {
             self.spread();
             self.put(value, 1);
         } else {
@@ -91,11 +97,16 @@ impl Histogram {
     /// The samples of both.
     #[must_use]
     pub fn with(&self, other: &Histogram) -> Histogram {
+        self.with_keeping(other, EXACT)
+    }
+
+    /// The samples of both, of which at most `exact` are kept exactly.
+    pub(super) fn with_keeping(&self, other: &Histogram, exact: usize) -> Histogram {
         let mut sum = self.clone();
         if other.count == 0 {
             return sum;
         }
-        if sum.samples.len() + other.samples.len() > EXACT || !other.buckets.is_empty() {
+        if sum.samples.len() + other.samples.len() > exact || !other.buckets.is_empty() {
             sum.spread();
         }
         if sum.buckets.is_empty() {

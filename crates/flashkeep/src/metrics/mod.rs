@@ -14,6 +14,7 @@ mod phases;
 mod rebuilds;
 mod registry;
 mod sections;
+mod series;
 mod summary;
 mod volumes;
 mod wear;
@@ -38,6 +39,7 @@ pub use sections::{
     CacheCommands, Commands, FlashPages, Integrity, Machine, MappingFigures, MultiPlane, Packing, Queue,
     Redundancy, Rest, Summary, Throughput, Workload,
 };
+pub use series::{Series, SeriesIntervals, SeriesRequest, SeriesSample};
 pub use summary::{Facts, PowerCut, RequestStatistics, WorkloadFacts, summary};
 pub use volumes::{VolumeFigures, VolumeStatistics};
 pub use wear::{Bar, Mark, Wear, WearFacts};

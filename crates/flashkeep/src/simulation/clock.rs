@@ -42,7 +42,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     self.end_recovery();
                 }
                 // A drive is saved at rest.
-                if limit == SimTime::NEVER && self.device.engine.is_quiet() && self.job.save_aged.is_none() {
+                if limit >= self.failures.fault_events.sample_at
+                    && admission.min(crossing) == SimTime::NEVER
+                    && self.failures.fault_events.next_fault_at() == SimTime::NEVER
+                    && self.device.engine.is_quiet()
+                    && self.job.save_aged.is_none()
+                {
                     self.device.body.end_idling();
                 }
                 self.happen(limit);
@@ -57,7 +62,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if !comes && idle && !self.failures.fault_events.replaces_next() {
                     break;
                 }
-                self.inject_by_time();
+                self.inject_by_time(event.min(crossing).min(admission));
+                self.check_series()?;
             } else {
                 self.clock.now = admission;
                 if self.failures.durability.is_some() {

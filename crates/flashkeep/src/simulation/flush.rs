@@ -137,7 +137,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if event == SimTime::NEVER {
                 return;
             }
-            self.happen(SimTime::NEVER);
+            let sample_at = self.failures.fault_events.sample_at;
+            if sample_at < event {
+                self.sample(event);
+            } else {
+                self.happen(sample_at);
+            }
         }
     }
 

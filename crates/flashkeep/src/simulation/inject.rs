@@ -34,9 +34,11 @@ pub(super) struct FaultEvents {
     counted: VecDeque<(u64, Event)>,
     /// By the end of a member's life.
     worn: Vec<Event>,
-    /// The next instant, and the next number of requests, with an event.
+    /// The next instant, and the next number of requests, with an event. The end of an interval of a series is one.
     pub(super) next_at: SimTime,
     pub(super) next_count: u64,
+    /// When the next interval of a series ends.
+    pub(super) sample_at: SimTime,
     /// Whether anything has happened yet.
     pub(super) injected: bool,
     /// Hot spares.
@@ -51,7 +53,8 @@ impl FaultEvents {
         workload: &Workload<'_>,
         spares: std::ops::Range<u16>,
     ) -> Result<Self, Error> {
-        let mut this = FaultEvents { spares: spares.map(BackendId).collect(), ..FaultEvents::default() };
+        let spares = spares.map(BackendId).collect();
+        let mut this = FaultEvents { spares, sample_at: SimTime::NEVER, ..FaultEvents::default() };
         let mut counted = Vec::new();
         for event in events(&job.fail, job.scenario.as_deref(), drive)? {
             match event.when {
@@ -73,8 +76,19 @@ impl FaultEvents {
     }
 
     fn look_ahead(&mut self) {
-        self.next_at = self.timed.last().map_or(SimTime::NEVER, |&(at, _)| at);
+        self.next_at = self.sample_at.min(self.next_fault_at());
         self.next_count = self.counted.front().map_or(u64::MAX, |&(requests, _)| requests);
+    }
+
+    /// When the next failure or replacement by time happens.
+    pub(super) fn next_fault_at(&self) -> SimTime {
+        self.timed.last().map_or(SimTime::NEVER, |&(at, _)| at)
+    }
+
+    /// The interval of a series ends at `at`.
+    pub(super) fn sample_at(&mut self, at: SimTime) {
+        self.sample_at = at;
+        self.look_ahead();
     }
 
     /// Whether the next event by time is a replacement.
@@ -116,9 +130,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// The next event by time.
+    /// The next event by time. Nothing else happens before `until`.
     #[cold]
-    pub(super) fn inject_by_time(&mut self) {
+    pub(super) fn inject_by_time(&mut self, until: SimTime) {
+        let fault_at = self.failures.fault_events.next_fault_at();
+        if self.failures.fault_events.sample_at <= fault_at {
+            return self.sample(until.min(fault_at));
+        }
         let Some((at, fault_event)) = self.failures.fault_events.timed.pop() else { return };
         self.failures.fault_events.look_ahead();
         if let FaultEvent::Fail(event) = &fault_event

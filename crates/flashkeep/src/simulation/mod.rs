@@ -14,7 +14,7 @@ use crate::host::{AddressMode, Addresses, Expected, HostOrder, HostQueue, Interl
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room};
 use crate::mapping;
-use crate::metrics::{RequestStatistics, RunPhases, Tally, WorkloadFacts, called};
+use crate::metrics::{RequestStatistics, RunPhases, Series, Tally, WorkloadFacts, called};
 use crate::output::{self, Platters, Site, Sites, Spot};
 use crate::schemes;
 use crate::workload::{Replay, Workload};
@@ -37,6 +37,7 @@ mod link;
 mod memory;
 mod power;
 mod requests;
+mod series;
 mod snapshot;
 mod start;
 mod timeline;
@@ -319,6 +320,10 @@ struct RunAccounts {
     resolved_bytes: u64,
     /// The result of conditioning, if there was any.
     conditioned: Option<crate::metrics::Conditioning>,
+    /// Figures over time, if the job asks for them.
+    series: Option<Box<Series>>,
+    /// Whether the end of each request is told to a timeline or a series.
+    tells_requests: bool,
 }
 
 impl<C: Contents> Host<C> {
@@ -388,6 +393,8 @@ impl RunAccounts {
             flash_only: false,
             resolved_bytes: drive.capacity_bytes(),
             conditioned: None,
+            series: None,
+            tells_requests: false,
         }
     }
 }
@@ -428,7 +435,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             backend_count,
             placements,
         };
-        let accounts = RunAccounts::new(drive, counters, device.placements.len());
+        let mut accounts = RunAccounts::new(drive, counters, device.placements.len());
+        accounts.series = series::of(job, untimed)?;
+        accounts.tells_requests = job.timeline.is_some() || accounts.series.is_some();
         let fault_events = FaultEvents::new(job, drive, workload, spares)?;
         Ok(Simulation {
             job,
@@ -497,6 +506,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         self.look_at_life();
         let counted = self.count_up(end);
         let log_notes = self.device.body.log_notes(end);
+        let series = self.end_series(end)?;
         // The files of a run that was interrupted would pass for those of a whole one.
         if !self.clock.interrupted {
             self.device.body.close_log().map_err(Error::Output)?;
@@ -547,7 +557,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
             self.save(path)?;
         }
-        Ok(RunOutcome { summary, requests: self.accounts.records, parts: self.accounts.record_parts })
+        let RunAccounts { records: requests, record_parts: parts, .. } = self.accounts;
+        Ok(RunOutcome { summary, requests, parts, series })
     }
 
     /// The logs that the job asks for. They begin at time 0.

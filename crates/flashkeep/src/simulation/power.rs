@@ -219,6 +219,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
         let interrupted = (self.host.in_flight.live() - self.host.write_back.under_way) as u64;
+        self.end_series_of_interrupted(at);
         self.host.write_back.cut();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
@@ -262,12 +263,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn restore_pages(&mut self) {
         while self.device.engine.is_recovering() {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
-            let fault_event = self.failures.fault_events.next_at;
-            if event.min(fault_event) == SimTime::NEVER {
+            if event.min(self.failures.fault_events.next_fault_at()) == SimTime::NEVER {
                 return;
             }
+            let fault_event = self.failures.fault_events.next_at;
             if fault_event < event {
-                self.inject_by_time();
+                self.inject_by_time(event);
             } else {
                 self.happen(fault_event);
             }

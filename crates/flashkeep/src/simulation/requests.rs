@@ -279,6 +279,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
         self.accounts.baseline = Totals { at, ..self.totals(self.clock.now) };
+        self.begin_series();
         let from_arrival = self.resolved.spec.host.late_requests == LateRequests::FromArrival;
         self.accounts.busy_from = if from_arrival { at.min(arrival) } else { at };
     }
@@ -399,7 +400,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             self.accounts.records[at] = this.record;
         }
-        if self.job.timeline.is_some() {
+        if self.accounts.tells_requests {
             self.tell_request(id, acknowledged);
         }
         self.note_settled(&finished);

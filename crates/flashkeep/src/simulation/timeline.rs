@@ -48,15 +48,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Tells the logs the state of the run.
     #[cold]
     pub(super) fn tell_state(&mut self) {
-        let free_blocks = self.device.body.free_blocks();
-        let buffered_pages = self.device.buffer.held_pages();
-        let state = RunState { at: self.clock.now, free_blocks, buffered_pages };
+        let state = self.state();
         self.device.body.tell_state(&state);
     }
 
-    /// A request of the host ends at `end`.
+    /// The state of the run.
+    pub(super) fn state(&self) -> RunState {
+        let free_blocks = self.device.body.free_blocks();
+        let buffered_pages = self.device.buffer.held_pages();
+        RunState { at: self.clock.now, free_blocks, buffered_pages }
+    }
+
+    /// A request of the host ends at `end`: the timeline and the series show it.
     #[cold]
     pub(super) fn tell_request(&mut self, id: Id<OutstandingRequest<C>>, end: SimTime) {
+        self.add_to_series(id, end);
+        if self.job.timeline.is_none() {
+            return;
+        }
         let OutstandingRequest { number, record, .. } = self.host.in_flight[id];
         let op = match record.op {
             op if op == Op::Read as u8 => "read",

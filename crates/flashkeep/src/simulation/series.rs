@@ -1,0 +1,93 @@
+//! `--series`: records the figures of a run at the ends of intervals.
+
+use super::{OutstandingRequest, Simulation, Stop};
+use crate::devices::Body;
+use crate::engine::Contents;
+use crate::error::Error;
+use crate::faults::span;
+use crate::job::{Job, SeriesColumns};
+use crate::kernel::{Id, SimTime, Span};
+use crate::metrics::{Series, SeriesIntervals, SeriesRequest, SeriesSample};
+
+/// The series of a run, if the job asks for one.
+pub(super) fn of(job: &Job, untimed: bool) -> Result<Option<Box<Series>>, Error> {
+    let Some(option) = &job.series else { return Ok(None) };
+    if untimed {
+        return Err(Error::Option("--series: an untimed run has no times to show".into()));
+    }
+    let intervals = intervals(option).map_err(Error::Option)?;
+    Ok(Some(Box::new(Series::new(intervals))))
+}
+
+/// The length of an interval, or the largest number of them.
+fn intervals(option: &str) -> Result<SeriesIntervals, String> {
+    match (option.parse::<usize>(), span(option)) {
+        (Ok(most @ 1..=Series::MOST_ROWS), _) => Ok(SeriesIntervals::AtMost(most)),
+        (_, Ok(length @ Span(1..))) => Ok(SeriesIntervals::Length(length)),
+        _ => Err(format!(
+            "--series: found `{option}`; accepted: the length of an interval, such as 10ms or 1s, or their number, 1 \
+             to {}",
+            Series::MOST_ROWS
+        )),
+    }
+}
+
+impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
+    /// Counting begins.
+    pub(super) fn begin_series(&mut self) {
+        let Some(mut series) = self.accounts.series.take() else { return };
+        series.begin(self.accounts.baseline.at, self.series_sample());
+        self.failures.fault_events.sample_at(series.next_at());
+        self.accounts.series = Some(series);
+    }
+
+    fn series_sample(&self) -> SeriesSample {
+        let pages_written = self.accounts.statistics.pages_written;
+        SeriesSample::new(self.state(), &self.device.body.counters(), pages_written)
+    }
+
+    /// An interval of the series ends, and those that end before `until`, when something happens next.
+    #[cold]
+    pub(super) fn sample(&mut self, until: SimTime) {
+        let Some(mut series) = self.accounts.series.take() else { return };
+        series.pass(self.failures.fault_events.sample_at, until, &self.series_sample());
+        self.failures.fault_events.sample_at(series.next_at());
+        self.accounts.series = Some(series);
+    }
+
+    /// A request of the host ends at `end`.
+    pub(super) fn add_to_series(&mut self, id: Id<OutstandingRequest<C>>, end: SimTime) {
+        let Some(series) = &mut self.accounts.series else { return };
+        let OutstandingRequest { arrival, counted, record, .. } = self.host.in_flight[id];
+        series.add(&SeriesRequest { arrival, end, op: record.op, length: record.length, counted });
+    }
+
+    /// A power cut ends the requests that are under way.
+    pub(super) fn end_series_of_interrupted(&mut self, at: SimTime) {
+        let Some(series) = &mut self.accounts.series else { return };
+        for request in self.host.in_flight.objects().filter(|request| request.flushes.is_none()) {
+            series.interrupt(request.arrival, at);
+        }
+    }
+
+    /// Ends the run if the series has too many intervals.
+    pub(super) fn check_series(&self) -> Result<(), Stop> {
+        let overflows = self.accounts.series.as_ref().is_some_and(|series| series.overflows());
+        if overflows { Err(self.too_many_intervals()) } else { Ok(()) }
+    }
+
+    fn too_many_intervals(&self) -> Stop {
+        let (option, most) = (self.job.series.as_deref().unwrap_or_default(), Series::MOST_ROWS);
+        Stop::Error(Error::Option(format!(
+            "--series {option}: the run has more than {most} intervals; choose longer ones, or their number: \
+             --series 200"
+        )))
+    }
+
+    /// The table of a run that ended at `end`.
+    pub(super) fn end_series(&mut self, end: SimTime) -> Result<SeriesColumns, Stop> {
+        let Some(series) = self.accounts.series.take() else { return Ok(Vec::new()) };
+        let table = series.finish(end, &self.series_sample());
+        if table.is_empty() { Err(self.too_many_intervals()) } else { Ok(table) }
+    }
+}
