@@ -1,13 +1,17 @@
 //! Flash that was written before time 0, by construction: an ageing model gives the state of its planes, and
-//! the valid pages wait as *slots* for host pages.
+//! the valid pages wait as *slots* for host pages. In steady state, where a page may go to any plane, all pages have
+//! their places at once, by a rule ([`InitialPlaces`]); those that are not created lose them in the end.
 
+use super::created::Created;
 use super::{Drive, Ftl};
 use crate::blocks::victim::SteadyUnits;
-use crate::engine::{BackendId, Contents, Page};
+use crate::engine::{BackendId, Cause, Contents, Page};
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
-use crate::ftl::{Allocation, MapEntry};
+use crate::ftl::{Allocation, InitialPlaces, MapEntry};
 use flashkeep_trace::random::Random;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// Slots that are still empty.
 #[derive(Clone, Debug, Default)]
@@ -16,8 +20,8 @@ pub(super) struct Slots {
     left: u64,
     /// Of a drive in steady state: page numbers of a block in random order, twice.
     shuffled: Vec<u32>,
-    /// The planes of each backend in steady state that have slots; the last one is filled first.
-    waiting: Vec<Vec<PlaneId>>,
+    /// The pages created of each backend all of whose pages have places; none of another one.
+    created: Vec<Option<Created>>,
 }
 
 /// The slots of a plane.
@@ -46,20 +50,26 @@ impl Slots {
         numbers.filter(move |&number| number < written).take(block.aged.valid as usize)
     }
 
+    /// What is created of a backend all of whose pages have places.
+    fn created(&self, backend: usize) -> Option<&Created> {
+        self.created.get(backend)?.as_ref()
+    }
+
+    /// Whether pages of a backend have their places.
+    pub(super) fn knows_places(&self, backend: usize) -> bool {
+        self.created(backend).is_some()
+    }
+
+    /// Pages of a backend are created, if they have places.
+    pub(super) fn note_created(&mut self, backend: usize, pages: Range<u32>) {
+        if let Some(created) = self.created.get_mut(backend).and_then(Option::as_mut) {
+            self.left -= created.add(pages);
+        }
+    }
+
     fn is_filled(&self, plane: PlaneId) -> bool {
         let slots = &self.of_plane[plane.0 as usize];
         slots.drawn.is_empty() && slots.blocks.is_empty()
-    }
-
-    /// The plane of a backend in steady state that is being filled.
-    fn next_plane(&mut self, backend: usize) -> Option<PlaneId> {
-        loop {
-            let plane = *self.waiting.get(backend)?.last()?;
-            if !self.is_filled(plane) {
-                return Some(plane);
-            }
-            self.waiting[backend].pop();
-        }
     }
 
     fn pop(&mut self, plane: PlaneId) -> Option<Ppn> {
@@ -87,8 +97,16 @@ impl<C: Contents> Drive<C> {
         let planes = self.flash.geometry.plane_count() as usize;
         self.immediate.slots.of_plane = vec![PlaneSlots::default(); planes];
         if model.fills {
-            self.immediate.slots.shuffled = shuffled(self.flash.geometry.pages, &mut random);
-            return (0..usize::from(backends)).for_each(|backend| self.begin_steady(backend, &mut random));
+            let shuffled = shuffled(self.flash.geometry.pages, &mut random);
+            let mut initial = InitialPlaces::new(&self.flash.geometry, shuffled.clone());
+            self.immediate.slots.shuffled = shuffled;
+            for backend in 0..usize::from(backends) {
+                match self.ftl.backends[backend].allocation {
+                    Allocation::Dynamic => self.place_steady(backend, &mut initial, &mut random),
+                    _ => self.begin_steady(backend, &mut initial, &mut random),
+                }
+            }
+            return self.set_initial(initial);
         }
         let planes: Vec<PlaneId> =
             (0..usize::from(backends)).flat_map(|backend| self.planes_of(backend)).collect();
@@ -113,15 +131,46 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The planes of a backend are in steady state: a slot for each of its pages.
-    fn begin_steady(&mut self, backend: usize, random: &mut Random) {
+    fn begin_steady(&mut self, backend: usize, initial: &mut InitialPlaces, random: &mut Random) {
+        initial.skip_backend();
+        self.immediate.slots.created.push(None);
+        for (plane, blocks) in self.steady_blocks(backend, false, random) {
+            let mut slots = blocks;
+            slots.retain(|block| block.aged.valid > 0);
+            slots.reverse();
+            self.immediate.slots.left += slots.iter().map(|block| u64::from(block.aged.valid)).sum::<u64>();
+            self.immediate.slots.of_plane[plane.0 as usize].blocks = slots;
+        }
+    }
+
+    /// The planes of a backend are in steady state, and each of its pages has a place.
+    fn place_steady(&mut self, backend: usize, initial: &mut InitialPlaces, random: &mut Random) {
+        let all = self.steady_blocks(backend, true, random);
+        initial.add_backend(self.ftl.backends[backend].pages, random);
+        for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
+            let full = aged.written == self.flash.geometry.pages;
+            initial.add_block(first, aged.valid, full.then_some(from));
+            self.ftl.blocks.validate_aged(first, aged.valid);
+        }
+        let pages = self.ftl.backends[backend].pages;
+        self.immediate.slots.created.push(Some(Created::none_of(pages)));
+        self.immediate.slots.left += u64::from(pages);
+    }
+
+    /// The blocks of each plane of a backend in steady state, in the order in which they were filled; nothing in them is
+    /// valid yet.
+    fn steady_blocks(
+        &mut self,
+        backend: usize,
+        wander: bool,
+        random: &mut Random,
+    ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
         let planes = self.planes_of(backend);
         let steady = self.steady_planes(backend, planes.len());
-        let wander = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
         let pages = u64::from(self.ftl.backends[backend].pages);
         let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
-        self.immediate.slots.waiting.push(planes.iter().rev().copied().collect());
-        for (plane, valid) in planes.into_iter().zip(valid) {
-            let mut slots = Vec::new();
+        let mut of_plane = |plane, valid| {
+            let mut blocks = Vec::new();
             for aged in steady.blocks(valid, random) {
                 let block = match aged.written == self.flash.geometry.pages {
                     true => self.ftl.blocks.age(plane, aged.written),
@@ -129,11 +178,18 @@ impl<C: Contents> Drive<C> {
                 };
                 let first = self.flash.geometry.ppn(plane, block, 0);
                 let from = random.below(u64::from(self.flash.geometry.pages)) as u32;
-                slots.extend((aged.valid > 0).then_some(BlockSlots { first, aged, from }));
-                self.immediate.slots.left += u64::from(aged.valid);
+                blocks.push(BlockSlots { first, aged, from });
             }
-            slots.reverse();
-            self.immediate.slots.of_plane[plane.0 as usize].blocks = slots;
+            (plane, blocks)
+        };
+        planes.into_iter().zip(valid).map(|(plane, valid)| of_plane(plane, valid)).collect()
+    }
+
+    fn set_initial(&mut self, initial: InitialPlaces) {
+        if self.immediate.slots.created.iter().any(Option::is_some) {
+            let initial = Arc::new(initial);
+            self.ftl.maps.set_initial(initial.clone());
+            self.ftl.blocks.set_initial(initial);
         }
     }
 
@@ -156,48 +212,6 @@ impl<C: Contents> Drive<C> {
         SteadyPlanes { units, state, places: geometry.word_line }
     }
 
-    /// Pages of the host, in random order, fill the slots of a drive's only backend; those that are left have none.
-    pub fn fill_slots(&mut self, backend: BackendId, mut pages: impl Iterator<Item = u32>) -> Vec<u32> {
-        let ftl = usize::from(backend.0);
-        let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
-        debug_assert!(!C::KEEP, "contents are not kept");
-        if !free || self.power.is_some() {
-            return pages
-                .filter(|&page| {
-                    let fits = self.has_slot(backend, Page(page));
-                    if fits {
-                        self.fill_slot(backend, page, C::default());
-                    }
-                    !fits
-                })
-                .collect();
-        }
-        self.ftl.maps.expect_use();
-        self.ftl.blocks.expect_use();
-        let shuffled = std::mem::take(&mut self.immediate.slots.shuffled);
-        let (mut places, mut lpns) = (Vec::new(), Vec::new());
-        while let Some(plane) = self.immediate.slots.next_plane(ftl) {
-            let blocks = std::mem::take(&mut self.immediate.slots.of_plane[plane.0 as usize].blocks);
-            for block in blocks.into_iter().rev() {
-                lpns.clear();
-                lpns.extend(pages.by_ref().take(block.aged.valid as usize));
-                let places = if block.aged.written == self.flash.geometry.pages {
-                    &shuffled[block.from as usize..]
-                } else {
-                    places.clear();
-                    places.extend(Slots::numbers(&shuffled, &block));
-                    &places
-                };
-                for (&lpn, &number) in lpns.iter().zip(places) {
-                    self.ftl.maps.set(ftl, lpn, MapEntry::At(Ppn(block.first.0 + number)));
-                }
-                self.ftl.blocks.fill_aged(plane, block.first, places, &lpns);
-            }
-        }
-        self.immediate.slots.left = 0;
-        pages.collect()
-    }
-
     /// The number of empty slots.
     #[must_use]
     pub fn slots(&self) -> u64 {
@@ -208,6 +222,9 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
         let backend = usize::from(backend.0);
+        if let Some(created) = self.immediate.slots.created(backend) {
+            return page.0 < created.limit() && !created.has(page.0);
+        }
         let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
         let die_queues = &self.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
         let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
@@ -223,12 +240,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
-    /// parity) stays where it is, with other contents.
+    /// parity), or that has its place anyway, stays where it is, with other contents.
     pub(super) fn age_page(&mut self, ftl: usize, lpn: u32, contents: C) -> bool {
         let backend = BackendId(ftl as u16);
+        self.immediate.slots.note_created(ftl, lpn..lpn + 1);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
             self.put_before(ppn, lpn, contents);
-        } else if self.has_slot(backend, Page(lpn)) {
+        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page(lpn)) {
             self.fill_slot(backend, lpn, contents);
         } else {
             return false;
@@ -236,15 +254,16 @@ impl<C: Contents> Drive<C> {
         true
     }
 
-    /// A created page fills a slot; die queues take turns, and so do the planes of each. In steady state pages come in
-    /// random order, and planes are filled one after the other.
+    /// A created page fills a slot; die queues take turns, and so do the planes of each.
     pub fn fill_slot(&mut self, backend: BackendId, lpn: u32, contents: C) {
         let ftl = usize::from(backend.0);
+        if self.immediate.slots.knows_places(ftl) {
+            return self.place_immediately(ftl, lpn, Cause::Host, contents);
+        }
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
         let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
-            let in_order = if free { self.immediate.slots.next_plane(ftl) } else { None };
-            let plane = in_order.unwrap_or_else(|| self.next_to_fill(ftl));
+            let plane = self.next_to_fill(ftl);
             if (free || self.may_go_to(ftl, lpn, plane))
                 && let Some(ppn) = self.immediate.slots.pop(plane)
             {
@@ -280,6 +299,20 @@ impl<C: Contents> Drive<C> {
 
     /// From now on pages are created as usual. Slots that no page has filled become invalid pages.
     pub fn end_ageing(&mut self) {
-        self.immediate.slots = Slots::default();
+        let slots = std::mem::take(&mut self.immediate.slots);
+        for (backend, created) in slots.created.into_iter().enumerate() {
+            let Some(created) = created else { continue };
+            for lpn in created.others() {
+                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
+                    self.ftl.blocks.invalidate(ppn);
+                    self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
+                }
+            }
+            for lpn in self.ftl.maps.without_place(backend) {
+                if created.has(lpn) && self.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
+                    self.place_immediately(backend, lpn, Cause::Host, C::default());
+                }
+            }
+        }
     }
 }

@@ -90,14 +90,20 @@ impl<C: Contents> Drive<C> {
         let Ftl { allocation, .. } = &self.ftl.backends[usize::from(backend.0)];
         matches!(allocation, Allocation::Dynamic)
             && self.placement.plane_choice == PlaneChoice::InTurn
-            && self.ftl.backends.len() == 1
-            && !(self.ftl.physical || self.health.damaged || self.is_ageing() || C::KEEP)
+            && match self.is_ageing() {
+                true => self.immediate.slots.knows_places(usize::from(backend.0)),
+                false => self.ftl.backends.len() == 1,
+            }
+            && !(self.ftl.physical || self.health.damaged || C::KEEP)
             && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_some())
     }
 
     /// Pages that have no place get one each, in order.
     pub(super) fn place_run(&mut self, backend: BackendId, pages: Range<u32>) {
         let ftl = usize::from(backend.0);
+        if self.is_ageing() {
+            return self.immediate.slots.note_created(ftl, pages);
+        }
         if pages.start == 0 {
             self.ftl.maps.expect_use();
             self.ftl.blocks.expect_use();

@@ -18,6 +18,7 @@ mod collect;
 mod collection;
 mod copyback;
 mod counters;
+mod created;
 mod deal;
 mod dies;
 mod faults;

@@ -235,7 +235,7 @@ impl<C: Contents> Drive<C> {
         self.start_anew(plane);
         let mut reverse_map = std::mem::take(&mut self.immediate.reverse_map);
         reverse_map.clear();
-        reverse_map.extend_from_slice(self.ftl.blocks.reverse_map(Ppn(first), self.flash.geometry.pages));
+        self.ftl.blocks.list_owners(Ppn(first), self.flash.geometry.pages, &mut reverse_map);
         let maps = &mut self.ftl.maps;
         reverse_map.iter().for_each(|&lpn| maps.prefetch(ftl, lpn));
         let mut valid = 0;

@@ -50,10 +50,9 @@ impl<C: Contents> Blocks<C> {
         self.reverse_map.get(self.geometry.plane_of(ppn), ppn)
     }
 
-    /// The logical pages that these physical pages were programmed for.
-    #[must_use]
-    pub fn reverse_map(&self, first: Ppn, count: u32) -> &[u32] {
-        self.reverse_map.run(self.geometry.plane_of(first), first, count as usize)
+    /// Adds the logical pages that these physical pages were programmed for to a list.
+    pub fn list_owners(&self, first: Ppn, count: u32, to: &mut Vec<u32>) {
+        self.reverse_map.list(self.geometry.plane_of(first), first, count as usize, to);
     }
 
     /// Assigns the physical page to another logical page.

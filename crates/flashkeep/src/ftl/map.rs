@@ -1,7 +1,9 @@
 //! The page maps: four bytes per logical page.
 
+use super::InitialPlaces;
 use crate::flash::Ppn;
-use crate::kernel::{all_in_large_pages, in_large_pages, prefetch};
+use crate::kernel::{Bits, all_in_large_pages, in_large_pages, prefetch};
+use std::sync::Arc;
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +17,10 @@ pub enum MapEntry {
 }
 
 impl MapEntry {
+    /// What an entry says that is not 0.
     #[inline]
     fn from_raw(raw: u32) -> Self {
         match raw {
-            0 => MapEntry::Unmapped,
             raw if raw & PENDING != 0 => MapEntry::Pending(raw & !PENDING),
             raw => MapEntry::At(Ppn(raw - 1)),
         }
@@ -40,6 +42,10 @@ impl MapEntry {
 pub struct Maps {
     entries: Vec<u32>,
     backends: usize,
+    /// Where pages are whose entries are 0, unless they are among the unmapped ones; none if all of those are.
+    initial: Option<Arc<InitialPlaces>>,
+    /// Entries that became 0 since.
+    unmapped: Bits,
 }
 
 const PENDING: u32 = 1 << 31;
@@ -50,7 +56,7 @@ impl Maps {
     pub fn new(backends: usize, pages: u32) -> Self {
         let entries = vec![0; backends * pages as usize];
         in_large_pages(&entries);
-        Maps { entries, backends }
+        Maps { entries, backends, initial: None, unmapped: Bits::default() }
     }
 
     #[inline]
@@ -71,24 +77,78 @@ impl Maps {
         self.entries.is_empty()
     }
 
+    /// Pages whose entries have never been set are at these places.
+    pub fn set_initial(&mut self, initial: Arc<InitialPlaces>) {
+        self.initial = Some(initial);
+    }
+
+    /// The pages of a backend that have no such place, though others do.
+    #[must_use]
+    pub fn without_place(&self, backend: usize) -> Vec<u32> {
+        let initial = self.initial.iter();
+        initial.flat_map(|initial| initial.without_place(backend)).collect()
+    }
+
     /// The number of mapped pages of a backend, counted one by one.
     #[must_use]
     pub fn mapped(&self, backend: usize) -> u32 {
+        if self.initial.is_some() {
+            return (0..self.len()).filter(|&lpn| self.get(backend, lpn) != MapEntry::Unmapped).count()
+                as u32;
+        }
         self.entries.iter().skip(backend).step_by(self.backends).filter(|&&raw| raw != 0).count() as u32
+    }
+
+    /// What an entry of 0 means.
+    #[inline]
+    fn unset(&self, backend: usize, lpn: u32) -> MapEntry {
+        match &self.initial {
+            None => MapEntry::Unmapped,
+            Some(initial) => self.initial_entry(initial, backend, lpn),
+        }
+    }
+
+    #[inline(never)]
+    fn initial_entry(&self, initial: &InitialPlaces, backend: usize, lpn: u32) -> MapEntry {
+        if self.unmapped.has(self.index(backend, lpn) as u32) {
+            return MapEntry::Unmapped;
+        }
+        initial.at(backend, lpn).map_or(MapEntry::Unmapped, MapEntry::At)
+    }
+
+    #[inline(never)]
+    fn is_initially_at(&self, initial: &InitialPlaces, backend: usize, lpn: u32, ppn: Ppn) -> bool {
+        initial.owner(ppn) == Some(lpn)
+            && initial.has_backend(backend)
+            && !self.unmapped.has(self.index(backend, lpn) as u32)
+    }
+
+    /// A page's entry has become 0.
+    #[inline]
+    fn note_unmapped(&mut self, at: usize) {
+        if self.initial.is_some() {
+            self.unmapped.set(at as u32, true);
+        }
     }
 
     /// Where a page is.
     #[must_use]
     #[inline]
     pub fn get(&self, backend: usize, lpn: u32) -> MapEntry {
-        MapEntry::from_raw(self.entries[self.index(backend, lpn)])
+        match self.entries[self.index(backend, lpn)] {
+            0 => self.unset(backend, lpn),
+            raw => MapEntry::from_raw(raw),
+        }
     }
 
     /// Whether a page is at `ppn`.
     #[must_use]
     #[inline]
     pub fn is_at(&self, backend: usize, lpn: u32, ppn: Ppn) -> bool {
-        self.entries[self.index(backend, lpn)] == ppn.0 + 1
+        match (self.entries[self.index(backend, lpn)], &self.initial) {
+            (0, Some(initial)) => self.is_initially_at(initial, backend, lpn, ppn),
+            (raw, _) => raw == ppn.0 + 1,
+        }
     }
 
     /// Prefetches a page's entry.
@@ -114,13 +174,23 @@ impl Maps {
     pub fn set(&mut self, backend: usize, lpn: u32, entry: MapEntry) {
         let at = self.index(backend, lpn);
         self.entries[at] = entry.to_raw();
+        if entry == MapEntry::Unmapped {
+            self.note_unmapped(at);
+        }
     }
 
     /// Sets a page's entry; returns the old one.
     #[inline]
     pub fn replace(&mut self, backend: usize, lpn: u32, entry: MapEntry) -> MapEntry {
         let at = self.index(backend, lpn);
-        MapEntry::from_raw(std::mem::replace(&mut self.entries[at], entry.to_raw()))
+        let old = match std::mem::replace(&mut self.entries[at], entry.to_raw()) {
+            0 => self.unset(backend, lpn),
+            raw => MapEntry::from_raw(raw),
+        };
+        if entry == MapEntry::Unmapped {
+            self.note_unmapped(at);
+        }
+        old
     }
 
     /// All pages will be mapped: large tables are then worth large pages of memory, too.
@@ -132,5 +202,8 @@ impl Maps {
     pub fn clear(&mut self, backend: usize) {
         let entries = self.entries.iter_mut().skip(backend).step_by(self.backends);
         entries.filter(|entry| **entry != 0).for_each(|entry| *entry = 0);
+        if let Some(initial) = &mut self.initial {
+            Arc::make_mut(initial).remove_backend(backend);
+        }
     }
 }

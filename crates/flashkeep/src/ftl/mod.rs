@@ -4,6 +4,7 @@ pub mod ageing;
 pub mod allocation;
 mod blocks;
 mod defects;
+mod initial;
 mod look;
 mod map;
 mod options;
@@ -14,6 +15,7 @@ mod streams;
 
 pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};
+pub use initial::InitialPlaces;
 pub use look::PlaneBlocks;
 pub use map::{MapEntry, Maps};
 pub use options::{

@@ -1,7 +1,9 @@
 //! The logical page that each physical page was programmed for.
 
+use super::InitialPlaces;
 use crate::flash::{Geometry, PlaneId, Ppn};
 use crate::kernel::{all_in_large_pages, prefetch};
+use std::sync::Arc;
 
 /// Entries in a line of the processor's cache.
 const LINE: usize = 16;
@@ -11,7 +13,10 @@ const LINE: usize = 16;
 /// together, and not each in a page of memory of its own.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct ReverseMap {
+    /// The number and 1; 0 where nothing has been programmed.
     entries: Vec<u32>,
+    /// What was programmed before time 0 without an entry.
+    initial: Option<Arc<InitialPlaces>>,
     columns: Vec<Column>,
     page_bits: u32,
     page_mask: u32,
@@ -33,14 +38,16 @@ impl ReverseMap {
     /// Planes begin at the blocks that `start` names.
     pub(super) fn new(geometry: &Geometry, start: impl Fn(PlaneId) -> u32) -> Self {
         let (page_bits, block_bits) = geometry.bits();
-        let column = |plane| Column { start: start(PlaneId(plane)), at: plane << page_bits };
+        let column = |plane| Column { start: start(PlaneId(plane)), at: plane * geometry.pages };
+        let stride = (geometry.plane_count() * geometry.pages) as usize;
         ReverseMap {
-            entries: vec![0; geometry.ppn_space()],
+            entries: vec![0; stride << block_bits],
+            initial: None,
             columns: (0..geometry.plane_count()).map(column).collect(),
             page_bits,
             page_mask: (1 << page_bits) - 1,
             block_mask: (1 << block_bits) - 1,
-            stride: (geometry.plane_count() as usize) << page_bits,
+            stride,
         }
     }
 
@@ -48,26 +55,44 @@ impl ReverseMap {
     fn index(&self, plane: PlaneId, ppn: Ppn) -> usize {
         let Column { start, at } = self.columns[plane.0 as usize];
         let round = (ppn.0 >> self.page_bits).wrapping_sub(start) & self.block_mask;
-        round as usize * self.stride + (at | ppn.0 & self.page_mask) as usize
+        round as usize * self.stride + (at + (ppn.0 & self.page_mask)) as usize
     }
 
     #[inline]
     pub(super) fn get(&self, plane: PlaneId, ppn: Ppn) -> u32 {
-        self.entries[self.index(plane, ppn)]
+        match self.entries[self.index(plane, ppn)] {
+            0 => self.unset(ppn),
+            entry => entry - 1,
+        }
+    }
+
+    #[inline]
+    fn unset(&self, ppn: Ppn) -> u32 {
+        self.initial.as_ref().and_then(|initial| initial.owner(ppn)).unwrap_or(0)
+    }
+
+    /// Pages were programmed before time 0.
+    pub(super) fn set_initial(&mut self, initial: Arc<InitialPlaces>) {
+        self.initial = Some(initial);
     }
 
     #[inline(always)]
     pub(super) fn set(&mut self, plane: PlaneId, ppn: Ppn, lpn: u32) {
         let at = self.index(plane, ppn);
-        self.entries[at] = lpn;
+        self.entries[at] = lpn + 1;
         // Many blocks are filled side by side, more than the processor follows by itself.
         prefetch(&self.entries, at + LINE);
     }
 
-    /// Those of this many pages of a block.
-    pub(super) fn run(&self, plane: PlaneId, first: Ppn, count: usize) -> &[u32] {
+    /// Adds those of this many pages of a block to a list.
+    pub(super) fn list(&self, plane: PlaneId, first: Ppn, count: usize, to: &mut Vec<u32>) {
         let at = self.index(plane, first);
-        &self.entries[at..at + count]
+        let entries = &self.entries[at..at + count];
+        if self.initial.is_none() {
+            return to.extend(entries.iter().map(|&entry| entry.saturating_sub(1)));
+        }
+        let owner = |(ppn, &entry): (u32, &u32)| if entry == 0 { self.unset(Ppn(ppn)) } else { entry - 1 };
+        to.extend((first.0..).zip(entries).map(owner));
     }
 
     /// All blocks will be filled: large tables are then worth large pages of memory, too.
@@ -75,16 +100,10 @@ impl ReverseMap {
         all_in_large_pages(&self.entries);
     }
 
-    /// The same, to be set.
-    pub(super) fn run_mut(&mut self, plane: PlaneId, first: Ppn, count: usize) -> &mut [u32] {
-        let at = self.index(plane, first);
-        &mut self.entries[at..at + count]
-    }
-
     /// Sets those of pages of a block.
     pub(super) fn set_run(&mut self, plane: PlaneId, first: Ppn, lpns: &[u32]) {
         let at = self.index(plane, first);
-        self.entries[at..at + lpns.len()].copy_from_slice(lpns);
+        self.entries[at..at + lpns.len()].iter_mut().zip(lpns).for_each(|(entry, &lpn)| *entry = lpn + 1);
     }
 
     #[inline]
@@ -117,11 +136,13 @@ mod tests {
         all.iter().zip(1..).for_each(|(at, n)| reverse_map.set(PlaneId(at.0), ppn(at), n));
         assert!(all.iter().zip(1..).all(|(at, n)| reverse_map.get(PlaneId(at.0), ppn(at)) == n));
         reverse_map.set_run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 1), &[70, 71]);
-        assert_eq!(reverse_map.run(PlaneId(4), geometry.ppn(PlaneId(4), 2, 0), 3)[1..], [70, 71]);
+        let mut list = vec![9];
+        reverse_map.list(PlaneId(4), geometry.ppn(PlaneId(4), 2, 0), 3, &mut list);
+        assert_eq!(list[2..], [70, 71]);
         // The first blocks of all planes come first, independent of their numbers.
         let first = (0..6).map(|plane| geometry.ppn(PlaneId(plane), plane * 3 % 5, 0));
         assert!(
-            first.zip(0..).all(|(ppn, plane)| reverse_map.index(PlaneId(plane), ppn) == plane as usize * 8)
+            first.zip(0..).all(|(ppn, plane)| reverse_map.index(PlaneId(plane), ppn) == plane as usize * 6)
         );
     }
 }

@@ -8,7 +8,7 @@ use crate::devices::Body;
 use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
 use crate::job::{Halt, Progress};
-use crate::kernel::{Bits, SimTime};
+use crate::kernel::{Bits, Permutation, SimTime};
 use crate::mapping;
 use crate::metrics::Conditioned;
 use crate::schemes::{Any, StripeLog};
@@ -26,12 +26,7 @@ pub(super) type Tell<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<Halt>;
 
 /// All numbers below a limit, in a pseudo-random order.
 struct Scattered {
-    limit: u32,
-    /// All ones, as many as the largest number has bits.
-    mask: u32,
-    half: u32,
-    factors: [u32; 2],
-    shift: u32,
+    order: Permutation,
     /// The next step; none at the end.
     at: Option<u32>,
     /// Numbers of the last steps that have not been taken.
@@ -43,19 +38,15 @@ impl Scattered {
     /// The steps that are taken together.
     const TOGETHER: u32 = 1024;
 
-    /// Each step is invertible within these bits, so no number occurs twice. Numbers above the limit are left out
-    /// without a branch.
+    /// Numbers above the limit are left out without a branch.
     fn draw(&mut self) -> bool {
         let Some(from) = self.at else { return false };
-        let Scattered { limit, mask, half, factors: [first, second], shift, .. } = *self;
+        let (order, limit, mask) = (self.order, self.order.limit(), self.order.mask());
         let to = from.saturating_add(Self::TOGETHER - 1).min(mask);
         self.drawn.resize(Self::TOGETHER as usize, 0);
         let mut count = 0;
         for at in from..=to {
-            let at = at.wrapping_add(shift).wrapping_mul(first) & mask;
-            let at = at ^ (at >> half);
-            let at = at.wrapping_mul(second) & mask;
-            let at = at ^ (at >> half);
+            let at = order.scatter(at);
             self.drawn[count] = at;
             count += usize::from(at < limit);
         }
@@ -82,15 +73,8 @@ impl Iterator for Scattered {
 }
 
 fn scattered(limit: u32, seed: u64) -> Scattered {
-    let bits = (limit.max(2) - 1).ilog2() + 1;
-    let mut random = Random::stream(seed, "aged pages");
-    let [first, second, shift] = [0; 3].map(|_: u8| random.bits() as u32);
     Scattered {
-        limit,
-        mask: ((1_u64 << bits) - 1) as u32,
-        half: bits / 2 + 1,
-        factors: [first | 1, second | 1],
-        shift,
+        order: Permutation::new(limit, &mut Random::stream(seed, "aged pages")),
         at: Some(0),
         drawn: Vec::new(),
         taken: 0,
@@ -102,6 +86,8 @@ fn scattered(limit: u32, seed: u64) -> Scattered {
 struct AgedParts {
     /// Whether any pages are to be valid.
     valid: bool,
+    /// Whether any drive is in steady state.
+    steady: bool,
     blocks: Option<AgedBlocks>,
     /// The nodes of logs that fill their superblocks themselves.
     logs: Vec<NodeId>,
@@ -114,7 +100,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn age(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         let start = &self.resolved.spec.start;
         let seed = self.job.seed.unwrap_or(1);
-        let AgedParts { valid, blocks, logs } = self.begin_ageing(start.existing, seed);
+        let AgedParts { valid, steady, blocks, logs } = self.begin_ageing(start.existing, seed);
         let scans = valid && start.scan && start.existing == Existing::Reads;
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.device.body.set_untimed(true);
@@ -140,16 +126,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let asked = if self.resolved.is_array() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
-            if let Some(backend) = fast_path
-                && self.resolved.ageing_model().is_some_and(|model| model.fills)
-            {
-                self.fill_drive(backend, seed);
-                self.end_ageing(&logs);
-                return Ok(());
-            }
-            for first in scattered(units, seed).map(|at| at * unit) {
-                if self.slots(&logs) > 0 && (!bound || self.fits(first, asked, &logs)) {
-                    self.fill_slot(fast_path, first, unit);
+            let row = self.device.engine.row(&self.device.body);
+            if let Some(row) = row.filter(|_| steady && !self.device.buffer.holds_pages()) {
+                // All pages have their places already.
+                self.create_missing(Some(row));
+            } else {
+                for first in scattered(units, seed).map(|at| at * unit) {
+                    if self.slots(&logs) == 0 {
+                        break;
+                    }
+                    if !bound || self.fits(first, asked, &logs) {
+                        self.fill_slot(fast_path, first, unit);
+                    }
+                }
+                if steady && self.slots(&logs) > 0 {
+                    self.create_missing(None);
                 }
             }
             self.end_ageing(&logs);
@@ -197,6 +188,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 continue;
             }
             parts.valid |= wish.valid_ppm > 0;
+            parts.steady |= model.fills;
             if drive.map().below == mapping::BackendKind::Blocks {
                 parts.blocks = Some(AgedBlocks::new(drive, model, wish));
                 continue;
@@ -254,18 +246,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.buffer.set_written(&[first]);
         } else {
             self.create_run(first, count);
-        }
-    }
-
-    /// All pages of the host fill the slots of a drive without redundancy.
-    fn fill_drive(&mut self, backend: BackendId, seed: u64) {
-        let pages = self.device.buffer.pages().len();
-        let mut without = self.flash_mut().fill_slots(backend, scattered(pages, seed));
-        without.sort_unstable();
-        let mut from = 0;
-        for page in without.into_iter().chain([pages]) {
-            self.device.buffer.set_written_run(from, page - from);
-            from = page + 1;
         }
     }
 

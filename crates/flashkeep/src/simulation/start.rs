@@ -32,9 +32,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     pub(super) fn create_all(&mut self) {
-        let pages = self.device.buffer.pages().len();
         let row = self.device.engine.row(&self.device.body);
-        let row = row.filter(|_| !self.device.buffer.holds_pages() && !self.resolved.is_aged());
+        self.create_missing(row.filter(|_| !self.device.buffer.holds_pages() && !self.resolved.is_aged()));
+    }
+
+    /// Creates the pages that do not exist, by rows if these are given.
+    pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
+        let pages = self.device.buffer.pages().len();
         let mut from = 0;
         while from < pages {
             let missing = self.device.buffer.pages().missing(from, PREPARED as u32);

@@ -1,10 +1,12 @@
 //! Blocks of flash that was used before time 0: one file per model, one line in the table.
 
+use super::InitialPlaces;
 use super::blocks::{Blocks, FREE, OPEN};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 use crate::options::{OptionsPart, Selector, SelectorValue};
 use flashkeep_trace::random::Random;
+use std::sync::Arc;
 
 mod approach1;
 mod approach2;
@@ -172,12 +174,14 @@ impl<C: Contents> Blocks<C> {
         self.reverse_map.expect_use();
     }
 
-    /// Pages of an aged block are programmed for pages of the map, and are valid.
-    pub fn fill_aged(&mut self, plane: PlaneId, first: Ppn, numbers: &[u32], lpns: &[u32]) {
-        let pages = self.geometry.pages as usize;
-        let run = self.reverse_map.run_mut(plane, first, pages);
-        numbers.iter().zip(lpns).for_each(|(&number, &lpn)| run[number as usize] = lpn);
-        self.score[self.geometry.block_index_of(first)] += lpns.len() as u16;
+    /// So many pages of an aged block are valid.
+    pub fn validate_aged(&mut self, first: Ppn, valid: u32) {
+        self.score[self.geometry.block_index_of(first)] += valid as u16;
+    }
+
+    /// Pages of aged blocks are programmed for pages of the map.
+    pub fn set_initial(&mut self, initial: Arc<InitialPlaces>) {
+        self.reverse_map.set_initial(initial);
     }
 
     /// A page of an aged block is programmed for `lpn`; it is not valid yet.

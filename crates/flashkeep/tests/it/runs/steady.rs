@@ -48,6 +48,29 @@ fn amplification_is_that_of_a_conditioned_drive() {
     }
 }
 
+/// Members of an array are written by their scheme, each at random.
+#[test]
+fn members_amplify_as_in_a_conditioned_array() {
+    let keys =
+        |prefix: &str, set: &[&str]| set.iter().map(|key| format!("{prefix}{key}")).collect::<Vec<_>>();
+    for (scheme, members) in [("none", 3), ("mirror", 2), ("raid5", 4), ("raid6", 5)] {
+        let member = crate::common::file("steady-small.toml", DRIVE);
+        let array = format!("members = ['{members} * {member}']\nredundancy.scheme = '{scheme}'\n");
+        let capacity = load_text("array.toml", &array, &[]).expect("an array").logical_pages();
+        let writes = format!("synth:random,requests={},write=1,size=4KiB,depth=4", capacity / 10);
+        let waf = |set: &[String], condition: bool| {
+            let set: Vec<&str> = set.iter().map(String::as_str).collect();
+            let job = Job { untimed: true, condition, ..job(&array, &writes, &set) };
+            let runs = (1..=2).map(|seed| amplification(&Job { seed: Some(seed), ..job.clone() }));
+            runs.sum::<f64>() / 2.0
+        };
+        let steady = waf(&keys("member.", &["ageing.model=steady"]), false);
+        let written = waf(&keys("", &["condition.round=1", "condition.most_rounds=5"]), true);
+        eprintln!("{scheme}: {steady}, conditioned {written}, {:.2} %", 100.0 * (steady / written - 1.0));
+        assert!((steady / written - 1.0).abs() < 0.03, "{scheme}: {steady}, conditioned {written}");
+    }
+}
+
 #[test]
 fn it_is_so_with_time_too() {
     let [steady, written] = compare(DRIVE, &["ftl.gc.threshold=0.05"], false);
@@ -90,6 +113,11 @@ fn members_are_in_steady_state() {
         assert_eq!(figure(&found, "integrity.wrong_reads"), 0.0, "{scheme}");
         assert_eq!(figure(&found, "reads_of_nothing"), 0.0, "{scheme}");
         assert!(figure(&found, "wear.erases_total") > 100.0, "{scheme}: GC runs from the first writes on");
+        let plain = summary(&job(&array, "synth:random,requests=4k,write=0.5,size=4KiB", &[]));
+        for figure in ["operations", "response"] {
+            assert_eq!(plain[figure], found[figure], "{scheme}: pages without contents are where others are");
+        }
+        assert_eq!(plain["fill"], found["fill"], "{scheme}");
     }
 }
 
