@@ -8,7 +8,7 @@ use crate::blocks::victim::SteadyUnits;
 use crate::engine::{BackendId, Cause, Contents, Page};
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
-use crate::ftl::{Allocation, InitialPlaces, MapEntry};
+use crate::ftl::{Allocation, InitialPlaces, MapEntry, SteadyPlaces};
 use flashkeep_trace::random::Random;
 use std::ops::Range;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl<C: Contents> Drive<C> {
         self.immediate.slots.of_plane = vec![PlaneSlots::default(); planes];
         if model.fills {
             let shuffled = shuffled(self.flash.geometry.pages, &mut random);
-            let mut initial = InitialPlaces::new(&self.flash.geometry, shuffled.clone());
+            let mut initial = SteadyPlaces::new(&self.flash.geometry, shuffled.clone());
             self.immediate.slots.shuffled = shuffled;
             for backend in 0..usize::from(backends) {
                 match self.ftl.backends[backend].allocation {
@@ -131,7 +131,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The planes of a backend are in steady state: a slot for each of its pages.
-    fn begin_steady(&mut self, backend: usize, initial: &mut InitialPlaces, random: &mut Random) {
+    fn begin_steady(&mut self, backend: usize, initial: &mut SteadyPlaces, random: &mut Random) {
         initial.skip_backend();
         self.immediate.slots.created.push(None);
         for (plane, blocks) in self.steady_blocks(backend, false, random) {
@@ -144,7 +144,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The planes of a backend are in steady state, and each of its pages has a place.
-    fn place_steady(&mut self, backend: usize, initial: &mut InitialPlaces, random: &mut Random) {
+    fn place_steady(&mut self, backend: usize, initial: &mut SteadyPlaces, random: &mut Random) {
         let all = self.steady_blocks(backend, true, random);
         initial.add_backend(self.ftl.backends[backend].pages, random);
         for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
@@ -185,9 +185,9 @@ impl<C: Contents> Drive<C> {
         planes.into_iter().zip(valid).map(|(plane, valid)| of_plane(plane, valid)).collect()
     }
 
-    fn set_initial(&mut self, initial: InitialPlaces) {
+    fn set_initial(&mut self, initial: SteadyPlaces) {
         if self.immediate.slots.created.iter().any(Option::is_some) {
-            let initial = Arc::new(initial);
+            let initial = InitialPlaces::Steady(Arc::new(initial));
             self.ftl.maps.set_initial(initial.clone());
             self.ftl.blocks.set_initial(initial);
         }

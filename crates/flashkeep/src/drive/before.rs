@@ -4,9 +4,10 @@
 use super::{DieQueue, Drive, Ftl, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
+use crate::ftl::{Allocation, InitialPlaces, MapEntry, PlacesInTurn, PlaneChoice, SLC_STREAM, TurnCursor};
 use crate::kernel::{SimTime, Span};
 use std::ops::Range;
+use std::sync::Arc;
 
 impl<C: Contents> Drive<C> {
     /// Writes pages without time: in an untimed run, or before time 0.
@@ -104,11 +105,11 @@ impl<C: Contents> Drive<C> {
         if self.is_ageing() {
             return self.immediate.slots.note_created(ftl, pages);
         }
-        if pages.start == 0 {
-            self.ftl.maps.expect_use();
-            self.ftl.blocks.expect_use();
+        let mut cursor = self.immediate.cursor.take();
+        if pages.start == 0 && !self.ftl.maps.has_initial() {
+            cursor = self.places_in_turn(ftl).map(TurnCursor::new);
         }
-        let (mut next, mut lpns) = (pages.start, Vec::new());
+        let mut next = pages.start;
         while next < pages.end {
             let Some(plane) = self.plane_in_turn(ftl) else {
                 self.place_immediately(ftl, next, Cause::Host, C::default());
@@ -118,15 +119,9 @@ impl<C: Contents> Drive<C> {
             let mut more = 0;
             if self.packing.active {
                 more = self.room_in_word_line(ftl, plane).min(pages.end - next - 1);
-                lpns.clear();
-                lpns.extend(next..=next + more);
-                self.place_together(ftl, plane, &lpns);
                 self.packing.has_placed(ftl, more);
-            } else {
-                let ppn = self.ftl.blocks.program(plane, next, C::default());
-                self.ftl.blocks.validate(ppn);
-                self.ftl.maps.set(ftl, next, MapEntry::At(ppn));
             }
+            self.place_together(ftl, plane, next..next + 1 + more, cursor.as_mut());
             next += 1 + more;
             if !self.immediate.active {
                 self.queues.sequence += 1 + u64::from(more);
@@ -137,17 +132,51 @@ impl<C: Contents> Drive<C> {
                 }
             }
         }
+        if let Some(cursor) = &cursor {
+            let initial = InitialPlaces::InTurn(cursor.rule().clone(), cursor.end());
+            self.ftl.maps.set_initial(initial.clone());
+            self.ftl.blocks.set_initial(initial);
+        }
+        self.immediate.cursor = cursor;
     }
 
-    /// Pages without contents get the next places of a plane.
-    fn place_together(&mut self, ftl: usize, plane: PlaneId, lpns: &[u32]) {
-        let mut left = lpns;
-        while !left.is_empty() {
-            let (first, count) = self.ftl.blocks.program_valid(plane, left);
-            for (ppn, &lpn) in (first.0..).map(Ppn).zip(&left[..count]) {
-                self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+    /// The rule that places pages from the first one on; none if planes do not simply take turns.
+    fn places_in_turn(&self, ftl: usize) -> Option<Arc<PlacesInTurn>> {
+        let Ftl { in_turn, untimed_turn, .. } = &self.ftl.backends[ftl];
+        let of_die_queue = |at: usize| {
+            let die_queue = in_turn[(untimed_turn + at) % in_turn.len()];
+            &self.queues.die_queues[die_queue as usize]
+        };
+        let rounds = of_die_queue(0).planes.len();
+        let turns = (0..rounds).flat_map(|round| (0..in_turn.len()).map(move |at| (round, at)));
+        let planes = turns.map(|(round, at)| {
+            let DieQueue { planes, turn, .. } = of_die_queue(at);
+            let plane = planes[(*turn as usize + round) % planes.len()];
+            (plane, self.ftl.blocks.next_block(Some(0), plane).unwrap_or(0))
+        });
+        let together = if self.packing.active { self.flash.geometry.word_line } else { 1 };
+        PlacesInTurn::new(&self.flash.geometry, planes.collect(), together).map(Arc::new)
+    }
+
+    /// Pages without contents get the next places of a plane. Where a rule says which, only the counts change.
+    #[inline]
+    fn place_together(
+        &mut self,
+        ftl: usize,
+        plane: PlaneId,
+        pages: Range<u32>,
+        mut cursor: Option<&mut TurnCursor>,
+    ) {
+        let mut next = pages.start;
+        while next < pages.end {
+            let (first, count) = self.ftl.blocks.program_unnamed(plane, pages.end - next);
+            if !cursor.as_mut().is_some_and(|cursor| cursor.agrees(next, first, count)) {
+                for (ppn, lpn) in (first.0..).map(Ppn).zip(next..next + count) {
+                    self.ftl.blocks.remap(ppn, lpn);
+                    self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+                }
             }
-            left = &left[count..];
+            next += count;
         }
     }
 

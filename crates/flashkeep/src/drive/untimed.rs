@@ -10,7 +10,7 @@ use super::submit::Commands;
 use super::{Drive, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice};
+use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice, TurnCursor};
 use crate::kernel::{SimTime, Span};
 
 /// The immediate driver: pages are placed, read and collected without time.
@@ -24,6 +24,8 @@ pub(super) struct Immediate {
     pub(super) reverse_map: Vec<u32>,
     /// Pages that ageing left valid and that belong to no host page yet.
     pub(super) slots: Slots,
+    /// Follows pages that are created in order, if there is a rule for their places.
+    pub(super) cursor: Option<TurnCursor>,
 }
 
 /// The number of writes by which map entries are prefetched ahead.

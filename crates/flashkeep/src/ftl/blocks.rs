@@ -227,23 +227,29 @@ impl<C: Contents> Blocks<C> {
     /// Programs pages that stay valid, as many as follow each other in the open block: the first one's place, and how
     /// many. Contents are nothing.
     pub fn program_valid(&mut self, plane: PlaneId, lpns: &[u32]) -> (Ppn, usize) {
+        let (first, count) = self.program_unnamed(plane, lpns.len() as u32);
+        self.reverse_map.set_run(plane, first, &lpns[..count as usize]);
+        (first, count as usize)
+    }
+
+    /// The same of at most so many pages; whose they are is not noted.
+    #[inline]
+    pub fn program_unnamed(&mut self, plane: PlaneId, most: u32) -> (Ppn, u32) {
         let first = match self.planes[plane.0 as usize].next {
             Some(ppn) => ppn,
             None => self.open_next(plane),
         };
         let state = &mut self.planes[plane.0 as usize];
-        let count = state.left.min(lpns.len() as u32);
+        let count = state.left.min(most);
         state.left -= count;
         state.free_pages -= count;
         state.next = Some(Ppn(first.0 + count));
         let full = state.left == 0;
-        let pages = count as usize;
-        self.reverse_map.set_run(plane, first, &lpns[..pages]);
         self.score[self.geometry.block_index_of(first)] += count as u16;
         if full {
             self.go_on_after(plane, Ppn(first.0 + count - 1));
         }
-        (first, pages)
+        (first, count)
     }
 
     /// No page of a closed block is valid any more.

@@ -2,8 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::Ppn;
-use crate::kernel::{Bits, all_in_large_pages, in_large_pages, prefetch};
-use std::sync::Arc;
+use crate::kernel::{Bits, in_large_pages, prefetch};
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +42,7 @@ pub struct Maps {
     entries: Vec<u32>,
     backends: usize,
     /// Where pages are whose entries are 0, unless they are among the unmapped ones; none if all of those are.
-    initial: Option<Arc<InitialPlaces>>,
+    initial: Option<InitialPlaces>,
     /// Entries that became 0 since.
     unmapped: Bits,
 }
@@ -78,15 +77,14 @@ impl Maps {
     }
 
     /// Pages whose entries have never been set are at these places.
-    pub fn set_initial(&mut self, initial: Arc<InitialPlaces>) {
+    pub fn set_initial(&mut self, initial: InitialPlaces) {
         self.initial = Some(initial);
     }
 
     /// The pages of a backend that have no such place, though others do.
     #[must_use]
     pub fn without_place(&self, backend: usize) -> Vec<u32> {
-        let initial = self.initial.iter();
-        initial.flat_map(|initial| initial.without_place(backend)).collect()
+        self.initial.as_ref().map_or(Vec::new(), |initial| initial.without_place(backend))
     }
 
     /// The number of mapped pages of a backend, counted one by one.
@@ -193,9 +191,10 @@ impl Maps {
         old
     }
 
-    /// All pages will be mapped: large tables are then worth large pages of memory, too.
-    pub fn expect_use(&self) {
-        all_in_large_pages(&self.entries);
+    /// Whether any entries of 0 stand for places.
+    #[must_use]
+    pub fn has_initial(&self) -> bool {
+        self.initial.is_some()
     }
 
     /// Unmaps all pages of a backend, without touching unused memory.
@@ -203,7 +202,7 @@ impl Maps {
         let entries = self.entries.iter_mut().skip(backend).step_by(self.backends);
         entries.filter(|entry| **entry != 0).for_each(|entry| *entry = 0);
         if let Some(initial) = &mut self.initial {
-            Arc::make_mut(initial).remove_backend(backend);
+            initial.remove_backend(backend);
         }
     }
 }

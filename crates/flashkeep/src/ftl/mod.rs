@@ -9,8 +9,10 @@ mod look;
 mod map;
 mod options;
 mod packing;
+mod places_in_turn;
 mod reverse_map;
 mod slc;
+mod steady_places;
 mod streams;
 
 pub use allocation::Allocation;
@@ -23,4 +25,6 @@ pub use options::{
     MapWriteOptions, PlaneChoice, Pool, SHARED_PAGES, SLC_CACHE, SlcCacheOptions, SlcCacheSpec,
     WarrantyOptions, WearSpec,
 };
+pub use places_in_turn::{PlacesInTurn, TurnCursor};
 pub use slc::{SLC_STREAM, SlcCache};
+pub use steady_places::SteadyPlaces;

@@ -2,8 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::{Geometry, PlaneId, Ppn};
-use crate::kernel::{all_in_large_pages, prefetch};
-use std::sync::Arc;
+use crate::kernel::prefetch;
 
 /// Entries in a line of the processor's cache.
 const LINE: usize = 16;
@@ -16,7 +15,7 @@ pub(super) struct ReverseMap {
     /// The number and 1; 0 where nothing has been programmed.
     entries: Vec<u32>,
     /// What was programmed before time 0 without an entry.
-    initial: Option<Arc<InitialPlaces>>,
+    initial: Option<InitialPlaces>,
     columns: Vec<Column>,
     page_bits: u32,
     page_mask: u32,
@@ -72,7 +71,7 @@ impl ReverseMap {
     }
 
     /// Pages were programmed before time 0.
-    pub(super) fn set_initial(&mut self, initial: Arc<InitialPlaces>) {
+    pub(super) fn set_initial(&mut self, initial: InitialPlaces) {
         self.initial = Some(initial);
     }
 
@@ -93,11 +92,6 @@ impl ReverseMap {
         }
         let owner = |(ppn, &entry): (u32, &u32)| if entry == 0 { self.unset(Ppn(ppn)) } else { entry - 1 };
         to.extend((first.0..).zip(entries).map(owner));
-    }
-
-    /// All blocks will be filled: large tables are then worth large pages of memory, too.
-    pub(super) fn expect_use(&self) {
-        all_in_large_pages(&self.entries);
     }
 
     /// Sets those of pages of a block.

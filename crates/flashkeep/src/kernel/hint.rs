@@ -38,16 +38,6 @@ pub fn in_large_pages<T>(table: &[T]) {
     let _ = (table, LARGE_PAGE, MOST);
 }
 
-/// The same for a new table of which all is about to be written, however large.
-pub fn all_in_large_pages<T>(table: &[T]) {
-    #[cfg(target_os = "linux")]
-    if LARGE_PAGE <= std::mem::size_of_val(table) {
-        advise(table);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = table;
-}
-
 /// The system may refuse; then the hint has no effect.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]

@@ -6,7 +6,6 @@ use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 use crate::options::{OptionsPart, Selector, SelectorValue};
 use flashkeep_trace::random::Random;
-use std::sync::Arc;
 
 mod approach1;
 mod approach2;
@@ -169,18 +168,13 @@ impl<C: Contents> Blocks<C> {
         self.geometry.block_of(first)
     }
 
-    /// Nearly all blocks will be filled.
-    pub fn expect_use(&self) {
-        self.reverse_map.expect_use();
-    }
-
-    /// So many pages of an aged block are valid.
+    /// This many pages of an aged block are valid.
     pub fn validate_aged(&mut self, first: Ppn, valid: u32) {
         self.score[self.geometry.block_index_of(first)] += valid as u16;
     }
 
-    /// Pages of aged blocks are programmed for pages of the map.
-    pub fn set_initial(&mut self, initial: Arc<InitialPlaces>) {
+    /// Pages were programmed before time 0 for those whose places these are.
+    pub fn set_initial(&mut self, initial: InitialPlaces) {
         self.reverse_map.set_initial(initial);
     }
 

@@ -11,7 +11,7 @@
 //! are conditioned by writing (`flashkeep age`, `--condition`).
 //!
 //! # What it costs
-//! No writes: 512 GB with pages of 4 KiB take seconds instead of minutes. Write amplification is within 3 % of a
+//! No writes: 512 GB with pages of 4 KiB take tenths of a second instead of minutes. Write amplification is within 3 % of a
 //! drive that was conditioned with three drive writes. Under parity, pages are not rewritten equally often, and the
 //! state is an approximation.
 //!
