@@ -15,18 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from .report_tables import Requests
+    from .results import Series
 
     Summary = dict[str, Any]
 
 
 @dataclass(slots=True)
 class Found:
-    """A run that was found: its summary, and its requests if they were kept."""
+    """A run that was found: its summary, and its requests and figures over time if they were kept."""
 
     summary: Summary
     folder: str | None
     label: str = ""
     requests: Requests | None = None
+    series: Series | None = None
 
     @property
     def workload(self) -> str:

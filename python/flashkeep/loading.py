@@ -55,6 +55,12 @@ def _table(run: Found, name: str, read: Callable[[str], T]) -> Callable[[], T] |
     return partial(read, path) if run.folder is not None and os.path.exists(path) else None
 
 
+def series_of(run: Found) -> Series | None:
+    """The figures over time of a run, if there are any."""
+    read = _table(run, "series.csv.gz", read_series)
+    return read() if read else None
+
+
 def _columns(path: str) -> dict[str, Any]:
     """The columns of a file, as texts."""
     with gzip.open(path, "rt", encoding="ascii", newline="\n") as file:

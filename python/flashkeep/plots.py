@@ -28,6 +28,7 @@ def plot(results: Sequence[Result], figure: Figure, labels: Sequence[str] | None
     for run, result, label in zip(runs, results, labels or [run.label for run in runs], strict=False):
         run.label = label
         run.requests = _requests(result) if figure in ("distributions", "over_time") else None
+        run.series = result.series() if figure == "over_time" and result.has_series() else None
     picture, why_not = known[figure](runs, "")
     if picture is None:
         raise ValueError(why_not)

@@ -69,7 +69,7 @@ class Inputs:
         self._job = job
         limited, tables = job.get("limit") is not None, in_memory or {}
         self._traces = [
-            _flashkeep.sha256_of_bytes(tables[trace]) if trace in tables else _trace_hash(trace, limited)
+            [_flashkeep.sha256_of_bytes(tables[trace])] if trace in tables else _trace_hashes(trace, limited)
             for trace in job.get("traces", ())
         ]
         self._aged = hash_of(job["aged"]) if job.get("aged") else None
@@ -88,12 +88,10 @@ class Inputs:
 
     def _trace(self, stream: str | None) -> str | None:
         """The hash of the workload; `stream` is that of standard input."""
-        hashes = [each.found() if isinstance(each, FileHash) else each or stream for each in self._traces]
-        if len(hashes) == 1:
-            return hashes[0]
-        if not hashes or None in hashes:
-            return None
-        return _flashkeep.sha256_of_bytes("".join(f"{each}\n" for each in hashes).encode())
+        return _joined([
+            _joined([each.found() if isinstance(each, FileHash) else each or stream for each in trace])
+            for trace in self._traces
+        ])  # fmt: skip
 
     def _options(self, interrupted: bool) -> dict[str, Any]:
         found: dict[str, Any] = {
@@ -106,12 +104,38 @@ class Inputs:
         return found
 
 
-def _trace_hash(trace: str, limited: bool) -> FileHash | str | None:
-    if trace.startswith("synth:"):
-        return _flashkeep.sha256_of_bytes(trace.encode())
-    if trace == "-" or (limited and os.path.isfile(trace) and os.path.getsize(trace) > WHOLE):
+def _joined(hashes: Sequence[str | None]) -> str | None:
+    """The one hash, or that of several hashes in their order."""
+    if len(hashes) == 1:
+        return hashes[0]
+    if not hashes or None in hashes:
         return None
-    return hash_of(trace)
+    return _flashkeep.sha256_of_bytes("".join(f"{each}\n" for each in hashes).encode())
+
+
+def _trace_hashes(trace: str, limited: bool) -> list[FileHash | str | None]:
+    """The hashes of the files of a trace: one, or those that blktrace made for the processors."""
+    if trace.startswith("synth:"):
+        return [_flashkeep.sha256_of_bytes(trace.encode())]
+    files = _files(trace)
+    if trace == "-" or (limited and sum(os.path.getsize(file) for file in files if os.path.isfile(file)) > WHOLE):
+        return [None]
+    return [hash_of(file) for file in files]
+
+
+def _files(trace: str) -> list[str]:
+    """The files that the reader opens, in its order (`open` in crates/trace/src/reader.rs)."""
+    folder, name = os.path.split(trace)
+    if trace == "-" or os.path.exists(trace) or not os.path.isdir(folder or "."):
+        return [trace]
+    start = f"{name}.blktrace."
+    numbers = sorted(
+        int(entry.removeprefix(start))
+        for entry in os.listdir(folder or ".")
+        if entry.startswith(start) and entry.removeprefix(start).isdecimal()
+    )
+    files = [f"{trace}.blktrace.{number}" for number in numbers]
+    return [file for file in files if os.path.exists(file) and os.path.getsize(file) > 0] or [trace]
 
 
 def _is_given(value: object) -> bool:

@@ -79,6 +79,7 @@ def report(folder: str, out: str) -> str:
 
 
 def _draw(group: Group, number: int) -> None:
+    from .loading import series_of
     from .report_figures import FIGURES
     from .report_tables import read_requests
 
@@ -87,6 +88,7 @@ def _draw(group: Group, number: int) -> None:
         group.missing.append(f"Figures show the first {AT_MOST} of {len(group.runs)} runs.")
     for run in shown:
         run.requests = read_requests(run.folder)
+        run.series = series_of(run)
     without = [run.label for run in shown if run.requests is None]
     if without:
         group.missing.append(
@@ -100,7 +102,7 @@ def _draw(group: Group, number: int) -> None:
         else:
             group.figures.append(draw(picture))
     for run in shown:
-        run.requests = None  # they take 17 bytes each
+        run.requests = run.series = None  # requests take 17 bytes each
 
 
 OVERVIEW = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .figures import (
     CAUSES,
@@ -88,32 +88,86 @@ def _legend(figure: Figure, axes: Axes, runs: Sequence[Found]) -> None:
 
 
 def over_time(runs: Sequence[Found], prefix: str) -> Made:
-    """Percentiles of response times over time, with the failures of each run."""
-    kept = [(run, run.requests.over_time()) for run in runs if run.requests is not None]
+    """Percentiles of response times over time, with the failures of each run, and what drives did, of runs with a
+    series."""
+    told = [(run, _percentiles(run)) for run in runs if run.series is not None or run.requests is not None]
+    kept = [(run, found) for run, found in told if found[0]]
     if not kept:
-        return None, "No percentiles over time: they need requests.csv.gz."
+        return None, "No percentiles over time: they need requests.csv.gz, or series.csv.gz (--series)."
     one, unit = time_unit(
-        min(min(told["p50"]) for _, (_, told) in kept), max(max(told["max"]) for _, (_, told) in kept)
+        min(min(found["p50"]) for _, (_, found) in kept), max(max(found["max"]) for _, (_, found) in kept)
     )
+    lines = _activity([run for run, _ in kept if run.series is not None])
 
     def draw(figure: Figure, style: Style) -> None:
-        every = list(panels(figure, len(kept), sharex=True, sharey=True))
-        for axes, (run, (seconds, told)) in zip(every, kept, strict=True):
-            for at, (name, values) in enumerate(told.items()):
+        every = list(panels(figure, len(kept) + len(lines), sharex=True))
+        for axes, (run, (seconds, found)) in zip(every, kept, strict=False):
+            axes.sharey(every[0])
+            for at, (name, values) in enumerate(found.items()):
                 axes.plot(seconds, [value / one for value in values], label=name, color=style.series(at),
                           linestyle=DASHES[at], linewidth=1.4)  # fmt: skip
             axes.set(yscale="log", ylabel=f"response\ntime, {unit}")
             axes.set_title(run.label, loc="left", pad=6 + 9 * mark_failures(axes, style, run))
             plain_numbers(axes.xaxis, axes.yaxis)
-        every[-1].set_xlabel("arrival, s simulated")
+        for axes, (label, drawn) in zip(every[len(kept) :], lines, strict=True):
+            for at, (name, seconds, values) in enumerate(drawn):
+                axes.plot(seconds, values, label=wrapped(name, 40), color=style.series(at), linestyle=DASHES[at % 6],
+                          linewidth=1.4)  # fmt: skip
+            axes.set(ylabel=label, ylim=(0, None))
+            plain_numbers(axes.xaxis, axes.yaxis)
+        if lines and len(kept) > 1:
+            every[len(kept)].legend(fontsize=8)
+        every[-1].set_xlabel("s simulated")
         handles, labels = every[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper right", ncols=4, handlelength=3)
 
-    failed = " (dashed: what failed and when, in letters that the table of phases explains)"
-    caption = "Percentiles of response times, by when requests arrived"
+    whole = all(run.series is not None for run, _ in kept)
+    caption = f"Percentiles of response times, by when requests {'ended' if whole else 'arrived'}"
+    if lines:
+        caption += "; below, what the drive did"
     if any(marks(run) for run, _ in kept):
-        caption += failed
-    return Picture(f"{prefix}over-time", caption, draw, (8.6, 1.0 + 1.9 * len(kept))), ""
+        caption += " (dashed: what failed and when, in letters that the table of phases explains)"
+    return Picture(f"{prefix}over-time", caption, draw, (8.6, 1.0 + 1.9 * len(kept) + 1.4 * len(lines))), ""
+
+
+def _percentiles(run: Found) -> tuple[list[float], dict[str, list[float]]]:
+    """The middle of each interval, s, and percentiles of its requests, µs; of the series, if the run has one."""
+    if run.series is None:
+        return run.requests.over_time() if run.requests is not None else ([], {})
+    has_any = run.series["response_us.all.count"] > 0
+    names = ("p50", "p95", "p99", "max")
+    return (
+        _middles(run)[has_any].tolist(),
+        {name: run.series[f"response_us.all.{name}"][has_any].tolist() for name in names},
+    )
+
+
+def _middles(run: Found) -> Any:
+    assert run.series is not None
+    return (run.series["start_ns"].astype(float) + run.series["end_ns"]) / 2e9
+
+
+PARITY = ("parity", "partial_parity", "parity_gc")
+
+
+def _activity(runs: Sequence[Found]) -> list[tuple[str, list[tuple[str, Any, Any]]]]:
+    """What drives did, of runs with a series: the label of an axis, and a line for each run. What is zero in all runs
+    is left out."""
+
+    def rate(*names: str) -> Callable[[Any], Any]:
+        return lambda series: (
+            sum(series[f"operations.{name}"] for name in names)
+            / ((series["end_ns"] - series["start_ns"]).clip(1) / 1e9)
+        )
+
+    kinds: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+        ("GC, pages\ncopied/s", rate("program.gc", "copyback.gc")),
+        ("parity,\npages/s", rate(*(f"program.{cause}" for cause in PARITY))),
+        ("requests\nin progress", lambda series: series["queue.mean"]),
+        ("free blocks", lambda series: series["free_blocks"]),
+    )
+    found = [(label, [(run.label, _middles(run), of(run.series)) for run in runs]) for label, of in kinds]
+    return [(label, lines) for label, lines in found if any(values.any() for _, _, values in lines)]
 
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

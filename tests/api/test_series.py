@@ -117,6 +117,23 @@ def test_tables_as_frames(drive: Path, library: Any) -> None:
         assert frame[first].to_numpy().tolist() == table[first].tolist()
 
 
+def test_the_figure_over_time_is_drawn_from_the_series(drive: Path, tmp_path: Path, flashkeep: Command) -> None:
+    pytest.importorskip("matplotlib")
+    plain = fk.run(drive, f"{RANDOM},rate=2k", existing="all")
+    result = fk.run(drive, f"{RANDOM},rate=2k", existing="all", series=20, requests=False)
+    assert len(plain.plot("over_time").axes) == 1
+    drawn = result.plot("over_time")
+    labels = [axes.get_ylabel().replace("\n", " ") for axes in drawn.axes]
+    assert labels[1:] == ["GC, pages copied/s", "requests in progress", "free blocks"]
+    (queue,) = drawn.axes[2].lines
+    assert np.array_equal(queue.get_ydata(), result.series()["queue.mean"])
+    out, page = tmp_path / "out", tmp_path / "page.html"
+    words = ("run", drive, f"{RANDOM},rate=2k", "--existing", "all", "--series", 20, "--out", out, "--quiet")
+    assert flashkeep(*words).code == 0
+    assert flashkeep("report", out, "-o", page).code == 0
+    assert "by when requests ended; below, what the drive did" in page.read_text()
+
+
 def test_files_hold_the_same(flashkeep: Command, tmp_path: Path) -> None:
     drive = tmp_path / "small.toml"
     drive.write_text(SMALL_DRIVE)

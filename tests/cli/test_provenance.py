@@ -81,6 +81,22 @@ def test_the_hash_of_a_trace_is_that_of_its_file(flashkeep: Command, drive: Path
     assert found("-", WORKLOAD, "--wrap", "--merge-devices", stdin=data.decode()) == sha256(lines)
 
 
+def test_the_hash_of_the_files_of_processors(flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
+    first = tmp_path / "sda.blktrace.0"
+    assert flashkeep("trace", "convert", trace, first, "--to", "blktrace").code == 0
+    data = first.read_bytes()
+
+    def found(*words: object) -> object:
+        return flashkeep.json("run", drive, tmp_path / "sda", *words)["workload"]["sha256"]
+
+    assert found() == sha256(data)
+    (tmp_path / "sda.blktrace.1").touch()  # a processor that queued nothing
+    (tmp_path / "sda.blktrace.10").write_bytes(data[: 48 * 20])
+    (tmp_path / "sda.blktrace.2").write_bytes(data[: 48 * 10])
+    parts = [sha256(each) for each in (data, data[: 48 * 10], data[: 48 * 20])]
+    assert found() == sha256("".join(f"{part}\n" for part in parts).encode())
+
+
 def test_the_hash_of_a_pipe(flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
