@@ -113,7 +113,7 @@ class FtlSpec(TypedDict, total=False):
 class GcSpec(TypedDict, total=False):
     """Garbage collection."""
 
-    victim: Literal["greedy", "greedy-last", "fifo", "cost-benefit", "random", "d-choices", "rga", "windowed-greedy"]
+    victim: Literal["greedy", "greedy-last", "fifo", "cost-benefit", "random", "d-choices", "rga", "windowed-greedy", "python"]
     threshold: float
     soft_threshold: float
     run: Literal["steps", "hold-channel"]
@@ -122,6 +122,7 @@ class GcSpec(TypedDict, total=False):
     separate: bool
     choices: int
     window: int
+    file: str
 
 class WearSpec(TypedDict, total=False):
     """Wear leveling."""

@@ -83,10 +83,15 @@ pub(crate) fn quiet_panics() {
     }));
 }
 
-/// Calls `work` without the GIL; a panic in it is a `RuntimeError`, a lack of memory a `MemoryError`.
+/// Calls `work` without the GIL; a panic in it is a `RuntimeError`, a lack of memory a `MemoryError`. A panic with an
+/// exception is that exception.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     py.detach(|| {
         panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+            let panic = match panic.downcast::<PyErr>() {
+                Ok(error) => return *error,
+                Err(panic) => panic,
+            };
             if let Some(lack) = panic.downcast_ref::<OutOfMemory>() {
                 return PyMemoryError::new_err(lack.to_string());
             }

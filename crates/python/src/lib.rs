@@ -8,6 +8,7 @@ mod arrow;
 mod errors;
 mod lists;
 mod places;
+mod policies;
 mod provenance;
 mod run;
 mod tables;
@@ -42,6 +43,7 @@ mod _flashkeep {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         quiet_panics();
+        super::policies::accept_files();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _flashkeep
 from ..api import job_of
 from ..drive_files import Drive
+from ..flat import flat
 from ..listing import toml
 from ..traces import READING, Trace
 from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
@@ -171,6 +172,7 @@ class Digests:
         inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
         options = {key: value for key, value in job.items() if key not in INPUTS}
         resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
+        inputs |= {key: self.file(path, key) for key, path in _python_files(resolved)}
         traces = [self.trace(path, trace) for path in trace.paths]
         return _name([*self._program, resolved, traces, job["seed"], inputs, options, dict(keep)])
 
@@ -195,6 +197,13 @@ class Digests:
             except OSError as error:
                 raise PlanError(self._plan.path, None, field, f"{path}: cannot be read: {error}") from None
         return self._files[path]
+
+
+def _python_files(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The Python files that a drive names, by their keys."""
+    for key, value in flat(resolved).items():
+        if key.endswith(".file") and isinstance(value, str):
+            yield key, value
 
 
 _builds: list[str] = []

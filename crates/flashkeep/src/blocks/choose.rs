@@ -1,20 +1,23 @@
 //! Which erase unit is reclaimed next: the victim policy proposes, wear leveling decides.
 
 use super::units::{EraseUnits, Score};
-use super::victim::{Candidates, SteadyState, SteadyUnits, Victim};
+use super::victim::{Candidates, ForeignVictim, SteadyState, SteadyUnits, Victim};
 use super::wear::{Levelling, Limits, Remaining, Share, Wear, WearVerdict};
 use super::{RandomStream, victim, wear};
+use std::sync::Arc;
 
 /// Units that wear leveling looks at before it takes one as it is.
 const LIST: usize = 8;
 
 /// The policies of a drive file for victims and wear, with their options.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Policies {
     /// The victim policy.
     pub victim: Victim,
     /// The number of units that it considers.
     pub considered: u32,
+    /// The policy that decides in the place of `victim`, if that is in a file.
+    pub foreign: Option<Arc<dyn ForeignVictim>>,
     /// The policy of wear leveling.
     pub levelling: Levelling,
     /// Its options.
@@ -28,6 +31,7 @@ impl Default for Policies {
         Policies {
             victim: victim::VICTIMS[0],
             considered: 0,
+            foreign: None,
             levelling: wear::LEVELLINGS[0],
             limits: Limits::default(),
             erase_budget: None,
@@ -118,7 +122,10 @@ impl Chooser {
             random: self.victim_stream.turn(self.turn),
             considered: self.policies.considered,
         };
-        U::Score::pick(&self.policies.victim)(&candidates)
+        match &self.policies.foreign {
+            None => U::Score::pick(&self.policies.victim)(&candidates),
+            Some(policy) => victim::python::pick(&**policy, &candidates, |unit| units.erases_of(unit)),
+        }
     }
 
     /// The unit to reclaim, and the part of wear leveling in the choice.
@@ -157,13 +164,18 @@ impl Chooser {
     }
 
     fn judge<U: EraseUnits>(&self, units: &U, unit: u32) -> WearVerdict {
-        let Policies { levelling, limits, .. } = self.policies;
+        let Policies { levelling, limits, .. } = &self.policies;
         let coldest = |share: Share| {
             let fresh = |other| other != unit && !share.exceeds(self.remaining(units, other));
             units.coldest(|other| fresh(other) && would_rest(units, other, unit))
         };
         let draw = self.wear_stream.turn(self.turn).bits(0);
-        (levelling.judge)(&Wear { remaining: self.remaining(units, unit), draw, coldest: &coldest, limits })
+        (levelling.judge)(&Wear {
+            remaining: self.remaining(units, unit),
+            draw,
+            coldest: &coldest,
+            limits: *limits,
+        })
     }
 
     /// The remaining erases of a unit divided by the mean: of the budget or, without one, of twice the mean erase

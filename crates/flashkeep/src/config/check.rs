@@ -186,6 +186,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.wear()?;
     check.room()?;
     check.mapping()?;
+    check.victim_file()?;
     check.threshold();
     check.buffer()?;
     check.start();

@@ -4,6 +4,7 @@ use super::check::{Check, Resolved, product};
 use super::packing::{block_pages, page_bytes, spare_pages};
 use super::pools::pooled;
 use super::redundancy::{hidden, logical, parts};
+use crate::blocks::victim;
 use crate::error::DriveError;
 use crate::ftl::MapMemory;
 use crate::mapping::{self, BackendKind, LogBlocks, MappingEntry};
@@ -92,6 +93,21 @@ impl Check<'_> {
             self.room_for_translations(map)
         } else {
             self.room_for_logs(map)
+        }
+    }
+
+    /// A victim policy in a file needs the file.
+    pub(super) fn victim_file(&self) -> Result<(), DriveError> {
+        let gc = &self.spec.ftl.gc;
+        let Some(file) = victim::named(&gc.victim).and_then(|policy| policy.file) else { return Ok(()) };
+        let Some(path) = file(&gc.options) else {
+            let message =
+                "\"python\" needs ftl.gc.file, the Python file with the function choose(valid, age, erases)";
+            return Err(self.wrong(&["ftl.gc.victim"], message));
+        };
+        match victim::load(&path) {
+            Ok(_) => Ok(()),
+            Err(message) => Err(self.wrong(&["ftl.gc.file"], format!("{path:?}: {message}"))),
         }
     }
 

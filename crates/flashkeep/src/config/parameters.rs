@@ -62,6 +62,7 @@ impl Resolved {
         Policies {
             victim,
             considered: (victim.considers)(&gc.options),
+            foreign: victim.file.and_then(|file| file(&gc.options)).and_then(|path| victim::load(&path).ok()),
             levelling: self.levelling(),
             limits: Limits::new(&wear.options),
             erase_budget: wear.erase_budget,

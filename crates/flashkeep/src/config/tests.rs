@@ -225,12 +225,7 @@ fn bad_keys_are_named_with_their_line() {
             "flash.busy_unit",
             "one of `chip`, `die`, `plane-pair`, `plane` is accepted; did you mean",
         ),
-        (
-            "ftl.gc.victim = \"gredy\"",
-            1,
-            "ftl.gc.victim",
-            "`windowed-greedy` is accepted; did you mean `greedy`?",
-        ),
+        ("ftl.gc.victim = \"gredy\"", 1, "ftl.gc.victim", "`python` is accepted; did you mean `greedy`?"),
         ("flash.scheduler = \"\"", 1, "flash.scheduler", "one of `reads-first`, `fifo`, `ssdsim`"),
         ("redundancy.scheme = \"miror\"", 1, "redundancy.scheme", "did you mean `mirror`?"),
         ("redundancy.width = 1", 1, "redundancy.width", "found 1; a whole number from 2"),

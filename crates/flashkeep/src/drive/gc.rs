@@ -71,7 +71,7 @@ impl Gc {
             FlashBackendKind::Physical | FlashBackendKind::Blocks => Notices::default(),
         };
         Gc {
-            chooser: Chooser::new(drive.policies),
+            chooser: Chooser::new(drive.policies.clone()),
             run: drive.gc.run,
             copyback: drive.gc.copyback,
             background: drive.gc.background,

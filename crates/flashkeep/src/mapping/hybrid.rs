@@ -109,7 +109,7 @@ impl Hybrid {
         let grain = (1..=LONGEST).rev().find(|grain| base.block_pages.is_multiple_of(*grain)).unwrap_or(1);
         // Wear leveling chooses among free blocks, and moves cold data (`wear`); it has no say in victims.
         let levelling = Policies::default().levelling;
-        let mut chooser = Chooser::new(Policies { levelling, ..options.policies });
+        let mut chooser = Chooser::new(Policies { levelling, ..options.policies.clone() });
         chooser.seed(options.seed);
         Hybrid {
             grain,

@@ -37,7 +37,7 @@ pub use dftl::{Dftl, DftlOptions, translation_pages};
 pub use hybrid::Hybrid;
 
 /// The parameters from which a map is built.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct MappingOptions {
     /// Pages that the member offers, hidden ones included.
     pub pages: u32,

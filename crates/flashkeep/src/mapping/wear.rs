@@ -38,7 +38,7 @@ pub(super) struct MapWear {
 
 impl MapWear {
     pub(super) fn new(options: &MappingOptions) -> Self {
-        let mut chooser = Chooser::new(options.policies);
+        let mut chooser = Chooser::new(options.policies.clone());
         chooser.seed(options.seed);
         let blocks = (options.planes * options.blocks) as usize;
         MapWear {

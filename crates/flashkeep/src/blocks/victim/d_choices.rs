@@ -23,6 +23,7 @@ pub(super) const POLICY: Victim = Victim {
     pick: |candidates| random::best_of(candidates, candidates.considered),
     pick_wide: |candidates| random::best_of(candidates, candidates.considered),
     steady: Some(|tried| tried.chosen(tried.considered)),
+    ..Victim::BASE
 };
 
 /// The number of choices.

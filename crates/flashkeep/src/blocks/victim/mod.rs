@@ -9,11 +9,13 @@ mod d_choices;
 mod fifo;
 mod greedy;
 mod greedy_last;
+pub(super) mod python;
 mod random;
 mod rga;
 mod steady;
 mod windowed_greedy;
 
+pub use python::{ForeignVictim, LoadVictim, load, load_victims_with};
 pub use steady::{SteadyState, SteadyUnits, TriedDecay, ValidLevels, normal};
 
 /// The closed units that compete, as a policy sees them.
@@ -47,6 +49,8 @@ pub struct Victim {
     pub options: &'static [OptionsPart],
     /// The number of units that it considers with these options; 0 if it has none.
     pub considers: fn(&Options) -> u32,
+    /// The file that decides, if its options name one; `pick` is not called then.
+    pub file: Option<fn(&Options) -> Option<String>>,
     /// The unit to reclaim; none if that would gain nothing.
     pub pick: fn(&Candidates<'_, u16>) -> Option<u32>,
     /// The same for units with more pages.
@@ -63,6 +67,7 @@ impl Victim {
         source: "",
         options: &[],
         considers: |_| 0,
+        file: None,
         pick: |_| None,
         pick_wide: |_| None,
         steady: None,
@@ -76,7 +81,7 @@ impl std::fmt::Debug for Victim {
 }
 
 /// The table of victim policies.
-pub const VICTIMS: [Victim; 8] = [
+pub const VICTIMS: [Victim; 9] = [
     greedy::POLICY,
     greedy_last::POLICY,
     fifo::POLICY,
@@ -85,6 +90,7 @@ pub const VICTIMS: [Victim; 8] = [
     d_choices::POLICY,
     rga::POLICY,
     windowed_greedy::POLICY,
+    python::POLICY,
 ];
 
 /// `ftl.gc.victim` and the options of the policies.

@@ -68,7 +68,7 @@ fn a_single_block_worth_taking_is_found() {
     let mut valid = vec![8; 500];
     valid[321] = 7;
     let closed = vec![0; 500];
-    for policy in VICTIMS {
+    for policy in VICTIMS.into_iter().filter(|policy| policy.file.is_none()) {
         assert_eq!((policy.pick)(&candidates(&valid, &closed, 5)), Some(321), "{}", policy.name);
     }
 }
@@ -83,7 +83,7 @@ proptest! {
         let valid: Vec<u16> = blocks.iter().map(|block| block.0).collect();
         let closed: Vec<u32> = blocks.iter().map(|block| block.1).collect();
         let some = valid.iter().any(|&valid| valid < 8);
-        for policy in VICTIMS {
+        for policy in VICTIMS.into_iter().filter(|policy| policy.file.is_none()) {
             let taken = (policy.pick)(&candidates(&valid, &closed, turn));
             prop_assert_eq!(taken.is_some(), some, "{}", policy.name);
             prop_assert!(taken.is_none_or(|block| valid[block as usize] < 8), "{}", policy.name);

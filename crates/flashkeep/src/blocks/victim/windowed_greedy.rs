@@ -25,6 +25,7 @@ pub(super) const POLICY: Victim = Victim {
     pick: pick::<u16>,
     pick_wide: pick::<u32>,
     steady: Some(|tried| tried.windowed(f64::from(tried.considered))),
+    ..Victim::BASE
 };
 
 /// The size of the window.

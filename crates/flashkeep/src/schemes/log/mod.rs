@@ -185,7 +185,7 @@ impl StripeLog {
         let pages = medium.offered * u64::from(superpage);
         let superpages = medium.pages * medium.superblocks;
         let section = medium::section_superpages(options.page_bytes.max(1), members.into());
-        let mut chooser = Chooser::new(options.policies);
+        let mut chooser = Chooser::new(options.policies.clone());
         chooser.seed(options.seed);
         // Devices retire blocks themselves.
         let budget = options.policies.erase_budget.filter(|_| medium.oob);

@@ -74,7 +74,7 @@ impl Setup {
             soft_below: self.soft_below,
             streams: self.streams,
             separate: self.separate,
-            policies: self.policies,
+            policies: self.policies.clone(),
             seed: self.seed,
             page_bytes: 4096,
             array: &[],
