@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .bias import BIASES
 from .campaign import Campaign
 from .judge import read_known
 
@@ -23,6 +24,7 @@ def main() -> int:
     add("--only", action="append", metavar="CASE", help="run this case alone and show it; repeatable")
     add("--reduce", action="append", metavar="CASE", help="make this case smaller, and write it to --keep; repeatable")
     add("--workers", type=int, default=1, help="cases side by side (default 1)")
+    add("--bias", choices=BIASES, help="draw more of what is rare: members with DRAM and power losses, recent keys, …")
     add("--limit-s", type=float, default=20, help="a case that takes longer hangs (default 20)")
     add("--known", type=Path, action="append", help="a TOML file of differences and findings with their reasons")
     add("--keep", type=Path, metavar="DIR", help="write the files of cases with differences or findings there")
@@ -35,6 +37,7 @@ def main() -> int:
             Path(folder),
             limit_s=arguments.limit_s,
             known=[each for path in arguments.known or () for each in read_known(path)],
+            bias=BIASES.get(arguments.bias),
         )
         try:
             if arguments.reduce:

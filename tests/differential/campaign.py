@@ -20,6 +20,8 @@ from .versions import Version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .bias import Bias
+
 REFUSED = Path(__file__).with_name("refused.toml")
 """Intended refusals. Any other refusal is a finding."""
 
@@ -38,10 +40,12 @@ class Campaign:
         limit_s: float = 20,
         known: Sequence[Known] = (),
         refused: Sequence[Refused] | None = None,
+        bias: Bias | None = None,
     ) -> None:
         self.roots, self.folder, self.limit_s = list(roots), folder, limit_s
         self.refusals = read_refused(REFUSED) if refused is None else list(refused)
         self.known = list(known)
+        self.bias = bias
         self.outcomes: Counter[str] = Counter()
         self.refused: Counter[str] = Counter()
         self.refused_by: dict[str, str] = {}
@@ -86,8 +90,7 @@ class Campaign:
         """Runs single cases by name and shows them."""
         versions = [Version(root, self.limit_s) for root in self.roots]
         for name in names:
-            seed, _, attempt = name.partition(".")
-            case = draw(int(seed), self.keys, int(attempt or 0))
+            case = self.drawn_as(name)
             folder = self.folder / case.name
             case.write(folder)
             print("".join(f"# {path.name}\n{path.read_text()}\n" for path in sorted(folder.iterdir())))
@@ -101,10 +104,15 @@ class Campaign:
         for version in versions:
             version.close()
 
+    def drawn_as(self, name: str) -> Case:
+        """Draws a case by its name."""
+        seed, _, attempt = name.partition(".")
+        return draw(int(seed), self.keys, int(attempt or 0), self.bias)
+
     def reduce(self, name: str, keep: Path) -> str:
         """Makes a case smaller as long as it has a finding of the same kind; writes it, and says how to run it."""
         versions = [Version(root, self.limit_s) for root in self.roots]
-        case = draw(*_numbers(name, self.keys))
+        case = self.drawn_as(name)
 
         def kinds(case: Case) -> set[str]:
             folder = self.folder / "reduced"
@@ -126,7 +134,7 @@ class Campaign:
     def case(self, seed: int, versions: list[Version]) -> None:
         """Draws until a version accepts it, with fewer keys each time, and judges what it did."""
         for attempt in range(ATTEMPTS):
-            case = draw(seed, self.keys, attempt)
+            case = draw(seed, self.keys, attempt, self.bias)
             folder = self.folder / case.name
             case.write(folder)
             answers = self._answers(case, folder, versions)
@@ -219,15 +227,9 @@ class Campaign:
             roots = " ".join(map(str, self.roots))
             lines.append(f"repeat: python -m tests.differential {roots} --only CASE")
             lines += [
-                f"  {name}: {draw(*_numbers(name, self.keys)).command(keep / name)}"
-                for name in sorted(self.remarkable())[:20]
+                f"  {name}: {self.drawn_as(name).command(keep / name)}" for name in sorted(self.remarkable())[:20]
             ]
         return "\n".join(lines)
-
-
-def _numbers(name: str, keys: dict[str, dict[str, Any]]) -> tuple[int, dict[str, dict[str, Any]], int]:
-    seed, _, attempt = name.partition(".")
-    return int(seed), keys, int(attempt or 0)
 
 
 def _counts(counter: Counter[str]) -> str:

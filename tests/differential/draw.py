@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from .bias import Bias
+
     Keys = dict[str, Any]
     Values = Callable[[random.Random, "Keys"], Any]
 
@@ -104,8 +106,8 @@ def command_line(job: Mapping[str, Any]) -> str:
 class Source:
     """Random streams by name."""
 
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
+    def __init__(self, seed: int, bias: Bias | None = None) -> None:
+        self.seed, self.bias = seed, bias
 
     def __call__(self, name: str) -> random.Random:
         return random.Random(f"{self.seed}/{name}")
@@ -411,7 +413,7 @@ def flash_drive(
     keys = flash_shape(source, schemes, small)
     extras = bundles(source, keys)
     extras |= singles(source, {**keys, **extras}, known, FLASH_TABLES)
-    return keys | thinned(source, extras, attempt)
+    return keys | thinned(source, extras, attempt) | (source.bias.keys(source, keys) if source.bias else {})
 
 
 def disk(source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int) -> Keys:
@@ -420,10 +422,10 @@ def disk(source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int) -
     return keys | thinned(source, singles(source, keys, known, ("price_per_gb", "disk", "host", "start")), attempt)
 
 
-def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) -> Case:
+def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bias: Bias | None = None) -> Case:
     """The case of a seed; `known` is what `leaves` found in the schema."""
-    source = Source(seed)
-    kind = source.pick("kind", ("flash",) * 14 + ("array",) * 4 + ("mixed", "disk"))
+    source = Source(seed, bias)
+    kind = source.pick("kind", bias.kinds if bias else ("flash",) * 14 + ("array",) * 4 + ("mixed", "disk"))
     case = Case(seed, attempt, "")
     units: list[str] = ["power"]
     if kind == "flash":
@@ -446,6 +448,12 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0) ->
     workload(source, case, page)
     options(source, case, kind)
     faults(source, case, units)
+    if bias:
+        add_events(case, bias.events(source, units))
+        if bias.verify:
+            case.options["verify"] = True
+            case.options.pop("untimed", None)
+            case.tags = (case.tags | {"verify"}) - {"untimed"}
     return case
 
 
@@ -570,6 +578,12 @@ def faults(source: Source, case: Case, units: list[str]) -> None:
         if what == "power" or ("replace" in how and not replaceable):
             how = ""
         found.append(f"{what}@{when}{how}")
-        case.tags |= {"power"} if what == "power" else {"faults"}
-        case.tags |= {word for word in ("transient", "replace_after") if word in how}
-    case.options["fail"] = found
+    add_events(case, found)
+
+
+def add_events(case: Case, events: list[str]) -> None:
+    """More events of a case, and their tags."""
+    for event in events:
+        case.options.setdefault("fail", []).append(event)
+        case.tags |= {"power"} if event.startswith("power") else {"faults"}
+        case.tags |= {word for word in ("transient", "replace_after") if word in event}

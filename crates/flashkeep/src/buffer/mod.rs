@@ -101,6 +101,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, 
         self.merged = true;
         let HostContext { engine, backends, now, request, .. } = &mut *self.below;
         let token = engine.extend(*request, std::iter::once(difference));
+        let merge = Merge { soon: self.flags.has(Flags::SOON), ..merge };
         engine.merge(*backends, *now, merge, token);
     }
 
@@ -258,7 +259,7 @@ impl<C: Contents> Buffer<C> {
     ) -> bool {
         self.count_versions(fragment.page, fragment.count);
         let oracle = &self.oracle;
-        let mut tree = HostBackend { flags: Flags::FUA, ..HostBackend::of(below, oracle) };
+        let mut tree = HostBackend { flags: Flags::FUA.with(Flags::SOON), ..HostBackend::of(below, oracle) };
         self.port.force(fragment, Cause::Host, |page| oracle.current(page), &mut tree);
         tree.merged
     }
@@ -311,7 +312,7 @@ impl<C: Contents> Buffer<C> {
 
     /// Writes all victims back ([`Port::flush_all`]).
     pub fn flush_all<S: Scheme, L: Backends<C>>(&mut self, below: &mut HostContext<'_, S, C, L>) -> u64 {
-        self.port.flush_all(&mut HostBackend::of(below, &self.oracle))
+        self.port.flush_all(&mut HostBackend { flags: Flags::SOON, ..HostBackend::of(below, &self.oracle) })
     }
 
     /// When victims will have been written ([`Port::flush_ends`]).

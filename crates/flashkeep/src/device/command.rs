@@ -123,6 +123,9 @@ impl Flags {
     /// the media.
     pub const FUA: Flags = Flags(32);
 
+    /// A write that does not wait for others to be programmed with it: a FLUSH or a write with FUA waits for it.
+    pub const SOON: Flags = Flags(64);
+
     /// The flags of both.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {
@@ -144,7 +147,7 @@ impl Flags {
 
     /// Of these flags, those that what a port writes for a command has, too.
     pub(crate) const fn forced(self) -> Flags {
-        Flags(self.0 & Flags::FUA.0)
+        Flags(self.0 & Flags::FUA.with(Flags::SOON).0)
     }
 
     /// Whether all of `other` are set.

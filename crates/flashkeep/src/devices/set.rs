@@ -386,6 +386,15 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         self.logs.iter_mut().for_each(|log| log.passed_on(age, from));
     }
 
+    fn end_gathering(&mut self, now: SimTime) {
+        for at in 0..self.places.len() {
+            if let AnyDevice::Flash(drive) = &mut self.places[at].device {
+                drive.end_gathering(now);
+                self.take_off(at);
+            }
+        }
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }

@@ -21,7 +21,7 @@
 
 use super::program::PageWrite;
 use super::{DieQueue, Drive, DriveOp, Parameters};
-use crate::engine::{Command, CompletionToken, Contents, Verb};
+use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn, Target};
 use crate::ftl::SLC_STREAM;
 use crate::kernel::{Id, SimTime, Span};
@@ -116,8 +116,8 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether writes wait for others, and this one does from now on.
-    pub(super) fn gathers(&mut self, now: SimTime, op: Id<DriveOp>) -> bool {
+    /// Whether writes wait for others, and this one does from now on. One that may not wait ends the wait of its queue.
+    pub(super) fn gathers(&mut self, now: SimTime, write_queue: u32, op: Id<DriveOp>) -> bool {
         let Packing { gather, until, .. } = &mut self.packing;
         if *gather == Span::ZERO {
             return false;
@@ -126,7 +126,37 @@ impl<C: Contents> Drive<C> {
             until.resize(op.index() + 1, SimTime::ZERO);
         }
         until[op.index()] = now + *gather;
+        if self.queues.ops[op].command.flags.has(Flags::SOON) {
+            self.stop_gathering(write_queue);
+        }
         true
+    }
+
+    /// The writes of a queue wait for others no more.
+    fn stop_gathering(&mut self, write_queue: u32) {
+        let mut at = self.queues.write_queues[write_queue as usize].head;
+        while at.is_some() {
+            self.packing.until[at.index()] = SimTime::ZERO;
+            at = self.queues.ops[at].next;
+        }
+    }
+
+    /// A FLUSH: all writes are programmed with what there is.
+    #[cold]
+    pub(super) fn end_all_gathering(&mut self, now: SimTime) {
+        if !self.packing.active || !self.packing.gathers_writes() || self.immediate.active {
+            return;
+        }
+        self.now = now;
+        for die_queue in 0..self.queues.die_queues.len() {
+            let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+            if self.queues.write_queues[write_queue as usize].head.is_some()
+                && self.gathers_until(write_queue).is_some()
+            {
+                self.stop_gathering(write_queue);
+                self.offer(now, usize::from(ftl), write_queue, self.channels_offered(usize::from(ftl)));
+            }
+        }
     }
 
     /// Until when the first write of a write queue waits for others, if it still does: they do not fill a word line.

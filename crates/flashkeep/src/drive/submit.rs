@@ -161,6 +161,10 @@ impl<C: Contents> Backends<C> for Drive<C> {
         self.health.life.refuse(now);
     }
 
+    fn end_gathering(&mut self, now: SimTime) {
+        self.end_all_gathering(now);
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }

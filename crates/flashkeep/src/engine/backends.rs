@@ -215,6 +215,11 @@ pub trait Backends<C: Contents>: BackendView {
         let _ = (age, from);
     }
 
+    /// A FLUSH: no write waits any longer for others to be programmed with it.
+    fn end_gathering(&mut self, now: SimTime) {
+        let _ = now;
+    }
+
     /// The completions and events since the last call, in order; the caller empties the list.
     fn done(&mut self) -> &mut Vec<Done<C>>;
 

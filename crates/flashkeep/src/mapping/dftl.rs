@@ -16,7 +16,8 @@
 //! of which every plane reserves two more blocks.
 //!
 //! A translation page that cannot be read is rebuilt before it is needed again: the FTL reads the OOB areas of
-//! all pages that it maps, and writes it anew (cause `metadata`). Pages of data that are lost are missing.
+//! all pages that it maps, and writes it anew (cause `metadata`); commands whose entries are not cached wait for that.
+//! Pages of data that are lost are missing.
 //!
 //! After a power loss the recovery finds the directory from the OOB areas of all pages, like a page map.
 //! Translation pages that lack entries of the cache, or later writes, are updated behind writes in the same
@@ -83,6 +84,9 @@ const CACHED_ENTRY_BYTES: f64 = 8.0;
 /// Bytes of an entry in a translation page.
 const ENTRY_BYTES: u64 = 4;
 
+/// Plans that rebuild translation pages are in progress under this key.
+const REBUILDS: Key = Key(u64::MAX);
+
 /// Most pages that one read of a translation page serves.
 const LONGEST: u32 = 64;
 
@@ -113,6 +117,9 @@ pub struct Dftl {
     is_outdated: Bits,
     /// A write has been planned since the last one was brought up to date.
     is_due: bool,
+    /// Plans that rebuild translation pages may be in progress.
+    #[serde(skip)]
+    rebuilds: bool,
     /// Translation pages to be written back; empty between plans.
     leaving: Vec<u32>,
     /// Pages that the member's last change has cost.
@@ -138,6 +145,7 @@ impl Dftl {
             outdated: VecDeque::new(),
             is_outdated: Bits::default(),
             is_due: false,
+            rebuilds: false,
             leaving: Vec::new(),
             losses: Vec::new(),
             counts: Counts::default(),
@@ -164,6 +172,17 @@ impl Dftl {
         let cached = (command.start.0..command.end()).all(|page| self.cache.has(page));
         let waits = !cached && command.verb != Verb::Remap && !command.flags.has(Flags::BEFORE);
         if waits { Lock::Hold(key) } else { Lock::Pass(key) }
+    }
+
+    /// Whether a command waits for a translation page that is being rebuilt: no other plan rebuilds it meanwhile.
+    pub(super) fn waits(&mut self, command: &Command, view: &View<'_>) -> bool {
+        if !self.rebuilds || command.flags.has(Flags::BEFORE) {
+            return false;
+        }
+        self.rebuilds = view.held(REBUILDS);
+        let cached =
+            |first: Page| (first.0..first.0 + u32::from(command.count)).all(|page| self.cache.has(page));
+        self.rebuilds && !(cached(command.start) && (command.verb != Verb::Remap || cached(command.to)))
     }
 
     pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
@@ -248,6 +267,7 @@ impl Dftl {
                 }
                 false
             }
+            Why::Urgent if self.rebuilds && view.held(REBUILDS) => false,
             Why::Urgent => {
                 self.is_due = false;
                 // Some have been written since, for another reason.
@@ -310,8 +330,11 @@ impl Dftl {
     }
 
     /// Reads and writes translation pages; the stage after that.
-    fn rewrite(&self, translations: &[u32], view: &View<'_>, plan: &mut Plan) -> u8 {
-        for &translation in translations.iter().filter(|&&translation| self.exists(translation, view)) {
+    fn rewrite(&mut self, translations: &[u32], view: &View<'_>, plan: &mut Plan) -> u8 {
+        for &translation in translations {
+            if !self.exists(translation, view) {
+                continue;
+            }
             if view.has(BACKEND, self.page_of(translation)) {
                 plan.push(self.fetch(translation, 0));
             } else {
@@ -326,7 +349,7 @@ impl Dftl {
     }
 
     /// Reads a translation page, or works it out and writes it anew; the stage after that.
-    fn look_up(&self, translation: u32, stage: u8, view: &View<'_>, plan: &mut Plan) -> u8 {
+    fn look_up(&mut self, translation: u32, stage: u8, view: &View<'_>, plan: &mut Plan) -> u8 {
         if view.has(BACKEND, self.page_of(translation)) {
             plan.push(self.fetch(translation, stage));
             return stage + 1;
@@ -340,7 +363,9 @@ impl Dftl {
     }
 
     /// Reads the OOB areas of all pages that a translation page maps and that can be read.
-    fn read_oobs(&self, translation: u32, view: &View<'_>, plan: &mut Plan) {
+    fn read_oobs(&mut self, translation: u32, view: &View<'_>, plan: &mut Plan) {
+        self.rebuilds = true;
+        plan.under = Some(REBUILDS);
         let first = translation * self.per_page;
         let pages = first..self.pages.min(first + self.per_page);
         for page in pages.map(Page).filter(|&page| view.holds(BACKEND, page) && view.has(BACKEND, page)) {
@@ -355,7 +380,10 @@ impl Dftl {
     pub(super) fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let page = failed[failed.len() - 1].command.start.0;
         let Some(translation) = page.checked_sub(self.pages) else { return RepairOutcome::Lost };
-        self.read_oobs(translation, view, plan);
+        // Reads that fail while the OOB areas are being read for another one need not read them again.
+        if !(self.rebuilds && view.held(REBUILDS)) {
+            self.read_oobs(translation, view, plan);
+        }
         let stage = u8::from(!plan.steps.is_empty());
         plan.push(self.store(translation, stage));
         RepairOutcome::Planned

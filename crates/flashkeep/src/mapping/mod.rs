@@ -265,6 +265,9 @@ impl Scheme for Mapping {
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         match self {
             Mapping::Dftl(map) => {
+                if map.waits(command, view) {
+                    return PlanVerdict::Wait;
+                }
                 map.plan(command, view, plan);
                 PlanVerdict::Go
             }

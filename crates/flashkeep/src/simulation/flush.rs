@@ -30,6 +30,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let expected = &mut Vec::new();
         let Device { engine, body, buffer, .. } = &mut self.device;
         let leaving = buffer.flush_all(&mut HostContext { engine, backends: body, now, request, expected });
+        body.end_gathering(now);
         self.host.in_flight[id].leaving = leaving;
         let in_flight = &self.host.in_flight;
         // Without a cache, only writes that have been acknowledged early are awaited.

@@ -122,4 +122,6 @@ pub struct Merge {
     pub all_sectors: u16,
     /// The cause of the write.
     pub cause: Cause,
+    /// Whether a FLUSH or a write with FUA waits for it ([`Flags::SOON`](crate::device::command::Flags::SOON)).
+    pub soon: bool,
 }

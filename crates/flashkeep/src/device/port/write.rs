@@ -116,7 +116,8 @@ impl<C: Contents> Port<C> {
             let run = Run::part(page, Sectors::first(count(all)));
             return behind.write(run, cause, None, |_| newest);
         }
-        let merge = Merge { page, old_sectors: count(old & !mask), all_sectors: count(all), cause };
+        let merge =
+            Merge { page, old_sectors: count(old & !mask), all_sectors: count(all), cause, soon: false };
         behind.merge(merge, newest.plus(1, was));
     }
 
@@ -125,7 +126,8 @@ impl<C: Contents> Port<C> {
         let exists = self.pages.sectors(page);
         if exists != 0 {
             let sectors = self.pages.sectors_of(exists);
-            let merge = Merge { page, old_sectors: sectors, all_sectors: sectors, cause: Cause::Host };
+            let merge =
+                Merge { page, old_sectors: sectors, all_sectors: sectors, cause: Cause::Host, soon: false };
             behind.merge(merge, C::default());
         }
     }

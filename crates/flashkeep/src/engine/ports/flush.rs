@@ -115,7 +115,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_latency(self.ports.requests[id].counter, now);
         let this = &mut self.ports.requests[id];
         // To the caller, it is a write of one page that is durable when it ends.
-        let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
+        let flags = Flags::FUA.with(Flags::SOON);
+        let command = Command { flags, ..Command::new(Verb::Write, Page(0), 1) };
         this.commands.push(Asked { command, caller: token, place: 0 });
         (this.flush, this.waits) = (FlushPhase::Here, waits);
         if !waits {

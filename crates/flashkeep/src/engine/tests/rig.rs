@@ -151,7 +151,8 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         if C::KEEP {
             self.engine.pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
         }
-        let merge = Merge { page, old_sectors: 1, all_sectors: 0, cause: crate::engine::Cause::Host };
+        let merge =
+            Merge { page, old_sectors: 1, all_sectors: 0, cause: crate::engine::Cause::Host, soon: false };
         self.engine.merge(&mut self.store, self.now, merge, token);
         self.engine.close(&mut self.store, self.now, token);
         self.collect();

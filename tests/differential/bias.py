@@ -1,0 +1,104 @@
+"""Campaigns that draw what is rare otherwise: `--bias NAME` gives each case some keys and events.
+
+A biased case has the name of the case that it comes from. Its own decisions have random streams of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Keys = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bias:
+    """What a biased campaign draws besides."""
+
+    kinds: tuple[str, ...]
+    """The kinds of cases."""
+    keys: Callable[[Any, Keys], Keys]
+    """More keys of a drive, or of the drives of an array, from its random streams and its keys."""
+    events: Callable[[Any, list[str]], list[str]] = lambda _source, _units: []
+    """More events, from the random streams and the parts that can fail."""
+    verify: bool = True
+    """Whether cases are timed and verified."""
+
+
+def _cuts(source: Any, least: int, most: int) -> list[str]:
+    """Power losses at random places."""
+    rng = source("bias cuts")
+    return [f"power@{rng.randrange(1, 100)}%" for _ in range(rng.randint(least, most))]
+
+
+def _failures(source: Any, units: list[str], most: int) -> list[str]:
+    """Failures of parts at random places."""
+    rng = source("bias failures")
+    found = []
+    for _ in range(rng.randint(0, most)):
+        what = rng.choice([unit for unit in units if unit != "power"])
+        how = rng.choice(("", "", ",transient", ",replace_after=1ms", ",replace_after=100ms"))
+        if "replace" in how and what.rsplit("/", 1)[-1].startswith(("block", "page")):
+            how = ""
+        found.append(f"{what}@{rng.randrange(1, 100)}%{how}")
+    return found
+
+
+def _dram(source: Any, _: Keys) -> Keys:
+    """A write cache, written back in each way."""
+    flush = source.pick("bias flush", ("none", "none", "watermark", "idle"))
+    keys: Keys = {"buffer.dram_mib": source.pick("bias dram", (0.03125, 0.125, 0.5)), "buffer.flush": flush}
+    if flush == "idle":
+        keys |= {"buffer.flush_after_us": source.pick("bias after", (50, 200, 2000)), "buffer.flush_pages": 2}
+    if flush == "watermark":
+        keys |= {"buffer.flush_above": source.pick("bias above", (0, 0.5))}
+    return keys
+
+
+def _recent(source: Any, keys: Keys) -> Keys:
+    """Word lines, SLC caches, suspension, protected DRAM, steady ageing."""
+    lines = {"flash.pages_per_program": source.pick("bias lines", (2, 2, 4))}
+    offered: list[Keys] = [
+        lines,
+        lines | {"ftl.logical_page_kib": keys["flash.page_kib"] / source.pick("bias places", (1, 2, 4))},
+        {"flash.slc.blocks": source.pick("bias slc", (1, 2, 4)), "ftl.slc.fold": source.pick("fold", ("idle", "full")),
+         "ftl.slc.idle_us": source.pick("bias idle", (0, 100, 3000))},
+        {"flash.commands.suspend": source.pick("bias suspend", ("erase", "program-erase")),
+         "flash.commands.suspensions": source.pick("bias limit", (0, 1, 3))},
+        _dram(source, keys) | {"buffer.protected": True},
+        {"ageing.model": "steady"},
+        {"ftl.gather_us": source.pick("bias gather", (50, 1000))},
+    ]  # fmt: skip
+    found: Keys = {}
+    for index in source("bias recent").sample(range(len(offered)), source.pick("bias how many", (1, 1, 2, 2, 3))):
+        found |= offered[index]
+    return found
+
+
+def _protected(source: Any, keys: Keys) -> Keys:
+    """A write cache that survives a power loss, mostly."""
+    return _dram(source, keys) | {"buffer.protected": source.chance("bias protected", 0.8)}
+
+
+BIASES = {
+    "cached-members": Bias(
+        ("array", "array", "array", "mixed"),
+        _dram,
+        lambda source, units: [*_cuts(source, 2, 4), *_failures(source, units, 2)],
+    ),
+    "power": Bias(
+        ("flash", "flash", "array", "mixed", "disk"),
+        lambda _source, _keys: {},
+        lambda source, units: [*_cuts(source, 2, 4), *_failures(source, units, 1)],
+    ),
+    "protected": Bias(
+        ("flash", "array", "array", "mixed"),
+        _protected,
+        lambda source, units: [*_cuts(source, 1, 3), *_failures(source, units, 1)],
+    ),
+    "recent": Bias(("flash", "flash", "flash", "array"), _recent, verify=False),
+}
+"""The biases by name."""
