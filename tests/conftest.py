@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashkeep")
@@ -82,6 +87,22 @@ class Command:
 def flashkeep() -> Command:
     assert COMMAND.exists(), f"{COMMAND} is missing: make build"
     return Command()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium: the system's, or the one that playwright has installed."""
+    from playwright.sync_api import Error, sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    installed = next(filter(None, map(shutil.which, names)), None)
+    with sync_playwright() as playwright:
+        try:
+            launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
+        except Error as error:
+            pytest.skip(f"no Chromium here (apt-get install chromium): {str(error).splitlines()[0]}")
+        yield launched
+        launched.close()
 
 
 @pytest.fixture(scope="session")

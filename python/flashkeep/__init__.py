@@ -7,7 +7,7 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import age, compare, drives, load, load_comparison, run
+from .api import age, compare, drives, load, load_comparison, load_sweep, run
 from .drive_files import Drive, drive
 from .nodes import Figures
 from .results import Requests, Result, Series
@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .catalogue import Preset, Presets
     from .comparison import Comparison
+    from .sweep_report.results import SweepResults
 
 __all__ = [
     "Comparison",
@@ -29,6 +30,7 @@ __all__ = [
     "Requests",
     "Result",
     "Series",
+    "SweepResults",
     "Trace",
     "TraceError",
     "__version__",
@@ -38,6 +40,7 @@ __all__ = [
     "drives",
     "load",
     "load_comparison",
+    "load_sweep",
     "run",
     "trace",
 ]
@@ -53,4 +56,8 @@ def __getattr__(name: str) -> object:
         from . import catalogue
 
         return getattr(catalogue, name)
+    if name == "SweepResults":
+        from .sweep_report.results import SweepResults
+
+        return SweepResults
     raise AttributeError(f"module 'flashkeep' has no attribute {name!r}")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .catalogue import Presets
     from .choices import DriveFile, Existing, Replay
     from .comparison import Comparison
+    from .sweep_report.results import SweepResults
     from .tabular import Table
 
     Progress = Callable[[int, float | None, int], object]
@@ -275,3 +276,10 @@ def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
     from .loading import load_results
 
     return load_results(os.fspath(folder))
+
+
+def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:
+    """The results of a sweep: its table, charts and Pareto fronts."""
+    from .sweep_report.results import SweepResults
+
+    return SweepResults(folder)

@@ -512,12 +512,12 @@ def _report(arguments: dict[str, Any]) -> int:
 
     need_libraries("report")
     if arguments["output"] is None:
-        raise UsageError("flashkeep report: -o FILE.html missing; usage: flashkeep report DIR -o FILE.html")
+        raise UsageError("flashkeep report: -o FILE.html missing; usage: flashkeep report DIR... -o FILE.html")
     _check_file("flashkeep report: -o", arguments["output"])
     from .report import report
 
     _hear_termination()
-    told = report(arguments["dir"], arguments["output"])
+    told = report(arguments["dir"], arguments["output"], arguments["figures"])
     if not arguments["quiet"]:
         _say(told)
     return DONE

@@ -39,7 +39,7 @@ def find(folder: str, command: str = "flashkeep report") -> list[Found]:
     """The runs of a folder: each summary.json in or below it, and the runs that `reproduce` keeps."""
     if not os.path.isdir(folder):
         raise UsageError(f"{command}: {folder} is not a directory; name one written by --out of run, "
-                         "compare or reproduce")  # fmt: skip
+                         "compare, reproduce or sweep")  # fmt: skip
     runs = [run for path in sorted(_files(folder)) for run in _read(path, command)]
     if not runs:
         raise UsageError(f"{command}: there is no summary.json in {folder}, nor below it")

@@ -263,8 +263,10 @@ COMMANDS = (
                filled, True),
         Option("--trials", "choices of drive, variant and keys that a search tries (default 50)", "N", whole(1)),
         JSON, QUIET), "sweep plan.toml --out results"),
-    Command("report", "show results of run, compare or reproduce as one page", "DIR", (
-        Option("--output", "the page to write", "FILE", filled, short="-o"), QUIET), "report results -o results.html"),
+    Command("report", "show results of run, compare, reproduce or sweep as one page", "DIR...", (
+        Option("--output", "the page to write", "FILE", filled, short="-o"),
+        Option("--figures", "write each figure of the page to a directory, as SVG and PNG", "FOLDER", filled), QUIET),
+            "report results -o results.html"),
     Command("metrics", "list the figures of a run: path, description, unit and which direction is better", "[PATH]", (
         Option("--schema", "print the JSON Schema of summary.json"), JSON), "metrics write_amplification"),
     Command("schema", "print the JSON Schema of a drive file", "", ()),

@@ -1,4 +1,4 @@
-"""`flashkeep report DIR -o FILE.html`: results of `run`, `compare` or `reproduce` as one page."""
+"""`flashkeep report DIR... -o FILE.html`: results of `run`, `compare`, `reproduce` or `sweep` as one page."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from . import pages
 from .figures import draw
 from .found import Found, find, name_apart, workloads
+from .options import UsageError
 from .rows import SECTIONS
 from .run_tables import run_tables
 from .table import compared, notes_of
@@ -46,10 +47,43 @@ class Group:
     detail: list[Any] = field(default_factory=list)
 
 
-def report(folder: str, out: str) -> str:
-    """Writes the page for a folder of results; returns a description of its contents."""
-    runs = find(folder)
+def report(folders: Sequence[str], out: str, figures: str | None = None) -> str:
+    """Writes the page for folders of results, and its figures to a folder; returns a description of the contents."""
+    from .sweep_report.folders import is_sweep, read_sweep
+
+    if figures is not None and os.path.lexists(figures) and not os.path.isdir(figures):
+        raise UsageError(f"flashkeep report: --figures: {figures} is a file, not a directory")
+    names = list(dict.fromkeys(os.path.normpath(folder) for folder in folders))
+    sweeps = [read_sweep(folder) for folder in names if is_sweep(folder)]
+    found = [(folder, find(folder)) for folder in names if not is_sweep(folder)]
+    runs = [run for _, of_folder in found for run in of_folder]
     name_apart(runs)
+    if sweeps:
+        from .sweep_report.page import sweep_page
+
+        page, drawn = sweep_page(sweeps, [(os.path.basename(os.path.abspath(folder)), run)
+                                          for folder, of_folder in found for run in of_folder])  # fmt: skip
+        cells = sum(map(len, sweeps))
+        told = ", ".join([f"{cells:,} cells", *([_plural(len(runs), "run")] if runs else [])])
+    else:
+        page, drawn = _page_of_runs(names, runs)
+        told = _plural(len(runs), "run")
+    _write(out, page)
+    told = f"{out}: {told}, {_plural(len(drawn), 'figure')}"
+    if figures is None:
+        return told
+    from .sweep_report.page import write_figures
+
+    write_figures(figures, drawn)
+    return f"{told}; {figures}: {_plural(len(drawn), 'figure')} as SVG and PNG"
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _page_of_runs(folders: Sequence[str], runs: list[Found]) -> tuple[str, list[Drawn]]:
+    """The page of single runs, by workload, and its figures."""
     groups = [Group(workload, [run for run in runs if run.workload == workload]) for workload in workloads(runs)]
     missing = []
     for at, group in enumerate(groups):
@@ -65,17 +99,20 @@ def report(folder: str, out: str) -> str:
     if len(groups) > AT_MOST:
         missing.append(f"Figures are drawn for the first {AT_MOST} of {len(groups)} workloads.")
     page = pages.render(
-        "results.html.jinja", folder=os.path.basename(os.path.abspath(folder)), groups=groups, missing=missing,
-        provenance=_provenance(runs), overview=OVERVIEW, inputs=_inputs(runs),
+        "results.html.jinja", folder=", ".join(os.path.basename(os.path.abspath(folder)) for folder in folders),
+        groups=groups, missing=missing, provenance=_provenance(runs), overview=OVERVIEW, inputs=_inputs(runs),
     )  # fmt: skip
-    place = os.path.realpath(out)  # a symbolic link is kept; a pipe or device is written to directly
+    return page, [figure for group in groups for figure in group.figures]
+
+
+def _write(out: str, page: str) -> None:
+    """Replaces the page at once; a symbolic link is kept, and a pipe or device is written to directly."""
+    place = os.path.realpath(out)
     beside = f"{place}.unfinished" if os.path.isfile(place) or not os.path.exists(place) else place
     with open(beside, "w", encoding="utf-8") as file:
         file.write(page)
     if beside != place:
         os.replace(beside, place)
-    drawn = sum(len(group.figures) for group in groups)
-    return f"{out}: {len(runs)} run{'s' * (len(runs) > 1)}, {drawn} figures"
 
 
 def _draw(group: Group, number: int) -> None:

@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from browsing import brightness, watch
 from conftest import Command
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
+from playwright.sync_api import Browser
 
 WIDTHS = {"wide": 1280, "narrow": 390}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    """Chromium: the system's, or the one that playwright has installed."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-    installed = next(filter(None, map(shutil.which, names)), None)
-    with sync_playwright() as playwright:
-        try:
-            launched = playwright.chromium.launch(executable_path=installed, args=["--no-sandbox"])
-        except Error as error:
-            pytest.skip(f"no Chromium here (apt-get install chromium): {str(error).splitlines()[0]}")
-        yield launched
-        launched.close()
 
 
 @pytest.fixture(scope="module", params=["aging", pytest.param("small", marks=pytest.mark.full)])
@@ -70,29 +55,3 @@ def test_pages_are_whole(browser: Browser, pages: list[Path], scheme: str, width
             assert box["width"] > 300
             assert box["height"] > 80
         context.close()
-
-
-def watch(page: Page) -> tuple[list[str], list[str]]:
-    """What a page will ask for, and what it will complain of."""
-    asked: list[str] = []
-    wrong: list[str] = []
-
-    def on_request(request: Request) -> None:
-        asked.append(request.url)
-
-    def on_console(message: ConsoleMessage) -> None:
-        wrong.append(message.text)
-
-    def on_error(error: Error) -> None:
-        wrong.append(str(error))
-
-    page.on("request", on_request)
-    page.on("console", on_console)
-    page.on("pageerror", on_error)
-    return asked, wrong
-
-
-def brightness(colour: str) -> float:
-    """Of `rgb(r, g, b)`."""
-    red, green, blue = (float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3])
-    return 0.3 * red + 0.6 * green + 0.1 * blue

@@ -1,4 +1,4 @@
-"""HTML pages from templates: each is one file that needs nothing else, neither a network nor a script."""
+"""HTML pages from templates: each is one file that needs nothing else, and no network."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Looking at sweeps: their tables, small multiples, Pareto fronts, as a page and in Python."""
