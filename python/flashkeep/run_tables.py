@@ -45,7 +45,7 @@ def _phases(summary: Summary) -> RunTable:
 
 
 def _rebuilds(summary: Summary) -> RunTable:
-    heads = ("rebuilt", "from, s", "duration, s", "GiB", "MB/s", "of a full member", "a full member takes")
+    heads = ("rebuilt", "from, s", "duration, s", "GiB", "MB/s", "of a full one", "a full one takes")
     rows = []
     for rebuild in summary.get("rebuilds") or ():
         end, whole = rebuild["end_s"], rebuild.get("share")

@@ -3,7 +3,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
   const heads = [...table.tHead.rows[0].cells], rows = [...table.tBodies[0].rows];
   const value = (row, at) => {
     const text = row.cells[at].textContent.trim(), number = Number(text.replaceAll(",", ""));
-    return text === "–" ? -Infinity : Number.isNaN(number) ? text : number;
+    return text === "–" ? null : Number.isNaN(number) ? text : number;
   };
   heads.forEach((head, at) => {
     const button = document.createElement("button");
@@ -16,6 +16,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       const way = falls ? 1 : -1;
       rows.sort((a, b) => {
         const [x, y] = [value(a, at), value(b, at)];
+        if (x === null || y === null) return (x === null) - (y === null); // no value: last, either way
         return way * (x < y ? -1 : x > y ? 1 : 0);
       });
       table.tBodies[0].append(...rows);
