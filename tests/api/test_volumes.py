@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,26 @@ def test_operations_behind_links_of_members_name_the_request(drive: Path, tmp_pa
     plain = asked()
     assert len({key[0] for key in plain}) > 950
     assert asked(**{"host.link_us_per_sector": 0.5}) == plain
+
+
+def test_a_timeline_shows_a_rebuild_without_requests(pair: Path, tmp_path: Path) -> None:
+    """Free blocks fall while a member is rebuilt, although no request ends. Results are those without a timeline."""
+    keys = {"redundancy.scheme": "mirror", "start.existing": "all"}
+    workload, path = "synth:random,requests=20,write=0,size=4KiB,rate=10k", tmp_path / "timeline.json"
+    options = {"fail": "member:1@1ms,replace_after=9ms"}
+    found = run(pair, workload, keys=keys, timeline=path, **options)
+    assert found["digest"] == run(pair, workload, keys=keys, **options)["digest"]
+    (rebuild,) = found["rebuilds"]
+    start, end = (1e6 * rebuild[key] for key in ("start_s", "end_s"))
+    assert end - start > 20_000
+    events = json.loads(path.read_text())["traceEvents"]
+    counted = [(event["ts"], event["args"]["blocks"]) for event in events if event["name"] == "free blocks"]
+    meanwhile = [(at, blocks) for at, blocks in counted if start < at < end]
+    assert len(meanwhile) > 10
+    assert all(at % 1000 == 0 for at, _ in meanwhile), "every millisecond"
+    blocks = [*(blocks for _, blocks in meanwhile), counted[-1][1]]
+    assert blocks == sorted(blocks, reverse=True)
+    # The new member is empty: its four channels of 32 blocks are free, and then hold its pages.
+    empty = [blocks for at, blocks in counted if at <= start][-1] + 4 * 32
+    pages = fk.drive(pair.with_name("drive.toml")).capacity_bytes // 4096
+    assert empty - blocks[-1] == -(-pages // 4 // 16) * 4

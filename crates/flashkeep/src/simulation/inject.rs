@@ -37,7 +37,7 @@ pub(super) struct FaultEvents {
     /// The next instant, and the next number of requests, with an event. The end of an interval of a series is one.
     pub(super) next_at: SimTime,
     pub(super) next_count: u64,
-    /// When the next interval of a series ends.
+    /// When the next interval of a series ends, or the timeline shows the state of the run.
     pub(super) sample_at: SimTime,
     /// Whether anything has happened yet.
     pub(super) injected: bool,

@@ -322,6 +322,8 @@ struct RunAccounts {
     conditioned: Option<crate::metrics::Conditioning>,
     /// Figures over time, if the job asks for them.
     series: Option<Box<Series>>,
+    /// When a timeline shows the state of the run next, besides the ends of requests.
+    shown_at: SimTime,
     /// Whether the end of each request is told to a timeline or a series.
     tells_requests: bool,
 }
@@ -394,6 +396,7 @@ impl RunAccounts {
             resolved_bytes: drive.capacity_bytes(),
             conditioned: None,
             series: None,
+            shown_at: SimTime::NEVER,
             tells_requests: false,
         }
     }
@@ -482,6 +485,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if !self.clock.untimed && !self.job.no_breakdown {
             self.break_down();
         }
+        self.begin_showing();
         self.replay(&mut requests, progress)?;
         self.device.engine.break_down(false);
         if self.clock.interrupted && self.host.admitted <= self.host.warmup {
@@ -505,6 +509,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
         let counted = self.count_up(end);
+        self.end_showing();
         let log_notes = self.device.body.log_notes(end);
         let series = self.end_series(end)?;
         // The files of a run that was interrupted would pass for those of a whole one.

@@ -37,8 +37,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn begin_series(&mut self) {
         let Some(mut series) = self.accounts.series.take() else { return };
         series.begin(self.accounts.baseline.at, self.series_sample());
-        self.failures.fault_events.sample_at(series.next_at());
         self.accounts.series = Some(series);
+        self.arm_sample();
     }
 
     fn series_sample(&self) -> SeriesSample {
@@ -46,13 +46,27 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         SeriesSample::new(self.state(), &self.device.body.counters(), pages_written)
     }
 
-    /// An interval of the series ends, and those that end before `until`, when something happens next.
+    /// An interval of the series ends, and those that end before `until`, when something happens next; or the timeline
+    /// shows the state of the run.
     #[cold]
     pub(super) fn sample(&mut self, until: SimTime) {
-        let Some(mut series) = self.accounts.series.take() else { return };
-        series.pass(self.failures.fault_events.sample_at, until, &self.series_sample());
-        self.failures.fault_events.sample_at(series.next_at());
-        self.accounts.series = Some(series);
+        let at = self.failures.fault_events.sample_at;
+        if let Some(mut series) = self.accounts.series.take() {
+            if series.next_at() <= at {
+                series.pass(at, until, &self.series_sample());
+            }
+            self.accounts.series = Some(series);
+        }
+        if self.accounts.shown_at <= at {
+            self.show_state(at, until);
+        }
+        self.arm_sample();
+    }
+
+    /// The next sample is one of the series or of the timeline.
+    pub(super) fn arm_sample(&mut self) {
+        let series_at = self.accounts.series.as_ref().map_or(SimTime::NEVER, |series| series.next_at());
+        self.failures.fault_events.sample_at(series_at.min(self.accounts.shown_at));
     }
 
     /// A request of the host ends at `end`.

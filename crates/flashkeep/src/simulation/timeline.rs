@@ -12,6 +12,9 @@ use crate::output::Sites;
 use crate::timeline::{TimelineWindow, timeline};
 use flashkeep_trace::Op;
 
+/// The longest time between two states that a timeline shows, if anything happens in between.
+const SHOWN_EVERY: Span = Span(1_000_000);
+
 /// The timeline of a run, if the job asks for one.
 pub(super) fn of(job: &Job, untimed: bool, sites: Sites) -> Result<Option<Box<dyn DeviceObserver>>, Error> {
     let window = job.timeline_window.as_deref().map(window).transpose()?;
@@ -50,6 +53,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn tell_state(&mut self) {
         let state = self.state();
         self.device.body.tell_state(&state);
+    }
+
+    /// The timeline shows the state also while no request ends, during GC in idle time and rebuilds.
+    pub(super) fn begin_showing(&mut self) {
+        if self.job.timeline.is_some() {
+            self.accounts.shown_at = SimTime(SHOWN_EVERY.0);
+            self.arm_sample();
+        }
+    }
+
+    /// Tells the logs the state at `at`, which does not change before `until`.
+    pub(super) fn show_state(&mut self, at: SimTime, until: SimTime) {
+        let state = RunState { at, ..self.state() };
+        self.device.body.tell_state(&state);
+        let next = if until == SimTime::NEVER { at.0 + 1 } else { until.0.max(at.0 + 1) };
+        self.accounts.shown_at = SimTime(next.next_multiple_of(SHOWN_EVERY.0));
+    }
+
+    /// The state in which the run ends.
+    pub(super) fn end_showing(&mut self) {
+        if self.job.timeline.is_some() {
+            self.tell_state();
+        }
     }
 
     /// The state of the run.
