@@ -38,8 +38,9 @@ def _failures(source: Any, units: list[str], most: int) -> list[str]:
     """Failures of parts at random places."""
     rng = source("bias failures")
     found = []
-    for _ in range(rng.randint(0, most)):
-        what = rng.choice([unit for unit in units if unit != "power"])
+    parts = [unit for unit in units if unit != "power"]
+    for _ in range(rng.randint(0, most if parts else 0)):
+        what = rng.choice(parts)
         how = rng.choice(("", "", ",transient", ",replace_after=1ms", ",replace_after=100ms"))
         if "replace" in how and what.rsplit("/", 1)[-1].startswith(("block", "page")):
             how = ""

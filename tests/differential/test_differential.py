@@ -11,6 +11,7 @@ import pytest
 from flashkeep import _flashkeep
 
 from differential import operations
+from differential.bias import BIASES
 from differential.campaign import Campaign
 from differential.draw import NEVER, Case, draw, leaves
 from differential.judge import differences, findings, read_known
@@ -105,3 +106,11 @@ def test_a_hang_and_a_crash_are_told_apart_from_a_refusal(campaign: Campaign) ->
     assert [each.kind for each in findings(case, {"error": "RuntimeError", "message": "internal"})] == ["internal"]
     assert not findings(case, {"error": "DriveError", "message": "no"})
     assert not campaign.bad
+
+
+@pytest.mark.parametrize("bias", BIASES)
+def test_biased_cases_are_drawn_and_told_by_their_seeds(bias: str) -> None:
+    for seed in range(40):
+        case = draw(seed, KEYS, 0, BIASES[bias])
+        assert case == draw(seed, KEYS, 0, BIASES[bias])
+        assert BIASES[bias].kinds.count("flash") or case.members
