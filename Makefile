@@ -18,7 +18,7 @@ PYTHON := $(shell find python tests examples benches docs -name '*.py' -o -name 
 CHECKED := --profile checked
 PYTEST := $(BIN)/pytest --quiet --numprocesses auto --dist loadgroup
 
-.PHONY: help build demo man test test-all lint test-rust test-python bench lock clean
+.PHONY: help build demo man docs test test-all lint test-rust test-python bench lock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,10 @@ demo: build ## a plain drive against a mirrored one, under a build server's work
 man: build ## the manual page, where man finds it while .venv/bin is on the PATH
 	@mkdir -p $(VENV)/share/man/man1
 	$(BIN)/flashkeep man > $(VENV)/share/man/man1/flashkeep.1
+
+docs: $(STAMPS)/venv ## the documentation as a site, in site/index.html
+	@$(BIN)/python -c 'import flashkeep' 2>/dev/null || $(MAKE) --no-print-directory build
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 
 test: lint test-rust test-python ## what a change must pass: formats, lints, types, tests
 
@@ -62,7 +66,7 @@ lock: ## pin requirements-dev.in anew (needs uv)
 	    --custom-compile-command "make lock" --upgrade requirements-dev.in -o requirements-dev.txt
 
 clean: ## forget all that was built
-	rm -rf $(VENV) target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/flashkeep/*.so
+	rm -rf $(VENV) target site .mypy_cache .ruff_cache .pytest_cache .hypothesis python/flashkeep/*.so
 	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The first Python that is new enough and can make virtual environments.
