@@ -42,11 +42,15 @@ def front(points: Iterable[Candidate], a: Measure, b: Measure) -> list[Candidate
                              "flashkeep metrics tells the directions")  # fmt: skip
     # Sorted from the best `a` on, a point is on the front if its `b` is better than all before it; among points of
     # one `a` only those of the best `b` are.
-    ordered = sorted(points, key=lambda point: (-a.better * point.a.mean, -b.better * point.b.mean))
-    kept: list[Candidate] = []
-    for point in ordered:
-        if not kept or b.better * point.b.mean > b.better * kept[-1].b.mean:
-            kept.append(point)
-        elif point.a.mean == kept[-1].a.mean and point.b.mean == kept[-1].b.mean:
-            kept.append(point)  # equal in both
-    return kept
+    placed = [(-a.better * rounded(point.a.mean), -b.better * rounded(point.b.mean), point) for point in points]
+    ordered = sorted(placed, key=lambda each: each[:2])
+    kept: list[tuple[float, float, Candidate]] = []
+    for each in ordered:
+        if not kept or each[1] < kept[-1][1] or each[:2] == kept[-1][:2]:  # better, or equal in both
+            kept.append(each)
+    return [point for _, _, point in kept]
+
+
+def rounded(mean: float) -> float:
+    """Five significant digits: what differs by less is equal, and the page, which has seven, finds the same front."""
+    return float(f"{mean:.5g}")

@@ -31,13 +31,15 @@ const fronts = (() => {
 
   /** The points that no other one equals or beats in both figures and beats in one, from the best `a` on. */
   function frontOf(points, a, b) {
-    const ordered = [...points].sort((one, other) =>
-      a.better * (other.a.mean - one.a.mean) || b.better * (other.b.mean - one.b.mean));
+    const rounded = (mean) => Number(mean.toPrecision(5)); // what differs by less is equal
+    const ordered = points.map((point) => ({ point, a: -a.better * rounded(point.a.mean), b: -b.better * rounded(point.b.mean) }))
+      .sort((one, other) => one.a - other.a || one.b - other.b);
     const kept = [];
-    for (const point of ordered) {
-      const last = kept.at(-1);
-      if (!last || b.better * point.b.mean > b.better * last.b.mean) kept.push(point);
-      else if (point.a.mean === last.a.mean && point.b.mean === last.b.mean) kept.push(point);
+    let last = null;
+    for (const each of ordered) {
+      if (last && each.b >= last.b && !(each.a === last.a && each.b === last.b)) continue; // neither better nor equal in both
+      kept.push(each.point);
+      last = each;
     }
     return kept;
   }
