@@ -62,6 +62,7 @@ const TABLE: &[(&str, &str)] = table![
     "t7-hybrid-mirror-base",
     "t7-hybrid-raid1",
     "t7-hpda",
+    "t7-backup-pair",
     "t7-backup-8",
     "t7-backup-16",
     "t7-backup-32",

@@ -4,10 +4,10 @@
 //! older one has started. Commands without a waiting request go last, unless a foreground command overlaps
 //! them.
 
-use super::scheduler::{Candidate, Head, Rule};
+use super::scheduler::{Candidate, Candidates, Head, Rule};
 use crate::engine::{Command, CompletionToken, Verb};
 use crate::kernel::{Arena, Id, SimTime, Span};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// What a read is owed of a page: what it held when it was asked for, and whether it could be read then.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,8 +34,9 @@ pub(super) struct DiskOp<C> {
     pub(super) background: bool,
     /// When it came.
     pub(super) asked: SimTime,
-    /// The scheduler sees it.
+    /// The scheduler sees it, and the how manieth that it saw it is.
     pub(super) inside: bool,
+    pub(super) entry: u64,
     /// Older ones inside that overlap it.
     pub(super) behind: u32,
 }
@@ -49,30 +50,43 @@ impl<C> DiskOp<C> {
         let overlap = self.first < other.first + other.sectors && other.first < self.first + self.sectors;
         overlap && (self.writes() || other.writes())
     }
+
+    fn candidate(&self) -> Candidate {
+        Candidate { sector: self.first, cylinder: self.cylinder, sequence: self.sequence }
+    }
 }
 
-/// All commands that wait.
+/// All commands that wait. A write cache of 16 MiB may hold thousands, so those inside are indexed by their places.
 #[derive(Clone, Debug)]
 pub(super) struct DiskQueue<C> {
     pub(super) ops: Arena<DiskOp<C>>,
-    inside: Vec<Id<DiskOp<C>>>,
+    /// Those that the scheduler sees, by their entries.
+    inside: BTreeMap<u64, Id<DiskOp<C>>>,
+    entries: u64,
+    /// The same by first sector and entry, and the most sectors that one of them has had.
+    places: BTreeMap<(u64, u64), Id<DiskOp<C>>>,
+    longest: u64,
+    /// Those of them that nothing older overlaps: waited for, and not.
+    ready: [Candidates; 2],
     /// What is waited for, and what is not.
     outside: [VecDeque<Id<DiskOp<C>>>; 2],
     /// Places taken by each of the two; what is in the write cache takes none.
     taken: [u32; 2],
     depth: u32,
-    candidates: Vec<Candidate>,
 }
 
 impl<C: Clone + Default> DiskQueue<C> {
     pub(super) fn new(depth: u32) -> Self {
         DiskQueue {
             ops: Arena::default(),
-            inside: Vec::new(),
+            inside: BTreeMap::new(),
+            entries: 0,
+            places: BTreeMap::new(),
+            longest: 0,
+            ready: Default::default(),
             outside: Default::default(),
             taken: [0; 2],
             depth,
-            candidates: Vec::new(),
         }
     }
 
@@ -123,30 +137,56 @@ impl<C: Clone + Default> DiskQueue<C> {
     }
 
     fn enter(&mut self, op: Id<DiskOp<C>>) {
-        let meets = |other: &&Id<DiskOp<C>>| self.ops[op].meets(&self.ops[**other]);
-        let behind = self.inside.iter().filter(meets).count() as u32;
-        let (background, cached) = (self.ops[op].background, self.ops[op].cached);
+        let behind = self.meeting(op).count() as u32;
+        let entry = self.entries;
+        self.entries += 1;
+        let this = &mut self.ops[op];
+        (this.inside, this.behind, this.entry) = (true, behind, entry);
+        let (background, cached, place) = (this.background, this.cached, (this.first, entry));
+        self.longest = self.longest.max(this.sectors);
         self.taken[usize::from(background)] += u32::from(!cached);
-        (self.ops[op].inside, self.ops[op].behind) = (true, behind);
         if behind > 0 && !background {
             self.promote(op);
         }
-        self.inside.push(op);
+        self.inside.insert(entry, op);
+        self.places.insert(place, op);
+        self.note_ready(op);
+    }
+
+    /// Commands inside that overlap this one, if one of the two writes.
+    fn meeting(&self, op: Id<DiskOp<C>>) -> impl Iterator<Item = Id<DiskOp<C>>> + '_ {
+        let this = &self.ops[op];
+        let from = this.first.saturating_sub(self.longest);
+        let near = self.places.range((from, 0)..(this.first + this.sectors, 0));
+        near.map(|(_, &other)| other).filter(move |&other| self.ops[other].meets(this))
+    }
+
+    /// The scheduler may choose it if nothing older overlaps it.
+    fn note_ready(&mut self, op: Id<DiskOp<C>>) {
+        let this = &self.ops[op];
+        if this.behind == 0 {
+            self.ready[usize::from(this.background)].insert(this.candidate());
+        }
     }
 
     /// A command in front of one that a request waits for counts as waited for, too.
     fn promote(&mut self, op: Id<DiskOp<C>>) {
         let mut wanted = vec![op];
-        for &other in self.inside.iter().rev() {
+        for &other in self.inside.values().rev() {
             let older = |&one: &Id<DiskOp<C>>| {
                 self.ops[one].sequence > self.ops[other].sequence && self.ops[one].meets(&self.ops[other])
             };
             if wanted.iter().any(older) {
                 wanted.push(other);
                 let this = &mut self.ops[other];
-                if std::mem::take(&mut this.background) && !this.cached {
-                    self.taken[1] -= 1;
-                    self.taken[0] += 1;
+                if std::mem::take(&mut this.background) {
+                    let cached = this.cached;
+                    self.taken[1] -= u32::from(!cached);
+                    self.taken[0] += u32::from(!cached);
+                    let this = self.ops[other].candidate();
+                    if self.ready[1].remove(this) {
+                        self.ready[0].insert(this);
+                    }
                 }
             }
         }
@@ -163,42 +203,35 @@ impl<C: Clone + Default> DiskQueue<C> {
 
     /// Takes out what is to be begun, and which way the arm then moves; none where nothing waits.
     pub(super) fn pick(&mut self, rule: &Rule, head: Head) -> Option<(Id<DiskOp<C>>, bool)> {
-        for background in [false, true] {
-            self.candidates.clear();
-            let of_class = |op: &&DiskOp<C>| op.behind == 0 && op.background == background;
-            let ops = self.inside.iter().map(|&op| &self.ops[op]).filter(of_class);
-            self.candidates.extend(ops.map(|op| Candidate {
-                sector: op.first,
-                cylinder: op.cylinder,
-                sequence: op.sequence,
-            }));
-            if !self.candidates.is_empty() {
-                let (at, inwards) = (rule.pick)(&self.candidates, head);
-                let sequence = self.candidates[at].sequence;
-                let mut inside = self.inside.iter();
-                let at = inside.position(|&op| self.ops[op].sequence == sequence).expect("it is there");
-                return Some((self.take(at), inwards));
-            }
-        }
-        None
+        let ready = self.ready.iter_mut().find(|ready| !ready.is_empty())?;
+        let (chosen, inwards) = (rule.pick)(ready, head);
+        ready.remove(chosen);
+        let there = self.places.range((chosen.sector, 0)..(chosen.sector + 1, 0));
+        let mut there = there.map(|(_, &op)| op);
+        let op = there.find(|&op| self.ops[op].sequence == chosen.sequence).expect("it is inside");
+        self.take(op);
+        Some((op, inwards))
     }
 
-    fn take(&mut self, at: usize) -> Id<DiskOp<C>> {
-        let op = self.inside.remove(at);
-        self.taken[usize::from(self.ops[op].background)] -= u32::from(!self.ops[op].cached);
+    fn take(&mut self, op: Id<DiskOp<C>>) {
+        let this = &self.ops[op];
+        self.inside.remove(&this.entry);
+        self.places.remove(&(this.first, this.entry));
+        self.taken[usize::from(this.background)] -= u32::from(!this.cached);
         // It had no overlapping command in front of it, so an overlapping command is behind it.
-        for &other in &self.inside {
-            if self.ops[op].meets(&self.ops[other]) {
-                self.ops[other].behind -= 1;
-            }
+        let behind: Vec<_> = self.meeting(op).collect();
+        for other in behind {
+            self.ops[other].behind -= 1;
+            self.note_ready(other);
         }
         self.refill();
-        op
     }
 
     /// Everything that waits, in the order in which it came.
     pub(super) fn take_all(&mut self) -> Vec<Id<DiskOp<C>>> {
-        let mut all = std::mem::take(&mut self.inside);
+        let mut all: Vec<_> = std::mem::take(&mut self.inside).into_values().collect();
+        self.places.clear();
+        self.ready = Default::default();
         all.extend(self.outside.iter_mut().flat_map(std::mem::take));
         all.sort_by_key(|&op| self.ops[op].sequence);
         self.taken = [0; 2];

@@ -7,12 +7,12 @@
 //! # Source
 //! The baseline of every comparison of disk schedulers.
 
-use super::{Candidate, Head, Rule, least};
+use super::{Candidate, Candidates, Head, Rule};
 
 /// First come, first served.
 pub(super) const RULE: Rule =
     Rule { name: "fcfs", summary: "in order of arrival", source: include_str!("fcfs.rs"), pick };
 
-fn pick(candidates: &[Candidate], head: Head) -> (usize, bool) {
-    (least(candidates, |one| Some(one.sequence)).expect("there are candidates"), head.inwards)
+fn pick(candidates: &Candidates, head: Head) -> (Candidate, bool) {
+    (candidates.least(|one| one.sequence).expect("there are candidates"), head.inwards)
 }

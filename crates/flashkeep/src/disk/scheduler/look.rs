@@ -10,8 +10,7 @@
 //! The elevator with a look ahead: Merten, "Some quantitative techniques for file organization", 1970, as
 //! compared by Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994.
 
-use super::{Candidate, Head, Rule, least};
-use std::cmp::Reverse;
+use super::{Candidate, Candidates, Head, Rule};
 
 /// Back and forth.
 pub(super) const RULE: Rule = Rule {
@@ -21,15 +20,9 @@ pub(super) const RULE: Rule = Rule {
     pick,
 };
 
-fn pick(candidates: &[Candidate], head: Head) -> (usize, bool) {
-    let up = || {
-        let key = |one: &Candidate| (one.sector >= head.sector).then_some((one.sector, one.sequence));
-        least(candidates, key).map(|at| (at, true))
-    };
-    let down = || {
-        let key = |one: &Candidate| (one.sector < head.sector).then_some((Reverse(one.sector), one.sequence));
-        least(candidates, key).map(|at| (at, false))
-    };
+fn pick(candidates: &Candidates, head: Head) -> (Candidate, bool) {
+    let up = || candidates.from(head.sector).map(|one| (one, true));
+    let down = || candidates.before(head.sector).map(|one| (one, false));
     let next = if head.inwards { up().or_else(down) } else { down().or_else(up) };
     next.expect("every candidate is on one side or the other")
 }

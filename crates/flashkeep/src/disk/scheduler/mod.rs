@@ -4,6 +4,8 @@ mod fcfs;
 mod look;
 mod sstf;
 
+use std::collections::BTreeMap;
+
 /// A command that may be begun: nothing older that waits overlaps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate {
@@ -13,6 +15,50 @@ pub struct Candidate {
     pub cylinder: u32,
     /// Its sequence number.
     pub sequence: u64,
+}
+
+/// The commands that may be begun, in the order of their sectors; those of the same sector by age.
+#[derive(Clone, Debug, Default)]
+pub struct Candidates {
+    cylinders: BTreeMap<(u64, u64), u32>,
+}
+
+impl Candidates {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cylinders.is_empty()
+    }
+
+    /// Another command may be begun.
+    pub fn insert(&mut self, one: Candidate) {
+        self.cylinders.insert((one.sector, one.sequence), one.cylinder);
+    }
+
+    /// A command has been begun; whether it was a candidate.
+    pub fn remove(&mut self, one: Candidate) -> bool {
+        self.cylinders.remove(&(one.sector, one.sequence)).is_some()
+    }
+
+    /// The candidate with the least key.
+    fn least<K: Ord>(&self, key: impl Fn(&Candidate) -> K) -> Option<Candidate> {
+        self.cylinders.iter().map(candidate).min_by_key(key)
+    }
+
+    /// The oldest of those on the first sector from this one on.
+    fn from(&self, sector: u64) -> Option<Candidate> {
+        self.cylinders.range((sector, 0)..).next().map(candidate)
+    }
+
+    /// The oldest of those on the last sector before this one.
+    fn before(&self, sector: u64) -> Option<Candidate> {
+        let (&(last, _), _) = self.cylinders.range(..(sector, 0)).next_back()?;
+        self.from(last)
+    }
+}
+
+fn candidate((&(sector, sequence), &cylinder): (&(u64, u64), &u32)) -> Candidate {
+    Candidate { sector, cylinder, sequence }
 }
 
 /// Where the arm is.
@@ -36,7 +82,7 @@ pub struct Rule {
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
     /// The choice.
-    pub pick: fn(&[Candidate], Head) -> (usize, bool),
+    pub pick: fn(&Candidates, Head) -> (Candidate, bool),
 }
 
 /// The table of rules.
@@ -54,8 +100,30 @@ pub fn named(name: &str) -> Option<Rule> {
     RULES.into_iter().find(|rule| rule.name == name)
 }
 
-/// The candidate with the least key.
-fn least<K: Ord>(candidates: &[Candidate], key: impl Fn(&Candidate) -> Option<K>) -> Option<usize> {
-    let keyed = candidates.iter().enumerate().filter_map(|(at, one)| Some((key(one)?, at)));
-    keyed.min().map(|(_, at)| at)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn candidates_are_found_by_sector_and_age() {
+        let mut candidates = Candidates::default();
+        for (sector, sequence) in [(80, 1), (8, 4), (8, 2), (40, 3)] {
+            candidates.insert(Candidate { sector, cylinder: sector as u32 / 8, sequence });
+        }
+        let found = |one: Option<Candidate>| one.map(|one| (one.sector, one.sequence));
+        assert_eq!(
+            [8, 9, 81].map(|sector| found(candidates.from(sector))),
+            [Some((8, 2)), Some((40, 3)), None]
+        );
+        assert_eq!(
+            [8, 40, 41].map(|sector| found(candidates.before(sector))),
+            [None, Some((8, 2)), Some((40, 3))]
+        );
+        let head = Head { sector: 41, cylinder: 7, inwards: false };
+        let choices = RULES.map(|rule| found(Some((rule.pick)(&candidates, head).0)));
+        assert_eq!(choices, [Some((80, 1)), Some((40, 3)), Some((40, 3))], "fcfs, sstf, look");
+        let oldest = Candidate { sector: 8, cylinder: 1, sequence: 2 };
+        assert!(candidates.remove(oldest) && !candidates.remove(oldest));
+        assert_eq!(found(candidates.from(0)), Some((8, 4)));
+    }
 }

@@ -30,7 +30,7 @@
 //! the disks have them again. A disk gives every second operation to a rebuild if other work waits.
 //!
 //! # Example
-//! `flashkeep run t7-backup-32 synth:hybrid-usr synth:hybrid-src1 synth:hybrid-src2 synth:hybrid-proj`
+//! `flashkeep run t7-backup-3disks synth:hybrid-usr synth:hybrid-src1 synth:hybrid-src2 synth:hybrid-proj`
 //!
 //! # Source
 //! Fan, "High performance storage systems based on SSD": sections 2 (segments and phases) and 3 (several
