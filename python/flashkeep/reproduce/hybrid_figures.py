@@ -31,7 +31,8 @@ def pictures(results: Results) -> list[Picture]:
                 partial(draw_table_7, results), (8.6, 5.2)),
         Picture("feasibility", "Requests a second of the array (8 MB) over those of its SSD, by share of writes",
                 partial(draw_feasibility, results)),
-        Picture("memory", "Requests a second by size of the memory, one disk", partial(draw_memory, results)),
+        Picture("memory", "Requests a second by size of the memory, a disk for each SSD",
+                partial(draw_memory, results)),
     ]  # fmt: skip
 
 

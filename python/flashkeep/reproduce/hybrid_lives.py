@@ -49,8 +49,8 @@ ARRAYS = {
         "t7-ssd-raid5", 5, set=parity("redundancy.scheme=diff-raid", "redundancy.shares=0.8"), share=0.8
     ),
     "RAID4 (SSD)": System("t7-ssd-raid5", 5, set=parity("redundancy.scheme=raid4"), share=1.0),
-    "SSD + disk": System("t7-backup-64", 1, disk=True, set=DISKS),
-    "four SSDs + disk": System("t7-backup-64", 4, disk=True, set=DISKS),
+    "SSD + disk": System("t7-backup-3disks", 1, disk=True, set=DISKS),
+    "four SSDs + disk": System("t7-backup-3disks", 4, disk=True, set=DISKS),
 }
 
 

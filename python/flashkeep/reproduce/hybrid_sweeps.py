@@ -13,7 +13,6 @@ from .hybrid_runs import (
     MEMORIES_MIB,
     REWRITES,
     SHARES,
-    SYSTEMS,
     alone,
     changed,
     iops,
@@ -34,7 +33,7 @@ FEASIBLE = 0.98
 
 def feasible(results: Results) -> list[tuple[float, float, float]]:
     """Share of writes, requests per second of the lone SSD, and of the array."""
-    ssd, array = (partial(swept_share, drive) for drive in ("intel-320-160", SYSTEMS["8 MB"]))
+    ssd, array = (partial(swept_share, backed_up=backed_up) for backed_up in (False, True))
     return [(share, iops(results, ssd(share)), iops(results, array(share))) for share in SHARES]
 
 
@@ -89,7 +88,7 @@ def memory_knee(results: Results) -> Table:
         most = max(by_size.values())
         enough = min(mib for mib, value in by_size.items() if value >= 0.95 * most)
         cells.append(Cell("memory", group, "knee: 95 % of the most", None, float(enough), "MiB"))
-    return Table("memory", "Requests a second over the size of the memory, one disk (ours)", cells, None, (
+    return Table("memory", "Requests a second over the size of the memory, a disk for each SSD (ours)", cells, None, (
         "Full load has no pauses: once the memory is full, the disk sets the pace, whatever its size. Sizes that "
         "hold a good part of all that the run writes look better the shorter the run is.",
     ))  # fmt: skip

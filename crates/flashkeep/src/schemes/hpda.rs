@@ -188,6 +188,13 @@ impl Hpda {
         }
     }
 
+    /// Frees the oldest slots that hold nothing any more.
+    fn release(&mut self, view: &View<'_>) {
+        let (stripes, log) = (&self.stripes, &mut self.log);
+        log.watch(APPENDING, view);
+        log.release(|page| view.held(Key(u64::from(stripes.split(Page(page)).0))));
+    }
+
     /// Both disks append the pages.
     fn append(&mut self, command: &Command, plan: &mut Plan) {
         let pages = || (0..).zip(command.start.0..command.end());
@@ -270,9 +277,7 @@ impl Scheme for Hpda {
             return PlanVerdict::Go;
         }
         if !self.has_room(command) {
-            let (stripes, log) = (&self.stripes, &mut self.log);
-            log.watch(APPENDING, view);
-            log.release(|page| view.held(Key(u64::from(stripes.split(Page(page)).0))));
+            self.release(view);
         }
         if self.has_room(command) {
             self.append(command, plan);

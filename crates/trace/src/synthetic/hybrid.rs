@@ -20,16 +20,19 @@
 //! elsewhere:
 //! - USR, SRC1, SRC2 and Proj, volumes of MSR Cambridge: 0.84, the share over all its 36 volumes (2.01 of
 //!   2.39 TiB written: Li et al., An in-depth analysis of cloud block storage workloads in production, IISWC
-//!   2020; not checked against the text). A count per volume is only known of reads and writes together: libCacheSim's
-//!   tables have 5,659,341 different addresses for src1_0, so at least 65 % of SRC1's writes are rewrites;
+//!   2020; not checked against the text, of which only the abstract was at hand). A count per volume is only
+//!   known of reads and writes together: libCacheSim's tables have 5,659,341 different addresses for src1_0, so
+//!   at least 65 % of SRC1's writes are rewrites;
 //! - Proxy (prxy_1): 0.993, from 390,226 different addresses in the same tables and 58.2 M writes;
 //! - LiveMaps, Develop, MSNFile and Exchange: no count was found. 0.5, the bottom of the range: a log that
 //!   drops what is overwritten halves the writes to an SSD on Windows traces, Exchange's among them
 //!   (Soundararajan et al., Extending SSD lifetimes with disk-based write caches, FAST 2010).
 //!
 //! *Ours*, not given in the paper; in each case the plainest choice that fits:
-//! - a page is 4 KiB, the size of which the paper computes its disk's rate. Sizes are 4, 16 and 64 KiB (30 %
-//!   the middle one) or 4, 64 and 256 KiB (40 %), in the shares that give the mean;
+//! - a page is 4 KiB, the size of which the paper computes its disk's rate. Published totals speak for about
+//!   half of it: all requests to src1_0 have 1.65 TB (Salkhordeh et al., IEEE TPDS 2019, Table 2), and 16.3 M
+//!   writes of 25 pages of 4 KiB alone would have 1.67 TB. Sizes are 4, 16 and 64 KiB (30 % the middle one) or
+//!   4, 64 and 256 KiB (40 %), in the shares that give the mean;
 //! - four threads write sequences, of geometrically distributed length, 32 requests on average; the share of
 //!   requests in them is chosen to give the published number of sequences. The others have random places,
 //!   each a sequence of its own;

@@ -30,6 +30,8 @@ impl Hpda {
         if makes_room && self.reclaiming >= self.drives {
             return false;
         }
+        // Or the search for the oldest entry would pass all that were reclaimed before.
+        self.release(view);
         let Some(stripe) = self.reclaimable(view) else { return false };
         let (seats, logged, before) =
             (self.stripes.seats(stripe), self.logged(stripe), self.stripes.written(stripe));
