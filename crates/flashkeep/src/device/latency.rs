@@ -270,7 +270,9 @@ impl BusyHistory {
     /// Work for the host follows before the recorded end: the last period ends now.
     #[inline]
     pub fn end(&mut self, now: SimTime) {
-        self.last.until = self.last.until.min(now).max(self.last.since);
+        if self.last.until > now {
+            self.last.until = now.max(self.last.since);
+        }
     }
 
     /// The number of periods that are kept besides the last one.

@@ -5,35 +5,33 @@
 //! that several dies could take counts at the die that took it. A write of several pages counts the page that is
 //! acknowledged last.
 
-use super::program::PageWrite;
-use super::{Drive, DriveOp, OpKind};
+use super::program::PageTimes;
+use super::{Drive, DriveOp};
 use crate::engine::{Breakdown, BusyHistory, Cause, Contents, FlashTimes, Part, TimeSpent};
 use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime, Span, reach};
 
 /// The number of periods that a history keeps before it looks which ones are still needed.
 const KEPT: usize = 4096;
 
-/// The instants of the program of a write's page.
+/// The program of a write's page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PlacedPage {
-    pub(super) granted: SimTime,
-    /// Its command begins.
-    pub(super) begun: SimTime,
-    /// Its data are in the register.
-    pub(super) sent: SimTime,
-    pub(super) unit: UnitId,
+    granted: SimTime,
+    unit: UnitId,
+    /// When its unit and its channel had become free.
+    freed: [SimTime; 2],
+    /// Its own phases until it is acknowledged.
+    pub(super) own: FlashTimes,
     /// How long the array works.
     pub(super) array: Span,
-    /// When its unit and its channel had become free.
-    pub(super) freed: [SimTime; 2],
 }
 
 impl PlacedPage {
-    /// Its own phases until its array has worked, at `end`; time in which the unit was suspended is left out.
-    #[inline]
-    pub(super) fn phases(&self, end: SimTime, cached: bool) -> FlashTimes {
-        let PlacedPage { granted, begun, sent, array, .. } = *self;
+    /// A page of these times in a unit, which is acknowledged at `end`; time in which the unit was suspended is left out.
+    #[inline(always)]
+    pub(super) fn new(times: &PageTimes, unit: UnitId, end: SimTime, cached: bool) -> Self {
+        let PageTimes { granted, begun, sent, array, freed, .. } = *times;
         // In a round it waits for the transfers of others.
         let mut own = FlashTimes {
             channel: begun.since(granted),
@@ -46,7 +44,7 @@ impl PlacedPage {
             let rest = end.since(sent).beyond(array);
             *if cached { &mut own.die } else { &mut own.transfer } += rest;
         }
-        own
+        PlacedPage { granted, unit, freed, own, array }
     }
 }
 
@@ -77,10 +75,7 @@ pub(super) struct DriveLatencies {
 impl DriveLatencies {
     #[inline]
     fn read(&mut self, op: Id<DriveOp>) -> &mut ReadTimes {
-        if op.index() >= self.reads.len() {
-            self.reads.resize(op.index() + 1, ReadTimes::default());
-        }
-        &mut self.reads[op.index()]
+        reach(&mut self.reads, op.index())
     }
 
     /// A unit stops what it was doing besides the host's work.
@@ -98,10 +93,7 @@ impl DriveLatencies {
     /// The page of a write that is acknowledged last so far.
     #[inline]
     pub(super) fn note_placed(&mut self, op: Id<DriveOp>, placed: PlacedPage) {
-        if op.index() >= self.placed.len() {
-            self.placed.resize(op.index() + 1, PlacedPage::default());
-        }
-        self.placed[op.index()] = placed;
+        *reach(&mut self.placed, op.index()) = placed;
     }
 
     /// Divides a wait for a unit and its channel: until the unit was `freed`, then until the channel was. While both
@@ -130,24 +122,19 @@ impl DriveLatencies {
     }
 
     /// A wait for a unit and its channel that neither made for other work: for the unit, and for the channel.
-    #[inline]
+    #[inline(always)]
     fn quiet_wait(
         &self,
         unit: UnitId,
         channel: usize,
         (since, granted): (SimTime, SimTime),
         freed: [SimTime; 2],
-    ) -> Option<FlashTimes> {
-        if since >= granted {
-            return Some(FlashTimes::default());
-        }
+    ) -> Option<[Span; 2]> {
         let unit_freed = freed[0].clamp(since, granted);
-        let channel_freed = freed[1].clamp(unit_freed, granted);
-        let quiet = channel_freed == granted
+        let quiet = freed[1].max(unit_freed) >= granted
             && self.units[unit.0 as usize].is_quiet_after(since)
             && self.channels[channel].is_quiet_after(unit_freed);
-        let (die, channel) = (unit_freed.since(since), channel_freed.since(unit_freed));
-        quiet.then(|| FlashTimes { die, channel, ..FlashTimes::default() })
+        quiet.then(|| [unit_freed.since(since), granted.since(unit_freed)])
     }
 
     pub(super) fn list(&mut self, parts: Breakdown) -> TimeSpent {
@@ -237,7 +224,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Reads that are linked to this one are granted; their pages will be in the register after these phases.
-    #[inline]
+    #[inline(never)]
     pub(super) fn begin_reads(
         &mut self,
         granted: SimTime,
@@ -248,70 +235,97 @@ impl<C: Contents> Drive<C> {
     ) {
         let mut op = first;
         while op.is_some() {
-            let DriveOp { since, next, .. } = self.queues.ops[op];
-            let Some(latencies) = &mut self.latencies else { return };
-            let read = latencies.read(op);
-            let (transfer, array) = (phases.sent(), phases.array());
-            read.in_register = granted + phases.busy();
-            read.so_far = FlashTimes { transfer, array, ..FlashTimes::default() };
-            read.others = None;
-            if since < granted {
-                self.note_wait(granted, channel, unit, op);
-            }
-            op = next;
+            op = self.begin_read(granted, channel, unit, op, phases);
         }
     }
 
-    /// A read that is granted has waited.
-    #[inline(never)]
-    fn note_wait(&mut self, granted: SimTime, channel: usize, unit: UnitId, op: Id<DriveOp>) {
-        let DriveOp { since, late, .. } = self.queues.ops[op];
-        let [unit_freed, channel_freed] = self.freed(channel, unit);
-        let freed = [self.free_for_reads(unit).unwrap_or(unit_freed), channel_freed];
-        let Some(latencies) = &mut self.latencies else { return };
-        if let Some(wait) = latencies.quiet_wait(unit, channel, (since, granted), freed) {
-            let so_far = &mut latencies.reads[op.index()].so_far;
-            (so_far.die, so_far.channel) = (wait.die, wait.channel);
-            return;
+    /// One of them is granted; the next one.
+    #[inline(always)]
+    fn begin_read(
+        &mut self,
+        granted: SimTime,
+        channel: usize,
+        unit: UnitId,
+        op: Id<DriveOp>,
+        phases: &OpPhases,
+    ) -> Id<DriveOp> {
+        let DriveOp { since, next, .. } = self.queues.ops[op];
+        let wait = self.quiet_wait_of_read(channel, unit, (since, granted));
+        let [die, for_channel] = wait.unwrap_or_default();
+        let Some(latencies) = &mut self.latencies else { return next };
+        *latencies.read(op) = ReadTimes {
+            in_register: granted + phases.busy(),
+            so_far: FlashTimes { die, channel: for_channel, array: phases.array(), transfer: phases.sent() },
+            others: None,
+        };
+        if wait.is_none() {
+            self.note_other_wait(granted, channel, unit, op);
         }
+        next
+    }
+
+    /// The wait of a read that is granted, if neither its unit nor its channel made it wait for other work.
+    #[inline(always)]
+    fn quiet_wait_of_read(
+        &self,
+        channel: usize,
+        unit: UnitId,
+        (since, granted): (SimTime, SimTime),
+    ) -> Option<[Span; 2]> {
+        if since >= granted {
+            return Some([Span::ZERO; 2]);
+        }
+        let freed = self.freed_for_read(channel, unit);
+        self.latencies.as_ref()?.quiet_wait(unit, channel, (since, granted), freed)
+    }
+
+    /// A read that is granted has waited for other work too.
+    #[inline(never)]
+    fn note_other_wait(&mut self, granted: SimTime, channel: usize, unit: UnitId, op: Id<DriveOp>) {
+        let DriveOp { since, late, .. } = self.queues.ops[op];
         let (mut parts, rest) = (Breakdown::default(), self.other_wait(false, late));
+        let freed = self.freed_for_read(channel, unit);
         let Some(latencies) = &mut self.latencies else { return };
         latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
         latencies.reads[op.index()].others = Some(parts);
     }
 
     /// When a unit and its channel have become free, if they have.
-    #[inline]
+    #[inline(always)]
     pub(super) fn freed(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
         [self.dies.free_at[unit.0 as usize], self.dies.channels[channel].free_at]
     }
 
-    /// The last page of a write is about to be programmed by itself; all of its pages take as long.
-    #[inline]
-    pub(super) fn note_last_page(&mut self, now: SimTime, channel: usize, unit: UnitId, page: &PageWrite) {
-        if self.latencies.is_none() {
-            return;
-        }
-        let freed = self.freed(channel, unit);
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Program, page.target);
-        let (sent, array) = (now + phases.sent(), phases.array());
-        if let Some(latencies) = &mut self.latencies {
-            let placed = PlacedPage { granted: now, begun: now, sent, unit, array, freed };
-            latencies.note_placed(page.op, placed);
-        }
+    /// The same for a read, which a suspended unit takes.
+    #[inline(always)]
+    fn freed_for_read(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
+        let [unit_freed, channel_freed] = self.freed(channel, unit);
+        [self.free_for_reads(unit).unwrap_or(unit_freed), channel_freed]
     }
 
-    /// A unit senses a page, for reads that have just been granted, or for GC, and then keeps it for the channel.
-    #[inline]
+    /// A unit senses a page after `lead`, for reads that have just been granted, or for GC, and then keeps it for the
+    /// channel.
+    #[inline(always)]
     pub(super) fn record_sensing(
         &mut self,
         now: SimTime,
         channel: usize,
         unit: UnitId,
         phases: &OpPhases,
+        lead: Span,
         cause: Cause,
     ) {
-        self.begin_reads(now, channel, unit, self.dies.units[unit.0 as usize].current, phases);
+        let first = self.dies.units[unit.0 as usize].current;
+        if first.is_some() {
+            // Seldom are others linked to it.
+            let next = self.begin_read(now, channel, unit, first, phases);
+            if next.is_some() {
+                self.begin_reads(now, channel, unit, next, phases);
+            }
+        }
+        if lead > Span::ZERO {
+            self.note_lead(unit, lead);
+        }
         if cause != Cause::Host {
             self.record_unit(now, unit, SimTime::NEVER, cause);
         } else if let Some(latencies) = &mut self.latencies {
@@ -330,7 +344,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Where the time of a read goes whose data cross the channel from now on.
-    #[inline]
+    #[inline(always)]
     pub(super) fn breakdown_of_read(
         &mut self,
         now: SimTime,
@@ -341,17 +355,16 @@ impl<C: Contents> Drive<C> {
         let Some(latencies) = self.latencies.as_mut().filter(|_| op.is_some()) else {
             return TimeSpent::Memory;
         };
-        let DriveLatencies { channels, reads, .. } = &mut **latencies;
-        let (read, history) = (&reads[op.index()], &channels[channel]);
-        let (in_register, mut so_far) = (read.in_register, read.so_far);
+        let DriveLatencies { channels, reads, done, .. } = &mut **latencies;
+        let ReadTimes { in_register, mut so_far, ref others } = reads[op.index()];
         so_far.transfer += transfer;
-        if read.others.is_none() && (in_register >= now || history.is_quiet_after(in_register)) {
+        if others.is_none() && (in_register >= now || channels[channel].is_quiet_after(in_register)) {
             so_far.channel += now.since(in_register);
             return TimeSpent::Flash(so_far);
         }
-        let mut parts = so_far.breakdown().plus(&read.others.unwrap_or_default());
-        history.divide(in_register, now, Part::Channel, &mut parts);
-        latencies.list(parts)
+        let mut parts = so_far.breakdown().plus(&others.unwrap_or_default());
+        channels[channel].divide(in_register, now, Part::Channel, &mut parts);
+        TimeSpent::list(done, parts)
     }
 
     /// Where the time of a read in a round goes, which ends at `end`. It waits for the transfers of others.
@@ -386,7 +399,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Where the time of a write goes whose pages all have their places. The map then notes them, which takes `noted`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn breakdown_of_write(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
         let Some(latencies) = &self.latencies else { return TimeSpent::Memory };
         if self.suspension.is_some() && self.flash.acknowledge == Acknowledge::Program {
@@ -394,21 +407,21 @@ impl<C: Contents> Drive<C> {
         }
         let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         // Pages that have been withdrawn leave nothing to measure.
-        let placed = match latencies.placed.get(op.index()) {
-            Some(placed) if acknowledged != SimTime::ZERO => *placed,
-            _ => PlacedPage::default(),
+        let placed = latencies.placed.get(op.index()).filter(|_| acknowledged != SimTime::ZERO);
+        let Some(&PlacedPage { granted, unit, freed, mut own, .. }) = placed else {
+            return self.breakdown_of_other_write(op, None, noted);
         };
-        let PlacedPage { granted, unit, freed, .. } = placed;
-        let channel = self.dies.units[unit.0 as usize].channel as usize;
-        let mut own = placed.phases(acknowledged, self.flash.commands.cache_program);
-        let quiet = latencies.quiet_wait(unit, channel, (since, granted), freed);
-        if let Some(wait) = quiet {
-            (own.die, own.channel) = (own.die + wait.die, own.channel + wait.channel);
-            if noted == Span::ZERO && own.total() == acknowledged.since(since) {
-                return TimeSpent::Flash(own);
-            }
+        if since < granted {
+            let channel = self.dies.units[unit.0 as usize].channel as usize;
+            let Some([die, channel]) = latencies.quiet_wait(unit, channel, (since, granted), freed) else {
+                return self.breakdown_of_other_write(op, placed.copied(), noted);
+            };
+            (own.die, own.channel) = (own.die + die, own.channel + channel);
         }
-        self.breakdown_of_other_write(op, &own, quiet.is_none().then_some(placed), noted)
+        if noted == Span::ZERO && own.total() == acknowledged.since(since) {
+            return TimeSpent::Flash(own);
+        }
+        self.breakdown_of_other_write(op, placed.copied(), noted)
     }
 
     /// The same of a write that waited for other work too.
@@ -416,14 +429,13 @@ impl<C: Contents> Drive<C> {
     fn breakdown_of_other_write(
         &mut self,
         op: Id<DriveOp>,
-        own: &FlashTimes,
-        waited: Option<PlacedPage>,
+        placed: Option<PlacedPage>,
         noted: Span,
     ) -> TimeSpent {
         let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
-        let mut parts = own.breakdown();
-        if let Some(PlacedPage { granted, unit, freed, .. }) = waited {
-            parts = parts.plus(&self.wait_of_page(op, granted, unit, freed));
+        let mut parts = Breakdown::default();
+        if let Some(PlacedPage { granted, unit, freed, own, .. }) = placed {
+            parts = own.breakdown().plus(&self.wait_of_page(op, granted, unit, freed));
         }
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         parts.fit(acknowledged.since(since), Part::Die);

@@ -5,15 +5,12 @@ use super::latency::{DriveLatencies, PlacedPage};
 use super::{Drive, DriveOp};
 use crate::engine::{Breakdown, Contents, Part, TimeSpent};
 use crate::flash::{Acknowledge, UnitId};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{Id, SimTime, Span, reach};
 
 impl DriveLatencies {
     #[inline]
     fn open(&mut self, op: Id<DriveOp>) -> &mut (Breakdown, Span) {
-        if op.index() >= self.open.len() {
-            self.open.resize(op.index() + 1, Default::default());
-        }
-        &mut self.open[op.index()]
+        reach(&mut self.open, op.index())
     }
 
     /// A page of a write is programmed, which had waited for this and was then suspended: the one that is acknowledged
@@ -40,10 +37,9 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The reads that a unit begins wait for it until it can sense.
-    #[inline]
     pub(super) fn note_lead(&mut self, unit: UnitId, lead: Span) {
         let mut op = self.dies.units[unit.0 as usize].current;
-        while lead > Span::ZERO && op.is_some() {
+        while op.is_some() {
             if let Some(latencies) = &mut self.latencies {
                 latencies.delay_read(op, lead);
             }
@@ -53,7 +49,7 @@ impl<C: Contents> Drive<C> {
 
     /// The wait of a page of a write for its unit and its channel, which have been granted; none if it is not measured.
     pub(super) fn wait_of_page(
-        &mut self,
+        &self,
         op: Id<DriveOp>,
         granted: SimTime,
         unit: UnitId,
@@ -76,9 +72,7 @@ impl<C: Contents> Drive<C> {
         let (mut parts, suspended) =
             if acknowledged == SimTime::ZERO { Default::default() } else { *latencies.open(op) };
         if acknowledged != SimTime::ZERO {
-            let end = SimTime(acknowledged.0 - suspended.0);
-            let own = latencies.placed[op.index()].phases(end, self.flash.commands.cache_program);
-            parts = parts.plus(&own.breakdown());
+            parts = parts.plus(&latencies.placed[op.index()].own.breakdown());
             parts.add(Part::Die, suspended);
         }
         parts.fit(acknowledged.since(since), Part::Die);

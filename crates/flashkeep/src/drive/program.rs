@@ -49,6 +49,8 @@ pub(super) struct PageTimes {
     pub(super) array: Span,
     /// When its unit and its channel had become free.
     pub(super) freed: [SimTime; 2],
+    /// Whether its write may be measured by this page.
+    measured: bool,
     /// Whether the end may still move.
     open: bool,
 }
@@ -189,7 +191,8 @@ impl<C: Contents> Drive<C> {
         end
     }
 
-    /// [`Drive::commit`] of a program of a single page, which is not described by a list.
+    /// [`Drive::commit`] of a program of a single page, which is not described by a list. All pages take as long, so that
+    /// the `last` one of a write is acknowledged last.
     #[inline(always)]
     pub(super) fn commit_page<M: ProgramMode>(
         &mut self,
@@ -197,14 +200,16 @@ impl<C: Contents> Drive<C> {
         channel: usize,
         unit: UnitId,
         page: PageWrite,
+        last: bool,
     ) -> SimTime {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
+        let waited = last && self.latencies.is_some() && self.queues.ops[page.op].since < now;
+        let freed = if waited { self.freed(channel, unit) } else { [now; 2] };
         let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false, page.cause);
         let array = phases.array();
-        let freed = [now; 2];
         let sent = begun + phases.sent();
-        let times = PageTimes { granted: now, begun, sent, end, array, freed, open: false };
+        let times = PageTimes { granted: now, begun, sent, end, array, freed, measured: last, open: false };
         self.conclude_page::<M>(times, unit, kind, page, Follows::Nothing);
         end
     }
@@ -278,7 +283,8 @@ impl<C: Contents> Drive<C> {
                 Some(true) => Follows::SamePlane,
             };
             planes += u64::from(follows != Follows::SamePlane);
-            let times = PageTimes { granted, begun, sent, end, array: phases.array(), freed, open };
+            let (array, measured) = (phases.array(), true);
+            let times = PageTimes { granted, begun, sent, end, array, freed, measured, open };
             self.conclude_page::<Full>(times, unit, kind, *page, follows);
         }
         if pages.len() > 1 {
@@ -296,7 +302,7 @@ impl<C: Contents> Drive<C> {
         page: PageWrite,
         follows: Follows,
     ) {
-        let PageTimes { granted, begun, sent, end, array, freed, open } = times;
+        let PageTimes { granted, begun, sent, end, measured, open, .. } = times;
         let first = follows == Follows::Nothing;
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
@@ -309,11 +315,12 @@ impl<C: Contents> Drive<C> {
         self.account::<M>(start, end, kind, &page, follows);
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
-            if !M::PLAIN
+            if measured
                 && let Some(latencies) = &mut self.latencies
-                && acknowledged > self.queues.ops[page.op].acknowledged
+                && (M::PLAIN || acknowledged > self.queues.ops[page.op].acknowledged)
             {
-                latencies.note_placed(page.op, PlacedPage { granted, begun, sent, unit, array, freed });
+                let cached = !M::PLAIN && self.flash.commands.cache_program;
+                latencies.note_placed(page.op, PlacedPage::new(&times, unit, acknowledged, cached));
             }
             self.queues.ops[page.op].note_placed(granted, acknowledged, end);
         }

@@ -207,8 +207,7 @@ impl<C: Contents> Drive<C> {
         let phases = self.flash.timing.cost(&self.flash.geometry, op);
         let in_register = now + lead + phases.busy();
         if self.latencies.is_some() {
-            self.record_sensing(now, channel, unit, &phases, cause);
-            self.note_lead(unit, lead);
+            self.record_sensing(now, channel, unit, &phases, lead, cause);
         }
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Array;

@@ -197,7 +197,7 @@ impl<C: Contents> Drive<C> {
 
     /// One more page of a write is being programmed; what it has waited for, if the write is acknowledged later.
     fn put_write_under_way(&mut self, unit: UnitId, op: Id<DriveOp>, times: PageTimes) -> Breakdown {
-        let PageTimes { granted, begun, sent, array, freed, .. } = times;
+        let PageTimes { granted, sent, freed, .. } = times;
         if let Some(suspension) = &mut self.suspension {
             *suspension.pending(op) += 1;
         }
@@ -208,7 +208,8 @@ impl<C: Contents> Drive<C> {
         if let Some(latencies) = &mut self.latencies
             && sent > self.queues.ops[op].acknowledged
         {
-            latencies.note_placed(op, PlacedPage { granted, begun, sent, unit, array, freed });
+            let cached = self.flash.commands.cache_program;
+            latencies.note_placed(op, PlacedPage::new(&times, unit, sent, cached));
         }
         self.queues.ops[op].note_placed(granted, sent, sent);
         Breakdown::default()
@@ -352,15 +353,15 @@ impl<C: Contents> Drive<C> {
         end: SimTime,
         suspended: Span,
     ) {
-        let PageTimes { granted, begun, sent, array, freed, .. } = under_way.times;
         let state = &mut self.queues.ops[op];
         let is_last = end > state.acknowledged;
         state.durable = state.durable.max(end);
         if self.flash.acknowledge == Acknowledge::Program {
             state.acknowledged = state.acknowledged.max(end);
-            state.service = state.service.max(end.since(granted).beyond(suspended));
+            state.service = state.service.max(end.since(under_way.times.granted).beyond(suspended));
             if is_last && let Some(latencies) = &mut self.latencies {
-                let placed = PlacedPage { granted, begun, sent, unit, array, freed };
+                let (over, cached) = (SimTime(end.0 - suspended.0), self.flash.commands.cache_program);
+                let placed = PlacedPage::new(&under_way.times, unit, over, cached);
                 latencies.note_settled(op, placed, under_way.waited, suspended);
             }
         }

@@ -276,8 +276,7 @@ impl<C: Contents> Drive<C> {
             let op = self.queues.pop(write_queue);
             let page = self.page_of_write(op, 0, plane);
             self.place_physical(op);
-            self.note_last_page(now, channel, unit, &page);
-            self.commit_page::<M>(now, channel, unit, page);
+            self.commit_page::<M>(now, channel, unit, page, true);
             self.all_placed(op);
         } else if M::PLAIN {
             let op = self.queues.write_queues[write_queue].head;
@@ -289,11 +288,9 @@ impl<C: Contents> Drive<C> {
             }
             let target = Target::sectors(to, sectors);
             let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
-            if n + 1 == count {
-                self.note_last_page(now, channel, unit, &page);
-            }
-            self.commit_page::<M>(now, channel, unit, page);
-            if n + 1 == count {
+            let last = n + 1 == count;
+            self.commit_page::<M>(now, channel, unit, page, last);
+            if last {
                 self.queues.pop(write_queue);
                 self.all_placed(op);
             }

@@ -12,7 +12,7 @@ use super::running::RunningPlan;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::device::latency::{Breakdown, FlashTimes, Part, TimeSpent};
-use crate::kernel::{Id, SimTime, Span, make_room};
+use crate::kernel::{Id, SimTime, Span, reach};
 use std::borrow::Cow;
 
 /// An instant, and where the time since the owner's beginning went until then.
@@ -61,13 +61,7 @@ pub(super) struct Latencies {
 impl Latencies {
     #[inline]
     fn of(&mut self, counter: Id<CompletionCounter>) -> &mut CounterLatency {
-        let at = counter.index();
-        if at >= self.counters.len() {
-            let more = at + 1 - self.counters.len();
-            make_room(&mut self.counters, more);
-            self.counters.resize_with(at + 1, CounterLatency::default);
-        }
-        &mut self.counters[at]
+        reach(&mut self.counters, counter.index())
     }
 }
 
@@ -211,7 +205,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some(latencies) = &mut self.latencies else { return };
         let this = latencies.of(done.token.owner);
         if !running.is_some() {
-            if done.part == CompletionPart::Durable || done.acknowledged <= this.acknowledged.at {
+            if done.acknowledged <= this.acknowledged.at || done.part == CompletionPart::Durable {
                 return;
             }
             if let TimeSpent::Flash(flash) = done.spent

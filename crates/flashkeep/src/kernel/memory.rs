@@ -33,6 +33,20 @@ pub fn make_room<T>(table: &mut Vec<T>, more: usize) {
     }
 }
 
+/// The item at a place of a table, which grows until it has one.
+#[inline(always)]
+pub fn reach<T: Default>(table: &mut Vec<T>, at: usize) -> &mut T {
+    if at < table.len() { &mut table[at] } else { grow(table, at) }
+}
+
+#[cold]
+#[inline(never)]
+fn grow<T: Default>(table: &mut Vec<T>, at: usize) -> &mut T {
+    make_room(table, at + 1 - table.len());
+    table.resize_with(at + 1, T::default);
+    &mut table[at]
+}
+
 /// Ends the run if `bytes` cannot be allocated at once.
 pub fn check_room(bytes: u64) {
     let fits = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());

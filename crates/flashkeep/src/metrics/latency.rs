@@ -2,7 +2,7 @@
 
 use super::{FigureShape, Reported, figures, plain, unit};
 use crate::device::latency::{Breakdown, FlashTimes, PARTS, Part};
-use crate::kernel::Span;
+use crate::kernel::{Span, reach};
 
 /// Buckets for each power of two, as a number of bits: 1/64 is 1.6 %.
 const SUB_BITS: u32 = 6;
@@ -18,7 +18,6 @@ struct Bucket {
 #[derive(Clone, Debug, Default)]
 pub struct BreakdownSums {
     buckets: Vec<Bucket>,
-    count: u64,
 }
 
 impl BreakdownSums {
@@ -31,7 +30,7 @@ impl BreakdownSums {
     }
 
     /// The same of an operation in flash, behind a full host queue.
-    #[inline]
+    #[inline(always)]
     pub fn add_flash(&mut self, response_ns: u64, flash: &FlashTimes, queue: Span) {
         let bucket = self.bucket(response_ns);
         flash.parts().into_iter().for_each(|(part, span)| bucket.ns[part as usize] += span.0);
@@ -39,16 +38,11 @@ impl BreakdownSums {
     }
 
     /// The bucket of one more request.
-    #[inline]
+    #[inline(always)]
     fn bucket(&mut self, response_ns: u64) -> &mut Bucket {
-        let top = 63 - (response_ns | 1).leading_zeros();
-        let shift = top.saturating_sub(SUB_BITS);
+        let shift = (response_ns | 1 << SUB_BITS).ilog2() - SUB_BITS;
         let at = ((u64::from(shift) << SUB_BITS) + (response_ns >> shift)) as usize;
-        if at >= self.buckets.len() {
-            self.buckets.resize(at + 1, Bucket::default());
-        }
-        self.count += 1;
-        let bucket = &mut self.buckets[at];
+        let bucket = reach(&mut self.buckets, at);
         bucket.count += 1;
         bucket
     }
@@ -75,9 +69,9 @@ impl BreakdownSums {
     }
 
     fn figures(&self) -> Option<LatencyMeans> {
-        let slowest = self.count.div_ceil(100);
-        (self.count > 0)
-            .then(|| LatencyMeans { mean: self.slowest(self.count), slowest: self.slowest(slowest) })
+        let count: u64 = self.buckets.iter().map(|bucket| bucket.count).sum();
+        let slowest = count.div_ceil(100);
+        (count > 0).then(|| LatencyMeans { mean: self.slowest(count), slowest: self.slowest(slowest) })
     }
 }
 

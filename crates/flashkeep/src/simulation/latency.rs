@@ -1,10 +1,11 @@
 //! Where the response times of requests went.
 
 use super::{OutstandingRequest, Simulation};
-use crate::device::latency::{Breakdown, Part};
+use crate::device::latency::{Breakdown, FlashTimes, Part};
 use crate::devices::Body;
-use crate::engine::{Contents, Finished};
-use crate::kernel::{Id, SimTime, Span, make_room};
+use crate::engine::{CompletionCounter, Contents};
+use crate::kernel::{Id, SimTime, Span, reach};
+use crate::metrics::BreakdownSums;
 use flashkeep_trace::Op;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
@@ -18,34 +19,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.accounts.flash_only = !crosses && sums_only;
     }
 
-    /// Notes where the response time of a request went.
-    #[inline]
-    pub(super) fn note_breakdown(
+    /// Notes where the response time of a request went that has other parts than those of operations in flash.
+    #[inline(never)]
+    pub(super) fn note_all_parts(
         &mut self,
         id: Id<OutstandingRequest<C>>,
-        finished: Finished,
+        counter: Id<CompletionCounter>,
         acknowledged: SimTime,
     ) {
         let this = &self.host.in_flight[id];
-        let flash = self.device.engine.flash_times(finished.counter, acknowledged);
-        let Some(flash) = flash.filter(|_| self.accounts.flash_only && !this.from_memory && !this.durable)
-        else {
-            return self.note_all_parts(id, finished, acknowledged);
-        };
-        let (response, queue) = (acknowledged.since(this.arrival), this.admitted.since(this.arrival));
-        debug_assert_eq!(flash.total() + queue, response, "the parts of {flash:?} add up");
-        let sums = self.accounts.statistics.breakdowns.as_deref_mut().filter(|_| this.counted);
-        if let Some([of_reads, of_writes]) = sums {
-            let sums = if this.record.op == Op::Read as u8 { of_reads } else { of_writes };
-            sums.add_flash(response.0, flash, queue);
-        }
-    }
-
-    /// The same of a request with other parts than those of operations in flash.
-    #[inline(never)]
-    fn note_all_parts(&mut self, id: Id<OutstandingRequest<C>>, finished: Finished, acknowledged: SimTime) {
-        let this = &self.host.in_flight[id];
-        let mut parts = self.device.engine.breakdown(finished.counter);
+        let mut parts = self.device.engine.breakdown(counter);
         let response = acknowledged.since(this.arrival);
         let memory = if this.from_memory { self.device.body.memory_time() } else { Span::ZERO };
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
@@ -71,12 +54,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         more.into_iter().for_each(|(part, span)| parts.add(part, span));
         parts.fit(response, rest);
         if self.job.keep_requests {
-            let (at, kept) = (this.number as usize, &mut self.accounts.record_parts);
-            if kept.len() <= at {
-                make_room(kept, at + 1 - kept.len());
-                kept.resize(at + 1, Default::default());
-            }
-            kept[at] = *parts.ns();
+            *reach(&mut self.accounts.record_parts, this.number as usize) = *parts.ns();
         }
         self.add_parts(id, response, &parts, &[]);
     }
@@ -100,6 +78,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if let Some(volumes) = &mut self.host.volumes {
             volumes.statistics_of(this.volume as usize).breakdowns()[at].add(response.0, parts, more);
+        }
+    }
+}
+
+impl<C> OutstandingRequest<C> {
+    /// Notes where the response time of a request went that was spent outside the host queue and then in flash.
+    #[inline(always)]
+    pub(super) fn note_flash_times(
+        &self,
+        [of_reads, of_writes]: &mut [BreakdownSums; 2],
+        flash: &FlashTimes,
+    ) {
+        let (response, queue) = (self.record.response_ns, self.admitted.since(self.arrival));
+        debug_assert_eq!(flash.total() + queue, Span(response), "the parts of {flash:?} add up");
+        if self.counted {
+            let sums = if self.record.op == Op::Read as u8 { of_reads } else { of_writes };
+            sums.add_flash(response, flash, queue);
         }
     }
 }

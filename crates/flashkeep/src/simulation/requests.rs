@@ -6,7 +6,7 @@ use crate::devices::Body;
 use crate::engine::{BackendId, CompletionToken, Contents, Finished, NodeId, Page, Scheme};
 use crate::host::{AddressMode, LateRequests, Range, SectorRange, fragments};
 use crate::job::RequestRecord;
-use crate::kernel::{Id, SimTime, Span, make_room};
+use crate::kernel::{Id, SimTime, Span, reach};
 use crate::schemes;
 use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
@@ -387,18 +387,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             statistics.bytes_read += length * u64::from(op == Op::Read as u8);
             statistics.bytes_written += length * u64::from(op == Op::Write as u8);
         }
-        if self.accounts.statistics.breakdowns.is_some() {
-            self.note_breakdown(id, finished, acknowledged);
-        }
-        let this = &self.host.in_flight[id];
-        if self.job.keep_requests {
-            let at = this.number as usize;
-            if self.accounts.records.len() <= at {
-                let more = at + 1 - self.accounts.records.len();
-                make_room(&mut self.accounts.records, more);
-                self.accounts.records.resize(at + 1, RequestRecord::default());
+        if let Some(sums) = &mut statistics.breakdowns {
+            let flash = self.device.engine.flash_times(finished.counter, acknowledged);
+            match flash.filter(|_| self.accounts.flash_only && !this.durable) {
+                Some(flash) => this.note_flash_times(sums, flash),
+                None => self.note_all_parts(id, finished.counter, acknowledged),
             }
-            self.accounts.records[at] = this.record;
+        }
+        if self.job.keep_requests {
+            let this = &self.host.in_flight[id];
+            *reach(&mut self.accounts.records, this.number as usize) = this.record;
         }
         if self.accounts.tells_requests {
             self.tell_request(id, acknowledged);
