@@ -37,6 +37,9 @@ existing = "all"
 """
 """One die of 512 pages. A page takes 40.96 µs over the channel: 90.96 µs to read, 340.96 µs to write."""
 
+POLICIES = Path(__file__).parents[1] / "differential"
+"""Victim policies in Python."""
+
 LESS, MORE = "less", "more"
 """The expected change of the figure with the second value."""
 
@@ -195,6 +198,8 @@ FTL = (
     Knob("ftl.gc.copyback", "off", "on", CHURN, "operations.copyback.gc", MORE),
     Knob("ftl.gc.separate", False, True, SKEWED, "write_amplification.gc", LESS,
          {"flash.blocks_per_plane": 64, "ftl.over_provisioning": 0.25, "ftl.gc.victim": "cost-benefit"}, UNTIMED),
+    Knob("ftl.gc.file", str(POLICIES / "greedy.py"), str(POLICIES / "last.py"), CHURN, "write_amplification.gc", MORE,
+         {"ftl.gc.victim": "python"}),  # fmt: skip
     Knob("ftl.gc.choices", 1, 10, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "d-choices"}),
     Knob("ftl.gc.window", 1, 16, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "windowed-greedy"}),
     Knob("ftl.wear.erase_budget", 1000, 2000, CHURN, "wear.lifetime_days", 2.0),

@@ -10,6 +10,7 @@ uses it when a draw is refused.
 from __future__ import annotations
 
 import math
+import os
 import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -207,6 +208,7 @@ VALUES: dict[str, Values] = {
     "flash.commands.suspensions": some(0, 1, 2, 10),
     "ftl.allocation": some("dynamic", "dynamic-in-channel", "dynamic-in-chip", "CWDP", "CWD", "CW", "C", "PDWC",
                            "WC", "DP"),
+    "ftl.gc.file": some(os.path.join(os.path.dirname(__file__), "greedy.py")),
     "flash.pages_per_program": some(1, 2, 2, 4),
     "ftl.stride_pages": some(0, 1, 3, 8),
     "ftl.gather_us": some(0, 50, 1000),
