@@ -7,7 +7,7 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import age, compare, drives, load, load_comparison, load_sweep, run
+from .api import age, compare, drives, load, load_comparison, load_sweep, run, sweep
 from .drive_files import Drive, drive
 from .nodes import Figures
 from .results import Requests, Result, Series
@@ -42,6 +42,7 @@ __all__ = [
     "load_comparison",
     "load_sweep",
     "run",
+    "sweep",
     "trace",
 ]
 

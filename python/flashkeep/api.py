@@ -21,6 +21,7 @@ from .traces import Trace, trace, whole
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Executor
     from typing import Any, SupportsIndex, TypeAlias, TypedDict, Unpack
 
     from .catalogue import Presets
@@ -286,6 +287,39 @@ def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
     from .loading import load_results
 
     return load_results(os.fspath(folder))
+
+
+def sweep(
+    plan: str | os.PathLike[str] | Mapping[str, Any] | None = None,
+    *,
+    drives: Sequence[Given] | Given | None = None,
+    traces: Sequence[Trace | str | os.PathLike[str]] | Trace | str | os.PathLike[str] | None = None,
+    seeds: Sequence[int] | int | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    variants: Sequence[Mapping[str, Any]] | None = None,
+    exclude: Sequence[Mapping[str, Any]] | None = None,
+    ageing: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    workers: SupportsIndex | None = None,
+    executor: Executor | None = None,
+    progress: Callable[[int, int], None] | bool | None = None,
+) -> SweepResults:
+    """Runs all combinations of a plan, and returns their table, charts and Pareto fronts.
+
+    `plan` is the path of a plan, or the same as a mapping; or its parts are given by name. `out` is the folder of the
+    results: the same call goes on with a sweep that was interrupted, and runs only cells without a result. Without it
+    the results are in a temporary folder, which goes with the object. Local runs use `workers` processes (default: one
+    per core); `executor` is any `concurrent.futures.Executor`, such as `client.get_executor()` of Dask. `progress(done,
+    total)` is called again and again; `True` shows progress.
+
+    Raises `ValueError` if the plan is wrong, with `.path`, `.line` and `.field`. Refused and failed cells are rows.
+    """
+    from .sweeping.api import run_sweep
+
+    parts = {"workload": traces, "drive": drives, "seed": seeds, "grid": grid, "variant": variants, "exclude": exclude,
+             "ageing": ageing, "options": options}  # fmt: skip
+    return run_sweep(plan, parts, out, workers, executor, progress)
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..drive_files import Drive, plain
+from ..drive_files import drive as drive_of
 from ..options import did_you_mean
 from ..traces import READING, Trace
 
@@ -258,6 +259,9 @@ class _Reader:
                 found.append(
                     (os.fspath(value), self._file(name) + comma + keys if ".toml" in name else name + comma + keys)
                 )
+            elif hasattr(value, "items"):
+                drive = drive_of(value)
+                found.append((_drive_label(drive), drive))
             else:
                 self.wrong(f"drive.{number}", f"found {value!r}; a preset or the path of a drive file is accepted")
         self._once("drive", [label for label, _ in found])
