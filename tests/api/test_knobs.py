@@ -199,7 +199,7 @@ FTL = (
     Knob("ftl.gc.separate", False, True, SKEWED, "write_amplification.gc", LESS,
          {"flash.blocks_per_plane": 64, "ftl.over_provisioning": 0.25, "ftl.gc.victim": "cost-benefit"}, UNTIMED),
     Knob("ftl.gc.file", str(POLICIES / "greedy.py"), str(POLICIES / "last.py"), CHURN, "write_amplification.gc", MORE,
-         {"ftl.gc.victim": "python"}),  # fmt: skip
+         {"ftl.gc.victim": "python"}),
     Knob("ftl.gc.choices", 1, 10, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "d-choices"}),
     Knob("ftl.gc.window", 1, 16, CHURN, "write_amplification.gc", LESS, {"ftl.gc.victim": "windowed-greedy"}),
     Knob("ftl.wear.erase_budget", 1000, 2000, CHURN, "wear.lifetime_days", 2.0),
