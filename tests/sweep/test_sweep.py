@@ -199,6 +199,17 @@ limit = 500
     assert table["plain"]["digest"] == run.digest
 
 
+def test_series_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
+    plan = f'workload = "{WORKLOAD}"\ndrive = "1CNM-64"\n[grid]\n"options.series" = ["50ms", "100ms"]\n'
+    assert swept(tmp_path, text=plan) == 0
+    found = rows(tmp_path / "out")
+    assert len({row["digest"] for row in found}) == 1
+    for row in found:
+        table = pq.read_table(tmp_path / "out" / "cells" / f"{row['cell']}.series.parquet")
+        expected = fk.run("1CNM-64", WORKLOAD, series=row["options.series"]).series()
+        assert table.column("host_pages").to_pylist() == list(expected["host_pages"])
+
+
 def test_requests_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
     plan = f'workload = "{WORKLOAD}"\ndrive = "1CNM-64"\n[options]\nrequests = true\n'
     swept(tmp_path, text=plan)
@@ -224,6 +235,7 @@ def test_requests_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
         (f'workload = "{WORKLOAD}"\ndrive = "2CM-129"\n', None, "no preset has this name"),
         (PLAN.replace("over_provisioning", "over_provisoning"), None, "ftl.over_provisoning"),
         (PLAN + '[[exclude]]\ndrive = "2CM-128"\n', None, "no cell is left"),
+        (PLAN + "[options]\ndepth = 0.5\n", None, "options: depth: found 0.5"),
         ('workload = "-"\ndrive = "2CM-128"\n', 1, "standard input"),
         (PLAN.replace("[1, 2]", "[1, 1]"), 4, "'1' is given twice"),
     ],

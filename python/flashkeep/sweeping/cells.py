@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from .. import _flashkeep
 from ..api import job_of
 from ..drive_files import Drive
+from ..extras import need
 from ..flat import flat
 from ..listing import toml
 from ..traces import READING, Trace
 from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from .plan import Plan, Setting, Workload
 
@@ -63,6 +64,12 @@ class Choice:
     refused: str | None
 
 
+def need_for(cells: Iterable[Cell]) -> None:
+    """Requests and figures over time are kept as Parquet; raises `ImportError` if that cannot be written."""
+    if any(cell.keep or cell.job.get("series") for cell in cells):
+        need("keeping requests or series of cells", "reports", "pyarrow")
+
+
 def cells_of(plan: Plan) -> list[Cell]:
     """The cells, in the order of the plan: workloads, drives, variants, the grid's keys in their order, seeds.
 
@@ -76,7 +83,10 @@ def cells_of(plan: Plan) -> list[Cell]:
         for seed in plan.seeds:
             labels = {"workload": workload.label, **choice.labels, "seed": seed}
             if not _is_excluded(plan, labels):
-                found.append(_cell(workload, choice, seed, labels, digests))
+                try:
+                    found.append(_cell(workload, choice, seed, labels, digests))
+                except (_flashkeep.OptionError, TypeError) as error:
+                    raise PlanError(plan.path, None, "options", str(error)) from None
     if not found:
         raise PlanError(plan.path, None, "exclude", "no cell is left")
     return found

@@ -29,8 +29,8 @@ LABELS = ("workload", "drive", "variant", "seed")
 
 PLACING = ("time_scale", "compact", "wrap", "merge_devices")
 RUNNING = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "fail", "scenario", "untimed",
-           "breakdown", "condition", "aged")  # fmt: skip
-KEEPING = ("requests", "series")
+           "breakdown", "condition", "aged", "series")  # fmt: skip
+KEEPING = ("requests",)
 OPTIONS = (*READING, *PLACING, *RUNNING, *KEEPING)
 """The options of a run that a plan can have."""
 FILES = ("scenario", "aged")

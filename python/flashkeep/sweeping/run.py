@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .cells import cells_of
+from .cells import cells_of, need_for
 from .conduct import Conductor
 from .folder import Folder
 from .local import LocalWorkers, cores
@@ -61,6 +61,7 @@ def sweep_plan(
     """
     started = time.monotonic()
     cells = cells_of(plan)
+    need_for(cells)
     with Folder(out, plan.text) as folder, Runner(folder, workers, executor, progress) as runner:
         try:
             runner.run(cells)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..extras import need
 from ..options import UsageError, did_you_mean
 from ..registry import read
-from .cells import cells_of
+from .cells import cells_of, need_for
 from .folder import Folder
 from .run import Runner
 from .tidy import figures, write_table
@@ -136,13 +136,15 @@ def search(
 
     The same command goes on where an interrupted search ended: it makes the same choices, whose cells are stored.
     """
-    choices = _choices(cells_of(plan))
+    cells = cells_of(plan)
+    need_for(cells)
+    choices = _choices(cells)
     with Folder(out, plan.text) as folder, Runner(folder, workers, executor, progress) as runner:
         judge = _Judge(folder, runner, goal)
         every = len(choices) <= trials
         done = judge.all(list(choices.values())) if every else _optimise(choices, judge, goal, trials)
-        cells = list({id(cell): cell for trial in done for cell in trial.cells}.values())
-        table = write_table(cells, folder)
+        tried = list({id(cell): cell for trial in done for cell in trial.cells}.values())
+        table = write_table(tried, folder)
         _write_trials(os.path.join(folder.path, TRIALS), done, goal)
     feasible = [trial for trial in done if trial.feasible]
     best = min(feasible, key=lambda trial: _rank(trial, goal), default=None)

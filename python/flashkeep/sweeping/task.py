@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
-from ..results import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ..results import Columns
 
     Task = Mapping[str, Any]
     """`cell`, its `job` and what to `keep`; `folder` and `token` of the results; `tables`: files of traces in memory,
@@ -58,11 +59,12 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     job["traces"] = [places.get(path, path) for path in job["traces"]]
     job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
     summary: dict[str, Any] | None = None
-    requests: Requests | None = None
+    tables: dict[str, Columns | None] = {}
     status: int | str = DONE
     error = None
     try:
-        summary, requests, _ = simulate(job, None, None, _tables(task))
+        summary, requests, series = simulate(job, None, None, _tables(task))
+        tables = {"requests": requests if task["keep"].get("requests") else None, "series": series}
     except (_flashkeep.DriveError, _flashkeep.TraceError, _flashkeep.OptionError) as refusal:
         status, error = REFUSED, str(refusal)
     except MemoryError:
@@ -74,13 +76,13 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
         status = LOST if any(summary["integrity"].get(each) for each in ("lost_pages", "wrong_reads")) else DONE
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"
-    files = {f"{task['cell']}.{ending}": json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()}
-    if task["keep"].get("requests") and requests is not None:
-        files = {f"{task['cell']}.requests.parquet": _parquet(requests), **files}
+    wanted = {name: columns for name, columns in tables.items() if columns is not None}
+    files = {f"{task['cell']}.{name}.parquet": _parquet(columns) for name, columns in wanted.items()}
+    files[f"{task['cell']}.{ending}"] = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
     return status, error, files
 
 
-def _parquet(columns: Requests) -> bytes:
+def _parquet(columns: Columns) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
