@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -95,7 +96,7 @@ def write_files(folder: str, files: Mapping[str, bytes]) -> None:
     """Writes the files of a cell under temporary names and renames them; the one that says that it is done is last."""
     for name, content in files.items():
         path = os.path.join(folder, "cells", name)
-        temporary = f"{path}.{socket.gethostname()}-{os.getpid()}.unfinished"
+        temporary = f"{path}.{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}.unfinished"
         with open(temporary, "wb") as file:
             file.write(content)
         os.replace(temporary, path)
@@ -156,7 +157,7 @@ def _sent_file(path: str, digest: str) -> str:
 
 def _keep_sent(place: str, content: bytes) -> None:
     os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-    temporary = f"{place}.{os.getpid()}.unfinished"
+    temporary = f"{place}.{os.getpid()}-{threading.get_ident()}.unfinished"
     with open(temporary, "wb") as file:
         file.write(content)
     os.replace(temporary, place)
