@@ -44,7 +44,7 @@ class Drive:
 
     def replace(self, **changes: object) -> Drive:
         """The same drive with other values: `drive.replace(**{"buffer.dram_mib": 32})`."""
-        added = tuple(f"{key}={_toml(plain(value))}" for key, value in changes.items())
+        added = tuple(f"{key}={set_value(plain(value))}" for key, value in changes.items())
         return Drive(self.name, self.overrides + added, self.text)
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,10 +103,11 @@ def plain(value: object) -> Any:
     raise TypeError(f"a drive's values are numbers, strings, booleans and lists, not {type(value).__name__}")
 
 
-def _toml(value: object) -> str:
+def set_value(value: object) -> str:
+    """A value as `--set` takes it."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return f"[{', '.join(map(_toml, value))}]" if isinstance(value, list) else str(value)
+    return f"[{', '.join(map(set_value, value))}]" if isinstance(value, list) else str(value)
 
 
 def drive(name: str | os.PathLike[str] | DriveFile | Mapping[str, object]) -> Drive:

@@ -60,6 +60,16 @@ def hash_of(path: str) -> FileHash | None:
         return _hashes[key]
 
 
+_builds: list[str] = []
+
+
+def build() -> str:
+    """A hash of the simulator itself: during development its version number does not change."""
+    if not _builds:
+        _builds.append(_flashkeep.sha256_of_file(str(_flashkeep.__file__)))
+    return _builds[0]
+
+
 class Inputs:
     """The inputs of a job. Hashing begins at once."""
 

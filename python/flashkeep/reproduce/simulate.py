@@ -14,6 +14,7 @@ from .. import _flashkeep, api
 from ..drive_files import Drive
 from ..options import UsageError
 from ..progress import ERASE, State, line
+from ..provenance import build
 from ..runner import StoppedError, Threads
 from ..traces import trace
 from .paper import Results, Run
@@ -96,7 +97,7 @@ class Setup:
             job["traces"] = [digests.get(trace, trace) for trace in self.traces(run)]
         if run.info:
             job["info"] = True
-        key = [drive_digest(run), job, _flashkeep.__version__, _build()]
+        key = [drive_digest(run), job, _flashkeep.__version__, build()]
         return _sha256(json.dumps(key, sort_keys=True).encode())
 
 
@@ -114,16 +115,6 @@ def _drive_digest(name: str, values: tuple[str, ...]) -> str:
         told = {key: value for key, value in resolved.items() if key not in ("name", "description")}
         _drives[name, values] = _sha256(json.dumps(told, sort_keys=True).encode())
     return _drives[name, values]
-
-
-_builds: list[str] = []
-
-
-def _build() -> str:
-    """A hash of the simulator itself: during development its version number does not change."""
-    if not _builds:
-        _builds.append(file_digest(_flashkeep.__file__))
-    return _builds[0]
 
 
 def _sha256(data: bytes) -> str:

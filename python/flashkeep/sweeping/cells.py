@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import job_of
-from ..drive_files import Drive
+from ..drive_files import Drive, set_value
 from ..extras import need
 from ..flat import flat
 from ..listing import toml
+from ..provenance import build
 from ..traces import READING, Trace
 from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
 
@@ -106,7 +107,7 @@ def _choice(plan: Plan, label: str, drive: Drive | str, variant: Setting, grid: 
     options = {**plan.options, **{key.removeprefix("options."): value for key, value in keys.items()
                                   if key.startswith("options.")}}  # fmt: skip
     of_drive = {**plan.ageing, **{key: value for key, value in keys.items() if not key.startswith("options.")}}
-    overrides = tuple(f"{key}={toml_value(value)}" for key, value in of_drive.items())
+    overrides = tuple(f"{key}={set_value(value)}" for key, value in of_drive.items())
     name, first = (drive.name, drive.overrides) if isinstance(drive, Drive) else (drive, ())
     text = drive.text if isinstance(drive, Drive) else None
     try:
@@ -123,13 +124,6 @@ def _own_value(drive: Drive, key: str) -> Any:
     for part in key.split("."):
         value = value.get(part) if isinstance(value, dict) else None
     return value
-
-
-def toml_value(value: Any) -> str:
-    """A value as `--set` takes it."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return f"[{', '.join(map(toml_value, value))}]" if isinstance(value, list) else str(value)
 
 
 def _check_keys(plan: Plan, choices: list[Choice]) -> None:
@@ -214,16 +208,6 @@ def _python_files(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key, value in flat(resolved).items():
         if key.endswith(".file") and isinstance(value, str):
             yield key, value
-
-
-_builds: list[str] = []
-
-
-def build() -> str:
-    """A hash of the simulator itself: during development its version does not change."""
-    if not _builds:
-        _builds.append(_flashkeep.sha256_of_file(str(_flashkeep.__file__)))
-    return _builds[0]
 
 
 def _name(parts: list[Any]) -> str:

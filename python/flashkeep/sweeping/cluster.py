@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..extras import need
 from ..options import UsageError
-from .cells import build
+from ..provenance import build
 from .conduct import SweepError
 from .local import WorkerDiedError
 from .task import carry_out

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
+from ..provenance import build, hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,7 +41,7 @@ def carry_out(task: Task, received: Mapping[str, bytes] | None = None) -> Done:
     `received` has the contents of input files that this machine does not have, by their hash.
     """
     answer: Done = {"cell": task["cell"], "worker": f"{socket.gethostname()}:{os.getpid()}"}
-    if task.get("build") not in (None, _own_build()):
+    if task.get("build") not in (None, build()):
         return answer | {"build": _flashkeep.__version__}
     missing, places = _inputs(task, received or {})
     if missing:
@@ -130,8 +131,6 @@ def _tables(task: Task) -> dict[str, bytes]:
 
 def _inputs(task: Task, received: Mapping[str, bytes]) -> tuple[list[str], dict[str, str]]:
     """Input files that are not here with the content expected, and the paths of those that were sent."""
-    from ..provenance import hash_of
-
     missing, places = [], {}
     for path, expected in (task.get("inputs") or {}).items():
         found = hash_of(path)
@@ -161,14 +160,3 @@ def _keep_sent(place: str, content: bytes) -> None:
     with open(temporary, "wb") as file:
         file.write(content)
     os.replace(temporary, place)
-
-
-_builds: list[str] = []
-
-
-def _own_build() -> str:
-    if not _builds:
-        from .cells import build
-
-        _builds.append(build())
-    return _builds[0]

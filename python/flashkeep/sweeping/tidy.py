@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..drive_files import set_value
 from ..flat import flat
 from .task import REFUSED
 
@@ -108,9 +109,7 @@ def _label(value: Any) -> Any:
     """A swept value; a list as a drive file has it."""
     if not isinstance(value, list):
         return value
-    from .cells import toml_value
-
-    return toml_value(value)
+    return set_value(value)
 
 
 class Kind:
