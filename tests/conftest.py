@@ -40,6 +40,14 @@ TRACE = "".join(f"{at * 100_000} 0 {at % 50 * 8} 8 {at % 2}\n" for at in range(4
 """SSDSim's format: 400 requests of 4 KiB, ten a millisecond, every other one a write."""
 
 
+def rows_of(folder: Path, table: str) -> list[dict[str, Any]]:
+    """The rows of a table that `--out` has written."""
+    from pyarrow import parquet
+
+    found: list[dict[str, Any]] = parquet.read_table(folder / f"{table}.parquet").to_pylist()
+    return found
+
+
 class Finished(NamedTuple):
     """What a command left: its exit code and what it said."""
 

@@ -7,6 +7,7 @@ import sys
 
 from . import listing, table
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
+from .extras import MissingExtraError
 from .options import UsageError, group_help, is_group, overview, parse
 from .terminal import BOLD, Page
 
@@ -45,6 +46,8 @@ def main(argv: list[str] | None = None) -> int:
         return code
     except (UsageError, DriveError, TraceError, OptionError) as error:
         return _fail(WRONG_INPUT, str(error))
+    except MissingExtraError as missing:
+        return _fail(WRONG_INPUT, str(missing))
     except BrokenPipeError:
         # The reader has closed the pipe. Without this, Python would report it again when it closes standard output.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -261,7 +264,7 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
     from .runner import run_jobs
 
     if arguments.get("series") and not arguments["out"]:
-        raise UsageError("flashkeep: --series: needs --out, where series.csv.gz is written")
+        raise UsageError("flashkeep: --series: needs --out, where the series is written")
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:

@@ -9,10 +9,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class MissingExtraError(ImportError):
+    """A package that is not installed, and how to install it."""
+
+
 def need(what: str, extra: str, *modules: str) -> Any:
     """Imports the first of some modules that is installed.
 
-    Raises `ImportError`, which says what needs it and how it is installed, if none is.
+    Raises `MissingExtraError`, which says what needs it and how it is installed, if none is.
     """
     for module in modules:
         try:
@@ -20,4 +24,4 @@ def need(what: str, extra: str, *modules: str) -> Any:
         except ModuleNotFoundError as missing:
             if missing.name is None or missing.name.partition(".")[0] != module.partition(".")[0]:
                 raise
-    raise ImportError(f"{what} needs {' or '.join(modules)}: pip install 'flashkeep[{extra}]'")
+    raise MissingExtraError(f"{what} needs {' or '.join(modules)}: pip install 'flashkeep[{extra}]'")

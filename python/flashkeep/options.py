@@ -181,7 +181,13 @@ WORKLOAD = (
 )  # fmt: skip
 
 OUT = (
-    Option("--out", "write summary.json and tables of requests and seconds to a directory", "DIR", filled),
+    Option(
+        "--out",
+        "write summary.json, and tables of requests and seconds (Parquet; without PyArrow compressed CSV), to a "
+        "directory",
+        "DIR",
+        filled,
+    ),
     Option(
         "--series",
         "also write figures over time to --out: an interval's length (10ms), or how many at most (200)",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 
 from .options import UsageError
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Self
 
+TABLES = ("requests", "seconds", "series")
+PARQUET, CSV = ".parquet", ".csv.gz"
+"""The files of a run's tables: Parquet if PyArrow is installed, compressed CSV otherwise."""
+
 STAGING = ".unfinished"
 """The temporary folder of a run, inside the output directory, so that it is on the same file system."""
 
@@ -22,11 +27,12 @@ STAGING = ".unfinished"
 class Outputs:
     """The results of a `run` or `compare`, kept once they are written; without `--out`, none."""
 
-    __slots__ = ("_folders", "_new", "_path", "_staging", "_whole")
+    __slots__ = ("_folders", "_new", "_path", "_quiet", "_staging", "_whole")
 
     def __init__(self, arguments: dict[str, Any], drives: Sequence[str]) -> None:
         self._folders = _folders(drives)
         self._path: str | None = arguments["out"]
+        self._quiet = bool(arguments["quiet"])
         self._whole = False
         if self._path is None:
             return
@@ -45,8 +51,7 @@ class Outputs:
         if self._path is None:
             return None
         folder = self._folders[run]
-        names = ("requests.csv.gz", "seconds.csv.gz", "series.csv.gz")
-        requests, seconds, series = (self._file(folder, name) for name in names)
+        requests, seconds, series = (self._file(folder, name + CSV) for name in TABLES)
         return requests, seconds, series
 
     @property
@@ -111,23 +116,54 @@ class Outputs:
             return
         try:
             if self._whole:
-                self._keep(self._path)
+                try:
+                    self._convert()
+                finally:  # what is not converted is kept as it is
+                    self._keep(self._path)
         finally:
             _remove(self._staging)
             if self._new and not os.listdir(self._path):
                 os.rmdir(self._path)
 
-    def _keep(self, path: str) -> None:
-        whole = [
+    def _convert(self) -> None:
+        """Makes the tables Parquet, if that can be written."""
+        tables = [table for table in self._written() if table.endswith(CSV)]
+        if not tables:
+            return
+        from .table_files import can_be_parquet, to_parquet
+
+        if can_be_parquet():
+            for table in tables:
+                to_parquet(os.path.join(self._staging, table))
+        elif not self._quiet:
+            sys.stderr.write("flashkeep: tables are written as compressed CSV; Parquet needs pyarrow: "
+                             "pip install 'flashkeep[reports]'\n")  # fmt: skip
+
+    def _written(self) -> list[str]:
+        """The files, relative to the folder."""
+        return [
             os.path.relpath(os.path.join(folder, file), self._staging)
             for folder, _, files in os.walk(self._staging)
             for file in files
         ]
+
+    def _keep(self, path: str) -> None:
+        whole = self._written()
         # The summary is moved last: if it exists, the results are complete.
         for relative in sorted(whole, key=lambda name: (name == "summary.json", name)):
             target = os.path.join(path, relative)
+            if os.path.basename(relative) == "summary.json":
+                _remove_tables(path, os.path.dirname(relative), whole)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.replace(os.path.join(self._staging, relative), target)
+
+
+def _remove_tables(path: str, folder: str, new: Sequence[str]) -> None:
+    """Removes the tables of an earlier run (`--force`), which would pass for those of this one."""
+    for name in (table + ending for table in TABLES for ending in (PARQUET, CSV)):
+        old = os.path.join(folder, name)
+        if old not in new and os.path.exists(os.path.join(path, old)):
+            os.remove(os.path.join(path, old))
 
 
 def _remove(folder: str) -> None:

@@ -129,7 +129,7 @@ def _draw(group: Group, number: int) -> None:
     without = [run.label for run in shown if run.requests is None]
     if without:
         group.missing.append(
-            f"No requests.csv.gz of {', '.join(without)}: curves of response times join the percentiles of the "
+            f"No requests of {', '.join(without)}: curves of response times join the percentiles of the "
             "summary, and there are no percentiles over time (--out leaves it, but not of untimed runs)."
         )
     for figure in FIGURES:

@@ -93,7 +93,7 @@ def over_time(runs: Sequence[Found], prefix: str) -> Made:
     told = [(run, _percentiles(run)) for run in runs if run.series is not None or run.requests is not None]
     kept = [(run, found) for run, found in told if found[0]]
     if not kept:
-        return None, "No percentiles over time: they need requests.csv.gz, or series.csv.gz (--series)."
+        return None, "No percentiles over time: they need the requests (--out), or a series (--series)."
     one, unit = time_unit(
         min(min(found["p50"]) for _, (_, found) in kept), max(max(found["max"]) for _, (_, found) in kept)
     )

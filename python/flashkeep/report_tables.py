@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from .table_files import OPS, read_columns, table_in
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,14 +60,14 @@ def read_requests(folder: str | None) -> Requests | None:
     """The requests of a run's folder; none if there is no table, or if it is empty."""
     import numpy as np
 
-    path = os.path.join(folder or "", "requests.csv.gz")
-    if folder is None or not os.path.exists(path):
+    path = table_in(folder, "requests")
+    if path is None:
         return None
-    columns: Any = [("arrival_ns", np.int64), ("response_ns", np.int64), ("op", "U1")]
-    table = np.loadtxt(path, columns, delimiter=",", skiprows=1, usecols=(0, 1, 5), ndmin=1)
-    if not table.size:
+    read = read_columns(path, ("arrival_ns", "response_ns", "op"))
+    arrival, response = (np.frombuffer(read[name], np.int64) for name in ("arrival_ns", "response_ns"))
+    if not arrival.size:
         return None
-    table = table[np.argsort(table["arrival_ns"], kind="stable")]
-    op = table["op"]
-    kinds = {"reads": op == "r", "writes": op == "w"}
-    return Requests(table["arrival_ns"], table["response_ns"], kinds)
+    order = np.argsort(arrival, kind="stable")
+    op = np.frombuffer(read["op"], np.uint8)[order]
+    kinds = {"reads": op == OPS.index("read"), "writes": op == OPS.index("write")}
+    return Requests(arrival[order], response[order], kinds)

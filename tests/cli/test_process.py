@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import pty
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import COMMAND, Command
+from conftest import COMMAND, Command, rows_of
 
 LONG = "synth:random,requests=1G,rate=2k"
 
@@ -49,7 +48,7 @@ def test_an_interrupted_run_keeps_what_was_done(
     time.sleep(1.5)
     found, printed, err = stopped(process, sent)
     assert (found, printed) == (code, "")
-    assert sorted(path.name for path in out.iterdir()) == ["requests.csv.gz", "seconds.csv.gz", "summary.json"]
+    assert sorted(path.name for path in out.iterdir()) == ["requests.parquet", "seconds.parquet", "summary.json"]
     summary = json.loads((out / "summary.json").read_text())
     requests = summary["workload"]["requests"]
     assert (
@@ -57,8 +56,7 @@ def test_an_interrupted_run_keeps_what_was_done(
     )
     assert summary["interrupted"] is True
     assert summary["warnings"][0] == f"interrupted: the figures are of the first {requests} requests"
-    with gzip.open(out / "requests.csv.gz", "rt") as rows:
-        assert sum(1 for _ in rows) == 1 + requests == 1 + summary["response_us"]["all"]["count"]
+    assert len(rows_of(out, "requests")) == requests == summary["response_us"]["all"]["count"]
     assert not log.exists(), "it would pass for that of a whole run"
     whole = flashkeep.json("run", drive, LONG, "--limit", requests)
     assert whole["digest"] == summary["digest"]

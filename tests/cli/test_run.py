@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Command
+from conftest import Command, rows_of
 from summaries import PARTS, SUMMARY, shape
 
 WORKLOAD = "synth:random,requests=3000,rate=5k"
@@ -162,20 +162,19 @@ class TestOut:
     def test_leaves_whole_files(self, flashkeep: Command, drive: Path, trace: Path, tmp_path: Path) -> None:
         out = tmp_path / "new" / "results"
         printed = flashkeep.json("run", drive, trace, "--out", out)
-        assert sorted(path.name for path in out.iterdir()) == ["requests.csv.gz", "seconds.csv.gz", "summary.json"]
+        assert sorted(path.name for path in out.iterdir()) == ["requests.parquet", "seconds.parquet", "summary.json"]
         assert json.loads((out / "summary.json").read_text()) == printed
-        with gzip.open(out / "requests.csv.gz", "rt") as file:
-            rows = list(csv.DictReader(file))
+        rows = rows_of(out, "requests")
         assert len(rows) == 400
-        with gzip.open(out / "seconds.csv.gz", "rt") as file:
-            (second,) = csv.DictReader(file)
-        assert (second["requests"], second["reads"], second["writes"]) == ("400", "200", "200")
-        assert second["bytes_read"] == str(200 * 4096)
-        mean = sum(int(row["response_ns"]) for row in rows) / 400 / 1000
-        assert float(second["response_us_mean"]) == pytest.approx(mean, abs=0.001)
+        assert [row["op"] for row in rows] == ["write", "read"] * 200
+        (second,) = rows_of(out, "seconds")
+        assert (second["requests"], second["reads"], second["writes"]) == (400, 200, 200)
+        assert second["bytes_read"] == 200 * 4096
+        mean = sum(row["response_ns"] for row in rows) / 400 / 1000
+        assert second["response_us_mean"] == pytest.approx(mean, abs=0.001)
         assert printed["response_us"]["all"]["mean"] == pytest.approx(mean)
         for row in rows:
-            assert sum(int(row[f"{part}_ns"]) for part in PARTS) == int(row["response_ns"])
+            assert sum(row[f"{part}_ns"] for part in PARTS) == row["response_ns"]
 
     def test_refuses_a_directory_with_something_in_it(
         self, flashkeep: Command, drive: Path, trace: Path, tmp_path: Path
@@ -208,8 +207,7 @@ class TestOut:
         drive.write_text("[flash]\nchannels = 2\nchips_per_channel = 1\nblocks_per_plane = 16\npages_per_block = 8\n")
         load = "synth:random,requests=2k,write=0.7,size=4KiB,rate=2k"
         whole = flashkeep.json("run", drive, load, "--operations", log, "--out", tmp_path / "out")
-        with gzip.open(tmp_path / "out" / "requests.csv.gz", "rt") as file:
-            requests = list(csv.DictReader(file))
+        requests = rows_of(tmp_path / "out", "requests")
         with log.open() as file:
             rows = list(csv.DictReader(file))
         asked = [row for row in rows if row["request"]]
@@ -217,9 +215,9 @@ class TestOut:
         assert len(asked) == sum(whole["operations"][kind]["host"] for kind in ("read", "program"))
         for row in asked:
             request = requests[int(row["request"])]
-            assert int(row["logical_page"]) * 4096 == int(request["offset"])
+            assert int(row["logical_page"]) * 4096 == request["offset"]
             assert (row["kind"] == "read") == (request["op"] == "read")
-            assert int(request["arrival_ns"]) <= int(row["start_ns"])
+            assert request["arrival_ns"] <= int(row["start_ns"])
         others = [row for row in rows if not row["request"]]
         assert {row["cause"] for row in others} == {"gc"}
         assert all(bool(row["logical_page"]) == (row["kind"] != "erase") for row in others)

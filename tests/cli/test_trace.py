@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 from pathlib import Path
 
 import pytest
-from conftest import Command
+from conftest import Command, rows_of
 
 KEYS = {
     "format", "requests", "reads", "writes", "trims", "flushes", "fua_writes", "span_s", "rate_per_s", "mean_kib",
@@ -163,11 +161,8 @@ def test_flushes_of_a_run(flashkeep: Command, drive: Path, tmp_path: Path) -> No
     found = flashkeep.json("run", drive, trace, "--out", tmp_path / "out")
     assert (found["workload"]["flushes"], found["workload"]["writes"]) == (100, 100)
     assert found["response_us"]["flush"]["count"] == 100
-    with gzip.open(tmp_path / "out" / "requests.csv.gz", "rt") as file:
-        assert sum(row["op"] == "flush" for row in csv.DictReader(file)) == 100
-    with gzip.open(tmp_path / "out" / "seconds.csv.gz", "rt") as file:
-        rows = list(csv.DictReader(file))
-    assert sum(int(row["flushes"]) for row in rows) == 100
+    assert sum(row["op"] == "flush" for row in rows_of(tmp_path / "out", "requests")) == 100
+    assert sum(row["flushes"] for row in rows_of(tmp_path / "out", "seconds")) == 100
     assert "flushes" in flashkeep("run", drive, trace).out
 
 

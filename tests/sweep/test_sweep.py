@@ -215,7 +215,9 @@ def test_requests_are_kept_where_that_is_asked_for(tmp_path: Path) -> None:
     swept(tmp_path, text=plan)
     (row,) = rows(tmp_path / "out")
     table = pq.read_table(tmp_path / "out" / "cells" / f"{row['cell']}.requests.parquet")
-    assert table.column("response_ns").to_pylist() == fk.run("1CNM-64", WORKLOAD).requests()["response_ns"].tolist()
+    expected = fk.run("1CNM-64", WORKLOAD).requests()
+    assert table.column("response_ns").to_pylist() == expected["response_ns"].tolist()
+    assert table.column("op").to_pylist() == [("read", "write")[op] for op in expected["op"]]
 
 
 @pytest.mark.parametrize(

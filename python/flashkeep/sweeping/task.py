@@ -79,18 +79,11 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"
     wanted = {name: columns for name, columns in tables.items() if columns is not None}
-    files = {f"{task['cell']}.{name}.parquet": _parquet(columns) for name, columns in wanted.items()}
+    if wanted:
+        from ..table_files import as_parquet
+    files = {f"{task['cell']}.{name}.parquet": as_parquet(columns) for name, columns in wanted.items()}
     files[f"{task['cell']}.{ending}"] = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
     return status, error, files
-
-
-def _parquet(columns: Columns) -> bytes:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    sink = pa.BufferOutputStream()
-    pq.write_table(pa.table(columns), sink, compression="zstd")
-    return bytes(sink.getvalue())
 
 
 def write_files(folder: str, files: Mapping[str, bytes]) -> None:
