@@ -149,9 +149,9 @@ pub(super) struct StepProgress {
 }
 
 impl RunningPlan {
-    /// Begins a plan in the place of one that has ended, and reuses its buffers; returns the number of places of its
-    /// pages.
-    pub(super) fn begin(&mut self, start: Start, plan: &mut Plan) -> u32 {
+    /// Begins a plan now, in the place of one that has ended, and reuses its buffers; returns the number of places of
+    /// its pages.
+    pub(super) fn begin(&mut self, start: Start, plan: &mut Plan, now: SimTime) -> u32 {
         self.node = start.node;
         self.caller = start.caller;
         self.command = start.command;
@@ -168,11 +168,11 @@ impl RunningPlan {
         self.under = plan.under;
         self.lost.clear();
         self.lost_told = 0;
-        self.take_steps(plan)
+        self.take_steps(plan, now)
     }
 
     /// Takes over a plan's steps; returns the number of places of their pages.
-    fn take_steps(&mut self, plan: &mut Plan) -> u32 {
+    fn take_steps(&mut self, plan: &mut Plan, now: SimTime) -> u32 {
         self.steps.clear();
         std::mem::swap(&mut self.steps, &mut plan.steps);
         self.bases.clear();
@@ -189,7 +189,9 @@ impl RunningPlan {
         }
         self.progress.clear();
         if tracked {
-            self.progress.resize(self.steps.len(), StepProgress::default());
+            // A step that waits for no page, such as work before time 0, is acknowledged at the plan's beginning.
+            let begun = StepProgress { acknowledged: now, ..StepProgress::default() };
+            self.progress.resize(self.steps.len(), begun);
         }
         places
     }

@@ -38,7 +38,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let id = self.running_plans.claim();
         let running = &mut self.running_plans[id];
-        let places = running.begin(start, plan);
+        let places = running.begin(start, plan, now);
         if takes_time {
             running.sums.addition = addition(&running.steps);
         }
