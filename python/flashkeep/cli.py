@@ -478,14 +478,15 @@ def _schema(_arguments: dict[str, Any]) -> int:
 
 
 def _reproduce(arguments: dict[str, Any]) -> int:
-    from .reproduce.command import reproduce
+    from .reproduce.command import reproduce, runs_of
+    from .sweeping.folder import stored
 
     _hear_termination()
     try:
         results = reproduce(arguments, (lambda _: None) if arguments["json"] else _say)
     except (KeyboardInterrupt, Terminated) as stopped:
-        folder = os.path.join(arguments["out"] or arguments["paper"], "runs")
-        done = sum(name.endswith(".json") for name in os.listdir(folder)) if os.path.isdir(folder) else 0
+        folder = runs_of(arguments["out"] or arguments["paper"])
+        done = len(stored(folder)[0])
         told = f"{folder} has {done} finished runs, and the same command goes on from there" if done else ""
         raise type(stopped)(*filter(None, [told])) from None
     if arguments["json"]:

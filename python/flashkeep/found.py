@@ -51,7 +51,7 @@ def _files(folder: str) -> Iterator[str]:
         folders[:] = [name for name in folders if name != STAGING]
         if "summary.json" in names:
             yield os.path.join(place, "summary.json")
-        elif os.path.basename(place) == "runs":  # of `reproduce`
+        elif place.endswith(os.path.join("runs", "cells")):  # of `reproduce`
             yield from (os.path.join(place, name) for name in names if name.endswith(".json"))
 
 
@@ -63,6 +63,10 @@ def _read(path: str, command: str) -> Iterator[Found]:
         raise UsageError(f"{command}: {path}: not JSON ({error}); a summary.json of flashkeep is accepted") from None
     if isinstance(value, dict) and isinstance(value.get("runs"), list):
         return  # of `compare`: each of its runs has a folder with a summary of its own
+    if isinstance(value, dict) and "cell" in value:
+        value = value["summary"]
+        if value is None or "response_us" not in value:
+            return  # refused, or the statistics of a workload
     if not isinstance(value, dict) or "response_us" not in value or "workload" not in value:
         raise UsageError(f"{command}: {path}: found other JSON; accepted: a summary.json of flashkeep")
     yield Found(value, os.path.dirname(path) if path.endswith("summary.json") else None)

@@ -13,6 +13,8 @@ from flashkeep.reproduce.hybrid_lives import LIVES
 from flashkeep.reproduce.hybrid_runs import BY_TITLE, GROUPS, PUBLISHED, SYSTEMS
 from flashkeep.reproduce.hybrid_sweeps import knee
 from flashkeep.reproduce.simulate import Real, Setup
+from flashkeep.sweeping.folder import Folder
+from flashkeep.sweeping.task import carry_out
 
 
 def test_published_ratios_follow_from_published_counts() -> None:
@@ -79,7 +81,7 @@ def test_the_knee_lies_where_the_ratio_crosses() -> None:
     assert knee([(0.0, 100.0, 100.0), (1.0, 100.0, 99.0)]) == 1.0, "it never falls behind"
 
 
-def test_a_group_is_four_workloads_with_all_requests_together() -> None:
+def test_a_group_is_four_workloads_with_all_requests_together(tmp_path: Path) -> None:
     setup = Setup(PAPER, 0.1, 1, {"hybrid-src1": Real("own.spc", 500, "f00d")})
     run = hybrid.group_run("64 MB", "Group1")
     job = setup.job(run)
@@ -91,11 +93,17 @@ def test_a_group_is_four_workloads_with_all_requests_together() -> None:
     ]
     assert (job["limit"], job["replay"], job["depth"]) == (18190, "batch", 1)
     other = Setup(PAPER, 0.1, 1, {"hybrid-src1": Real("own.spc", 500, "beef")})
-    assert setup.digest(run) != other.digest(run), "another trace beside is another run"
     alone = hybrid.alone("USR")
-    assert setup.digest(alone) == other.digest(alone)
-    contents = hybrid.contents("USR")
-    assert setup.info(contents)["requests"] == 18190
+    cells = [(each.cell(run, each.digests()), each.cell(alone, each.digests())) for each in (setup, other)]
+    assert cells[0][0].name != cells[1][0].name, "another trace beside is another run"
+    assert cells[0][1].name == cells[1][1].name
+    contents = setup.cell(hybrid.contents("USR"), setup.digests())
+    with Folder(str(tmp_path / "runs"), None) as folder:
+        folder.take(carry_out(folder.task(contents)), 1)
+        found = folder.result(contents.name)
+        assert found is not None
+        assert (found["status"], found["summary"]["requests"]) == (0, 18190)
+        assert folder.timings()[contents.name]["cpu_s"] > 0
 
 
 def test_table_1_is_the_papers_on_idle_arrays(small: Path) -> None:

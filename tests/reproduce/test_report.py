@@ -66,10 +66,11 @@ def test_what_is_missing_is_said(flashkeep: Command, compared: Path, drive: Path
 
 def test_runs_of_a_paper_are_results_too(flashkeep: Command, aging: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    (out / "runs").mkdir(parents=True)
-    for path in (aging / "runs").iterdir():
+    cells = out / "runs" / "cells"
+    cells.mkdir(parents=True)
+    for path in (aging / "runs" / "cells").iterdir():
         if "synth:ageing-financial1" in path.read_text():
-            shutil.copy(path, out / "runs")
+            shutil.copy(path, cells)
     page = page_of(flashkeep, out, tmp_path / "page.html")
     assert "synth:ageing-financial1,requests=1000" in page
     assert "Figures show the first 6 of 12 runs" in page

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from conftest import Command
 from flashkeep.reproduce import find
-from flashkeep.reproduce.paper import Cell
+from flashkeep.reproduce.paper import Cell, Run
 from flashkeep.reproduce.published import Published
 from flashkeep.reproduce.reasons import AGREES, DIFFERS, SAME_SHAPE, VERDICTS
 from flashkeep.reproduce.simulate import Setup, real_traces
@@ -86,11 +86,11 @@ def test_the_page_is_one_file(paper: tuple[str, Path]) -> None:
 def test_what_is_done_is_not_done_again(flashkeep: Command, aging: Path, tmp_path: Path) -> None:
     before, folder = load(aging, "aging"), tmp_path / "out"
     shutil.copytree(aging / "runs", folder / "runs")
-    runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()}
+    runs = {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("**/*.*")}
     code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", folder)
     assert code == 0
     assert re.search(r"\(0 runs, \d+ kept from before\)", out), out
-    assert {path: path.stat().st_mtime_ns for path in (folder / "runs").iterdir()} == runs
+    assert {path: path.stat().st_mtime_ns for path in (folder / "runs").glob("**/*.*")} == runs
     assert load(folder, "aging") == before
     # Another seed is another run.
     code, out, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", folder, "--seed", "2", "--json")
@@ -98,7 +98,7 @@ def test_what_is_done_is_not_done_again(flashkeep: Command, aging: Path, tmp_pat
     (other,) = json.loads(out)["papers"]
     assert other["seed"] == 2
     assert other["cells"] != before["cells"]
-    assert len(list((folder / "runs").iterdir())) > len(runs)
+    assert len(list((folder / "runs").glob("**/*.*"))) > len(runs)
 
 
 def test_a_run_that_was_cut_short_is_done_again(flashkeep: Command, aging: Path, tmp_path: Path) -> None:
@@ -106,13 +106,13 @@ def test_a_run_that_was_cut_short_is_done_again(flashkeep: Command, aging: Path,
     shutil.copytree(aging / "runs", out / "runs")
     assert flashkeep("reproduce", "aging", "--scale", SCALE, "--out", out).code == 0
     before = load(out, "aging")
-    victim = next(path for path in (out / "runs").iterdir() if "synth:ageing-ts" in path.read_text())
+    victim = next(path for path in (out / "runs" / "cells").iterdir() if "synth:ageing-ts" in path.read_text())
     whole = json.loads(victim.read_text())
     victim.write_text(victim.read_text()[:100])
     code, said, _ = flashkeep("reproduce", "aging", "--scale", SCALE, "--out", out)
     assert code == 0
     assert "(1 runs, " in said
-    assert json.loads(victim.read_text())["digest"] == whole["digest"]
+    assert json.loads(victim.read_text()) == whole
     assert load(out, "aging")["cells"] == before["cells"]
 
 
@@ -120,18 +120,23 @@ def test_ctrl_c_keeps_what_is_done(flashkeep: Command, tmp_path: Path) -> None:
     out = tmp_path / "out"
     process = flashkeep.start("reproduce", "aging", "--scale", "0.1", "--workers", "1", "--out", out)
     until = time.monotonic() + 60
-    while not (out / "runs").is_dir() or len(list((out / "runs").glob("*.json"))) < 2:
+    while len(list((out / "runs" / "cells").glob("*.json"))) < 2:
         assert time.monotonic() < until
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    kept = list((out / "runs").glob("*.json"))
+    kept = list((out / "runs" / "cells").glob("*.json"))
     told = f"{out / 'runs'} has {len(kept)} finished runs, and the same command goes on from there"
     assert (process.returncode, err) == (130, f"flashkeep: interrupted; {told}\n")
     assert len(kept) >= 2
-    assert all(json.loads(path.read_text())["response_us"] for path in kept)
+    assert all(json.loads(path.read_text())["summary"] for path in kept)
     assert not (out / "aging.html").exists()
+
+
+def name_of(setup: Setup, run: Run) -> str:
+    """The name of a run by all that its result depends on."""
+    return setup.cell(run, setup.digests()).name
 
 
 CSV = "time=0:ns,offset=1:sectors,size=2:sectors,op=3"
@@ -149,9 +154,9 @@ def test_a_trace_is_read_as_it_is_said(flashkeep: Command, tmp_path: Path) -> No
     run = next(run for run in paper.runs() if run.workload == "ageing-ts")
     told = Setup(paper, 1.0, 1, real, reading)
     assert reading.items() <= told.job(run).items()
-    assert told.digest(run) != Setup(paper, 1.0, 1, real).digest(run), "read otherwise, it is another run"
+    assert name_of(told, run) != name_of(Setup(paper, 1.0, 1, real), run), "read otherwise, it is another run"
     other = next(run for run in paper.runs() if run.workload == "ageing-src2")
-    assert told.digest(other) == Setup(paper, 1.0, 1, {}).digest(other), "a stand-in is not read"
+    assert name_of(told, other) == name_of(Setup(paper, 1.0, 1, {}), other), "a stand-in is not read"
     code, _, err = flashkeep("reproduce", "aging", "--scale", "0.005", "--trace", given, *read, "--out", tmp_path)
     assert (code, err) == (0, "")
     (share,) = (

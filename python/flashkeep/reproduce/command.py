@@ -7,11 +7,16 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError, did_you_mean
+from ..sweeping.command import progress_line
+from ..sweeping.conduct import SweepError
+from ..sweeping.folder import Folder
 from . import PAPERS, find
-from .simulate import READING, Farm, Setup, Store, real_traces
+from .simulate import READING, Setup, real_traces, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from .simulate import Done
 
 
 def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -27,20 +32,39 @@ def reproduce(arguments: dict[str, Any], say: Callable[[str], None]) -> list[dic
     if reading and not arguments["trace"]:
         raise UsageError(f"flashkeep reproduce: --{next(iter(reading)).replace('_', '-')} says how a file is read; "
                          "there is no --trace NAME=PATH")  # fmt: skip
-    folder = arguments["out"] or word
-    store = Store(os.path.join(folder, "runs"))
-    results = []
-    for each in papers:
-        real = real_traces(each, arguments["trace"], reading)
-        setup = Setup(each, arguments["scale"] or 1.0, _seed(arguments), real, reading)
-        farm = Farm(setup, store, arguments["workers"] or _cores(), arguments["quiet"])
-        findings = each.find(farm.run())
-        from .write import write  # after the runs, because matplotlib takes time to load
+    out = arguments["out"] or word
+    if os.path.lexists(out) and not os.path.isdir(out):
+        raise UsageError(f"flashkeep reproduce: --out: {out} is a file, not a directory")
+    setups = [
+        Setup(
+            each, arguments["scale"] or 1.0, _seed(arguments), real_traces(each, arguments["trace"], reading), reading
+        )
+        for each in papers
+    ]
+    with Folder(runs_of(out), None, "reproduce") as folder:
+        return [_one(setup, folder, out, arguments, say) for setup in setups]
 
-        written = write(setup, findings, farm.took, folder)
-        say(_report(written, os.path.join(folder, f"{each.name}.html"), farm))
-        results.append(written)
-    return results
+
+def runs_of(out: str) -> str:
+    """Where the runs are kept."""
+    return os.path.join(out, "runs")
+
+
+def _one(
+    setup: Setup, folder: Folder, out: str, arguments: dict[str, Any], say: Callable[[str], None]
+) -> dict[str, Any]:
+    """Runs a paper, and writes what was found."""
+    try:
+        with progress_line(arguments["quiet"], "runs") as progress:
+            done = simulate(setup, folder, arguments["workers"], progress)
+    except SweepError as error:
+        raise OSError(f"flashkeep reproduce: {error}; the same command goes on from here") from None
+    findings = setup.paper.find(done.results)
+    from .write import write  # after the runs, because matplotlib takes time to load
+
+    written = write(setup, findings, done.took, out)
+    say(_report(written, os.path.join(out, f"{setup.paper.name}.html"), done))
+    return written
 
 
 def need_libraries(command: str) -> None:
@@ -48,11 +72,6 @@ def need_libraries(command: str) -> None:
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         raise UsageError(f"flashkeep {command}: {' and '.join(missing)} missing; install flashkeep[reports]")
-
-
-def _cores() -> int:
-    """The number of cores that this process may use; all cores if the system does not tell."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _seed(arguments: dict[str, Any]) -> int:
@@ -70,11 +89,11 @@ def _check_traces(given: list[str], known: set[str]) -> None:
             raise UsageError(f"flashkeep reproduce: --trace: {name} is given twice")
 
 
-def _report(results: dict[str, Any], page: str, farm: Farm) -> str:
+def _report(results: dict[str, Any], page: str, done: Done) -> str:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in results["verdicts"].items())
     predicted = results["predictions"]
     if predicted["cells"]:
         told = ", ".join(f"{count} {verdict}" for verdict, count in predicted["verdicts"].items())
         counts += f"; predicted, not counted: {told}"
-    runs = f"{farm.done} runs" + (f", {farm.reused} kept from before" if farm.reused else "")
+    runs = f"{done.ran} runs" + (f", {done.reused} kept from before" if done.reused else "")
     return f"{results['paper']}: {counts} ({runs})\n  {page}\n  {results['provenance']}"

@@ -76,7 +76,7 @@ def cells_of(plan: Plan) -> list[Cell]:
 
     Raises `PlanError` if a trace or another file of the plan cannot be read, or if no drive has a key of it.
     """
-    digests = Digests(plan)
+    digests = Digests(plan.path)
     choices = list(_choices(plan))
     _check_keys(plan, choices)
     found = []
@@ -143,11 +143,23 @@ def _cell(workload: Workload, choice: Choice, seed: int, labels: dict[str, Any],
     running = {key: value for key, value in choice.options.items() if key not in reading and key not in KEEPING}
     labels = {**{key: labels[key] for key in LABELS if key in labels}, **labels}
     if choice.drive is None:
-        name = digests.refused(workload, choice, seed, {**running, **reading})
+        name = digests.refused(trace, choice, seed, {**running, **reading})
         return Cell(name, labels, {}, {}, {}, {}, choice.refused)
     job = job_of(_portable(choice.drive), trace, seed, running, "requests" in keep)
-    inputs = digests.inputs(job, trace)
-    return Cell(digests.cell(job, choice.drive, trace, keep), labels, job, trace.tables, keep, inputs)
+    return cell_of(job, choice.drive, labels, digests, trace.tables, keep)
+
+
+def cell_of(
+    job: Mapping[str, Any],
+    drive: Drive,
+    labels: Mapping[str, Any],
+    digests: Digests,
+    tables: Mapping[str, bytes] | None = None,
+    keep: Mapping[str, Any] | None = None,
+) -> Cell:
+    """A job as a cell."""
+    tables, keep = tables or {}, keep or {}
+    return Cell(digests.cell(job, drive, tables, keep), labels, job, tables, keep, digests.inputs(job, tables))
 
 
 def _portable(drive: Drive) -> Drive:
@@ -158,36 +170,37 @@ def _portable(drive: Drive) -> Drive:
 
 
 class Digests:
-    """Hashes of what results depend on; each file is read once."""
+    """Hashes of what results depend on; each file is read once. `source` names the plan in messages; `known` has
+    hashes of files that were read before."""
 
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-        self._files: dict[str, str] = {}
+    def __init__(self, source: str, known: Mapping[str, str] | None = None) -> None:
+        self._source = source
+        self._files = dict(known or {})
         self._program = [FORMAT, _flashkeep.__version__, build()]
 
-    def inputs(self, job: Mapping[str, Any], trace: Trace) -> dict[str, str]:
+    def inputs(self, job: Mapping[str, Any], tables: Mapping[str, bytes]) -> dict[str, str]:
         """The hash of each file that a job reads, but for the drive's."""
-        paths = [path for path in trace.paths if not path.startswith("synth:") and path not in trace.tables]
+        paths = [path for path in job["traces"] if not path.startswith("synth:") and path not in tables]
         found = {path: self.file(path, "workload") for path in paths}
         return found | {str(job[key]): self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
 
-    def cell(self, job: Mapping[str, Any], drive: Drive, trace: Trace, keep: Mapping[str, Any]) -> str:
+    def cell(self, job: Mapping[str, Any], drive: Drive, tables: Mapping[str, bytes], keep: Mapping[str, Any]) -> str:
         """The name of a cell."""
         inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
         options = {key: value for key, value in job.items() if key not in INPUTS}
         resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
         inputs |= {key: self.file(path, key) for key, path in _python_files(resolved)}
-        traces = [self.trace(path, trace) for path in trace.paths]
+        traces = [self.trace(path, tables) for path in job["traces"]]
         return _name([*self._program, resolved, traces, job["seed"], inputs, options, dict(keep)])
 
-    def refused(self, workload: Workload, choice: Choice, seed: int, options: Mapping[str, Any]) -> str:
+    def refused(self, trace: Trace, choice: Choice, seed: int, options: Mapping[str, Any]) -> str:
         """The name of a cell whose drive is refused."""
-        traces = [self.trace(path, workload.trace) for path in workload.trace.paths]
+        traces = [self.trace(path, trace.tables) for path in trace.paths]
         return _name([*self._program, choice.name, choice.overrides, traces, seed, dict(options)])
 
-    def trace(self, path: str, trace: Trace) -> str:
+    def trace(self, path: str, tables: Mapping[str, bytes]) -> str:
         """The text of a synthetic workload, the hash of a trace's content."""
-        if path.startswith("synth:") or path in trace.tables:
+        if path.startswith("synth:") or path in tables:
             return path  # a table's name has its digest
         return self.file(path, "workload")
 
@@ -195,11 +208,11 @@ class Digests:
         """The hash of a file's content."""
         if path not in self._files:
             if not os.path.isfile(path):
-                raise PlanError(self._plan.path, None, field, f"{path}: no such file")
+                raise PlanError(self._source, None, field, f"{path}: no such file")
             try:
                 self._files[path] = _flashkeep.sha256_of_file(path)
             except OSError as error:
-                raise PlanError(self._plan.path, None, field, f"{path}: cannot be read: {error}") from None
+                raise PlanError(self._source, None, field, f"{path}: cannot be read: {error}") from None
         return self._files[path]
 
 

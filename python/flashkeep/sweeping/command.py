@@ -80,8 +80,8 @@ def _means(arguments: dict[str, Any]) -> Iterator[tuple[int | None, Executor | N
 
 
 @contextmanager
-def progress_line(quiet: bool) -> Iterator[Callable[[int, int], None]]:
-    """Shows the cells done on a terminal."""
+def progress_line(quiet: bool, what: str = "cells") -> Iterator[Callable[[int, int], None]]:
+    """Shows on a terminal how many cells are done."""
     wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
     started = time.monotonic()
     drawn = 0.0
@@ -91,7 +91,7 @@ def progress_line(quiet: bool) -> Iterator[Callable[[int, int], None]]:
         elapsed = time.monotonic() - started
         if wanted and elapsed - drawn > 0.1:
             left = f"  {in_words(elapsed * (total - done) / done)} left" if done else ""
-            sys.stderr.write(f"{ERASE}{done:,} of {total:,} cells{left}")
+            sys.stderr.write(f"{ERASE}{done:,} of {total:,} {what}{left}")
             sys.stderr.flush()
             drawn = elapsed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import fcntl
 import json
 import os
@@ -11,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError
+from .conduct import SweepError
 from .task import FAILED, TOKEN, write_files
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from .cells import Cell
     from .task import Done
 
+TIMES = ("wall_s", "cpu_s")
 PLAN, CELLS, TIMINGS, LOCK = "plan.toml", "cells", "timings.csv", ".lock"
 
 
@@ -34,38 +37,41 @@ def stored(path: str) -> tuple[set[str], set[str]]:
 
 
 class Folder:
-    """A sweep's folder, locked while it is open: two clients would do the same cells."""
+    """A sweep's folder, locked while it is open: two clients would do the same cells. Cells without a
+    plan can have one too, which another `command` uses."""
 
-    def __init__(self, path: str, plan: str) -> None:
+    def __init__(self, path: str, plan: str | None, command: str = "sweep") -> None:
         self.path = path
         self.token = uuid.uuid4().hex  # says only which client this is; no result depends on it
         self._lock: TextIO | None = None
         self._timings: TextIO | None = None
         self._tables: dict[str, str] = {}
-        self._check()
+        self._check(command)
         os.makedirs(os.path.join(path, CELLS), exist_ok=True)
-        self._lock_it()
+        self._lock_it(command)
         self._clean()
-        self._write(PLAN, plan)
+        if plan is not None:
+            self._write(PLAN, plan)
         self._write(TOKEN, self.token)
         self.done: set[str] = set()
         self.failed: set[str] = set()
         self.look()
 
-    def _check(self) -> None:
+    def _check(self, command: str) -> None:
         if os.path.lexists(self.path) and not os.path.isdir(self.path):
-            raise UsageError(f"flashkeep sweep: --out: {self.path} is a file, not a directory")
-        if os.path.isdir(self.path) and os.listdir(self.path) and not os.path.exists(os.path.join(self.path, PLAN)):
-            raise UsageError(f"flashkeep sweep: --out: {self.path} is not empty and not the folder of a sweep; "
+            raise UsageError(f"flashkeep {command}: --out: {self.path} is a file, not a directory")
+        names = os.listdir(self.path) if os.path.isdir(self.path) else []
+        if names and PLAN not in names and CELLS not in names:
+            raise UsageError(f"flashkeep {command}: --out: {self.path} is not empty and not the folder of a {command}; "
                              "name another one")  # fmt: skip
 
-    def _lock_it(self) -> None:
+    def _lock_it(self, command: str) -> None:
         self._lock = open(os.path.join(self.path, LOCK), "w", encoding="ascii")  # noqa: SIM115  # closed by `close`
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()
-            raise UsageError(f"flashkeep sweep: {self.path} is in use by another sweep") from None
+            raise UsageError(f"flashkeep {command}: {self.path} is in use by another {command}") from None
 
     def _clean(self) -> None:
         """Removes what clients and workers left that were killed."""
@@ -122,17 +128,35 @@ class Folder:
             is_new = not os.path.exists(path)
             self._timings = open(path, "a", encoding="utf-8", buffering=1)  # noqa: SIM115  # closed by `close`
             if is_new:
-                self._timings.write("cell,wall_s,tries,worker\n")
-        self._timings.write(f"{name},{answer['wall_s']:.6f},{tries},{answer['worker']}\n")
+                self._timings.write("cell,wall_s,tries,worker,cpu_s\n")
+        cpu_s = answer.get("cpu_s", 0.0)
+        self._timings.write(f"{name},{answer['wall_s']:.6f},{tries},{answer['worker']},{cpu_s:.6f}\n")
+
+    def timings(self) -> dict[str, dict[str, float]]:
+        """How long each cell took when it was run last: `wall_s`, `cpu_s`."""
+        try:
+            with open(os.path.join(self.path, TIMINGS), encoding="utf-8", newline="") as file:
+                return {row["cell"]: {key: float(row[key]) for key in TIMES} for row in csv.DictReader(file)}
+        except FileNotFoundError:
+            return {}
 
     def result(self, name: str) -> Mapping[str, Any] | None:
         """What became of a cell that was run."""
         ending = "json" if name in self.done else "failed.json" if name in self.failed else None
         if ending is None:
             return None
-        with open(os.path.join(self.path, CELLS, f"{name}.{ending}"), encoding="utf-8") as file:
-            found: dict[str, Any] = json.load(file)
+        path = os.path.join(self.path, CELLS, f"{name}.{ending}")
+        try:
+            with open(path, encoding="utf-8") as file:
+                found: dict[str, Any] = json.load(file)
+        except ValueError as error:
+            raise SweepError(f"{path}: not JSON ({error}); remove it") from None
         return found
+
+    def forget(self, name: str) -> None:
+        """Has a cell run again."""
+        self.done.discard(name)
+        self.failed.discard(name)
 
     def close(self) -> None:
         """Lets other clients use the folder."""

@@ -91,15 +91,21 @@ class Runner:
         self._wanted = 0
         self._workers: Workers | None = None
 
-    def run(self, cells: Sequence[Cell]) -> None:
-        """Runs the cells that have no result."""
+    def run(self, cells: Sequence[Cell], hear: Callable[[Done], None] = lambda done: None) -> None:
+        """Runs the cells that have no result; `hear` gets each answer, and ends the others if it raises an error."""
         missing = to_run(cells, self._folder.done)
         if not missing:
             return
         self._wanted += len(missing)
         if self._workers is None:
             self._workers = self._start()
-        Conductor(self._workers, self._take, self._show).run(map(self._folder.task, missing))
+
+        def take(answer: Done, tries: int) -> None:
+            self._folder.take(answer, tries)
+            self.ran += 1
+            hear(answer)
+
+        Conductor(self._workers, take, self._show).run(map(self._folder.task, missing))
 
     def _start(self) -> Workers:
         if self._executor is None:
@@ -107,10 +113,6 @@ class Runner:
         from .cluster import ExecutorWorkers
 
         return ExecutorWorkers(self._executor)
-
-    def _take(self, answer: Done, tries: int) -> None:
-        self._folder.take(answer, tries)
-        self.ran += 1
 
     def _show(self) -> None:
         self._progress(self.ran, self._wanted)

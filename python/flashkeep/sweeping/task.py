@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _flashkeep
 from ..api import simulate
 from ..provenance import build, hash_of
+from ..traces import READING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,11 +20,12 @@ if TYPE_CHECKING:
     from ..results import Columns
 
     Task = Mapping[str, Any]
-    """`cell`, its `job` and what to `keep`; `folder` and `token` of the results; `tables`: files of traces in memory,
-    by name; `inputs`: the hash of each file that the job reads; `build`: the hash of the simulator."""
+    """`cell`, its `job` (with the key `info`, the statistics of its workload are wanted, not a run) and what to `keep`;
+    `folder` and `token` of the results; `tables`: files of traces in memory, by name; `inputs`: the hash of each file
+    that the job reads; `build`: the hash of the simulator."""
     Done = dict[str, Any]
-    """`cell`, `status`, `error`, `wall_s`, `worker`; `files` if the folder is not reachable here; `needs`: input files
-    that are not here; `build` if another simulator is installed here."""
+    """`cell`, `status`, `error`, `wall_s`, `cpu_s`, `worker`; `files` if the folder is not reachable here; `needs`:
+    input files that are not here; `build` if another simulator is installed here."""
 
 DONE, REFUSED, LOST, FAILED = 0, 2, 3, "failed"
 """What became of a cell: as the exit code of `run`, or that it has no result."""
@@ -46,9 +48,10 @@ def carry_out(task: Task, received: Mapping[str, bytes] | None = None) -> Done:
     missing, places = _inputs(task, received or {})
     if missing:
         return answer | {"needs": missing}
-    started = time.perf_counter()
+    started, started_cpu = time.perf_counter(), time.thread_time()
     status, error, files = _run(task, places)
-    answer |= {"status": status, "error": error, "wall_s": time.perf_counter() - started}
+    took = {"wall_s": time.perf_counter() - started, "cpu_s": time.thread_time() - started_cpu}
+    answer |= {"status": status, "error": error, **took}
     if not shares_folder(task):
         return answer | {"files": files}
     write_files(task["folder"], files)
@@ -65,8 +68,11 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     status: int | str = DONE
     error = None
     try:
-        summary, requests, series = simulate(job, None, None, _tables(task))
-        tables = {"requests": requests if task["keep"].get("requests") else None, "series": series}
+        if job.pop("info", False):
+            summary = _info(job)
+        else:
+            summary, requests, series = simulate(job, None, None, _tables(task))
+            tables = {"requests": requests if task["keep"].get("requests") else None, "series": series}
     except (_flashkeep.DriveError, _flashkeep.TraceError, _flashkeep.OptionError) as refusal:
         status, error = REFUSED, str(refusal)
     except MemoryError:
@@ -75,7 +81,7 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
         status, error = FAILED, f"{type(failure).__name__}: {failure}"
     if summary is not None:
         summary = {key: value for key, value in summary.items() if key not in LEFT_OUT}
-        status = LOST if any(summary["integrity"].get(each) for each in ("lost_pages", "wrong_reads")) else DONE
+        status = LOST if any(summary.get("integrity", {}).get(each) for each in ("lost_pages", "wrong_reads")) else DONE
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"
     wanted = {name: columns for name, columns in tables.items() if columns is not None}
@@ -84,6 +90,14 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     files = {f"{task['cell']}.{name}.parquet": as_parquet(columns) for name, columns in wanted.items()}
     files[f"{task['cell']}.{ending}"] = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
     return status, error, files
+
+
+def _info(job: Mapping[str, Any]) -> dict[str, Any]:
+    """The statistics of a job's workload."""
+    (trace,) = job["traces"]
+    wanted = {key: job[key] for key in (*READING, "seed", "drive", "set") if key in job}
+    found: dict[str, Any] = json.loads(_flashkeep.trace_info(trace, **wanted))
+    return found
 
 
 def write_files(folder: str, files: Mapping[str, bytes]) -> None:
