@@ -6,6 +6,7 @@
 pub mod blocks;
 pub mod buffer;
 pub mod config;
+pub mod conformance;
 pub mod device;
 pub mod devices;
 pub mod disk;

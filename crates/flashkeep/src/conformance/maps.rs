@@ -1,24 +1,15 @@
 //! Maps are nodes between a scheme and its members: they keep every promise of the schemes.
 
-use super::{Bench, Tried, check_losses, history, history_seen, picked, sets, text};
-use flashkeep::drive::Fault;
-use flashkeep::engine::{Hazard, Verb};
-use flashkeep::mapping::{self, BackendKind, MAPS};
-use flashkeep::schemes::Members;
+use super::bench::Bench;
+use super::{Tried, check_losses, history, history_seen, sets, small};
+use crate::drive::Fault;
+use crate::engine::{Hazard, Verb};
+use crate::mapping::{self, BackendKind, MAPS};
+use crate::schemes::Members;
 
-/// Each map that is a node, under each scheme that has mapped members.
-fn mapped() -> impl Iterator<Item = (&'static mapping::MappingEntry, Tried)> {
-    let maps = MAPS.iter().filter(|map| map.below != BackendKind::Itself);
-    let schemes = || picked().filter(|scheme| scheme.kind != Members::Physical);
-    maps.flat_map(move |map| schemes().map(move |entry| (map, Tried::first(entry))))
-}
-
-/// The same, of those that survive failures, and how many.
-fn survivors() -> impl Iterator<Item = (&'static mapping::MappingEntry, Tried, u32)> {
-    mapped().filter_map(|(map, scheme)| {
-        let survives = (scheme.survives)(scheme.with.parts);
-        (survives > 0).then_some((map, scheme, survives))
-    })
+/// Each map that is a node.
+fn nodes() -> impl Iterator<Item = &'static mapping::MappingEntry> {
+    MAPS.iter().filter(|map| map.below != BackendKind::Itself)
 }
 
 fn bench(map: &mapping::MappingEntry, scheme: &Tried, planes: u32) -> Bench {
@@ -26,14 +17,13 @@ fn bench(map: &mapping::MappingEntry, scheme: &Tried, planes: u32) -> Bench {
     let mut more = vec![map.as_str(), "ftl.cache_kib=0.03125"];
     // Old versions need room, too.
     more.extend((scheme.kind == Members::WithHiddenRange).then_some("ftl.over_provisioning=1.2"));
-    Bench::new(&text(scheme.with.parts, planes), &scheme.set(false, &more))
+    Bench::new(&small(scheme.with.parts, planes), &scheme.set(false, &more))
 }
 
-#[test]
-fn every_map_serves_every_scheme_over_mapped_members() {
-    for (map, scheme) in mapped() {
+pub(super) fn every_map_serves_every_scheme_over_mapped_members(scheme: &Tried) {
+    for map in nodes() {
         for seed in 0..12 {
-            let mut bench = bench(map, &scheme, 1 + seed as u32 % 2);
+            let mut bench = bench(map, scheme, 1 + seed as u32 % 2);
             history(&mut bench, seed, 150, u32::MAX);
             bench.run();
             bench.audit();
@@ -42,10 +32,10 @@ fn every_map_serves_every_scheme_over_mapped_members() {
     }
 }
 
-#[test]
-fn members_with_maps_fail_at_every_step() {
-    for (map, scheme, survives) in survivors() {
-        let mut whole = bench(map, &scheme, 1);
+pub(super) fn members_with_maps_fail_at_every_step(scheme: &Tried) {
+    let survives = scheme.survives();
+    for map in nodes() {
+        let mut whole = bench(map, scheme, 1);
         let sets = sets(whole.members(), survives);
         history_seen(&mut whole, 1, 60, u32::MAX, |bench| {
             let step = bench.steps;
@@ -63,12 +53,12 @@ fn members_with_maps_fail_at_every_step() {
     }
 }
 
-#[test]
-fn members_with_maps_are_rebuilt_and_the_next_may_fail() {
-    for (map, scheme, survives) in survivors() {
+pub(super) fn members_with_maps_are_rebuilt_and_the_next_may_fail(scheme: &Tried) {
+    let survives = scheme.survives();
+    for map in nodes() {
         for seed in 0..12 {
             let what = format!("{} under {scheme}, seed {seed}", map.name);
-            let mut bench = bench(map, &scheme, 1 + seed as u32 % 2);
+            let mut bench = bench(map, scheme, 1 + seed as u32 % 2);
             history(&mut bench, seed, 60, 50 + 17 * seed as u32);
             let members = bench.members();
             let failing = |from: u32| (0..survives).map(|n| (seed as u32 + from + n) % members).collect();
@@ -91,18 +81,17 @@ fn members_with_maps_are_rebuilt_and_the_next_may_fail() {
 }
 
 /// A plane, a block or a page of a member fails, or cannot be read; then, if that was brought back, another member.
-#[test]
-fn parts_of_members_with_maps_fail() {
-    for (map, scheme, _) in survivors() {
+pub(super) fn parts_of_members_with_maps_fail(scheme: &Tried) {
+    for map in nodes() {
         for seed in 0..24_u32 {
-            let mut bench = bench(map, &scheme, 2);
+            let mut bench = bench(map, scheme, 2);
             history(&mut bench, u64::from(seed), 80, 60 + 23 * seed);
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
             let member = seed % scheme.with.parts;
             let plane = bench.planes(member)[seed as usize / 5 % 2];
             let fault = match seed % 4 {
                 // Parity that is put off does not protect a page for which no block is left.
-                0 if scheme.name != "fra" => Fault::Planes { first: plane, count: 1 },
+                0 if !scheme.defers => Fault::Planes { first: plane, count: 1 },
                 1 => Fault::Page(bench.physical(plane, seed % 12, seed % 3)),
                 _ => Fault::Block(plane, seed % 12),
             };
@@ -123,12 +112,10 @@ fn parts_of_members_with_maps_fail() {
 }
 
 /// Blocks fail one after the other until nothing is left: what is lost is said to be lost, and nothing is read wrong.
-#[test]
-fn maps_go_on_with_fewer_and_fewer_blocks() {
-    for map in MAPS.iter().filter(|map| map.below != BackendKind::Itself) {
+pub(super) fn maps_go_on_with_fewer_and_fewer_blocks(scheme: &Tried) {
+    for map in nodes() {
         for seed in 0..12 {
-            let scheme = Tried::named("none");
-            let mut bench = bench(map, &scheme, 2);
+            let mut bench = bench(map, scheme, 2);
             history(&mut bench, seed, 60, u32::MAX);
             for block in 0..12 {
                 for member in 0..bench.members() {

@@ -2,16 +2,15 @@
 //! them.
 
 use super::bench::Bench;
-use super::{Tried, check_losses, fill, history, history_seen, sets, text, wanted};
-use flashkeep::config::{Resolved, load_text};
-use flashkeep::devices::DeviceSet;
-use flashkeep::drive::{Fault, OpKind};
-use flashkeep::engine::{Hazard, Token, Verb};
-use flashkeep::flash::PlaneId;
-use flashkeep::schemes::{MemberFacts, RedundancySpec, SCHEMES, SchemeEntry, TriedWith};
+use super::{Tried, check_losses, fill, history, history_seen, sets, small};
+use crate::config::{Resolved, load_text};
+use crate::devices::DeviceSet;
+use crate::drive::{Fault, OpKind};
+use crate::engine::{Hazard, Token, Verb};
+use crate::flash::PlaneId;
+use crate::schemes::{MemberFacts, RedundancySpec, TriedWith};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
 type Array = Bench<DeviceSet<Token>>;
 
@@ -33,22 +32,23 @@ fn accepts(tried: &Tried, ssds: u32, disks: u32) -> bool {
     (tried.over_drives)(&facts, &spec(tried)).is_ok()
 }
 
-/// The schemes that run over drives, with all that they declare.
-fn over_drives() -> impl Iterator<Item = Tried> {
-    wanted(SCHEMES.iter())
-        .flat_map(Tried::all)
-        .filter(|tried| accepts(tried, tried.with.drives, tried.with.disks))
+/// Whether the scheme runs over drives.
+pub(super) fn concerns(tried: &Tried) -> bool {
+    accepts(tried, tried.with.drives, tried.with.disks)
 }
 
-/// All of them, each over all members that it accepts.
-fn over(kinds: &[Over]) -> impl Iterator<Item = (Tried, Over)> {
-    over_drives().flat_map(move |tried| {
-        let accepted = move |over: &Over| {
-            let TriedWith { drives, disks, .. } = tried.with;
-            *over != Over::Mix || disks > 0 || accepts(&tried, drives - 1, 1)
-        };
-        kinds.iter().copied().filter(accepted).map(move |over| (tried, over))
-    })
+/// The same, and survives a failure there.
+pub(super) fn survives(tried: &Tried) -> bool {
+    concerns(tried) && tried.survives_of(tried.with.drives + tried.with.disks) > 0
+}
+
+/// The arrays of a scheme over all members of these kinds that it accepts.
+fn arrays(tried: &Tried, kinds: &[Over]) -> impl Iterator<Item = (Over, Resolved)> {
+    let accepted = |over: &Over| {
+        let TriedWith { drives, disks, .. } = tried.with;
+        *over != Over::Mix || disks > 0 || accepts(tried, drives - 1, 1)
+    };
+    kinds.iter().copied().filter(accepted).map(|over| (over, array(tried, over)))
 }
 
 /// What stands where a scheme takes a drive.
@@ -85,37 +85,29 @@ impl Over {
 }
 
 /// The drive files that arrays are made of: their own names lead to each other.
-fn device_set_of_files() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("arrays-{}", std::process::id()));
+pub(super) fn drive_files() -> [(&'static str, String); 9] {
     let with = |drive: String, scheme: &str| format!("{drive}[redundancy]\nscheme = \"{scheme}\"\n");
     let of_two = |scheme| with("members = [\"2 * ./ssd.toml\"]\n".into(), scheme);
     let disk = "[disk]\nrpm = 6000\ncapacity_gb = 0.00065536\nheads = 1\nzones = 1\nrate_outer_mb_s = 2.048\n\
                 rate_inner_mb_s = 2.048\ncommand_ms = 0.5\ninterface_mb_s = 20.48\n[disk.seek]\ncurve = \"table\"\n\
                 points = [1, 1.1, 100, 11]\n";
     let port = "[buffer]\ndram_mib = 0.015625\n[host]\nlink_us_per_sector = 9\n";
-    let files = [
-        ("buffered", text(1, 1) + port),
-        ("guarded", with(text(2, 1) + port, "mirror")),
-        ("ssd", text(1, 1)),
-        ("wide", text(1, 2)),
-        ("mirrored", with(text(2, 1), "mirror")),
-        ("striped", with(text(3, 1), "raid5")),
+    [
+        ("buffered", small(1, 1) + port),
+        ("guarded", with(small(2, 1) + port, "mirror")),
+        ("ssd", small(1, 1)),
+        ("wide", small(1, 2)),
+        ("mirrored", with(small(2, 1), "mirror")),
+        ("striped", with(small(3, 1), "raid5")),
         ("pair", of_two("mirror")),
         ("row", of_two("none")),
         ("disk", disk.to_owned()),
-    ];
-    std::fs::create_dir_all(&folder).expect("the target folder can be written");
-    for (name, text) in files {
-        std::fs::write(folder.join(format!("{name}.toml")), text).expect("the target folder can be written");
-    }
-    folder
+    ]
 }
 
 /// An array of a scheme over such members.
 fn array(entry: &Tried, over: Over) -> Resolved {
-    static FOLDER: std::sync::OnceLock<PathBuf> = std::sync::OnceLock::new();
-    let folder = FOLDER.get_or_init(device_set_of_files);
-    let file = |name: &str| folder.join(format!("{name}.toml")).to_string_lossy().into_owned();
+    let file = |name: &str| entry.folder.join(format!("{name}.toml")).to_string_lossy().into_owned();
     let (TriedWith { drives: ssds, disks, .. }, (first, last)) = (entry.with, over.names());
     // A scheme that takes disks gets those.
     let last = if over == Over::Mix && disks > 0 { first } else { last };
@@ -129,10 +121,10 @@ fn array(entry: &Tried, over: Over) -> Resolved {
 }
 
 /// Which members may be lost of an array, all those that its scheme survives at once.
-fn losses(entry: &SchemeEntry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
+fn losses(entry: &Tried, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
     let members = array.members();
     let paths = |set: Vec<u32>| set.into_iter().map(|member| vec![member]).collect();
-    let mut losses: Vec<_> = sets(members, (entry.survives)(members))
+    let mut losses: Vec<_> = sets(members, entry.survives_of(members))
         .into_iter()
         .filter(|set| !set.is_empty())
         .map(paths)
@@ -141,27 +133,11 @@ fn losses(entry: &SchemeEntry, array: &Resolved) -> Vec<Vec<Vec<u32>>> {
     losses
 }
 
-/// The arrays whose scheme survives something, over every kind of member.
-fn survivors(over: &[Over]) -> impl Iterator<Item = (Tried, Over, Resolved)> {
-    let arrays = self::over(over).map(|(entry, over)| (entry, over, array(&entry, over)));
-    arrays.filter(|(entry, _, array)| (entry.survives)(array.members()) > 0)
-}
-
-#[test]
-fn every_scheme_that_can_be_had_over_drives_is_tried() {
-    for entry in wanted(SCHEMES.iter()).filter(|entry| !over_drives().any(|other| other.name == entry.name)) {
-        let mixes = (0..9).flat_map(|ssds| (0..9).map(move |disks| (ssds, disks)));
-        let had = mixes.clone().find(|&(ssds, disks)| accepts(&Tried::first(entry), ssds, disks));
-        assert_eq!(had, None, "{}: say in its ENTRY what it is tried with", entry.name);
-    }
-}
-
-#[test]
-fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
-    for (entry, over, array) in survivors(&[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Ports]) {
+pub(super) fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed(entry: &Tried) {
+    for (over, array) in arrays(entry, &[Over::Ssds, Over::Trees, Over::Mix, Over::Arrays, Over::Ports]) {
         let commands = if over == Over::Ssds { 50 } else { 30 };
         let mut whole = Array::of(array.clone());
-        let losses = losses(&entry, &array);
+        let losses = losses(entry, &array);
         history_seen(&mut whole, 1, commands, u32::MAX, |bench| {
             let step = bench.steps;
             for (at, failing) in losses.iter().enumerate() {
@@ -186,10 +162,8 @@ fn every_failure_of_a_member_at_every_step_costs_only_what_was_exposed() {
 }
 
 /// In every array the member protects itself; where it does not, the array does.
-#[test]
-fn every_failure_within_a_member_at_every_step() {
-    for (entry, over) in over(&[Over::Trees, Over::Arrays]) {
-        let array = array(&entry, over);
+pub(super) fn every_failure_within_a_member_at_every_step(entry: &Tried) {
+    for (over, array) in arrays(entry, &[Over::Trees, Over::Arrays]) {
         let mut whole = Array::of(array.clone());
         let parts: Vec<_> = whole.parts_below(&[]).iter().flat_map(|path| whole.parts_below(path)).collect();
         history_seen(&mut whole, 2, 30, u32::MAX, |bench| {
@@ -197,7 +171,7 @@ fn every_failure_within_a_member_at_every_step() {
             for part in &parts {
                 let mut bench = bench.copy();
                 let row = over == Over::Arrays && part[0] + 1 == entry.with.drives;
-                if row && (entry.survives)(array.members()) == 0 {
+                if row && entry.survives_of(array.members()) == 0 {
                     continue;
                 }
                 let exposed = if row { bench.exposed(Hazard::Unit) } else { BTreeSet::new() };
@@ -212,10 +186,9 @@ fn every_failure_within_a_member_at_every_step() {
     }
 }
 
-#[test]
-fn rebuilt_they_survive_the_next_failure() {
-    for (entry, over, array) in survivors(&ALL) {
-        let losses = losses(&entry, &array);
+pub(super) fn rebuilt_they_survive_the_next_failure(entry: &Tried) {
+    for (over, array) in arrays(entry, &ALL) {
+        let losses = losses(entry, &array);
         for seed in 0..10 {
             let what = format!("{entry} over {over:?}, seed {seed}");
             let (first, next) = (&losses[seed % losses.len()], &losses[(3 * seed + 1) % losses.len()]);
@@ -239,15 +212,14 @@ fn rebuilt_they_survive_the_next_failure() {
     }
 }
 
-#[test]
-fn a_failure_during_the_rebuild_is_handled() {
-    for (entry, over, array) in survivors(&ALL) {
+pub(super) fn a_failure_during_the_rebuild_is_handled(entry: &Tried) {
+    for (over, array) in arrays(entry, &ALL) {
         for seed in 0..8 {
             let what = format!("{entry} over {over:?}, seed {seed}");
             let mut bench = Array::of(array.clone());
             history(&mut bench, seed, 50, u32::MAX);
             bench.run();
-            let (members, survives) = (bench.members(), (entry.survives)(bench.members()));
+            let (members, survives) = (bench.members(), entry.survives_of(bench.members()));
             let first: Vec<u32> = (0..survives).collect();
             bench.fail(&first);
             bench.replace(&first);
@@ -281,11 +253,9 @@ fn write_all(bench: &mut Array) {
     }
 }
 
-#[test]
-fn what_is_beyond_the_promise_is_reported() {
-    for (entry, over) in over(&ALL) {
-        let array = array(&entry, over);
-        let survives = (entry.survives)(array.members());
+pub(super) fn what_is_beyond_the_promise_is_reported(entry: &Tried) {
+    for (over, array) in arrays(entry, &ALL) {
+        let survives = entry.survives_of(array.members());
         let mut most = 0;
         for seed in 0..12_u32 {
             let mut bench = Array::of(array.clone());
@@ -308,9 +278,8 @@ fn what_is_beyond_the_promise_is_reported() {
     }
 }
 
-#[test]
-fn parts_of_drives_fail() {
-    for (entry, over, array) in survivors(&[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Ports]) {
+pub(super) fn parts_of_drives_fail(entry: &Tried) {
+    for (over, array) in arrays(entry, &[Over::Ssds, Over::Wide, Over::Trees, Over::Arrays, Over::Ports]) {
         for seed in 0..12_u32 {
             let mut bench = Array::of(array.clone());
             history(&mut bench, u64::from(seed), 60, 40 + 23 * seed);
@@ -332,10 +301,9 @@ fn parts_of_drives_fail() {
 
 /// What members held cannot be read, but they answer, and have redundancy of their own that takes it for theirs to
 /// bring back.
-#[test]
-fn members_that_forget_are_no_worse_than_members_that_fail() {
-    for (entry, over, array) in survivors(&ALL) {
-        let losses = losses(&entry, &array);
+pub(super) fn members_that_forget_are_no_worse_than_members_that_fail(entry: &Tried) {
+    for (over, array) in arrays(entry, &ALL) {
+        let losses = losses(entry, &array);
         let of_members = |loss: &&Vec<Vec<u32>>| loss.iter().all(|path| path[0] < array.members());
         let losses: Vec<_> = losses.iter().filter(of_members).map(|loss| loss.concat()).collect();
         for seed in 0..30 {
@@ -362,9 +330,8 @@ fn members_that_forget_are_no_worse_than_members_that_fail() {
 
 /// The member of an array is replaced while a member of its own is being rebuilt: what its schemes had begun is nothing
 /// to those of the new one.
-#[test]
-fn a_member_is_replaced_as_soon_as_it_has_failed() {
-    for (entry, over, array) in survivors(&[Over::Trees, Over::Arrays]) {
+pub(super) fn a_member_is_replaced_as_soon_as_it_has_failed(entry: &Tried) {
+    for (over, array) in arrays(entry, &[Over::Trees, Over::Arrays]) {
         for seed in 0..40 {
             let what = format!("{entry} over {over:?}, seed {seed}");
             let mut bench = Array::of(array.clone());
@@ -390,9 +357,7 @@ fn a_member_is_replaced_as_soon_as_it_has_failed() {
     }
 }
 
-#[test]
-fn pages_that_nobody_has_written_are_not_copied() {
-    let mirror = &Tried::named("mirror");
+pub(super) fn pages_that_nobody_has_written_are_not_copied(mirror: &Tried) {
     for (over, copies) in [(Over::Ssds, 1), (Over::Trees, 2), (Over::Arrays, 1)] {
         let mut bench = Array::of(array(mirror, over));
         for page in [2, 9, 17] {
@@ -413,28 +378,21 @@ fn pages_that_nobody_has_written_are_not_copied() {
     }
 }
 
-#[test]
-fn the_capacity_is_what_was_declared() {
+pub(super) fn the_capacity_is_what_was_declared(entry: &Tried) {
     let mut pages = BTreeMap::new();
-    for (entry, over) in over(&ALL) {
-        let mut bench = Array::of(array(&entry, over));
+    for (over, array) in arrays(entry, &ALL) {
+        let mut bench = Array::of(array);
         fill(&mut bench, &format!("{entry} over {over:?}"));
-        pages.insert((entry.to_string(), over.names().0), bench.pages());
+        pages.insert(over.names().0, bench.pages());
     }
     // An array of drives that mirror themselves offers what one of plain drives does, of which they have two each.
-    let several = |entry: &Tried| entry.with.drives > 1;
-    assert!(
-        over_drives()
-            .filter(several)
-            .all(|entry| pages[&(entry.to_string(), "ssd")] == pages[&(entry.to_string(), "mirrored")])
-    );
+    assert!(entry.with.drives < 2 || pages["ssd"] == pages["mirrored"], "{entry}: {pages:?}");
 }
 
-#[test]
-fn the_same_history_takes_the_same_course() {
-    for (entry, over) in over(&ALL) {
+pub(super) fn the_same_history_takes_the_same_course(entry: &Tried) {
+    for (over, array) in arrays(entry, &ALL) {
         let course = || {
-            let mut bench = Array::of(array(&entry, over));
+            let mut bench = Array::of(array.clone());
             history(&mut bench, 9, 60, 150);
             bench.fail(&[0]);
             bench.run();

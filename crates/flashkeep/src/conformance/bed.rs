@@ -1,15 +1,15 @@
 //! The devices of a bench: the flash of one drive, or the drives, disks and memories of an array.
 
 use super::bench::Told;
-use flashkeep::config::Resolved;
-use flashkeep::devices::{AnyDevice, Body, DeviceSet};
-use flashkeep::drive::{Drive, OpKind};
-use flashkeep::engine::Token;
-use flashkeep::kernel::SimTime;
-use flashkeep::simulation::{Built, build, build_array};
+use crate::config::Resolved;
+use crate::devices::{AnyDevice, Body, DeviceSet};
+use crate::drive::{Drive, OpKind};
+use crate::engine::Token;
+use crate::kernel::SimTime;
+use crate::simulation::{Built, build, build_array};
 
 /// Devices that can be looked into.
-pub(crate) trait Bed: Body<Token> + Clone {
+pub(super) trait Bed: Body<Token> + Clone {
     /// All of it, and the tree over it.
     fn put_together(drive: &Resolved) -> Built<Self>;
     /// Has every operation of every drive told; which devices those are.

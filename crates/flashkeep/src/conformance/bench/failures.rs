@@ -1,11 +1,11 @@
 //! Failures and replacements on the bench.
 
 use super::{Bed, Bench, Dead, Request};
-use flashkeep::drive::{Drive, Fault, OpKind};
-use flashkeep::engine::{Change, Command, Flags, NodeId, Page, Scheme, Verb};
-use flashkeep::flash::PlaneId;
-use flashkeep::kernel::SimTime;
-use flashkeep::schemes::Any;
+use crate::drive::{Drive, Fault, OpKind};
+use crate::engine::{Change, Command, Flags, NodeId, Page, Scheme, Verb};
+use crate::flash::PlaneId;
+use crate::kernel::SimTime;
+use crate::schemes::Any;
 use std::collections::BTreeSet;
 
 /// What fails whole: a member, or a member of a member.
@@ -56,24 +56,24 @@ impl<H: Bed> Bench<H> {
     }
 
     /// The members of a part; none where it is a backend.
-    pub(crate) fn parts_below(&self, path: &[u32]) -> Vec<Vec<u32>> {
+    pub(in crate::conformance) fn parts_below(&self, path: &[u32]) -> Vec<Vec<u32>> {
         let paths = (0..).map(|member| [path, &[member]].concat());
         paths.take_while(|path| self.engine.descendant(path).is_some()).collect()
     }
 
     /// How many operations of a kind a drive has counted.
-    pub(crate) fn counted(&self, device: u16, kind: OpKind) -> u64 {
+    pub(in crate::conformance) fn counted(&self, device: u16, kind: OpKind) -> u64 {
         self.flash.counted(device, kind)
     }
 
     /// Members fail, whole, at the same instant.
-    pub(crate) fn fail(&mut self, members: &[u32]) {
+    pub(in crate::conformance) fn fail(&mut self, members: &[u32]) {
         let paths: Vec<_> = members.iter().map(|&member| vec![member]).collect();
         self.fail_parts(&paths);
     }
 
     /// The same of members of members.
-    pub(crate) fn fail_parts(&mut self, paths: &[Vec<u32>]) {
+    pub(in crate::conformance) fn fail_parts(&mut self, paths: &[Vec<u32>]) {
         let parts: Vec<_> = paths.iter().map(|path| self.part(path)).collect();
         for &(device, fault) in parts.iter().flat_map(|part| &part.faults) {
             self.flash.fail(self.now, device, fault, true);
@@ -89,12 +89,12 @@ impl<H: Bed> Bench<H> {
     }
 
     /// A part of a drive fails.
-    pub(crate) fn damage(&mut self, fault: Fault, lasting: bool) {
+    pub(in crate::conformance) fn damage(&mut self, fault: Fault, lasting: bool) {
         self.damage_device(0, fault, lasting);
     }
 
     /// The same, of one of several.
-    pub(crate) fn damage_device(&mut self, device: u16, fault: Fault, lasting: bool) {
+    pub(in crate::conformance) fn damage_device(&mut self, device: u16, fault: Fault, lasting: bool) {
         self.latent |= !lasting;
         self.has_cut_off |= lasting && matches!(fault, Fault::Planes { .. });
         self.flash.fail(self.now, device, fault, lasting);
@@ -102,7 +102,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// What members held cannot be read any more; they go on.
-    pub(crate) fn poison(&mut self, members: &[u32]) {
+    pub(in crate::conformance) fn poison(&mut self, members: &[u32]) {
         for &member in members {
             for (device, fault) in self.part(&[member]).faults {
                 self.damage_device(device, fault, false);
@@ -111,13 +111,13 @@ impl<H: Bed> Bench<H> {
     }
 
     /// Empty members stand in the place of failed ones.
-    pub(crate) fn replace(&mut self, members: &[u32]) {
+    pub(in crate::conformance) fn replace(&mut self, members: &[u32]) {
         let paths: Vec<_> = members.iter().map(|&member| vec![member]).collect();
         self.replace_parts(&paths);
     }
 
     /// The same of members of members, once what was under way there has come to its end.
-    pub(crate) fn replace_parts(&mut self, paths: &[Vec<u32>]) {
+    pub(in crate::conformance) fn replace_parts(&mut self, paths: &[Vec<u32>]) {
         for path in paths {
             let part = self.part(path);
             while part.in_array && self.engine.is_at_work(part.node) || self.is_map_at_work(&part) {
@@ -152,7 +152,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// Pages that requests under way write, and those within a stripe's length of them.
-    pub(crate) fn unsettled(&self) -> BTreeSet<u32> {
+    pub(in crate::conformance) fn unsettled(&self) -> BTreeSet<u32> {
         let reach = self.members();
         let pages = |request: &Request| {
             let end = request.start + request.least.len() as u32 + reach;
@@ -167,7 +167,7 @@ impl<H: Bed> Bench<H> {
 
     /// Reads every page after a cut: those that are older than they were, and whether they are lost altogether. What is
     /// found is what there is from then on.
-    pub(crate) fn look_at_all_pages(&mut self) -> BTreeSet<u32> {
+    pub(in crate::conformance) fn look_at_all_pages(&mut self) -> BTreeSet<u32> {
         let mut missing = BTreeSet::new();
         for page in 0..self.pages() {
             let durable = self.durable[page as usize];
@@ -178,8 +178,8 @@ impl<H: Bed> Bench<H> {
             assert!(found.is_none() || version.is_some(), "page {page} was read wrong: {found:?}");
             // A log, and a copy, knows of a page only what is on flash: of one that a member took with it, an older
             // version.
-            let name = self.drive.scheme().name;
-            let stale = version.is_some_and(|version| version < promised) && !self.is_log && name != "mirror";
+            let (name, copies) = (self.drive.scheme().name, self.drive.scheme().copies);
+            let stale = version.is_some_and(|version| version < promised) && !self.is_log && !copies;
             assert!(
                 !stale,
                 "{name}: page {page} was read as it was before: {version:?} instead of {promised}"
@@ -192,7 +192,7 @@ impl<H: Bed> Bench<H> {
             // A trim that was answered holds where FTLs log it and no parity knows the page.
             let trimmed =
                 durable > 0 && durable == self.latest(page) && self.trimmed[page as usize] == durable;
-            let plain = self.drive.scheme().name == "none";
+            let plain = self.drive.scheme().plain;
             let back = trimmed && plain && found.is_some_and(|found| found != 0);
             assert!(!back, "page {page} is back after its trim");
             // Zeros that are said to be lost harm nothing.

@@ -1,16 +1,16 @@
 //! Audits: what the raw state must say whenever nothing is under way.
 
 use super::{Bed, Bench, Dead};
-use flashkeep::drive::{Drive, LoggedOperation, OpKind};
-use flashkeep::engine::{BackendId, Cause, Contents, Page, Role, StripeUnit, Token, gf};
-use flashkeep::ftl::GcRun;
-use flashkeep::kernel::SimTime;
-use flashkeep::mapping::BackendKind;
+use crate::drive::{Drive, LoggedOperation, OpKind};
+use crate::engine::{BackendId, Cause, Contents, Page, Role, StripeUnit, Token, gf};
+use crate::ftl::GcRun;
+use crate::kernel::SimTime;
+use crate::mapping::BackendKind;
 
 impl<H: Bed> Bench<H> {
     /// What must hold whenever nothing is under way: the map and its inverse, parity and copies as the raw state has
     /// them, every operation counted under its cause, none on what had failed.
-    pub(crate) fn audit(&self) {
+    pub(in crate::conformance) fn audit(&self) {
         self.flash.audit();
         // Below other maps a member's pages are not its backend's.
         if self.drive.map().below != BackendKind::Blocks {
@@ -130,7 +130,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// Where a page lies now, its first copy.
-    pub(crate) fn place(&self, page: u32) -> Option<(BackendId, Page)> {
+    pub(in crate::conformance) fn place(&self, page: u32) -> Option<(BackendId, Page)> {
         self.engine.places(Page(page)).first().copied()
     }
 }

@@ -5,21 +5,21 @@ mod audit;
 mod failures;
 
 use super::bed::Bed;
-use flashkeep::config::{Resolved, load_text};
-use flashkeep::drive::{Drive, Fault, LoggedOperation, OperationObserver};
-use flashkeep::engine::{
+use crate::config::{Resolved, load_text};
+use crate::drive::{Drive, Fault, LoggedOperation, OperationObserver};
+use crate::engine::{
     BackendId, Command, Engine, Finished, Hazard, NodeId, Page, Scheme, Token, Verb, Version,
 };
-use flashkeep::flash::{PlaneId, PlanePlace, Ppn, StripingLevel};
-use flashkeep::kernel::SimTime;
-use flashkeep::schemes::Any;
-use flashkeep::simulation::{Built, DevicePlacement};
+use crate::flash::{PlaneId, PlanePlace, Ppn, StripingLevel};
+use crate::kernel::SimTime;
+use crate::schemes::Any;
+use crate::simulation::{Built, DevicePlacement};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 /// Every flash operation of a drive.
 #[derive(Clone, Default)]
-pub(crate) struct Told(Arc<Mutex<Vec<LoggedOperation>>>);
+pub(super) struct Told(Arc<Mutex<Vec<LoggedOperation>>>);
 
 impl OperationObserver for Told {
     fn add(&mut self, operation: &LoggedOperation) {
@@ -54,8 +54,8 @@ struct Dead {
 
 /// A drive or an array on the bench.
 #[derive(Clone)]
-pub(crate) struct Bench<H = Drive<Token>> {
-    pub(crate) drive: Resolved,
+pub(super) struct Bench<H = Drive<Token>> {
+    pub(super) drive: Resolved,
     engine: Engine<Any, Token>,
     flash: H,
     placements: Vec<DevicePlacement>,
@@ -73,9 +73,9 @@ pub(crate) struct Bench<H = Drive<Token>> {
     /// Of each page, the version that was durable when it was last trimmed.
     held: Vec<usize>,
     /// Instants at which something happened.
-    pub(crate) steps: u32,
+    pub(super) steps: u32,
     /// Pages that a read reported as lost since this was last emptied.
-    pub(crate) lost: BTreeSet<u32>,
+    pub(super) lost: BTreeSet<u32>,
     /// What died, for checks of the operations afterwards.
     dead: Vec<Dead>,
     was_cut_at: Option<SimTime>,
@@ -88,12 +88,12 @@ pub(crate) struct Bench<H = Drive<Token>> {
 
 impl<H: Bed> Bench<H> {
     /// A drive or an array that has been resolved.
-    pub(crate) fn of(drive: Resolved) -> Bench<H> {
+    pub(super) fn of(drive: Resolved) -> Bench<H> {
         let Built { hardware: mut flash, tree, controller, placements, .. } = H::put_together(&drive);
         let operations = flash.log_all();
         let mut engine = Engine::new(tree);
         engine.controller = controller;
-        let is_log = drive.scheme().kind == flashkeep::schemes::Members::Physical;
+        let is_log = drive.scheme().kind == crate::schemes::Members::Physical;
         let drive_pages = drive.logical_pages() as usize;
         let versions = vec![vec![0]; drive_pages];
         Bench {
@@ -120,7 +120,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// A copy that goes on by itself, with operation logs of its own.
-    pub(crate) fn copy(&self) -> Bench<H> {
+    pub(super) fn copy(&self) -> Bench<H> {
         let mut copy = self.clone();
         copy.operations = copy.flash.log_all();
         for ((_, to), (_, from)) in copy.operations.iter().zip(&self.operations) {
@@ -129,33 +129,33 @@ impl<H: Bed> Bench<H> {
         copy
     }
 
-    pub(crate) fn pages(&self) -> u32 {
+    pub(super) fn pages(&self) -> u32 {
         self.versions.len() as u32
     }
 
     /// Whether the scheme has pages beyond those of the drive.
-    pub(crate) fn has_spare_pages(&self) -> bool {
+    pub(super) fn has_spare_pages(&self) -> bool {
         self.scheme().capacity() > u64::from(self.pages())
     }
 
-    pub(crate) fn members(&self) -> u32 {
+    pub(super) fn members(&self) -> u32 {
         self.drive.members()
     }
 
-    pub(crate) fn scheme(&self) -> &Any {
+    pub(super) fn scheme(&self) -> &Any {
         self.engine.scheme(NodeId::ROOT).expect("a scheme at the root")
     }
 
-    pub(crate) fn exposed_now(&self) -> u64 {
+    pub(super) fn exposed_now(&self) -> u64 {
         self.engine.exposed()
     }
 
-    pub(crate) fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.engine.is_whole()
     }
 
     /// Pages that the scheme does not promise to keep.
-    pub(crate) fn exposed(&self, hazard: Hazard) -> BTreeSet<u32> {
+    pub(super) fn exposed(&self, hazard: Hazard) -> BTreeSet<u32> {
         (0..self.pages()).filter(|&page| self.engine.is_exposed(NodeId::ROOT, Page(page), hazard)).collect()
     }
 
@@ -165,7 +165,7 @@ impl<H: Bed> Bench<H> {
         self.versions[page as usize].len() - 1
     }
 
-    pub(crate) fn submit(&mut self, verb: Verb, start: u32, count: u16) {
+    pub(super) fn submit(&mut self, verb: Verb, start: u32, count: u16) {
         // The host waits until a recovery is over.
         while self.engine.is_recovering() && self.step() {}
         let start = start.min(self.pages() - 1);
@@ -230,7 +230,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// On to the next instant at which something happens; false where nothing does any more.
-    pub(crate) fn step(&mut self) -> bool {
+    pub(super) fn step(&mut self) -> bool {
         let (flash, due) = (self.flash.next_event(), self.engine.next_due());
         let next = flash.min(due);
         if next == SimTime::NEVER {
@@ -249,7 +249,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// Until nothing happens any more.
-    pub(crate) fn run(&mut self) {
+    pub(super) fn run(&mut self) {
         let mut steps = 0;
         while self.step() {
             steps += 1;
@@ -261,7 +261,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// Reads every page; those that are lost.
-    pub(crate) fn read_all(&mut self) -> BTreeSet<u32> {
+    pub(super) fn read_all(&mut self) -> BTreeSet<u32> {
         self.lost.clear();
         for page in 0..self.pages() {
             self.submit(Verb::Read, page, 1);
@@ -271,7 +271,7 @@ impl<H: Bed> Bench<H> {
     }
 
     /// The pages that have been written since, by version counts taken before.
-    pub(crate) fn versions(&self) -> Vec<usize> {
+    pub(super) fn versions(&self) -> Vec<usize> {
         self.versions.iter().map(Vec::len).collect()
     }
 }
@@ -279,54 +279,54 @@ impl<H: Bed> Bench<H> {
 /// What only a drive can be asked.
 impl Bench {
     /// A drive from the text of a drive file.
-    pub(crate) fn new(text: &str, set: &[String]) -> Bench {
+    pub(super) fn new(text: &str, set: &[String]) -> Bench {
         Bench::of(load_text("bench.toml", text, set).unwrap_or_else(|error| panic!("{error}")))
     }
 
     /// A drive whose power is going to fail.
-    pub(crate) fn with_cuts(text: &str, set: &[String]) -> Bench {
+    pub(super) fn with_cuts(text: &str, set: &[String]) -> Bench {
         let mut bench = Bench::new(text, set);
         bench.flash.expect_power_cuts();
         bench
     }
 
     /// The planes of a member.
-    pub(crate) fn planes(&self, member: u32) -> Vec<PlaneId> {
+    pub(super) fn planes(&self, member: u32) -> Vec<PlaneId> {
         self.planes_of(0, member)
     }
 
     /// The blocks of a pool that are in one of its planes of the flash.
-    pub(crate) fn part_of_pool(&self, pool: PlaneId, plane: u32) -> Fault {
+    pub(super) fn part_of_pool(&self, pool: PlaneId, plane: u32) -> Fault {
         let (geometry, pools) = (self.flash.geometry(), self.drive.pools());
         let PlanePlace { channel, chip, die, .. } = geometry.place(pool);
         Fault::of(geometry, pools, StripingLevel::Plane, PlanePlace { channel, chip, die, plane })
     }
 
     /// A physical page of a block.
-    pub(crate) fn physical(&self, plane: PlaneId, block: u32, page: u32) -> Ppn {
+    pub(super) fn physical(&self, plane: PlaneId, block: u32, page: u32) -> Ppn {
         self.flash.geometry().ppn(plane, block, page)
     }
 
     /// The physical page of a backend's page.
-    pub(crate) fn ppn(&self, (backend, page): (BackendId, Page)) -> Option<Ppn> {
+    pub(super) fn ppn(&self, (backend, page): (BackendId, Page)) -> Option<Ppn> {
         match self.flash.lookup(backend, page) {
-            flashkeep::ftl::MapEntry::At(ppn) => Some(ppn),
+            crate::ftl::MapEntry::At(ppn) => Some(ppn),
             _ => None,
         }
     }
 
     /// The power fails and comes back: pages that were durable and are not there any more, and not exposed to that.
-    pub(crate) fn cut(&mut self) {
+    pub(super) fn cut(&mut self) {
         self.cut_at(self.now);
     }
 
     /// What happens at this very instant has happened.
-    pub(crate) fn catch_up(&mut self) {
+    pub(super) fn catch_up(&mut self) {
         while self.flash.next_event().min(self.engine.next_due()) <= self.now && self.step() {}
     }
 
     /// The same, while the last recovery may not be over.
-    pub(crate) fn cut_at(&mut self, at: SimTime) {
+    pub(super) fn cut_at(&mut self, at: SimTime) {
         for request in &mut self.requests {
             request.done = true;
         }
@@ -342,7 +342,7 @@ impl Bench {
     }
 
     /// When the power failed last, and when the drive was there again.
-    pub(crate) fn last_cut(&self) -> (SimTime, SimTime) {
+    pub(super) fn last_cut(&self) -> (SimTime, SimTime) {
         (self.was_cut_at.unwrap_or_default(), self.now)
     }
 }

@@ -1,0 +1,199 @@
+//! The conformance suite: what every redundancy scheme must keep, whatever happens to its members. It checks what a
+//! scheme declares by injecting failures, replacements and power cuts at every step of random histories, with an oracle
+//! of the contents of every page and audits of the state of the flash.
+//!
+//! [`CHECKS`] is the table. The tests run all of it on the schemes of the table in `schemes`, `flashkeep conformance` on
+//! schemes from files.
+
+mod arrays;
+mod bed;
+mod bench;
+mod inside;
+mod maps;
+mod power;
+mod table;
+
+use crate::engine::Verb;
+use crate::kernel::Random;
+use crate::schemes::{SchemeEntry, TriedWith};
+use bed::Bed;
+use bench::Bench;
+use std::collections::BTreeSet;
+use std::fmt::{self, Display, Formatter};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+pub use table::{CHECKS, Check};
+
+/// Where the suite puts the drive files of which it makes arrays.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    folder: Arc<Path>,
+}
+
+impl Suite {
+    /// The suite with its drive files in this folder, which exists.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn new(folder: &Path) -> std::io::Result<Suite> {
+        for (name, text) in arrays::drive_files() {
+            std::fs::write(folder.join(format!("{name}.toml")), text)?;
+        }
+        Ok(Suite { folder: folder.into() })
+    }
+
+    /// A scheme of the table with each of the parameters that it declares, the first ones first.
+    pub fn tried(&self, entry: &'static SchemeEntry) -> impl Iterator<Item = Tried> + use<> {
+        let folder = self.folder.clone();
+        entry.tried_with.iter().map(move |&with| Tried { entry, with, folder: folder.clone() })
+    }
+}
+
+/// A scheme and the parameters with which it is tried.
+#[derive(Clone, Debug)]
+pub struct Tried {
+    entry: &'static SchemeEntry,
+    /// Members and options.
+    pub with: TriedWith,
+    folder: Arc<Path>,
+}
+
+impl Tried {
+    /// Its options inside a drive, or over drives.
+    fn set(&self, over_drives: bool, more: &[&str]) -> Vec<String> {
+        let mut set = vec![format!("redundancy.scheme=\"{}\"", self.name)];
+        let examples = self.examples(over_drives);
+        set.extend(examples.into_iter().map(|(key, value)| format!("redundancy.{key}={value}")));
+        let own = self.with.set.iter().filter(|pair| !over_drives || pair.starts_with("redundancy."));
+        set.extend(own.chain(more).map(|&pair| pair.to_owned()));
+        set
+    }
+
+    /// The number of parts of a drive that may fail.
+    fn survives(&self) -> u32 {
+        self.survives_of(self.with.parts)
+    }
+
+    /// The number of members that may fail, of so many.
+    fn survives_of(&self, members: u32) -> u32 {
+        (self.entry.survives)(members)
+    }
+}
+
+impl Deref for Tried {
+    type Target = SchemeEntry;
+
+    fn deref(&self) -> &SchemeEntry {
+        self.entry
+    }
+}
+
+impl Display for Tried {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ({} parts, {} drives, {:?})",
+            self.name, self.with.parts, self.with.drives, self.with.set
+        )
+    }
+}
+
+/// A small drive: `channels` of one chip.
+fn small(channels: u32, planes: u32) -> String {
+    format!(
+        "[flash]\nchannels = {channels}\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = {planes}\n\
+         blocks_per_plane = 12\npages_per_block = 4\npage_kib = 4\n[ftl]\nover_provisioning = 0.8\n\
+         [ftl.gc]\nthreshold = 0.1\n"
+    )
+}
+
+/// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
+fn history<H: Bed>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
+    history_seen(bench, seed, commands, until, |_| ());
+}
+
+/// The same, and `seen` gets the bench after the first command and after each instant. What is tried at every step of a
+/// history goes on from a copy of it ([`Bench::copy`]); to tell the history anew would take the square of its length.
+fn history_seen<H: Bed>(
+    bench: &mut Bench<H>,
+    seed: u64,
+    commands: u32,
+    until: u32,
+    mut seen: impl FnMut(&Bench<H>),
+) {
+    let mut random = Random::stream(seed, "history");
+    let pages = u64::from(bench.pages());
+    // A part of the pages is written again and again, so that there is something to collect.
+    for n in 0..commands {
+        let hot = random.below(3) > 0;
+        let page = random.below(if hot { pages.min(24) } else { pages }) as u32;
+        let count = 1 + random.below(6) as u16;
+        match random.below(10) {
+            0 => bench.submit(Verb::Trim, page, count),
+            1..4 => bench.submit(Verb::Read, page, count),
+            _ => bench.submit(Verb::Write, page, count),
+        }
+        if n == 0 {
+            seen(bench);
+        }
+        let pause = random.below(4);
+        for _ in 0..if n % 16 == 15 { 40 } else { pause } {
+            if bench.steps >= until || !bench.step() {
+                break;
+            }
+            seen(bench);
+        }
+        if bench.steps >= until {
+            return;
+        }
+    }
+    while bench.steps < until && bench.step() {
+        seen(bench);
+    }
+}
+
+/// All sets of `size` members.
+fn sets(members: u32, size: u32) -> Vec<Vec<u32>> {
+    if size == 0 {
+        return vec![vec![]];
+    }
+    let smaller = sets(members, size - 1);
+    let grown = smaller.iter().flat_map(|set| {
+        let next = set.last().map_or(0, |&last| last + 1);
+        (next..members).map(|member| set.iter().copied().chain([member]).collect())
+    });
+    grown.collect()
+}
+
+/// After a failure, what is lost was declared exposed, and has not been written since.
+fn check_losses<H: Bed>(
+    bench: &mut Bench<H>,
+    exposed: &BTreeSet<u32>,
+    before: &[usize],
+    what: &str,
+) -> BTreeSet<u32> {
+    bench.run();
+    let lost = bench.read_all();
+    for &page in &lost {
+        let written_since = bench.versions()[page as usize] > before[page as usize];
+        assert!(exposed.contains(&page) && !written_since, "{what}: page {page} was lost and not exposed");
+    }
+    lost
+}
+
+/// Every page is written three times over, while some of it is carried out, and is there.
+fn fill<H: Bed>(bench: &mut Bench<H>, what: &str) {
+    for round in 0..3 {
+        for page in 0..bench.pages() {
+            bench.submit(Verb::Write, page, 1);
+            if (page + round) % 3 == 0 {
+                bench.step();
+            }
+        }
+    }
+    bench.run();
+    assert!(bench.read_all().is_empty(), "{what}");
+    assert!((0..bench.pages()).all(|page| bench.place(page).is_some()), "{what}: places");
+    bench.audit();
+}
