@@ -81,6 +81,12 @@ fn fetch(unit: &StripeUnit, cause: Cause) -> Step {
     Step::fetch(unit.member, unit.page, unit.role, cause)
 }
 
+/// Delivers a page that no codeword covers: a known zero, the sum of nothing.
+pub(super) fn known_zero(wanted: &Step, plan: &mut Plan) -> RepairOutcome {
+    plan.push(Step::new(wanted.member, wanted.command, 0).role(Role::Lost(0)).stage(1));
+    RepairOutcome::Planned
+}
+
 impl Codeword {
     /// The units that are missing.
     pub fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> MissingUnits {
@@ -140,11 +146,10 @@ impl Codeword {
     /// a read without time, the rebuild does that. A unit that the codeword does not have is a known zero.
     pub fn bring_back(&self, role: Role, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
-        let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
         if !self.units.iter().any(|unit| unit.role == role) {
-            plan.push(found);
-            return RepairOutcome::Planned;
+            return known_zero(&wanted, plan);
         }
+        let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
         let tried = |member, page| failed.iter().any(|s| (s.member, s.command.start) == (member, page));
         let missing = self.missing(|member, page| tried(member, page) || !view.has(member, page));
         if !self.can_do_without(&missing) {

@@ -464,9 +464,10 @@ pub(super) fn repair<S: Scheme>(
     if matches!(scheme.protection(), Protection::Copies) {
         return copies::repair(&word, failed, view, plan);
     }
-    let unit = word.units.iter().find(|unit| (unit.member, unit.page) == place);
-    // A page that the codeword does not cover is a known zero.
-    word.bring_back(unit.map_or(Role::Data(0), |unit| unit.role), failed, view, plan)
+    match word.units.iter().find(|unit| (unit.member, unit.page) == place) {
+        Some(unit) => word.bring_back(unit.role, failed, view, plan),
+        None => codeword::known_zero(&wanted, plan),
+    }
 }
 
 /// The stripe that the repair of a member's page must hold; none if it needs no lock.

@@ -12,6 +12,7 @@ mod stubs;
 
 mod arithmetic;
 mod completions;
+mod declared;
 mod failures;
 mod flush;
 mod logs;

@@ -29,7 +29,6 @@ impl PagesOfStripe<'_> {
 
 /// The units of a stripe, as their spare areas say.
 struct SurvivingUnits {
-    stripe_first: u32,
     /// Known zeros as 0.
     data: Vec<Token>,
     /// Units of members that do not answer, and those that are not there.
@@ -79,56 +78,113 @@ impl<L: ParityLayout> Stripes<L> {
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) {
+        let (owed, lost) = (self.units(&logged.owed, stripe), self.units(&logged.lost, stripe));
+        let placed = self.placed(stripe);
+        let written = placed.recover(RecoveredUnits { owed, lost, zeros }, view, lacks);
+        Self::mark(&mut self.written, placed.first, written, true);
+    }
+
+    /// Where the units of a stripe are.
+    fn placed(&self, stripe: u32) -> PlacedStripe {
         let seats = self.seats(stripe);
-        let mut remains = self.remains(seats, view);
-        remains.absent.retain(|&index| !zeros.has(index));
-        let owed = self.units(&logged.owed, stripe).without(self.in_caches(stripe, view));
-        let lost = self.units(&logged.lost, stripe);
-        let names = PagesOfStripe { first: remains.stripe_first, view };
-        let found = remains.settle(lost, owed, names);
-        let written = found.written(&remains);
-        Self::mark(&mut self.written, remains.stripe_first, written, true);
-        for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
-            lacks(seats.data(index), seats.page());
-        }
-        // One that is there is to be found no more, even where nothing else is.
-        let is_there = |role: Role| remains.parities.iter().any(|&(other, _)| other == role);
-        let unfit =
-            |role: &&Role| (!written.is_empty() || is_there(**role)) && !found.parities.contains(role);
-        for &role in seats.parities().iter().filter(unfit) {
-            if view.alive(seats.member(role)) {
-                lacks(seats.member(role), seats.parity_page());
-            }
+        PlacedStripe {
+            first: self.number(stripe, 0),
+            data: (0..self.data()).map(|index| (seats.data(index), seats.page())).collect(),
+            parities: seats.parities().iter().map(|&role| (role, at_parity(seats, role))).collect(),
         }
     }
 
     /// Data units that are missing on members with write caches: they may never have left these.
     pub(super) fn in_caches(&self, stripe: u32, view: &View<'_>) -> UnitSet {
-        let seats = self.seats(stripe);
-        let mut units = UnitSet::default();
-        let missing = |&index: &u8| {
-            let member = seats.data(index);
-            view.is_cached(member) && view.alive(member) && view.oob(member, seats.page()).is_none()
-        };
-        (0..self.data()).filter(missing).for_each(|index| units.add(index));
-        units
+        self.placed(stripe).in_caches(view)
     }
 
     /// What a data page says of itself: where it is lacking, what the rest of its stripe says of it.
     pub(crate) fn oob_of(&self, page: Page, view: &View<'_>) -> Option<OobData> {
         let (stripe, index) = self.split(page);
-        let seats = self.seats(stripe);
-        let data = |other: u8| (seats.data(other), seats.page());
+        self.placed(stripe).oob_of(index, view)
+    }
+}
+
+fn at_parity(seats: Seats, role: Role) -> (Member, Page) {
+    (seats.member(role), seats.parity_page())
+}
+
+/// What is known of a stripe's data units before its spare areas are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RecoveredUnits {
+    /// Those that there ought to be ([`Logged`]).
+    pub(crate) owed: UnitSet,
+    /// Those that were lost before.
+    pub(crate) lost: UnitSet,
+    /// Those of which no parity knows anything.
+    pub(crate) zeros: UnitSet,
+}
+
+/// The places of a stripe's units, one version of each.
+#[derive(Clone, Debug)]
+pub(crate) struct PlacedStripe {
+    /// The first data page.
+    pub(crate) first: u32,
+    /// The data units in order.
+    pub(crate) data: Vec<(Member, Page)>,
+    /// The parities.
+    pub(crate) parities: Vec<(Role, (Member, Page))>,
+}
+
+impl PlacedStripe {
+    /// Finds out which data units are no known zeros, and tells what members lack.
+    pub(crate) fn recover(
+        &self,
+        units: RecoveredUnits,
+        view: &View<'_>,
+        lacks: &mut dyn FnMut(Member, Page),
+    ) -> UnitSet {
+        let mut remains = self.remains(view);
+        remains.absent.retain(|&index| !units.zeros.has(index));
+        let owed = units.owed.without(self.in_caches(view));
+        let names = PagesOfStripe { first: self.first, view };
+        let found = remains.settle(units.lost, owed, names);
+        let written = found.written(&remains);
+        for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
+            let (member, page) = self.data[usize::from(index)];
+            lacks(member, page);
+        }
+        // One that is there is to be found no more, even where nothing else is.
+        let is_there = |role: Role| remains.parities.iter().any(|&(other, _)| other == role);
+        let unfit = |role: Role| (!written.is_empty() || is_there(role)) && !found.parities.contains(&role);
+        for &(_, (member, page)) in self.parities.iter().filter(|&&(role, _)| unfit(role)) {
+            if view.alive(member) {
+                lacks(member, page);
+            }
+        }
+        written
+    }
+
+    /// Data units that are missing on members with write caches: they may never have left these.
+    pub(crate) fn in_caches(&self, view: &View<'_>) -> UnitSet {
+        let mut units = UnitSet::default();
+        for (index, &(member, page)) in (0..).zip(&self.data) {
+            if view.is_cached(member) && view.alive(member) && view.oob(member, page).is_none() {
+                units.add(index);
+            }
+        }
+        units
+    }
+
+    /// What a data page says of itself: where it is lacking, what the rest of its stripe says of it.
+    pub(crate) fn oob_of(&self, index: u8, view: &View<'_>) -> Option<OobData> {
+        let data = |other: u8| self.data[usize::from(other)];
         let has = |(member, page): (Member, Page)| view.has(member, page);
         if has(data(index)) {
-            return view.oob(seats.data(index), seats.page());
+            let (member, page) = data(index);
+            return view.oob(member, page);
         }
-        let others: Vec<u8> = (0..self.data()).filter(|&other| other != index).collect();
+        let others: Vec<u8> = (0..self.data.len() as u8).filter(|&other| other != index).collect();
         if !others.iter().all(|&other| has(data(other))) {
             return None;
         }
-        let parities = seats.parities().iter().map(|&role| (role, (seats.member(role), seats.parity_page())));
-        let (role, (member, page)) = { parities }.find(|&(_, place)| has(place))?;
+        let &(role, (member, page)) = self.parities.iter().find(|&&(_, place)| has(place))?;
         let token = |(member, page)| view.oob(member, page).map_or(Token::default(), |oob| Token(oob.stamp));
         let parity = view.oob(member, page)?;
         let rest = others
@@ -138,24 +194,22 @@ impl<L: ParityLayout> Stripes<L> {
         (stamp != 0).then_some(OobData { stamp, ..parity })
     }
 
-    fn remains(&self, seats: Seats, view: &View<'_>) -> SurvivingUnits {
-        let page = seats.page();
+    fn remains(&self, view: &View<'_>) -> SurvivingUnits {
         let mut remains = SurvivingUnits {
-            stripe_first: self.number(seats.stripe, 0),
-            data: vec![Token::default(); usize::from(self.data())],
+            data: vec![Token::default(); self.data.len()],
             dead: Vec::new(),
             absent: Vec::new(),
             parities: Vec::new(),
         };
-        for index in 0..self.data() {
-            match view.oob(seats.data(index), page) {
+        for (index, &(member, page)) in (0..).zip(&self.data) {
+            match view.oob(member, page) {
                 Some(oob) => remains.data[usize::from(index)] = Token(oob.stamp),
-                None if view.alive(seats.data(index)) => remains.absent.push(index),
+                None if view.alive(member) => remains.absent.push(index),
                 None => remains.dead.push(index),
             }
         }
-        for &role in seats.parities() {
-            if let Some(oob) = view.oob(seats.member(role), seats.parity_page()) {
+        for &(role, (member, page)) in &self.parities {
+            if let Some(oob) = view.oob(member, page) {
                 remains.parities.push((role, Token(oob.stamp)));
             }
         }
