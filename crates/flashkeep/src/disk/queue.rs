@@ -4,7 +4,7 @@
 //! older one has started. Commands without a waiting request go last, unless a foreground command overlaps
 //! them.
 
-use super::scheduler::{Candidate, Candidates, Head, Rule};
+use super::scheduler::{Candidate, Head, ReadyCommands, Rule};
 use crate::engine::{Command, CompletionToken, Verb};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::collections::{BTreeMap, VecDeque};
@@ -67,7 +67,7 @@ pub(super) struct DiskQueue<C> {
     places: BTreeMap<(u64, u64), Id<DiskOp<C>>>,
     longest: u64,
     /// Those of them that nothing older overlaps: waited for, and not.
-    ready: [Candidates; 2],
+    ready: [ReadyCommands; 2],
     /// What is waited for, and what is not.
     outside: [VecDeque<Id<DiskOp<C>>>; 2],
     /// Places taken by each of the two; what is in the write cache takes none.

@@ -1,6 +1,6 @@
 //! The names of pages in OOB metadata.
 //!
-//! A node numbers its own pages, whatever the nodes above it store there: pages of the host, copies, or parities. The
+//! A node numbers its own pages: the nodes above it may store pages of the host there, copies, or parities. The
 //! OOB metadata of a page names it by the numbers of each node above it, with the version there. The page on flash has
 //! one stamp, that of its contents; this table says which page and version it is to each node. The root's pages are the
 //! host's, which stamps name themselves ([`Version`]). Parity covers OOB metadata, so the stamp of a page that was

@@ -20,8 +20,8 @@ pub struct PlacesInTurn {
 }
 
 impl PlacesInTurn {
-    /// The rule for planes that take turns in this order, each with the block that it fills first; so many pages go to a
-    /// plane `together`. None if these are not a part of a block.
+    /// The rule for planes that take turns in this order, each with the block that it fills first; `together` is the number
+    /// of pages that go to a plane in its turn. None if these are not a part of a block.
     #[must_use]
     pub fn new(geometry: &Geometry, planes: Vec<(PlaneId, u32)>, together: u32) -> Option<Self> {
         let mut turns = vec![NONE; geometry.plane_count() as usize];

@@ -69,7 +69,7 @@ impl SteadyPlaces {
         self.backends.push(None);
     }
 
-    /// The next backend has so many pages, whose blocks are added now.
+    /// The next backend has `pages` pages, whose blocks are added now.
     pub fn add_backend(&mut self, pages: u32, random: &mut Random) {
         let blocks = self.blocks.len()..self.blocks.len();
         self.backends.push(Some(SteadyBackend { order: Permutation::new(pages, random), blocks, pages: 0 }));

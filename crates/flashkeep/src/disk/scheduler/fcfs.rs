@@ -7,12 +7,12 @@
 //! # Source
 //! The baseline of every comparison of disk schedulers.
 
-use super::{Candidate, Candidates, Head, Rule};
+use super::{Candidate, Head, ReadyCommands, Rule};
 
 /// First come, first served.
 pub(super) const RULE: Rule =
     Rule { name: "fcfs", summary: "in order of arrival", source: include_str!("fcfs.rs"), pick };
 
-fn pick(candidates: &Candidates, head: Head) -> (Candidate, bool) {
-    (candidates.least(|one| one.sequence).expect("there are candidates"), head.inwards)
+fn pick(ready: &ReadyCommands, head: Head) -> (Candidate, bool) {
+    (ready.least(|one| one.sequence).expect("there are candidates"), head.inwards)
 }

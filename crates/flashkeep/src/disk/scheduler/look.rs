@@ -10,7 +10,7 @@
 //! The elevator with a look ahead: Merten, "Some quantitative techniques for file organization", 1970, as
 //! compared by Worthington, Ganger and Patt, "Scheduling algorithms for modern disk drives", SIGMETRICS 1994.
 
-use super::{Candidate, Candidates, Head, Rule};
+use super::{Candidate, Head, ReadyCommands, Rule};
 
 /// Back and forth.
 pub(super) const RULE: Rule = Rule {
@@ -20,9 +20,9 @@ pub(super) const RULE: Rule = Rule {
     pick,
 };
 
-fn pick(candidates: &Candidates, head: Head) -> (Candidate, bool) {
-    let up = || candidates.from(head.sector).map(|one| (one, true));
-    let down = || candidates.before(head.sector).map(|one| (one, false));
+fn pick(ready: &ReadyCommands, head: Head) -> (Candidate, bool) {
+    let up = || ready.from(head.sector).map(|one| (one, true));
+    let down = || ready.before(head.sector).map(|one| (one, false));
     let next = if head.inwards { up().or_else(down) } else { down().or_else(up) };
     next.expect("every candidate is on one side or the other")
 }

@@ -19,11 +19,11 @@ pub struct Candidate {
 
 /// The commands that may be begun, in the order of their sectors; those of the same sector by age.
 #[derive(Clone, Debug, Default)]
-pub struct Candidates {
+pub struct ReadyCommands {
     cylinders: BTreeMap<(u64, u64), u32>,
 }
 
-impl Candidates {
+impl ReadyCommands {
     /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -82,7 +82,7 @@ pub struct Rule {
     /// Its file, whose doc comment is its manual page.
     pub source: &'static str,
     /// The choice.
-    pub pick: fn(&Candidates, Head) -> (Candidate, bool),
+    pub pick: fn(&ReadyCommands, Head) -> (Candidate, bool),
 }
 
 /// The table of rules.
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn candidates_are_found_by_sector_and_age() {
-        let mut candidates = Candidates::default();
+        let mut candidates = ReadyCommands::default();
         for (sector, sequence) in [(80, 1), (8, 4), (8, 2), (40, 3)] {
             candidates.insert(Candidate { sector, cylinder: sector as u32 / 8, sequence });
         }

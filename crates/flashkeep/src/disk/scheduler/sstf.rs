@@ -8,7 +8,7 @@
 //! # Source
 //! Shortest seek time first: Denning, "Effects of scheduling on file memory operations", AFIPS 1967.
 
-use super::{Candidate, Candidates, Head, Rule};
+use super::{Candidate, Head, ReadyCommands, Rule};
 
 /// Shortest seek time first.
 pub(super) const RULE: Rule = Rule {
@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
     pick,
 };
 
-fn pick(candidates: &Candidates, head: Head) -> (Candidate, bool) {
+fn pick(ready: &ReadyCommands, head: Head) -> (Candidate, bool) {
     let key =
         |one: &Candidate| (one.cylinder.abs_diff(head.cylinder), one.sector != head.sector, one.sequence);
-    (candidates.least(key).expect("there are candidates"), head.inwards)
+    (ready.least(key).expect("there are candidates"), head.inwards)
 }
