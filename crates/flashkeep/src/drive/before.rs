@@ -42,6 +42,12 @@ impl<C: Contents> Drive<C> {
         // The page is unmapped until it is placed, so that a collection that makes room for it does not move its old
         // version.
         self.forget(ftl, lpn);
+        if self.packing.active
+            && !self.immediate.counting
+            && let Some((plane, ppn)) = self.place_by_address(ftl, lpn, contents)
+        {
+            return self.has_placed_before(ftl, lpn, plane, ppn);
+        }
         let Some(mut plane) = self.plane_before(ftl, lpn) else {
             return self.void_before(self.now, ftl, lpn);
         };
@@ -63,15 +69,21 @@ impl<C: Contents> Drive<C> {
             self.note_placement(plane, lpn, cached);
         }
         let stream = if cached { SLC_STREAM } else { stream };
+        self.count_untimed(ftl, OpKind::Program, cause, ppn);
+        if self.immediate.counting && self.closes(ftl, Some(stream), plane) {
+            self.tell_summary(self.now, self.now, ppn);
+        }
+        self.has_placed_before(ftl, lpn, plane, ppn);
+    }
+
+    /// A page has been placed without time.
+    #[inline(always)]
+    fn has_placed_before(&mut self, ftl: usize, lpn: u32, plane: PlaneId, ppn: Ppn) {
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
-        self.count_untimed(ftl, OpKind::Program, cause, ppn);
         if !self.immediate.active || self.power.is_some() {
             self.queues.sequence += 1;
             self.note_oob(ppn, lpn, self.queues.sequence);
-        }
-        if self.immediate.counting && self.closes(ftl, Some(stream), plane) {
-            self.tell_summary(self.now, self.now, ppn);
         }
         if self.immediate.active {
             if self.immediate.counting && self.is_low(plane) {
@@ -111,21 +123,23 @@ impl<C: Contents> Drive<C> {
         }
         let mut next = pages.start;
         while next < pages.end {
-            let Some(plane) = self.plane_in_turn(ftl) else {
+            let found = match self.packing.active {
+                true => self.word_line_by_address(ftl, next..pages.end),
+                false => self.plane_in_turn(ftl).map(|plane| (plane, 1)),
+            };
+            let Some((plane, count)) = found else {
                 self.place_immediately(ftl, next, Cause::Host, C::default());
+                if let (Some(cursor), MapEntry::At(ppn)) = (&mut cursor, self.ftl.maps.get(ftl, next)) {
+                    cursor.agrees(next, ppn, 1);
+                }
                 next += 1;
                 continue;
             };
-            let mut more = 0;
-            if self.packing.active {
-                more = self.room_in_word_line(ftl, plane).min(pages.end - next - 1);
-                self.packing.has_placed(ftl, more);
-            }
-            self.place_together(ftl, plane, next..next + 1 + more, cursor.as_mut());
-            next += 1 + more;
+            self.place_together(ftl, plane, next..next + count, cursor.as_mut());
+            next += count;
             if !self.immediate.active {
-                self.queues.sequence += 1 + u64::from(more);
-                // As in [`Drive::place_immediately`].
+                self.queues.sequence += u64::from(count);
+                // As in [`Drive::has_placed_before`].
                 if !self.ftl.blocks.has_room(plane) {
                     self.ask_for_collection(plane);
                     self.wake_collector(self.now, plane);
@@ -178,12 +192,6 @@ impl<C: Contents> Drive<C> {
             }
             next += count;
         }
-    }
-
-    /// Pages that may follow one that gets its place in a plane now, before its word line is complete.
-    fn room_in_word_line(&self, ftl: usize, plane: PlaneId) -> u32 {
-        let room = self.ftl.blocks.plane(plane).free_pages - self.ftl.blocks.reserve() - 1;
-        self.packing.left_before_last(ftl, self.flash.geometry.word_line).min(room)
     }
 
     /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.

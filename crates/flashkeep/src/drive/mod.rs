@@ -12,6 +12,7 @@ mod backend;
 mod before;
 mod behind;
 mod build;
+mod by_address;
 mod cache;
 mod choose;
 mod collect;

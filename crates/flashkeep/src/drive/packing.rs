@@ -10,7 +10,8 @@
 //! channel. GC reads a flash page once, keeps its pages in *hand* until they fill a word line (for each stream), and
 //! programs the rest when no more pages are left to read.
 //!
-//! Placement without time fills every slot, because no page has to wait for others.
+//! Placement without time fills every slot, because no page has to wait for others. Pages from before time 0 lie where
+//! their addresses say (`by_address`).
 //!
 //! In a backend of physical pages each page has a fixed slot: the drive programs the waiting pages of a flash page
 //! together, and later ones by another, partial program of the same flash page. The flash forbids a second program of a
@@ -19,6 +20,7 @@
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column
 //! addresses and partial page programs.
 
+use super::by_address::WordLines;
 use super::program::PageWrite;
 use super::{DieQueue, Drive, DriveOp, Parameters};
 use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
@@ -36,6 +38,8 @@ pub(super) struct Packing {
     /// Sectors of a page of the flash, and of one of the map.
     flash_page: u16,
     pub(super) page: u16,
+    /// Word lines that have been set aside for pages from before time 0.
+    pub(super) word_lines: WordLines,
     /// Pages that each backend has placed without time in the word line that it is filling.
     placed: Vec<u32>,
     /// How long a write waits for others, and until when each one does.
@@ -63,20 +67,6 @@ impl Packing {
     /// Whether writes wait for others.
     pub(super) fn gathers_writes(&self) -> bool {
         self.gather > Span::ZERO
-    }
-
-    /// Pages that a backend may place without time beside the one that it has just placed, in the same word line, before
-    /// the last one of that.
-    pub(super) fn left_before_last(&self, ftl: usize, word_line: u32) -> u32 {
-        match self.placed[ftl] {
-            0 => 0,
-            placed => word_line - 1 - placed,
-        }
-    }
-
-    /// It has placed these.
-    pub(super) fn has_placed(&mut self, ftl: usize, pages: u32) {
-        self.placed[ftl] += pages;
     }
 
     /// A backend places a page without time: whether its next one shares a word line with that.

@@ -138,6 +138,7 @@ impl<C: Contents> Drive<C> {
         for ftl in &mut self.ftl.backends {
             ftl.remapped.clear();
         }
+        self.packing.word_lines.clear();
         self.ftl.maps = Maps::new(self.ftl.backends.len(), self.ftl.maps.len());
     }
 

@@ -65,6 +65,30 @@ impl<C: Contents> Blocks<C> {
         self.front(stream, plane).is_some_and(|next| self.geometry.share_a_word_line(next, programmed))
     }
 
+    /// Programs the next pages of a stream, which hold nothing yet: the first one's place. None where they are not the
+    /// first of a word line, or where one of them has failed.
+    pub fn set_aside(&mut self, stream: u8, plane: PlaneId, count: u32) -> Option<Ppn> {
+        let next = self.next_in(stream, plane);
+        self.exchange(plane, stream);
+        let is_whole = self.geometry.page_of(next).is_multiple_of(count) && self.plane(plane).left >= count;
+        let first = is_whole.then_some(next);
+        if let Some(first) = first {
+            let index = self.geometry.block_index_of(first);
+            self.program_unnamed(plane, count);
+            self.score[index] -= count as u16;
+        }
+        self.exchange(plane, stream);
+        first
+    }
+
+    /// A page gets a place that has been set aside.
+    pub fn fill(&mut self, ppn: Ppn, lpn: u32, contents: C) {
+        self.reverse_map.set(self.geometry.plane_of(ppn), ppn, lpn);
+        if C::KEEP {
+            self.contents[ppn.0 as usize] = contents;
+        }
+    }
+
     /// A stream leaves its next page out, whichever it is: it stays empty until its block is erased.
     pub fn leave_empty(&mut self, stream: Stream, plane: PlaneId) -> Ppn {
         match stream {

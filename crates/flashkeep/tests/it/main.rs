@@ -17,6 +17,7 @@ mod flash {
 mod ftl {
     mod closed_forms;
     mod end_of_life;
+    mod existing;
     mod failed_maps;
     mod mapping;
     mod packing;

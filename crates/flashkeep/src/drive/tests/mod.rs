@@ -99,6 +99,17 @@ impl Rig {
         done
     }
 
+    /// What the host does without time, and nothing counts.
+    fn without_time(&mut self, act: impl FnOnce(&mut Rig)) {
+        self.settle();
+        self.drive.set_untimed(true);
+        act(self);
+        self.settle();
+        self.drive.set_untimed(false);
+        self.drive.reset_counters();
+        self.operations.clear();
+    }
+
     fn settle(&mut self) -> Vec<Done<Token>> {
         let mut done = self.done();
         while self.drive.step(SimTime(u64::MAX - 1)) {

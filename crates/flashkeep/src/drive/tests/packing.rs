@@ -1,6 +1,7 @@
 //! Four pages of the map in each page of the flash: what is programmed and read at once, to the nanosecond.
 
 use super::*;
+use crate::flash::Ppn;
 
 /// One plane, of 16 blocks of 4 pages of the flash, which have places for 4 pages of 1 KiB each.
 const ONE: &str = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 16, \
@@ -115,13 +116,14 @@ fn a_collection_reads_each_page_once_and_fills_what_it_programs() {
         let ftl = format!("gc = {{ victim = \"fifo\", threshold = 0.1, run = \"{run}\" }}");
         let mut rig = rig_of(ONE, &ftl, 40);
         rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
-        for gone in [0, 1, 2, 5, 8, 9, 10, 11, 13, 14, 15] {
-            rig.ask(0, before(write(gone, 1)), 0, &tokens(50, 1));
-        }
-        for n in 0..201 {
-            rig.ask(0, before(write(16 + n % 24, 1)), 0, &tokens(u64::from(n), 1));
-        }
-        rig.settle();
+        rig.without_time(|rig| {
+            for gone in [0, 1, 2, 5, 8, 9, 10, 11, 13, 14, 15] {
+                rig.ask(0, write(gone, 1), 0, &tokens(50, 1));
+            }
+            for n in 0..201 {
+                rig.ask(0, write(16 + n % 24, 1), 0, &tokens(u64::from(n), 1));
+            }
+        });
         assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, 28, "25 are the threshold");
         rig.ask(0, write(20, 1), 0, &tokens(9, 1));
         rig.settle();
@@ -150,13 +152,14 @@ fn a_full_page_is_copied_back() {
         let ftl = format!("gc = {{ victim = \"fifo\", threshold = 0.1, copyback = \"{copyback}\" }}");
         let mut rig = rig_of(ONE, &ftl, 40);
         rig.ask(0, before(write(0, 16)), 0, &tokens(1, 16));
-        for gone in [0, 1, 2, 8, 9, 10, 11, 13, 14, 15] {
-            rig.ask(0, before(write(gone, 1)), 0, &tokens(50, 1));
-        }
-        for n in 0..202 {
-            rig.ask(0, before(write(16 + n % 24, 1)), 0, &tokens(u64::from(n), 1));
-        }
-        rig.settle();
+        rig.without_time(|rig| {
+            for gone in [0, 1, 2, 8, 9, 10, 11, 13, 14, 15] {
+                rig.ask(0, write(gone, 1), 0, &tokens(50, 1));
+            }
+            for n in 0..202 {
+                rig.ask(0, write(16 + n % 24, 1), 0, &tokens(u64::from(n), 1));
+            }
+        });
         rig.ask(0, write(20, 1), 0, &tokens(9, 1));
         rig.settle();
         rig.drive.audit();
@@ -263,5 +266,86 @@ fn a_page_that_is_written_twice_in_a_program_stays_in_its_stream() {
     assert_eq!(programs.len(), 5);
     let geometry = rig.drive.geometry();
     assert!(programs[2..].iter().all(|&ppn| geometry.share_a_page(ppn, programs[1])), "{programs:?}");
+    rig.drive.audit();
+}
+
+/// Two channels with a die of two planes each.
+const FOUR: &str = "channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 2, blocks_per_plane = 16, \
+                    pages_per_block = 4";
+
+fn place(rig: &Rig, page: u32) -> Ppn {
+    match rig.drive.lookup(BackendId(0), Page(page)) {
+        MapEntry::At(ppn) => ppn,
+        other => panic!("page {page} is {other:?}"),
+    }
+}
+
+/// In whichever order pages are created, they lie on the planes, and beside the pages, that they would have if all of the
+/// drive had been written in order.
+#[test]
+fn pages_from_before_lie_where_their_addresses_say() {
+    for per_program in [1, 2] {
+        let flash = format!("{FOUR}, pages_per_program = {per_program}");
+        let mut full = rig_of(&flash, "", 160);
+        full.drive.place_in_order(BackendId(0), 0..160);
+        let mut in_order = rig_of(&flash, "", 160);
+        (0..160).step_by(20).for_each(|n| in_order.ask(0, before(write(n, 20)), 0, &tokens(1, 20)));
+        assert!((0..160).all(|page| place(&in_order, page) == place(&full, page)), "created in order");
+        let mut rig = rig_of(&flash, "", 160);
+        let scattered: Vec<u32> = (0..160).map(|n| n * 67 % 160).filter(|page| page % 7 != 3).collect();
+        scattered.iter().for_each(|&n| rig.ask(0, before(write(n, 1)), 0, &tokens(u64::from(n), 1)));
+        let geometry = &rig.drive.flash.geometry;
+        let within = |ppn| (geometry.plane_of(ppn), geometry.page_of(ppn) % geometry.word_line);
+        for &page in &scattered {
+            let ppn = place(&rig, page);
+            assert_eq!(within(ppn), within(place(&full, page)), "page {page}");
+            let first = page - page % geometry.word_line;
+            let beside =
+                scattered.iter().filter(|&&other| other / geometry.word_line == page / geometry.word_line);
+            beside.for_each(|&other| {
+                assert_eq!(ppn.0 - (page - first), place(&rig, other).0 - (other - first))
+            });
+            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(u64::from(page))));
+        }
+        assert_eq!(rig.drive.lookup(BackendId(0), Page(3)), MapEntry::Unmapped, "nothing else is there");
+        rig.drive.audit();
+    }
+}
+
+/// A page that is created once more gets other contents, in the same place; what the host wrote later is elsewhere, and so
+/// is a page whose word line has been collected.
+#[test]
+fn a_word_line_is_set_aside_until_it_is_erased() {
+    let mut rig = rig_of(ONE, "gc = { victim = \"fifo\" }", 40);
+    rig.ask(0, before(write(5, 1)), 0, &tokens(1, 1));
+    let first = place(&rig, 5);
+    rig.ask(0, before(write(5, 1)), 0, &tokens(2, 1));
+    assert_eq!((place(&rig, 5), rig.drive.contents_of(BackendId(0), Page(5))), (first, Some(Token(2))));
+    rig.ask(0, before(write(7, 1)), 0, &tokens(3, 1));
+    assert_eq!(place(&rig, 7).0, first.0 + 2);
+    rig.without_time(|rig| {
+        rig.ask(0, write(7, 1), 0, &tokens(4, 1));
+        for n in 0..1000 {
+            rig.ask(0, write(16 + n % 24, 1), 0, &tokens(u64::from(n), 1));
+        }
+    });
+    rig.drive.audit();
+    rig.ask(0, before(write(6, 1)), 0, &tokens(6, 1));
+    assert_ne!(place(&rig, 6).0, first.0 + 1, "the block has been erased since");
+    assert_eq!(rig.drive.contents_of(BackendId(0), Page(5)), Some(Token(2)));
+    rig.drive.audit();
+}
+
+/// Word lines are set aside only while a plane has more room than it collects for; after that each page takes one place.
+#[test]
+fn a_plane_with_little_room_sets_nothing_aside() {
+    let mut rig = rig_of(ONE, "gc = { victim = \"greedy\", threshold = 0.25 }", 240);
+    let mut free = 16 * 4 * 4;
+    for page in (0..240).step_by(4) {
+        rig.ask(0, before(write(page, 1)), 0, &tokens(1, 1));
+        free -= if free - 4 >= 64 { 4 } else { 1 };
+        assert_eq!(rig.drive.blocks().plane(PlaneId(0)).free_pages, free);
+    }
+    assert_eq!(free, 64 - 12);
     rig.drive.audit();
 }
