@@ -111,7 +111,7 @@ impl<C: Contents> Translation<C> {
             remaps: false,
             maps: Maps::default(),
             memory: MapStorage { write: Span(drive.map_write_ns), survives: drive.map_survives },
-            blocks: Blocks::new(geometry),
+            blocks: if physical { Blocks::programmed_anywhere(geometry) } else { Blocks::new(geometry) },
             streams: PageStreams::default(),
             summaries: drive.flash.summary_page,
             next_pages: vec![0; if physical { geometry.block_space() } else { 0 }],

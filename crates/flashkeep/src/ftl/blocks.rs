@@ -89,6 +89,9 @@ pub struct Blocks<C> {
     pub(super) aside: Aside,
     /// Free pages of each plane that are reserved for GC.
     pub(super) reserve: u32,
+    /// Planes are not filled in order: what they have free is not counted.
+    #[serde(skip)]
+    pub(super) anywhere: bool,
     /// Slots that may stay empty while GC moves the pages of a block.
     #[serde(skip)]
     pub(super) padding: u16,
@@ -121,11 +124,18 @@ impl<C: Contents> Blocks<C> {
             victims: Vec::new(),
             aside: Aside::default(),
             reserve: geometry.pages,
+            anywhere: false,
             padding: 0,
             filled: FilledBlocks::of_data(geometry),
             slc: SlcCache::new(geometry),
             geometry: geometry.clone(),
         }
+    }
+
+    /// The same for planes that are not filled in order ([`Blocks::program_at`]).
+    #[must_use]
+    pub fn programmed_anywhere(geometry: &Geometry) -> Self {
+        Blocks { anywhere: true, ..Blocks::new(geometry) }
     }
 
     /// A plane's state.
@@ -232,7 +242,7 @@ impl<C: Contents> Blocks<C> {
         (first, count as usize)
     }
 
-    /// The same of at most so many pages; whose they are is not noted.
+    /// The same of at most `most` pages; whose they are is not noted.
     #[inline]
     pub fn program_unnamed(&mut self, plane: PlaneId, most: u32) -> (Ppn, u32) {
         let first = match self.planes[plane.0 as usize].next {
@@ -311,7 +321,6 @@ impl<C: Contents> Blocks<C> {
     }
 
     /// Erases a block of a plane that is not filled in order, however much of it was programmed; no page is valid.
-    /// What such a plane has free is not counted.
     pub fn erase_any(&mut self, plane: PlaneId, block: u32) {
         let index = self.geometry.block_index(plane, block);
         let score = self.score[index];

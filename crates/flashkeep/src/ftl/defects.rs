@@ -119,6 +119,8 @@ impl<C: Contents> Blocks<C> {
         let state = &mut self.planes[plane.0 as usize];
         if *score & OPEN == 0 {
             *score += 1;
+        } else if self.anywhere {
+            // What the plane has free is not counted.
         } else if *score == FREE {
             state.free_pages -= 1;
         } else if let Some(next) = state.next
@@ -158,6 +160,9 @@ impl<C: Contents> Blocks<C> {
         let index = self.geometry.block_index(plane, block);
         self.defects.blocks.retain(|&failed| failed != index);
         self.score[index] = FREE;
+        if self.anywhere {
+            return;
+        }
         let stream = self.stream_of_block(block);
         self.exchange(plane, stream);
         let state = &mut self.planes[plane.0 as usize];
@@ -183,6 +188,8 @@ impl<C: Contents> Blocks<C> {
         let (score, state) = (&mut self.score[index], &mut self.planes[plane.0 as usize]);
         if *score & OPEN == 0 {
             *score -= 1;
+        } else if self.anywhere {
+            // What the plane has free is not counted.
         } else if *score == FREE {
             state.free_pages += 1;
         } else if let Some(next) = state.next
@@ -198,6 +205,10 @@ impl<C: Contents> Blocks<C> {
 
     /// Removes the free pages of a failed block from the counts.
     fn count_block_out(&mut self, plane: PlaneId, block: u32, index: usize) {
+        if self.anywhere {
+            self.score[index] = OPEN;
+            return;
+        }
         let (next, end) = (self.planes[plane.0 as usize].next, self.geometry.pages_in(block));
         let first_free = match next.filter(|&next| self.geometry.block_index_of(next) == index) {
             Some(next) => self.geometry.page_of(next),
@@ -293,5 +304,32 @@ impl<C: Contents> Blocks<C> {
         let rest = open.iter().flat_map(|&next| (next.0..end(next)).map(Ppn));
         let pages = free.iter().copied().flat_map(block).chain(rest);
         (free.len() as u32, pages.filter(|&ppn| !self.is_failed(ppn)).count() as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flash::{FlashSpec, Geometry};
+
+    /// A page that fails while its block is erased, and is renewed while it is programmed, once took a free page away.
+    #[test]
+    fn planes_that_are_programmed_anywhere_count_nothing_free() {
+        let spec = FlashSpec { blocks_per_plane: 2, pages_per_block: 2, ..FlashSpec::default() };
+        let geometry = Geometry::new(&spec);
+        let mut blocks: Blocks<()> = Blocks::programmed_anywhere(&geometry);
+        let plane = PlaneId(0);
+        for _ in 0..3 {
+            blocks.retire_page(geometry.ppn(plane, 0, 1));
+            blocks.program_at(geometry.ppn(plane, 0, 0), 7, ());
+            assert!(blocks.renew_page(geometry.ppn(plane, 0, 1)));
+            blocks.erase_any(plane, 0);
+            (0..2).for_each(|block| blocks.retire_block(plane, block));
+            assert!((0..2).all(|block| blocks.is_failed_block(plane, block)));
+            (0..2).for_each(|block| {
+                blocks.renew_block(plane, block);
+            });
+            assert_eq!(blocks.plane(plane).free_pages, 4);
+        }
     }
 }

@@ -30,7 +30,7 @@ impl<C: Contents> Blocks<C> {
 
     /// A state that was loaded knows neither the flash's pages nor what may stay empty in them.
     pub fn pack_as(&mut self, before: &Blocks<C>) {
-        self.padding = before.padding;
+        (self.padding, self.anywhere) = (before.padding, before.anywhere);
         (self.geometry.places, self.geometry.word_line) = (before.geometry.places, before.geometry.word_line);
         self.geometry.slc = before.geometry.slc;
         (self.filled, self.slc) = (before.filled, before.slc.clone());
