@@ -141,8 +141,8 @@ impl Breakdown {
     }
 }
 
-/// The parts of an operation in flash that waited for no other work than the host's: nearly all of them, in a quarter of
-/// the memory of a [`Breakdown`].
+/// The parts of an operation in flash that waited for no other work than the host's and for GC: nearly all of them, in a
+/// third of the memory of a [`Breakdown`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlashTimes {
     /// Waiting for the die.
@@ -153,6 +153,8 @@ pub struct FlashTimes {
     pub array: Span,
     /// Commands and data on the channel.
     pub transfer: Span,
+    /// Waiting for GC.
+    pub gc: Span,
 }
 
 impl FlashTimes {
@@ -160,7 +162,17 @@ impl FlashTimes {
     #[must_use]
     #[inline]
     pub fn total(&self) -> Span {
-        self.die + self.channel + self.array + self.transfer
+        self.die + self.channel + self.array + self.transfer + self.gc
+    }
+
+    /// Adds the parts of another operation.
+    #[inline(always)]
+    pub fn add(&mut self, other: &FlashTimes) {
+        self.die += other.die;
+        self.channel += other.channel;
+        self.array += other.array;
+        self.transfer += other.transfer;
+        self.gc += other.gc;
     }
 
     /// The same with all parts.
@@ -175,12 +187,13 @@ impl FlashTimes {
     /// Each part.
     #[must_use]
     #[inline]
-    pub fn parts(&self) -> [(Part, Span); 4] {
+    pub fn parts(&self) -> [(Part, Span); 5] {
         [
             (Part::Die, self.die),
             (Part::Channel, self.channel),
             (Part::Array, self.array),
             (Part::Transfer, self.transfer),
+            (Part::Gc, self.gc),
         ]
     }
 }
@@ -191,7 +204,7 @@ pub enum TimeSpent {
     /// It was an access to memory, or is not measured.
     #[default]
     Memory,
-    /// In flash, for the host only.
+    /// In flash, for the host and behind GC.
     Flash(FlashTimes),
     /// An entry of a list of breakdowns.
     Listed(u32),
@@ -206,7 +219,7 @@ impl TimeSpent {
     }
 }
 
-/// The kinds of work besides that for the host.
+/// The kinds of work besides that for the host, GC first.
 const OTHERS: [Part; 3] = [Part::Gc, Part::Maintenance, Part::Rebuild];
 
 /// A period in which a resource was busy with one kind of other work.
@@ -307,6 +320,18 @@ impl BusyHistory {
         self.last.until <= since && self.past.is_empty()
     }
 
+    /// How long GC made an operation wait that waited from `since` until `until`; none if other work did so too.
+    #[inline]
+    #[must_use]
+    pub fn gc_between(&self, since: SimTime, until: SimTime) -> Option<Span> {
+        let wait = until.since(since);
+        if wait == Span::ZERO || self.is_quiet_after(since) {
+            return Some(Span::ZERO);
+        }
+        let ([from_gc, from @ ..], [to_gc, to @ ..]) = (self.sums(since), self.sums(until));
+        (from == to).then(|| Span(to_gc.saturating_sub(from_gc)).min(wait))
+    }
+
     /// Divides a wait from `since` until `until`: what the resource was busy with besides the host's work, and `host`.
     #[inline]
     pub fn divide(&self, since: SimTime, until: SimTime, host: Part, parts: &mut Breakdown) {
@@ -352,6 +377,8 @@ mod tests {
             assert_eq!(parts.get(part), Span(us * 1000), "{part:?}");
         }
         assert_eq!(parts.total(), Span(65_000));
+        assert_eq!(die.gc_between(us(5), us(59)), Some(Span(30_000)));
+        assert_eq!((die.gc_between(us(5), us(70)), die.gc_between(us(50), us(50))), (None, Some(Span::ZERO)));
         assert_eq!((die.next(us(55)), die.next(us(61))), (Some(Part::Rebuild), None));
         // The next period without waiting operations ends the memory of those before the last.
         die.end(us(75));

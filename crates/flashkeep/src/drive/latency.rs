@@ -12,7 +12,7 @@ use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span, reach};
 
 /// The number of periods that a history keeps before it looks which ones are still needed.
-const KEPT: usize = 4096;
+const KEPT: usize = 64;
 
 /// The program of a write's page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,8 +53,8 @@ impl PlacedPage {
 struct ReadTimes {
     in_register: SimTime,
     so_far: FlashTimes,
-    /// What it waited for besides.
-    others: Option<Breakdown>,
+    /// Whether its wait is in the list of waits.
+    waits_listed: bool,
 }
 
 /// Where the time of a drive's commands goes.
@@ -65,6 +65,8 @@ pub(super) struct DriveLatencies {
     /// Of each write that is under way, its page that is acknowledged last, so far.
     pub(super) placed: Vec<PlacedPage>,
     reads: Vec<ReadTimes>,
+    /// Of reads that waited for other work than the host's and GC, that wait.
+    waits: Vec<Breakdown>,
     /// Where operations are suspended, of each write: what its page waited for that was over last, and how long that was
     /// suspended; or where the time until it was acknowledged went.
     pub(super) open: Vec<(Breakdown, Span)>,
@@ -121,20 +123,33 @@ impl DriveLatencies {
         }
     }
 
-    /// A wait for a unit and its channel that neither made for other work: for the unit, and for the channel.
+    /// A wait for a unit and its channel, if they did no other work meanwhile than the host's and GC.
     #[inline(always)]
-    fn quiet_wait(
+    fn short_wait(
         &self,
         unit: UnitId,
         channel: usize,
         (since, granted): (SimTime, SimTime),
         freed: [SimTime; 2],
-    ) -> Option<[Span; 2]> {
+    ) -> Option<FlashTimes> {
         let unit_freed = freed[0].clamp(since, granted);
-        let quiet = freed[1].max(unit_freed) >= granted
-            && self.units[unit.0 as usize].is_quiet_after(since)
-            && self.channels[channel].is_quiet_after(unit_freed);
-        quiet.then(|| [unit_freed.since(since), granted.since(unit_freed)])
+        if freed[1].max(unit_freed) < granted {
+            return None;
+        }
+        let (unit, channel) = (&self.units[unit.0 as usize], &self.channels[channel]);
+        let mut wait = FlashTimes {
+            die: unit_freed.since(since),
+            channel: granted.since(unit_freed),
+            ..FlashTimes::default()
+        };
+        if !unit.is_quiet_after(since) || !channel.is_quiet_after(unit_freed) {
+            let [for_unit, for_channel] =
+                [unit.gc_between(since, unit_freed)?, channel.gc_between(unit_freed, granted)?];
+            wait.die = wait.die - for_unit;
+            wait.channel = wait.channel - for_channel;
+            wait.gc = for_unit + for_channel;
+        }
+        Some(wait)
     }
 
     pub(super) fn list(&mut self, parts: Breakdown) -> TimeSpent {
@@ -150,6 +165,7 @@ impl<C: Contents> Drive<C> {
             channels: vec![BusyHistory::default(); self.dies.channels.len()],
             placed: Vec::new(),
             reads: Vec::new(),
+            waits: Vec::new(),
             open: Vec::new(),
             done: Vec::new(),
         }));
@@ -250,13 +266,13 @@ impl<C: Contents> Drive<C> {
         phases: &OpPhases,
     ) -> Id<DriveOp> {
         let DriveOp { since, next, .. } = self.queues.ops[op];
-        let wait = self.quiet_wait_of_read(channel, unit, (since, granted));
-        let [die, for_channel] = wait.unwrap_or_default();
+        let wait = self.short_wait_of_read(channel, unit, (since, granted));
+        let waited = wait.unwrap_or_default();
         let Some(latencies) = &mut self.latencies else { return next };
         *latencies.read(op) = ReadTimes {
             in_register: granted + phases.busy(),
-            so_far: FlashTimes { die, channel: for_channel, array: phases.array(), transfer: phases.sent() },
-            others: None,
+            so_far: FlashTimes { array: phases.array(), transfer: phases.sent(), ..waited },
+            waits_listed: wait.is_none(),
         };
         if wait.is_none() {
             self.note_other_wait(granted, channel, unit, op);
@@ -264,22 +280,22 @@ impl<C: Contents> Drive<C> {
         next
     }
 
-    /// The wait of a read that is granted, if neither its unit nor its channel made it wait for other work.
+    /// The wait of a read that is granted, if it waited for no other work than the host's and GC.
     #[inline(always)]
-    fn quiet_wait_of_read(
+    fn short_wait_of_read(
         &self,
         channel: usize,
         unit: UnitId,
         (since, granted): (SimTime, SimTime),
-    ) -> Option<[Span; 2]> {
+    ) -> Option<FlashTimes> {
         if since >= granted {
-            return Some([Span::ZERO; 2]);
+            return Some(FlashTimes::default());
         }
         let freed = self.freed_for_read(channel, unit);
-        self.latencies.as_ref()?.quiet_wait(unit, channel, (since, granted), freed)
+        self.latencies.as_ref()?.short_wait(unit, channel, (since, granted), freed)
     }
 
-    /// A read that is granted has waited for other work too.
+    /// A read that is granted has waited for other work than the host's and GC.
     #[inline(never)]
     fn note_other_wait(&mut self, granted: SimTime, channel: usize, unit: UnitId, op: Id<DriveOp>) {
         let DriveOp { since, late, .. } = self.queues.ops[op];
@@ -287,7 +303,7 @@ impl<C: Contents> Drive<C> {
         let freed = self.freed_for_read(channel, unit);
         let Some(latencies) = &mut self.latencies else { return };
         latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
-        latencies.reads[op.index()].others = Some(parts);
+        *reach(&mut latencies.waits, op.index()) = parts;
     }
 
     /// When a unit and its channel have become free, if they have.
@@ -355,14 +371,19 @@ impl<C: Contents> Drive<C> {
         let Some(latencies) = self.latencies.as_mut().filter(|_| op.is_some()) else {
             return TimeSpent::Memory;
         };
-        let DriveLatencies { channels, reads, done, .. } = &mut **latencies;
-        let ReadTimes { in_register, mut so_far, ref others } = reads[op.index()];
+        let DriveLatencies { channels, reads, waits, done, .. } = &mut **latencies;
+        let ReadTimes { in_register, mut so_far, waits_listed } = reads[op.index()];
         so_far.transfer += transfer;
-        if others.is_none() && (in_register >= now || channels[channel].is_quiet_after(in_register)) {
-            so_far.channel += now.since(in_register);
+        let for_gc = channels[channel].gc_between(in_register, now);
+        if let (false, Some(for_gc)) = (waits_listed, for_gc) {
+            so_far.channel += now.since(in_register) - for_gc;
+            so_far.gc += for_gc;
             return TimeSpent::Flash(so_far);
         }
-        let mut parts = so_far.breakdown().plus(&others.unwrap_or_default());
+        let mut parts = so_far.breakdown();
+        if waits_listed {
+            parts = parts.plus(&waits[op.index()]);
+        }
         channels[channel].divide(in_register, now, Part::Channel, &mut parts);
         TimeSpent::list(done, parts)
     }
@@ -376,8 +397,11 @@ impl<C: Contents> Drive<C> {
         transfer: Span,
     ) -> TimeSpent {
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
-        let ReadTimes { so_far, others, .. } = *latencies.read(op);
-        let mut parts = so_far.breakdown().plus(&others.unwrap_or_default());
+        let ReadTimes { so_far, waits_listed, .. } = *latencies.read(op);
+        let mut parts = so_far.breakdown();
+        if waits_listed {
+            parts = parts.plus(&latencies.waits[op.index()]);
+        }
         parts.add(Part::Transfer, phases.command + transfer);
         parts.add(Part::Array, phases.array());
         parts.fit(end.since(self.queues.ops[op].since), Part::Channel);
@@ -413,10 +437,10 @@ impl<C: Contents> Drive<C> {
         };
         if since < granted {
             let channel = self.dies.units[unit.0 as usize].channel as usize;
-            let Some([die, channel]) = latencies.quiet_wait(unit, channel, (since, granted), freed) else {
+            let Some(wait) = latencies.short_wait(unit, channel, (since, granted), freed) else {
                 return self.breakdown_of_other_write(op, placed.copied(), noted);
             };
-            (own.die, own.channel) = (own.die + die, own.channel + channel);
+            own.add(&wait);
         }
         if noted == Span::ZERO && own.total() == acknowledged.since(since) {
             return TimeSpent::Flash(own);
@@ -424,7 +448,7 @@ impl<C: Contents> Drive<C> {
         self.breakdown_of_other_write(op, placed.copied(), noted)
     }
 
-    /// The same of a write that waited for other work too.
+    /// The same of a write that waited for other work than the host's and GC.
     #[inline(never)]
     fn breakdown_of_other_write(
         &mut self,

@@ -98,6 +98,7 @@ impl<C: Contents> Drive<C> {
         self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }
 
+    #[inline]
     pub(super) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
         if let Some(suspension) = &self.suspension {
             return suspension.is_being_programmed(now, unit, ppn);
@@ -203,8 +204,14 @@ impl<C: Contents> Drive<C> {
         cause: Cause,
         lead: Span,
     ) {
-        let op = FlashOp { kind: OpKind::Read, targets: repeat_n(Target::page(ppn), planes), summaries: 0 };
-        let phases = self.flash.timing.cost(&self.flash.geometry, op);
+        let target = Target::page(ppn);
+        let phases = if planes == 1 {
+            self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target)
+        } else {
+            let targets = repeat_n(target, planes);
+            let op = FlashOp { kind: OpKind::Read, targets, summaries: 0 };
+            self.flash.timing.cost(&self.flash.geometry, op)
+        };
         let in_register = now + lead + phases.busy();
         if self.latencies.is_some() {
             self.record_sensing(now, channel, unit, &phases, lead, cause);

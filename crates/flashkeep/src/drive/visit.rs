@@ -44,7 +44,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Grants what can be granted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
         match self.paths.programs {
             Programs::Plain => self.visit_as::<PlainMode>(now, channel),
@@ -111,11 +111,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
         let first = self.dies.channels[channel].first_unit as usize;
         let units = &self.dies.free_at[first..first + self.dies.per_channel];
-        let mut idle = 0;
-        for (bit, &free_at) in units.iter().enumerate() {
-            idle |= u64::from(free_at <= now) << bit;
-        }
-        idle
+        units.iter().rev().fold(0, |idle, &free_at| idle << 1 | u64::from(free_at <= now))
     }
 
     #[inline(always)]

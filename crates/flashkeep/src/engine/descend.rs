@@ -1,12 +1,12 @@
 //! Commands on their way down the tree: the executor splits them at the grain, waits for their stripe, plans them and
 //! passes steps on.
 
-use super::backends::{Backends, CompletionToken, Done};
+use super::backends::{BackendId, Backends, CompletionToken, Done};
 use super::command::{Command, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::locks::{LockMode, LockWaiter};
-use super::plan::{Key, Lock, Plan, PlanVerdict};
+use super::plan::{Key, Lock, Member, Plan, PlanVerdict};
 use super::ports::PortId;
 use super::repair::FailedPage;
 use super::running::Start;
@@ -121,13 +121,48 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let shape = &self.shape[node.index()];
         let Some(backend) = shape.backend else {
             return match shape.units {
+                None if shape.only.is_some() && !self.troubled => {
+                    self.hand_to_only(backends, now, node, command, token);
+                }
                 None => self.enter(backends, now, node, command, token),
                 Some(units) => self.enter_by_units(backends, now, node, units, command, token),
             };
         };
+        self.submit_to(backends, now, backend, &command, token);
+    }
+
+    /// Passes a command on to the only member of a node, without a plan.
+    #[inline]
+    fn hand_to_only<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        node: NodeId,
+        command: Command,
+        token: CompletionToken,
+    ) {
+        self.name_pages(node, &command, token);
+        let only = self.shape[node.index()].child(Member(0));
+        let shape = &self.shape[only.index()];
+        let (Some(backend), None) = (shape.backend, shape.port) else {
+            return self.hand_down(backends, now, only, command, token);
+        };
+        self.submit_to(backends, now, backend, &command, token);
+    }
+
+    /// Submits a command to a backend.
+    #[inline]
+    fn submit_to<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+    ) {
         self.account(token, u32::from(command.count));
-        let contents = self.buffers.written(&command, token);
-        backends.submit(now, backend, &command, token, contents);
+        let contents = self.buffers.written(command, token);
+        backends.submit(now, backend, command, token, contents);
     }
 
     /// Splits a command at the grain of the node's scheme (a `Remap` at source and target).

@@ -23,7 +23,7 @@ use super::ports::Ports;
 use super::rebuild::Controller;
 use super::requests::{CompletionCounter, Finished};
 use super::running::RunningPlan;
-use super::scheme::{Change, Scheme};
+use super::scheme::{Capabilities, Change, Scheme};
 use super::sums::PageBuffers;
 use super::tree::{Flat, NodeId, NodeLinks, Tree};
 use super::view::{After, View};
@@ -92,7 +92,7 @@ pub struct Engine<S, C> {
     /// The number of requests opened so far, which is the age of the next one.
     pub(super) opened: u32,
     /// Where the time of requests goes, if that is measured.
-    pub(super) latencies: Option<Box<Latencies>>,
+    pub(super) latencies: Option<Latencies>,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -101,8 +101,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn new(tree: Tree<S>) -> Self {
         let Flat { shapes: mut shape, schemes, controllers, ports } = tree.flatten();
         for (node, scheme) in schemes.iter().enumerate() {
-            if scheme.as_ref().is_some_and(|scheme| scheme.capabilities().transparent) {
+            let Some(Capabilities { transparent, stateless, .. }) = scheme.as_ref().map(S::capabilities)
+            else {
+                continue;
+            };
+            if transparent {
                 shape[node].through = shape[shape[node].children[0].index()].backend;
+            }
+            if let (true, &[only]) = (stateless, &shape[node].children[..]) {
+                shape[node].only = Some(only);
             }
         }
         let backends = shape.iter().enumerate().filter_map(|(n, s)| Some((usize::from(s.backend?.0), n)));
@@ -165,9 +172,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The only backend, if the root passes every command on to it unchanged.
     #[must_use]
     pub fn only_backend(&self) -> Option<BackendId> {
-        let root = NodeId::ROOT;
-        let [child] = self.shape[root.index()].children[..] else { return None };
-        if self.is_stateless(root) { self.shape[child.index()].backend } else { None }
+        let only = self.shape[NodeId::ROOT.index()].only.filter(|_| !self.troubled)?;
+        self.shape[only.index()].backend
     }
 
     /// The instant of the engine's own next event.

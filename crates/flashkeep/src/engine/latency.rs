@@ -18,34 +18,31 @@ use std::borrow::Cow;
 /// An instant, and where the time since the owner's beginning went until then.
 type Until = (SimTime, Breakdown);
 
-/// The last acknowledgement, and where the time went until then.
+/// The breakdowns of a completion counter. Requests that are a single operation in flash need one line of the
+/// processor's cache.
 #[derive(Clone, Debug, Default)]
-struct Acknowledged {
-    at: SimTime,
-    /// Where the time went, as long as a single operation in flash took all of it.
-    flash: Option<FlashTimes>,
-    parts: Breakdown,
-}
-
-impl Acknowledged {
-    fn until(&self) -> Until {
-        (self.at, self.flash.map_or(self.parts, |flash| flash.breakdown()))
-    }
-
-    fn set(&mut self, (at, parts): Until) {
-        (self.at, self.flash, self.parts) = (at, None, parts);
-    }
-}
-
-/// The breakdowns of a completion counter.
-#[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct CounterLatency {
     /// When its owner began.
     begun: SimTime,
-    /// The instants after that at which commands were submitted, in order.
-    submitted: Vec<Until>,
     /// The last acknowledgement so far, of what the owner's caller waits for.
-    acknowledged: Acknowledged,
+    acknowledged: SimTime,
+    /// Where the time went until then, if a single operation in flash took all of it.
+    flash: FlashTimes,
+    /// Whether it did.
+    in_flash: bool,
+    /// Whether commands have been submitted after the beginning.
+    submits_later: bool,
+    others: Option<Box<OtherLatency>>,
+}
+
+/// The rest of the breakdowns of a completion counter. What is not valid is left from an earlier owner.
+#[derive(Clone, Debug, Default)]
+struct OtherLatency {
+    /// The instants after the beginning at which commands were submitted, in order.
+    submitted: Vec<Until>,
+    /// Where the time went until the last acknowledgement, unless a single operation in flash took all of it.
+    parts: Breakdown,
     /// Of a plan: the last durable completion so far.
     durable: Until,
     /// Of a plan that waits for its first step: that step's acknowledgement.
@@ -68,20 +65,52 @@ impl Latencies {
 impl CounterLatency {
     #[inline]
     fn begin(&mut self, now: SimTime) {
-        self.begun = now;
-        self.submitted.clear();
-        (self.acknowledged.at, self.acknowledged.flash) = (now, Some(FlashTimes::default()));
+        (self.begun, self.acknowledged, self.flash) = (now, now, FlashTimes::default());
+        (self.in_flash, self.submits_later) = (true, false);
     }
 
     fn begin_plan(&mut self, now: SimTime) {
         self.begin(now);
-        self.durable = (now, Breakdown::default());
-        self.first = None;
+        let others = self.others();
+        (others.durable, others.first) = ((now, Breakdown::default()), None);
+    }
+
+    fn others(&mut self) -> &mut OtherLatency {
+        self.others.get_or_insert_default()
+    }
+
+    /// The instants after the beginning at which commands were submitted, in order.
+    fn submitted(&self) -> &[Until] {
+        self.others.as_ref().filter(|_| self.submits_later).map_or(&[], |others| &others.submitted)
+    }
+
+    /// Commands are submitted.
+    fn submit(&mut self, until: Until) {
+        let before = std::mem::replace(&mut self.submits_later, true);
+        let others = self.others();
+        if !before {
+            others.submitted.clear();
+        }
+        others.submitted.push(until);
+    }
+
+    /// The last acknowledgement so far.
+    fn last(&self) -> Until {
+        let parts = match &self.others {
+            Some(others) if !self.in_flash => others.parts,
+            _ => self.flash.breakdown(),
+        };
+        (self.acknowledged, parts)
+    }
+
+    fn acknowledge(&mut self, (at, parts): Until) {
+        (self.acknowledged, self.in_flash) = (at, false);
+        self.others().parts = parts;
     }
 
     /// The last submission until `at`.
     fn before(&self, at: SimTime) -> Until {
-        let last = self.submitted.iter().rev().find(|(when, _)| *when <= at);
+        let last = self.submitted().iter().rev().find(|(when, _)| *when <= at);
         last.copied().unwrap_or((self.begun, Breakdown::default()))
     }
 
@@ -90,7 +119,7 @@ impl CounterLatency {
     #[inline]
     fn until(&self, end: SimTime, parts: Option<&Breakdown>, memory: Part) -> Breakdown {
         match parts {
-            Some(parts) if self.submitted.is_empty() => *parts,
+            Some(parts) if self.submitted().is_empty() => *parts,
             Some(parts) => {
                 let submitted = SimTime(end.0.saturating_sub(parts.total().0));
                 let (at, before) = self.before(submitted);
@@ -110,8 +139,8 @@ impl CounterLatency {
     /// The breakdown until the instant of the last acknowledgement, or of the last submission if that was later.
     fn at(&self, at: SimTime) -> Breakdown {
         let submitted = self.before(at);
-        let later = submitted.0 > self.acknowledged.at;
-        let (when, mut until) = if later { submitted } else { self.acknowledged.until() };
+        let later = submitted.0 > self.acknowledged;
+        let (when, mut until) = if later { submitted } else { self.last() };
         debug_assert!(when <= at, "nothing is acknowledged after the last acknowledgement");
         if when < at {
             until.add(Part::Die, at.since(when));
@@ -123,7 +152,7 @@ impl CounterLatency {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Measures where the time of requests goes, from now on, or does so no longer.
     pub fn break_down(&mut self, measures: bool) {
-        self.latencies = measures.then(Box::default);
+        self.latencies = measures.then(Latencies::default);
     }
 
     /// A request that was opened begins now.
@@ -137,8 +166,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     #[inline]
     pub fn flash_times(&self, counter: Id<CompletionCounter>, at: SimTime) -> Option<&FlashTimes> {
-        let this = &self.latencies.as_ref()?.counters.get(counter.index())?.acknowledged;
-        if this.at == at { this.flash.as_ref() } else { None }
+        let this = self.latencies.as_ref()?.counters.get(counter.index())?;
+        (this.in_flash && this.acknowledged == at).then_some(&this.flash)
     }
 
     /// Where the time of a finished request went, from its beginning until it was acknowledged.
@@ -176,14 +205,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let this = latencies.of(token.owner);
         let (at, mut until) = this.before(since);
         until.add(part, now.since(at));
-        this.submitted.push((now, until));
+        this.submit((now, until));
         true
     }
 
     /// The command waits on.
     pub(super) fn drop_delay(&mut self, token: CompletionToken) {
         if let Some(latencies) = &mut self.latencies {
-            latencies.of(token.owner).submitted.pop();
+            latencies.of(token.owner).others().submitted.pop();
         }
     }
 
@@ -205,13 +234,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some(latencies) = &mut self.latencies else { return };
         let this = latencies.of(done.token.owner);
         if !running.is_some() {
-            if done.acknowledged <= this.acknowledged.at || done.part == CompletionPart::Durable {
+            if done.acknowledged <= this.acknowledged || done.part == CompletionPart::Durable {
                 return;
             }
             if let TimeSpent::Flash(flash) = done.spent
-                && this.submitted.is_empty()
+                && !this.submits_later
             {
-                (this.acknowledged.at, this.acknowledged.flash) = (done.acknowledged, Some(flash));
+                (this.acknowledged, this.flash, this.in_flash) = (done.acknowledged, flash, true);
                 return;
             }
         }
@@ -232,7 +261,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return this.note_step(&self.running_plans[running], done, parts.as_deref());
         }
         let until = this.until(done.acknowledged, parts.as_deref(), Part::Cache);
-        this.acknowledged.set((done.acknowledged, until));
+        this.acknowledge((done.acknowledged, until));
     }
 
     /// A read has failed; an alternative begins now, whenever the read would have ended.
@@ -245,7 +274,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let mut until = this.until(done.acknowledged, parts.as_deref(), Part::Die);
         until.fit(now.since(this.begun), Part::Die);
-        this.submitted.push((now, until));
+        this.submit((now, until));
     }
 
     /// A stage of a plan begins now, or continues when the controller has `computed` its sums.
@@ -260,13 +289,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (at, mut until) = this.before(now);
         if computed {
             until.add(Part::Compute, now.since(at));
-        } else if this.durable.0 >= at {
-            until = this.durable.1;
+        } else if this.others().durable.0 >= at {
+            until = this.others().durable.1;
         }
         until.fit(now.since(this.begun), Part::Die);
-        this.submitted.push((now, until));
-        if now > this.acknowledged.at {
-            this.acknowledged.set((now, until));
+        this.submit((now, until));
+        if now > this.acknowledged {
+            this.acknowledge((now, until));
         }
     }
 
@@ -275,7 +304,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Some(latencies) = &mut self.latencies else { return };
         let this = latencies.of(counter);
         if now > this.begun {
-            this.submitted.push((now, Breakdown::of(Part::Link, now.since(this.begun))));
+            this.submit((now, Breakdown::of(Part::Link, now.since(this.begun))));
         }
     }
 
@@ -290,8 +319,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> TimeSpent {
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let this = latencies.of(self.running_plans[id].counter);
-        let mut until = match this.first {
-            _ if again => this.durable.1,
+        let mut until = match this.others().first {
+            _ if again => this.others().durable.1,
             Some((_, first)) if self.running_plans[id].tell == Tell::First => first,
             _ => return list(backends, this.at(end)),
         };
@@ -333,35 +362,36 @@ impl CounterLatency {
         let end = if done.part == CompletionPart::Durable { done.durable } else { done.acknowledged };
         let until = match parts {
             None if done.part == CompletionPart::Durable => {
-                let mut until = self.acknowledged.until().1;
+                let mut until = self.last().1;
                 until.fit(end.since(self.begun), whole.unwrap_or(Part::Array));
                 until
             }
             _ => self.until(end, parts, whole.unwrap_or(Part::Cache)),
         };
         if done.part != CompletionPart::Durable && step.is_none_or(|step| !step.later) {
-            if end > self.acknowledged.at {
-                self.acknowledged.set((end, until));
+            if end > self.acknowledged {
+                self.acknowledge((end, until));
             }
             if running.tell == Tell::First && step.is_some() {
                 self.note_first(running, at, done, (end, until));
             }
         }
-        if done.part == CompletionPart::Acknowledged || done.durable <= self.durable.0 {
+        if done.part == CompletionPart::Acknowledged || done.durable <= self.others().durable.0 {
             return;
         }
         let mut durable = until;
         let disk = parts.is_some_and(|parts| parts.get(Part::Disk) > Span::ZERO);
         let rest = whole.unwrap_or(if disk { Part::Disk } else { Part::Array });
         durable.add(rest, done.durable.since(end));
-        self.durable = (done.durable, durable);
+        self.others().durable = (done.durable, durable);
     }
 
     fn note_first(&mut self, running: &RunningPlan, at: usize, done: &Done<impl Contents>, until: Until) {
         let progress = &running.progress[at];
         let is_whole = progress.left == done.pages && !progress.void;
-        if is_whole && self.first.is_none_or(|(first, _)| until.0 < first) {
-            self.first = Some(until);
+        let first = &mut self.others().first;
+        if is_whole && first.is_none_or(|(first, _)| until.0 < first) {
+            *first = Some(until);
         }
     }
 }

@@ -117,7 +117,7 @@ pub struct Capabilities {
     /// port above merges.
     pub passes_parts: bool,
     /// It needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no pages, and has no
-    /// timers or background work.
+    /// timers or background work. With one member, it passes every command on unchanged.
     pub stateless: bool,
     /// A stripe determines the contents of its pages: if the OOB metadata of one is wrong, the page is rewritten.
     pub rewrites: bool,

@@ -35,6 +35,8 @@ pub struct NodeLinks {
     /// The backend below it with the same page numbers, if all schemes between are transparent
     /// ([`Capabilities::transparent`](super::Capabilities::transparent)).
     pub through: Option<BackendId>,
+    /// Its only member, if its scheme passes every command on to it unchanged while no part has failed.
+    pub(super) only: Option<NodeId>,
     /// Its parent, and its member number there; none for the root.
     pub parent: Option<(NodeId, Member)>,
     /// Whether it responds to commands.
@@ -148,6 +150,7 @@ impl<S> Flat<S> {
             children: Vec::new(),
             backend,
             through: None,
+            only: None,
             parent,
             alive: true,
             units: None,

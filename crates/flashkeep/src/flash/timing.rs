@@ -115,7 +115,7 @@ impl Timing {
     }
 
     /// Read and program time of a page where not all pages have the same.
-    #[inline]
+    #[inline(never)]
     fn of(&self, geometry: &Geometry, ppn: Ppn) -> [Span; 2] {
         match self.slc {
             Some(times) if geometry.is_slc(ppn) => times,

@@ -168,7 +168,7 @@ impl Maps {
     }
 
     /// Sets a page's entry.
-    #[inline]
+    #[inline(always)]
     pub fn set(&mut self, backend: usize, lpn: u32, entry: MapEntry) {
         let at = self.index(backend, lpn);
         self.entries[at] = entry.to_raw();

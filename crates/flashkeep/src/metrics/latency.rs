@@ -7,62 +7,68 @@ use crate::kernel::{Span, reach};
 /// Buckets for each power of two, as a number of bits: 1/64 is 1.6 %.
 const SUB_BITS: u32 = 6;
 
-/// The requests of a bucket of response times, and the sums of their parts.
+/// The requests of a bucket of response times, and the sums of the parts that nearly all of them have.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bucket {
     count: u64,
-    ns: [u64; PARTS],
+    queue: Span,
+    flash: FlashTimes,
 }
 
 /// The breakdowns of requests, in buckets of their response times.
 #[derive(Clone, Debug, Default)]
 pub struct BreakdownSums {
     buckets: Vec<Bucket>,
+    /// What a bucket has besides: separate, so that the buckets take little of the processor's cache.
+    others: Vec<Breakdown>,
 }
 
 impl BreakdownSums {
     /// Adds the breakdown of a response time: its parts, and more of some.
     #[inline]
     pub fn add(&mut self, response_ns: u64, parts: &Breakdown, more: &[(Part, Span)]) {
-        let bucket = self.bucket(response_ns);
-        bucket.ns.iter_mut().zip(parts.ns()).for_each(|(sum, ns)| *sum += ns);
-        more.iter().for_each(|&(part, span)| bucket.ns[part as usize] += span.0);
+        let at = bucket_of(response_ns);
+        reach(&mut self.buckets, at).count += 1;
+        let others = reach(&mut self.others, at);
+        *others = others.plus(parts);
+        more.iter().for_each(|&(part, span)| others.add(part, span));
     }
 
     /// The same of an operation in flash, behind a full host queue.
     #[inline(always)]
     pub fn add_flash(&mut self, response_ns: u64, flash: &FlashTimes, queue: Span) {
-        let bucket = self.bucket(response_ns);
-        flash.parts().into_iter().for_each(|(part, span)| bucket.ns[part as usize] += span.0);
-        bucket.ns[Part::Queue as usize] += queue.0;
+        let bucket = reach(&mut self.buckets, bucket_of(response_ns));
+        bucket.count += 1;
+        bucket.queue += queue;
+        bucket.flash.add(flash);
     }
 
-    /// The bucket of one more request.
-    #[inline(always)]
-    fn bucket(&mut self, response_ns: u64) -> &mut Bucket {
-        let shift = (response_ns | 1 << SUB_BITS).ilog2() - SUB_BITS;
-        let at = ((u64::from(shift) << SUB_BITS) + (response_ns >> shift)) as usize;
-        let bucket = reach(&mut self.buckets, at);
-        bucket.count += 1;
-        bucket
+    /// The requests of each bucket, and the sums of their parts, in order.
+    fn sums(&self) -> impl DoubleEndedIterator<Item = (u64, Breakdown)> {
+        self.buckets.iter().enumerate().map(|(at, bucket)| {
+            let mut sums = bucket.flash.breakdown();
+            sums.add(Part::Queue, bucket.queue);
+            (bucket.count, self.others.get(at).map_or(sums, |others| sums.plus(others)))
+        })
     }
 
     /// The share of all the time that this part takes.
     #[must_use]
     pub fn share(&self, part: Part) -> f64 {
-        let sum =
-            |of: &dyn Fn(&Bucket) -> u64| self.buckets.iter().map(of).map(u128::from).sum::<u128>() as f64;
-        let all = sum(&|bucket: &Bucket| bucket.ns.iter().sum());
-        if all > 0.0 { sum(&|bucket: &Bucket| bucket.ns[part as usize]) / all } else { 0.0 }
+        let sum = |of: &dyn Fn(&Breakdown) -> Span| {
+            self.sums().map(|(_, sums)| u128::from(of(&sums).0)).sum::<u128>() as f64
+        };
+        let all = sum(&Breakdown::total);
+        if all > 0.0 { sum(&|sums: &Breakdown| sums.get(part)) / all } else { 0.0 }
     }
 
     /// The mean parts of this many requests, the slowest ones, in µs. Of the bucket where they begin, the mean counts.
     fn slowest(&self, requests: u64) -> PartTimes {
         let (mut left, mut sums) = (requests, [0.0; PARTS]);
-        for bucket in self.buckets.iter().rev().filter(|bucket| bucket.count > 0) {
-            let taken = left.min(bucket.count);
-            let share = taken as f64 / bucket.count as f64;
-            sums.iter_mut().zip(&bucket.ns).for_each(|(sum, &ns)| *sum += ns as f64 * share);
+        for (count, parts) in self.sums().rev().filter(|&(count, _)| count > 0) {
+            let taken = left.min(count);
+            let share = taken as f64 / count as f64;
+            sums.iter_mut().zip(parts.ns()).for_each(|(sum, &ns)| *sum += ns as f64 * share);
             left -= taken;
         }
         PartTimes::new(&sums.map(|sum| sum / requests as f64 / 1000.0))
@@ -73,6 +79,13 @@ impl BreakdownSums {
         let slowest = count.div_ceil(100);
         (count > 0).then(|| LatencyMeans { mean: self.slowest(count), slowest: self.slowest(slowest) })
     }
+}
+
+/// The bucket of a response time.
+#[inline(always)]
+fn bucket_of(response_ns: u64) -> usize {
+    let shift = (response_ns | 1 << SUB_BITS).ilog2() - SUB_BITS;
+    ((u64::from(shift) << SUB_BITS) + (response_ns >> shift)) as usize
 }
 
 figures! {

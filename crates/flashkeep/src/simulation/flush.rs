@@ -62,17 +62,29 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         true
     }
 
-    /// A stage of a request has ended: returns it if the request is over; otherwise its next stage will follow.
-    #[inline]
-    pub(super) fn settle_request(&mut self, finished: Finished) -> Option<Finished> {
-        match self.host.in_flight[Id::new(finished.tag)].floor {
-            None => Some(finished),
-            Some(floor) => self.settle_durable(finished, floor),
+    /// A stage of a request has ended: whether the request is over, and a request of the host. If another stage follows, it
+    /// begins later.
+    #[inline(always)]
+    pub(super) fn ends_stage(&mut self, finished: &mut Finished) -> bool {
+        let OutstandingRequest { flushes, floor, .. } = &self.host.in_flight[Id::new(finished.tag)];
+        (flushes.is_none() && floor.is_none()) || self.ends_special_stage(finished)
+    }
+
+    /// The same for a request that writes a cache back, or that ends when its pages are durable.
+    #[cold]
+    fn ends_special_stage(&mut self, finished: &mut Finished) -> bool {
+        let OutstandingRequest { flushes, floor, .. } = &self.host.in_flight[Id::new(finished.tag)];
+        match (*flushes, *floor) {
+            (Some(sectors), _) => {
+                self.end_write_back(finished, sectors);
+                false
+            }
+            (None, Some(floor)) => self.ends_when_durable(finished, floor),
+            (None, None) => true,
         }
     }
 
-    #[cold]
-    fn settle_durable(&mut self, mut finished: Finished, floor: SimTime) -> Option<Finished> {
+    fn ends_when_durable(&mut self, finished: &mut Finished, floor: SimTime) -> bool {
         let this = &mut self.host.in_flight[Id::new(finished.tag)];
         let end = finished.acknowledged.max(floor).max(finished.durable.unwrap_or_default());
         if finished.durable.is_some() && this.leaving > 0 {
@@ -84,13 +96,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             this.floor = None;
             finished.acknowledged = end;
             finished.durable = Some(end);
-            return Some(finished);
+            return true;
         }
         this.floor = Some(end);
         self.device.engine.forget(finished.counter);
         self.host.write_back.stages.push((end, finished.tag));
         self.device.engine.call_host_at(end);
-        None
+        false
     }
 
     /// The next stage of a FLUSH, or of a write with FUA: its own pages become durable, then caches of members.

@@ -118,11 +118,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
         }
-        for finished in finished {
-            if self.is_written_back(&finished) {
+        for mut finished in finished {
+            if !self.ends_stage(&mut finished) {
                 continue;
             }
-            let Some(finished) = self.settle_request(finished) else { continue };
             let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
             let wait = if memory { self.device.body.memory_time() } else { crate::kernel::Span::ZERO };
             self.host.window.leave(finished.acknowledged + wait);
@@ -152,11 +151,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Requests that wait for the link end when their data have crossed it; their writes are durable before or after
     /// that.
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
-        for finished in finished {
-            if self.is_written_back(&finished) {
+        for mut finished in finished {
+            if !self.ends_stage(&mut finished) {
                 continue;
             }
-            let Some(finished) = self.settle_request(finished) else { continue };
             let (is_volatile, durable_at) = (self.is_volatile(), self.durable_at(&finished));
             let OutstandingRequest { written, durable, .. } = &self.host.in_flight[Id::new(finished.tag)];
             if let (true, Some(durability), Some(at)) =

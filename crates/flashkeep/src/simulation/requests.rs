@@ -322,11 +322,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     #[inline(always)]
     pub(super) fn finish(&mut self, mut finished: Finished) {
-        if self.is_written_back(&finished) {
+        if !self.ends_stage(&mut finished) {
             return;
         }
-        let Some(settled) = self.settle_request(finished) else { return };
-        finished = settled;
         let this = &self.host.in_flight[Id::new(finished.tag)];
         if self.clock.untimed {
             (finished.acknowledged, finished.service) = (self.clock.now.max(this.arrival), Span::ZERO);

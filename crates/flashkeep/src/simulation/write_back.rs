@@ -59,19 +59,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Takes the end of a request that writes a victim back, if it is one.
-    #[inline]
-    pub(super) fn is_written_back(&mut self, finished: &Finished) -> bool {
-        let id = Id::new(finished.tag);
-        let Some(sectors) = self.host.in_flight[id].flushes else { return false };
+    /// A request that writes a victim of this many sectors back has ended.
+    pub(super) fn end_write_back(&mut self, finished: &Finished, sectors: u64) {
         let this = &mut self.host.write_back;
         let end = finished.durable.unwrap_or(finished.acknowledged).max(finished.acknowledged);
         this.under_way -= 1;
         this.settled = this.settled.max(end);
         self.leaves_until(end, sectors);
         self.device.engine.forget(finished.counter);
-        self.host.in_flight.release(id);
-        true
+        self.host.in_flight.release(Id::new(finished.tag));
     }
 
     /// Sectors that left the cache will have been written at an instant.
