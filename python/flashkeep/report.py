@@ -14,6 +14,7 @@ from .rows import SECTIONS
 from .run_tables import run_tables
 from .table import compared, notes_of
 from .words import change, in_words
+from .writing import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -108,11 +109,11 @@ def _page_of_runs(folders: Sequence[str], runs: list[Found]) -> tuple[str, list[
 def _write(out: str, page: str) -> None:
     """Replaces the page at once; a symbolic link is kept, and a pipe or device is written to directly."""
     place = os.path.realpath(out)
-    beside = f"{place}.unfinished" if os.path.isfile(place) or not os.path.exists(place) else place
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(page)
-    if beside != place:
-        os.replace(beside, place)
+    if os.path.isfile(place) or not os.path.exists(place):
+        put(place, page.encode())
+    else:
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(page)
 
 
 def _draw(group: Group, number: int) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import socket
+import threading
 from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False
@@ -27,3 +29,14 @@ def unfinished(path: str, mark: str = "") -> Iterator[str]:
         with suppress(OSError):
             os.remove(temporary)
         raise
+
+
+def put(path: str, content: bytes, mark: str = "") -> None:
+    """Writes a whole file; see `unfinished`."""
+    with unfinished(path, mark) as temporary, open(temporary, "wb") as file:
+        file.write(content)
+
+
+def own_mark() -> str:
+    """A mark that no other thread, process or machine has."""
+    return f".{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"

@@ -411,12 +411,12 @@ def test_failed_cells_are_rows_and_tried_again(tmp_path: Path, monkeypatch: pyte
     bad = cells_of(plan)[3].name
     monkeypatch.setattr("flashkeep.sweeping.run.LocalWorkers", lambda _: Once(bad))
     first = sweep_plan(plan, str(tmp_path / "out"))
-    assert (first.exit_code, first.ran) == (1, 16)
+    assert (first.table.exit_code, first.ran) == (1, 16)
     (row,) = [row for row in rows(tmp_path / "out") if row["status"] == "failed"]
     assert (row["cell"], row["error"]) == (bad, "its worker died of SIGSEGV, 3 times")
     monkeypatch.undo()
     again = sweep_plan(plan, str(tmp_path / "out"))
-    assert (again.exit_code, again.ran) == (0, 1)
+    assert (again.table.exit_code, again.ran) == (0, 1)
     assert {row["status"] for row in rows(tmp_path / "out")} == {"0"}
 
 

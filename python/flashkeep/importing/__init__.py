@@ -6,6 +6,7 @@ import os
 import re
 
 from ..options import UsageError
+from ..writing import put
 from . import disksim, mqsim, ssdsim
 from .draft import Draft
 from .elements import Elements, WrongInputError
@@ -45,11 +46,7 @@ def write_file(path: str, text: str, force: bool) -> None:
         raise UsageError(f"flashkeep drives import: -o: {path} is a directory; name a file")
     if os.path.lexists(path) and not force:
         raise UsageError(f"flashkeep drives import: -o: {path} exists; name another file, or add --force")
-    place = os.path.realpath(path)
-    beside = f"{place}.unfinished"
-    with open(beside, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(beside, place)
+    put(os.path.realpath(path), text.encode())
 
 
 def _text_of(path: str) -> str:

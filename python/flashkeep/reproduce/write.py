@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import pages
 from .._flashkeep import __version__
 from ..figures import draw
+from ..writing import put
 from .reasons import VERDICTS, explain
 from .simulate import LEAST_REQUESTS, drive_digest
 
@@ -47,10 +48,7 @@ def write(setup: Setup, findings: Findings, took: dict[str, float], folder: str)
 
 
 def _put(folder: str, name: str, data: bytes) -> None:
-    path = os.path.join(folder, name)
-    with open(f"{path}.unfinished", "wb") as file:
-        file.write(data)
-    os.replace(f"{path}.unfinished", path)
+    put(os.path.join(folder, name), data)
 
 
 def _results(setup: Setup, findings: Findings, drawn: list[Drawn], took: dict[str, float]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..progress import ERASE, in_words
 from .conduct import SweepError
 from .estimate import estimate
 from .plan import PlanError, read_plan
-from .run import exit_code, sweep_plan
+from .run import sweep_plan
 from .search import goal_of, search
 from .task import FAILED, REFUSED
 
@@ -45,7 +45,7 @@ def sweep(arguments: dict[str, Any], say: Callable[[str], None], print_json: Cal
             if goal is not None:
                 found = search(plan, out, goal, arguments["trials"] or TRIALS, *means)
                 print_json(_found(out, found, goal)) if arguments["json"] else say(_told_found(out, found, goal))
-                return exit_code(found.table)
+                return found.table.exit_code
             swept = sweep_plan(plan, out, *means)
     except PlanError as error:
         raise UsageError(str(error)) from None
@@ -56,7 +56,7 @@ def sweep(arguments: dict[str, Any], say: Callable[[str], None], print_json: Cal
         print_json({"out": out, "cells": swept.cells, "ran": swept.ran, "status": status, "wall_s": swept.wall_s})
     else:
         say(_told_after(out, swept))
-    return swept.exit_code
+    return swept.table.exit_code
 
 
 def _default_folder(plan: str) -> str:

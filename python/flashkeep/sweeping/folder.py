@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError
+from ..writing import UNFINISHED, put
 from .conduct import SweepError
 from .task import FAILED, TOKEN, write_files
 
@@ -77,15 +78,12 @@ class Folder:
         """Removes what clients and workers left that were killed."""
         for folder in (self.path, os.path.join(self.path, CELLS)):
             for name in os.listdir(folder):
-                if name.endswith(".unfinished"):
+                if name.endswith(UNFINISHED):
                     with suppress(FileNotFoundError):
                         os.remove(os.path.join(folder, name))
 
     def _write(self, name: str, text: str) -> None:
-        path = os.path.join(self.path, name)
-        with open(f"{path}.unfinished", "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(f"{path}.unfinished", path)
+        put(os.path.join(self.path, name), text.encode())
 
     def look(self) -> None:
         """Sees which cells have results."""
@@ -103,9 +101,7 @@ class Folder:
             folder = os.path.abspath(os.path.join(self.path, "traces"))
             os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, name.replace(":", "-"))
-            with open(f"{path}.unfinished", "wb") as file:
-                file.write(content)
-            os.replace(f"{path}.unfinished", path)
+            put(path, content)
             self._tables[name] = path
         return self._tables[name]
 

@@ -10,7 +10,6 @@ from .cells import cells_of, need_for
 from .conduct import Conductor
 from .folder import Folder
 from .local import LocalWorkers, cores
-from .task import FAILED, LOST
 from .tidy import Written, write_table
 
 if TYPE_CHECKING:
@@ -36,16 +35,6 @@ class Swept:
     """Cells run by this call."""
     wall_s: float
     table: Written
-
-    @property
-    def exit_code(self) -> int:
-        """See `exit_code`."""
-        return exit_code(self.table)
-
-
-def exit_code(table: Written) -> int:
-    """1 if cells failed, else 3 if some lost pages, else 0. Refused cells are rows, and change nothing."""
-    return 1 if table.status[FAILED] else 3 if table.status[str(LOST)] else 0
 
 
 def sweep_plan(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ..extras import need
 from ..options import UsageError, did_you_mean
 from ..registry import read
+from ..writing import unfinished
 from .cells import cells_of, need_for
 from .folder import Folder
 from .run import Runner
@@ -236,10 +237,9 @@ def _failed() -> Any:
 
 def _write_trials(path: str, trials: Sequence[Trial], goal: Goal) -> None:
     """The choices in the order in which they were made, with the figure and the limits."""
-    with open(f"{path}.unfinished", "w", encoding="utf-8", newline="") as file:
+    with unfinished(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["trial", *trials[0].labels, goal.figure, "feasible"])
         for number, trial in enumerate(trials):
             value = "" if trial.value is None else trial.value
             writer.writerow([number, *trial.labels.values(), value, str(trial.feasible).lower()])
-    os.replace(f"{path}.unfinished", path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from .. import _flashkeep
 from ..api import simulate
 from ..provenance import build, hash_of
 from ..traces import READING
+from ..writing import own_mark, put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,11 +103,7 @@ def _info(job: Mapping[str, Any]) -> dict[str, Any]:
 def write_files(folder: str, files: Mapping[str, bytes]) -> None:
     """Writes the files of a cell under temporary names and renames them; the one that says that it is done is last."""
     for name, content in files.items():
-        path = os.path.join(folder, "cells", name)
-        temporary = f"{path}.{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}.unfinished"
-        with open(temporary, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
+        put(os.path.join(folder, "cells", name), content, own_mark())
 
 
 def shares_folder(task: Task) -> bool:
@@ -163,7 +159,4 @@ def _sent_file(path: str, digest: str) -> str:
 
 def _keep_sent(place: str, content: bytes) -> None:
     os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
-    temporary = f"{place}.{os.getpid()}-{threading.get_ident()}.unfinished"
-    with open(temporary, "wb") as file:
-        file.write(content)
-    os.replace(temporary, place)
+    put(place, content, own_mark())

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..drive_files import set_value
 from ..flat import flat
-from .task import REFUSED
+from ..writing import unfinished
+from .task import FAILED, LOST, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,6 +41,11 @@ class Written:
     reasons: Counter[str] = field(default_factory=Counter)
     """Why cells have no result, and how many."""
     note: str | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 if cells failed, else 3 if some lost pages, else 0. Refused cells are rows, and change nothing."""
+        return 1 if self.status[FAILED] else 3 if self.status[str(LOST)] else 0
 
 
 def write_table(cells: Sequence[Cell], folder: Folder) -> Written:
@@ -141,12 +147,11 @@ class Kind:
 
 
 def _write_csv(path: str, columns: Sequence[str], rows: Iterable[Row]) -> None:
-    with open(f"{path}.unfinished", "w", encoding="utf-8", newline="") as file:
+    with unfinished(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)
         for row in rows:
             writer.writerow([_text(row.get(column)) for column in columns])
-    os.replace(f"{path}.unfinished", path)
 
 
 def _text(value: Any) -> Any:
@@ -159,14 +164,13 @@ def _write_parquet(path: str, columns: Sequence[str], kinds: Mapping[str, Kind],
 
     schema = pa.schema([(column, kinds.get(column, Kind()).arrow()) for column in columns])
     batch: list[Row] = []
-    with pq.ParquetWriter(f"{path}.unfinished", schema, compression="zstd") as writer:
+    with unfinished(path) as temporary, pq.ParquetWriter(temporary, schema, compression="zstd") as writer:
         for row in rows:
             batch.append(row)
             if len(batch) == BATCH:
                 writer.write_table(_batch(batch, schema))
                 batch.clear()
         writer.write_table(_batch(batch, schema))
-    os.replace(f"{path}.unfinished", path)
 
 
 def _batch(rows: Sequence[Row], schema: Any) -> Any:
