@@ -17,10 +17,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .catalogue import Preset, Presets
     from .comparison import Comparison
+    from .extending import Conformance, conformance
     from .sweep_report.results import SweepResults
 
 __all__ = [
     "Comparison",
+    "Conformance",
     "Drive",
     "DriveError",
     "Figures",
@@ -36,6 +38,7 @@ __all__ = [
     "__version__",
     "age",
     "compare",
+    "conformance",
     "drive",
     "drives",
     "load",
@@ -53,6 +56,10 @@ def __getattr__(name: str) -> object:
         from .comparison import Comparison
 
         return Comparison
+    if name in ("Conformance", "conformance"):
+        from . import extending
+
+        return getattr(extending, name)
     if name in ("Preset", "Presets"):
         from . import catalogue
 

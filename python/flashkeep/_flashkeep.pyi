@@ -38,6 +38,36 @@ def run(
     of the figures over time: NumPy's name of the type, and the memory.
     """
 
+class Command:
+    """A command that a scheme in a file plans. See `flashkeep.extending`."""
+
+    verb: str
+    pages: tuple[int, ...]
+    update: bool
+    old_in_hand: bool
+
+class View:
+    """What a plan may look at. See `flashkeep.extending`."""
+
+    def alive(self, member: int, /) -> bool:
+        """Whether a member responds."""
+
+    def has(self, member: int, page: int, /) -> bool:
+        """Whether a member has the current contents of its page."""
+
+    def backlog(self, member: int, page: int, /) -> int:
+        """The time until a read of a member's page could start, ns; 0 where nothing is read."""
+
+    def written(self, page: int, /) -> bool:
+        """Whether a page of the scheme has contents; others are known zeros."""
+
+def conformance(
+    path: str, folder: str, only: str | None = None, tell: Callable[[int, int, str], object] | None = None, /
+) -> str:
+    """Tries the scheme of a file: `{"file", "members", "kept", "checks": [{"name", "promise", "members", "kept",
+    "message"}, …]}`. `folder` is an empty one for drive files; `only` picks checks by a part of their names;
+    `tell(number, total, name)` is called before each check."""
+
 def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
     """`{"drive": resolved, "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its
     path."""

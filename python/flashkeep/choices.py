@@ -168,7 +168,7 @@ class DramEnergySpec(TypedDict, total=False):
 class RedundancySpec(TypedDict, total=False):
     """The redundancy of a drive or an array: the scheme and its options."""
 
-    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "griffin", "i-cash", "spd-raid4", "backup"]
+    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "griffin", "i-cash", "spd-raid4", "backup", "python"]
     stripe_kib: float
     across: Literal["channel", "chip", "die"]
     width: int
@@ -213,6 +213,7 @@ class RedundancySpec(TypedDict, total=False):
     recall_share: float
     recall_idle_ms: float
     spread: Literal["interleaved", "contiguous"]
+    file: str
 
 class DiskSpec(TypedDict, total=False):
     """Heads and platters."""

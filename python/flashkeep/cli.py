@@ -336,6 +336,23 @@ def _policies(arguments: dict[str, Any]) -> int:
     return _list_or_show(arguments, "policies", _flashkeep.policies, _flashkeep.policy_text)
 
 
+def _conformance(arguments: dict[str, Any]) -> int:
+    from .extending import conformance
+    from .progress import Counted
+
+    _hear_termination()
+    line = Counted(arguments["quiet"])
+    try:
+        found = conformance(arguments["file"], arguments["only"], line.draw)
+    finally:
+        line.clear()
+    if arguments["json"]:
+        _print_json(found.to_dict())
+    else:
+        _say(listing.conformance(found, _page()))
+    return DONE if found.kept else DATA_LOST
+
+
 def _workloads(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
@@ -550,6 +567,7 @@ HANDLERS = {
     "drives import": _drives_import,
     "schemes": _schemes,
     "policies": _policies,
+    "conformance": _conformance,
     "workloads": _workloads,
     "keys": _keys,
     "formats": _formats,

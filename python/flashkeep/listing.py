@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
+    from .extending import Conformance
     from .terminal import Page
 
 
@@ -32,6 +33,16 @@ def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
             for first, line in zip([True, *[False] * len(right)], textwrap.wrap(right, room) or [""], strict=False)
         ]
     return "\n".join(f"{page.paint(f'{left:{wide}}', BOLD)}  {right}".rstrip() for left, right in pairs)
+
+
+def conformance(found: Conformance, page: Page) -> str:
+    """The printed form of `conformance`: one line for each promise, then why some are not kept."""
+    members = " and ".join(map(str, found.members))
+    rows = [("kept" if check["kept"] else "broken", f"{check['promise']} ({check['members']} members)")
+            for check in found.checks]  # fmt: skip
+    broken = [f"{check['name']}: {check['message']}" for check in found.broken]
+    verdict = f"{len(found.checks) - len(broken)} of {len(rows)} promises are kept, with {members} members"
+    return "\n".join([listing(rows, page), *broken, f"{found.file}: {verdict}"])
 
 
 def figures(info: dict[str, Any], page: Page) -> str:

@@ -224,6 +224,9 @@ COMMANDS = (
     Command("schemes", "list the redundancy schemes; print the manual page of one", "[NAME]", (JSON,), "schemes dvs"),
     Command("policies", "list policies (victims, schedulers, maps, …); print the manual page of one", "[NAME]",
             (JSON,), "policies d-choices"),
+    Command("conformance", "try the redundancy scheme of a Python file: failures, power losses, rebuilds", "FILE", (
+        Option("--only", "run the checks with a text in their names, such as inside:: or rebuild", "TEXT", filled),
+        JSON, QUIET), "conformance examples/schemes/mirror.py"),
     Command("workloads", "list the synthetic workloads; print the manual page of one", "[NAME]", (JSON,),
             "workloads sirf-fin1"),
     Command("keys", "list the keys of a drive file; describe one, or those of a table", "[KEY]", (JSON,),

@@ -57,6 +57,18 @@ class Line:
             self._drawn = False
 
 
+class Counted(Line):
+    """The same for pieces of work that have names."""
+
+    __slots__ = ()
+
+    def draw(self, number: int, total: int, name: str) -> None:  # type: ignore[override]
+        if self._wanted:
+            sys.stderr.write(f"{ERASE}{number + 1} of {total}: {name}")
+            sys.stderr.flush()
+            self._drawn = True
+
+
 class Notebook:
     """One line and a bar below a notebook's cell, cleared at the end."""
 

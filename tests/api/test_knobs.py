@@ -40,6 +40,9 @@ existing = "all"
 POLICIES = Path(__file__).parents[1] / "differential"
 """Victim policies in Python."""
 
+SCHEMES = Path(__file__).parents[2] / "examples" / "schemes"
+"""Redundancy schemes in Python."""
+
 LESS, MORE = "less", "more"
 """The expected change of the figure with the second value."""
 
@@ -252,6 +255,8 @@ REDUNDANCY = (
     Knob("redundancy.across", "channel", "chip", MIXED, "integrity.lost_pages", MORE,
          {**RAID5, "flash.chips_per_channel": 2}, FAILS),
     Knob("redundancy.width", 2, 4, WRITES, "write_amplification.mirror", (1, 3), MIRROR),
+    Knob("redundancy.file", str(SCHEMES / "mirror.py"), str(SCHEMES / "raid5.py"), WRITES, "capacity_bytes", MORE,
+         {**CHANNELS, "redundancy.scheme": "python"}),
     Knob("redundancy.read_policy", "round-robin", "least-busy", MIXED, READ, LESS, MIRROR),
     Knob("redundancy.acknowledge", "all", "first", MIXED, WRITE, LESS, MIRROR),
     Knob("redundancy.incomplete", "zeros", "wait", PRESSED, "operations.read.parity", LESS, {**RAID5, **EMPTY}),

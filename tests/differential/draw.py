@@ -27,11 +27,14 @@ if TYPE_CHECKING:
 ATTEMPTS = 5
 """The last attempt has the shape alone."""
 
-INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "chained")
+SCHEME = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "schemes", "raid5.py")
+"""A redundancy scheme in Python."""
+
+INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "chained", "python")
 """Schemes for the inside of a drive."""
 
 LOGS = ("ds", "dvs", "lifespan")
-OVER = ("none", "mirror", "raid4", "raid5", "raid6", "chained", "fra", "ppc", "diff-raid", "spd-raid4", *LOGS)
+OVER = ("none", "mirror", "raid4", "raid5", "raid6", "chained", "fra", "ppc", "diff-raid", "spd-raid4", *LOGS, "python")
 """Schemes over drives or disks of one kind."""
 
 MIXED = ("hpda", "griffin", "i-cash", "backup")
@@ -227,6 +230,7 @@ VALUES: dict[str, Values] = {
     "ftl.wear.rate_limit_window": some(0.1, 0.5, 0.7),
     "buffer.dram_mib": some(0, 0.03125, 0.125, 1),
     "buffer.hit_us": some(0, 1, 20),
+    "redundancy.file": some(SCHEME),
     "redundancy.stripe_kib": some(4, 8, 16, 64, 0),
     "redundancy.shares": some(0.2, 0.4, 0.8),
     "redundancy.timeout_ms": some(0, 0.1, 1, 50),
@@ -290,6 +294,8 @@ def flash_shape(source: Source, schemes: tuple[str, ...], small: bool) -> Keys:
     if scheme != "none":
         level = {"channel": "flash.channels", "chip": "flash.chips_per_channel", "die": "flash.dies_per_chip"}[across]
         keys["redundancy.scheme"] = scheme
+        if scheme == "python":
+            keys["redundancy.file"] = SCHEME
         if across != "channel":
             keys["redundancy.across"] = across
         if level != "flash.channels" or members > keys["flash.channels"]:
@@ -481,6 +487,8 @@ def array(
             case.members = {"disk.toml": toml(disk(source, known, attempt))}
             members = [f"{total} * ./disk.toml"]
     keys: Keys = {"members": members, "redundancy.scheme": scheme}
+    if scheme == "python":
+        keys["redundancy.file"] = SCHEME
     if keys["redundancy.scheme"] in LOGS:
         keys["redundancy.extent_kib"] = page * source.pick("extent", (2, 4, 7, 16))
     keys |= thinned(source, singles(source, keys, known, ("array", "redundancy", "host", "buffer")), attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -59,3 +60,50 @@ def test_a_scheduler_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFix
     plan.write_text(PLAN)
     assert cli.main(["sweep", str(plan), "--out", str(tmp_path / "out"), "--dask", "nowhere"]) == 2
     assert "--dask" in capsys.readouterr().err
+
+
+PYTHON = """
+workload = "synth:random,requests=2k,write=0.8,size=4KiB,rate=2k"
+drive = "drive.toml"
+seed = [1, 2]
+[[variant]]
+name = "victim"
+"ftl.gc.victim" = "python"
+"ftl.gc.file" = "files/greedy.py"
+[[variant]]
+name = "scheme"
+"redundancy.scheme" = "python"
+"redundancy.file" = "files/raid5.py"
+"""
+
+
+def test_workers_elsewhere_get_the_python_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The workers run in another directory, where the relative paths of the files lead nowhere."""
+    distributed = pytest.importorskip("distributed")
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    (here / "files").mkdir(parents=True)
+    elsewhere.mkdir()
+    root = Path(__file__).parents[2]
+    for source in (root / "tests" / "differential" / "greedy.py", root / "examples" / "schemes" / "raid5.py"):
+        (here / "files" / source.name).write_text(source.read_text())
+    (here / "drive.toml").write_text(
+        "flash = {channels = 4, blocks_per_plane = 40, pages_per_block = 16, page_kib = 4}\n"
+        "ftl.over_provisioning = 0.3\nstart.existing = 'all'\n"
+    )
+    (here / "plan.toml").write_text(PYTHON.replace("drive.toml", "./drive.toml"))
+    monkeypatch.chdir(elsewhere)
+    with distributed.LocalCluster(1, processes=True, threads_per_worker=1, dashboard_address=None) as cluster:
+        with distributed.Client(cluster, set_as_default=False) as client:
+            assert client.run(os.getcwd) != {}
+            client.run(os.chdir, str(elsewhere))
+        monkeypatch.chdir(here)
+        assert cli.main(["sweep", "plan.toml", "--out", "local", "--quiet"]) == 0
+        assert cli.main(["sweep", "plan.toml", "--out", "dask", "--dask", cluster.scheduler_address, "--quiet"]) == 0
+    for name in ("results.csv", "results.parquet"):
+        assert (here / "dask" / name).read_bytes() == (here / "local" / name).read_bytes()
+    cells = [path.name for path in (here / "local" / "cells").glob("*.json")]
+    assert len(cells) == 4
+    for name in cells:
+        found = [json.loads((here / out / "cells" / name).read_text()) for out in ("local", "dask")]
+        assert found[0] == found[1]
+        assert found[0]["status"] == 0

@@ -5,12 +5,14 @@
 #![forbid(unsafe_code)]
 
 mod arrow;
+mod conformance;
 mod errors;
 mod lists;
 mod places;
 mod policies;
 mod provenance;
 mod run;
+mod schemes;
 mod tables;
 mod traces;
 
@@ -25,6 +27,8 @@ mod _flashkeep {
     #[pymodule_export]
     use super::arrow::arrow_stream;
     #[pymodule_export]
+    use super::conformance::conformance;
+    #[pymodule_export]
     use super::errors::{DriveError, OptionError, TraceError};
     #[pymodule_export]
     use super::lists::{
@@ -38,12 +42,15 @@ mod _flashkeep {
     #[pymodule_export]
     use super::run::run;
     #[pymodule_export]
+    use super::schemes::{SchemeCommand, SchemeView};
+    #[pymodule_export]
     use super::traces::{has_footprint, trace_convert, trace_info, trace_synth};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         quiet_panics();
         super::policies::accept_files();
+        super::schemes::accept_files();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

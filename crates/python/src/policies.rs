@@ -37,7 +37,7 @@ fn load(py: Python<'_>, path: &str, text: &[u8]) -> PyResult<Arc<dyn ForeignVict
 }
 
 /// An error of Python in one line.
-fn in_words(error: &PyErr) -> String {
+pub(crate) fn in_words(error: &PyErr) -> String {
     error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -82,7 +82,7 @@ impl PythonVictim {
 }
 
 /// The line where an error was raised.
-fn line(py: Python<'_>, error: &PyErr) -> Option<u32> {
+pub(crate) fn line(py: Python<'_>, error: &PyErr) -> Option<u32> {
     let mut place = error.traceback(py)?.into_any();
     while let Ok(next) = place.getattr("tb_next") {
         if next.is_none() {

@@ -34,6 +34,10 @@ INPUTS = ("drive", "drive_text", "set", "traces", "seed", "aged", "scenario")
 """Keys of a job that stand for contents, which identify a cell instead of them."""
 
 
+PYTHON_FILES = ("ftl.gc.file", "redundancy.file")
+"""Keys of a drive that name a Python file: its text is a part of the drive, where it lies is not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One run of a sweep."""
@@ -49,6 +53,8 @@ class Cell:
     """What is kept beside the summary."""
     inputs: Mapping[str, str]
     """The hash of each file that the job reads, but for the drive's."""
+    python: Mapping[str, str]
+    """The Python files that the drive names, by their keys."""
     refused: str | None = None
     """Why the drive cannot be simulated."""
 
@@ -144,7 +150,7 @@ def _cell(workload: Workload, choice: Choice, seed: int, labels: dict[str, Any],
     labels = {**{key: labels[key] for key in LABELS if key in labels}, **labels}
     if choice.drive is None:
         name = digests.refused(trace, choice, seed, {**running, **reading})
-        return Cell(name, labels, {}, {}, {}, {}, choice.refused)
+        return Cell(name, labels, {}, {}, {}, {}, {}, choice.refused)
     job = job_of(_portable(choice.drive), trace, seed, running, "requests" in keep)
     return cell_of(job, choice.drive, labels, digests, trace.tables, keep)
 
@@ -159,7 +165,9 @@ def cell_of(
 ) -> Cell:
     """A job as a cell."""
     tables, keep = tables or {}, keep or {}
-    return Cell(digests.cell(job, drive, tables, keep), labels, job, tables, keep, digests.inputs(job, tables))
+    python = python_files(drive.to_dict())
+    name, inputs = digests.cell(job, drive, tables, keep), digests.inputs(job, tables, python)
+    return Cell(name, labels, job, tables, keep, inputs, python)
 
 
 def _portable(drive: Drive) -> Drive:
@@ -178,10 +186,11 @@ class Digests:
         self._files = dict(known or {})
         self._program = [FORMAT, _flashkeep.__version__, build()]
 
-    def inputs(self, job: Mapping[str, Any], tables: Mapping[str, bytes]) -> dict[str, str]:
+    def inputs(self, job: Mapping[str, Any], tables: Mapping[str, bytes], python: Mapping[str, str]) -> dict[str, str]:
         """The hash of each file that a job reads, but for the drive's."""
         paths = [path for path in job["traces"] if not path.startswith("synth:") and path not in tables]
         found = {path: self.file(path, "workload") for path in paths}
+        found |= {path: self.file(path, key) for key, path in python.items()}
         return found | {str(job[key]): self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
 
     def cell(self, job: Mapping[str, Any], drive: Drive, tables: Mapping[str, bytes], keep: Mapping[str, Any]) -> str:
@@ -189,7 +198,9 @@ class Digests:
         inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
         options = {key: value for key, value in job.items() if key not in INPUTS}
         resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
-        inputs |= {key: self.file(path, key) for key, path in _python_files(resolved)}
+        inputs |= {key: self.file(path, key) for key, path in python_files(resolved).items()}
+        for key in PYTHON_FILES:
+            set_value_of(resolved, key, None)
         traces = [self.trace(path, tables) for path in job["traces"]]
         return _name([*self._program, resolved, traces, job["seed"], inputs, options, dict(keep)])
 
@@ -216,11 +227,20 @@ class Digests:
         return self._files[path]
 
 
-def _python_files(resolved: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def python_files(resolved: Mapping[str, Any]) -> dict[str, str]:
     """The Python files that a drive names, by their keys."""
-    for key, value in flat(resolved).items():
-        if key.endswith(".file") and isinstance(value, str):
-            yield key, value
+    values = flat(resolved)
+    return {key: values[key] for key in PYTHON_FILES if isinstance(values.get(key), str)}
+
+
+def set_value_of(resolved: dict[str, Any], key: str, value: Any) -> None:
+    """Replaces the value of a key that a resolved drive has."""
+    *tables, last = key.split(".")
+    place: Any = resolved
+    for table in tables:
+        place = place.get(table) if isinstance(place, dict) else None
+    if isinstance(place, dict) and last in place:
+        place[last] = value
 
 
 def _name(parts: list[Any]) -> str:

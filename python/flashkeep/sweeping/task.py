@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
+from ..drive_files import set_value
 from ..provenance import build, hash_of
 from ..traces import READING
 from ..writing import own_mark, put
+from .cells import set_value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     Task = Mapping[str, Any]
     """`cell`, its `job` (with the key `info`, the statistics of its workload are wanted, not a run) and what to `keep`;
     `folder` and `token` of the results; `tables`: files of traces in memory, by name; `inputs`: the hash of each file
-    that the job reads; `build`: the hash of the simulator."""
+    that the job reads; `python`: the Python files that the drive names, by their keys; `build`: the hash of the
+    simulator."""
     Done = dict[str, Any]
     """`cell`, `status`, `error`, `wall_s`, `cpu_s`, `worker`; `files` if the folder is not reachable here; `needs`:
     input files that are not here; `build` if another simulator is installed here."""
@@ -63,6 +66,8 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     job = dict(task["job"])
     job["traces"] = [places.get(path, path) for path in job["traces"]]
     job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
+    sent = {key: path for key, path in (task.get("python") or {}).items() if path in places}
+    job["set"] = [*job.get("set", ()), *(f"{key}={set_value(places[path])}" for key, path in sent.items())]
     summary: dict[str, Any] | None = None
     tables: dict[str, Columns | None] = {}
     status: int | str = DONE
@@ -81,6 +86,9 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
         status, error = FAILED, f"{type(failure).__name__}: {failure}"
     if summary is not None:
         summary = {key: value for key, value in summary.items() if key not in LEFT_OUT}
+        for key, path in sent.items():  # where the client has them
+            set_value_of(summary.get("drive", {}), key, path)
+            summary.get("drive_changes", {}).get(key, [None, None])[1] = path
         status = LOST if any(summary.get("integrity", {}).get(each) for each in ("lost_pages", "wrong_reads")) else DONE
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"

@@ -131,7 +131,7 @@ impl Resolved {
             return self.array[0].survives();
         }
         let unit = if self.is_array() { "member" } else { level(self.inside().across) };
-        ((self.scheme().survives)(self.members()), unit)
+        (self.scheme().survivable(self.members(), &self.spec.redundancy), unit)
     }
 }
 

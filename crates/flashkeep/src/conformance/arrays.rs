@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 type Array = Bench<DeviceSet<Token>>;
 
 /// What is set for a scheme over drives.
-fn spec(tried: &Tried) -> RedundancySpec {
+pub(super) fn spec(tried: &Tried) -> RedundancySpec {
     let mut spec = RedundancySpec::of(tried.name);
     for pair in tried.set(true, &[]) {
         let option = pair.strip_prefix("redundancy.").and_then(|pair| pair.split_once('='));

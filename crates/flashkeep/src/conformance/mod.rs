@@ -15,9 +15,10 @@ mod table;
 
 use crate::engine::Verb;
 use crate::kernel::Random;
-use crate::schemes::{SchemeEntry, TriedWith};
+use crate::schemes::{SCHEMES, SchemeEntry, TriedWith};
 use bed::Bed;
 use bench::Bench;
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt::{self, Display, Formatter};
 use std::ops::Deref;
@@ -46,14 +47,46 @@ impl Suite {
     /// A scheme of the table with each of the parameters that it declares, the first ones first.
     pub fn tried(&self, entry: &'static SchemeEntry) -> impl Iterator<Item = Tried> + use<> {
         let folder = self.folder.clone();
-        entry.tried_with.iter().map(move |&with| Tried { entry, with, folder: folder.clone() })
+        entry.tried_with.iter().map(move |&with| Tried { entry, with, file: None, folder: folder.clone() })
+    }
+
+    /// A scheme in a file, with as many members as it accepts: five, and some other number.
+    ///
+    /// # Errors
+    /// What is wrong with the file.
+    pub fn in_file(&self, path: &str) -> Result<Vec<Tried>, String> {
+        let entry = SCHEMES.iter().find(|entry| entry.file.is_some()).expect("the scheme of files");
+        let tried = |members| Tried {
+            entry,
+            with: TriedWith { parts: members, drives: members, disks: 0, set: &[] },
+            file: Some(path.into()),
+            folder: self.folder.clone(),
+        };
+        let mut refused = None;
+        let mut accepted = Vec::new();
+        for tried in MEMBERS.map(tried) {
+            match (entry.check)(tried.with.parts, &arrays::spec(&tried)) {
+                Ok(()) => accepted.push(tried),
+                Err(why) => refused = refused.or(Some(why.message)),
+            }
+        }
+        accepted.truncate(2);
+        match refused.filter(|_| accepted.is_empty()) {
+            None => Ok(accepted),
+            Some(why) => Err(why),
+        }
     }
 }
+
+/// Numbers of members with which a scheme in a file is tried, the first two that it accepts.
+const MEMBERS: [u32; 5] = [5, 3, 2, 4, 6];
 
 /// A scheme and the parameters with which it is tried.
 #[derive(Clone, Debug)]
 pub struct Tried {
     entry: &'static SchemeEntry,
+    /// The file of the scheme, if it is in one.
+    file: Option<Arc<str>>,
     /// Members and options.
     pub with: TriedWith,
     folder: Arc<Path>,
@@ -67,6 +100,7 @@ impl Tried {
         set.extend(examples.into_iter().map(|(key, value)| format!("redundancy.{key}={value}")));
         let own = self.with.set.iter().filter(|pair| !over_drives || pair.starts_with("redundancy."));
         set.extend(own.chain(more).map(|&pair| pair.to_owned()));
+        set.extend(self.file.iter().map(|path| format!("redundancy.file={}", Value::from(&**path))));
         set
     }
 
@@ -77,7 +111,7 @@ impl Tried {
 
     /// The number of members that may fail, of so many.
     fn survives_of(&self, members: u32) -> u32 {
-        (self.entry.survives)(members)
+        self.entry.survivable(members, &arrays::spec(self))
     }
 }
 
@@ -91,6 +125,9 @@ impl Deref for Tried {
 
 impl Display for Tried {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            return write!(f, "{file} ({} members)", self.with.parts);
+        }
         write!(
             f,
             "{} ({} parts, {} drives, {:?})",

@@ -12,6 +12,8 @@ pub struct Check {
     pub promise: &'static str,
     /// Whether it concerns a scheme with these parameters.
     pub concerns: fn(&Tried) -> bool,
+    /// Whether it combines a scheme with many drives, and takes the first parameters of each only.
+    pub first: bool,
     /// Tries it.
     ///
     /// # Panics
@@ -26,7 +28,12 @@ const fn check(
     concerns: fn(&Tried) -> bool,
     run: fn(&Tried),
 ) -> Check {
-    Check { name, promise, concerns, run }
+    Check { name, promise, concerns, first: false, run }
+}
+
+/// The same of schemes in many drives.
+const fn first(check: Check) -> Check {
+    Check { first: true, ..check }
 }
 
 /// In drives.
@@ -135,54 +142,54 @@ pub const CHECKS: &[Check] = &[
         any,
         inside::pages_that_share_a_flash_page_serve_every_scheme,
     ),
-    check(
+    first(check(
         "maps::every_map_serves_every_scheme_over_mapped_members",
         "with each map, every page is read right",
         mapped,
         maps::every_map_serves_every_scheme_over_mapped_members,
-    ),
-    check(
+    )),
+    first(check(
         "maps::members_with_maps_fail_at_every_step",
         "members with maps may fail at any instant",
         mapped_survives,
         maps::members_with_maps_fail_at_every_step,
-    ),
-    check(
+    )),
+    first(check(
         "maps::members_with_maps_are_rebuilt_and_the_next_may_fail",
         "members with maps are rebuilt, and the next failure is survived",
         mapped_survives,
         maps::members_with_maps_are_rebuilt_and_the_next_may_fail,
-    ),
-    check(
+    )),
+    first(check(
         "maps::parts_of_members_with_maps_fail",
         "parts of members with maps fail; only pages that were exposed are lost",
         mapped_survives,
         maps::parts_of_members_with_maps_fail,
-    ),
-    check(
+    )),
+    first(check(
         "maps::maps_go_on_with_fewer_and_fewer_blocks",
         "blocks of maps fail one after the other; what is lost is reported",
         plain,
         maps::maps_go_on_with_fewer_and_fewer_blocks,
-    ),
-    check(
+    )),
+    first(check(
         "power::a_cut_at_every_third_step_however_blocks_are_filled",
         "a power cut loses nothing durable, in whatever way blocks are filled and erased",
         mapped,
         power::a_cut_at_every_third_step_however_blocks_are_filled,
-    ),
-    check(
+    )),
+    first(check(
         "power::a_cut_at_every_step_whatever_the_map",
         "a power cut loses nothing durable, whatever the map",
         mapped,
         power::a_cut_at_every_step_whatever_the_map,
-    ),
-    check(
+    )),
+    first(check(
         "power::cut_again_and_again_every_map_goes_on",
         "power cuts again and again, whatever the map",
         mapped,
         power::cut_again_and_again_every_map_goes_on,
-    ),
+    )),
     check(
         "power::a_cut_at_every_step_costs_nothing_that_was_durable",
         "a power cut at any instant loses nothing durable",

@@ -132,6 +132,10 @@ pub struct SchemeEntry {
     pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
     /// The number of units that may fail, one after the other, without loss of data.
     pub survives: fn(members: u32) -> u32,
+    /// The same where it follows from the options as well.
+    pub survives_with: Option<fn(members: u32, redundancy: &RedundancySpec) -> u32>,
+    /// For schemes in a file: its path, if it is set.
+    pub file: Option<fn(redundancy: &RedundancySpec) -> Option<String>>,
     /// In an array: the number of pages that it offers over these members, or a message why it does not work over them.
     pub over_drives: fn(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String>,
     /// The kind of its members.
@@ -178,6 +182,8 @@ impl SchemeEntry {
         capacity: None,
         check: |_, _| Ok(()),
         survives: |_| 0,
+        survives_with: None,
+        file: None,
         over_drives: members::striped,
         kind: Members::Mapped,
         defers: false,
@@ -199,6 +205,15 @@ impl SchemeEntry {
     #[must_use]
     pub fn is_for_drives(&self) -> bool {
         self.plain || self.has::<Inside>()
+    }
+
+    /// The number of units, of so many, that may fail with these options.
+    #[must_use]
+    pub fn survivable(&self, members: u32, redundancy: &RedundancySpec) -> u32 {
+        match self.survives_with {
+            Some(survives) => survives(members, redundancy),
+            None => (self.survives)(members),
+        }
     }
 
     /// Whether this part is among its options.

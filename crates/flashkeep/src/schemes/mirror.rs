@@ -29,12 +29,12 @@
 //! II) and says "less busy" of the update read (III.B) and of all reads (I); both are implemented. It does
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
+use super::doubts::Doubts;
 use super::{Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Change, Command, Member, MemberRow, Page, Plan, PlanVerdict,
     Protection, Recoverable, Scheme, Step, Tell, Verb, View,
 };
-use crate::kernel::Bits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -107,15 +107,8 @@ pub struct Mirror {
     tell: Tell,
     /// The group from which the next page is read.
     turn: u8,
-    /// For each group, after a read has found one of its pages unreadable.
-    doubts: Vec<Doubt>,
-}
-
-/// The pages of such a group that may be unreadable as well, and those of them that have been read since.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-struct Doubt {
-    doubtful: Bits,
-    checked: Bits,
+    /// Copies that may be unreadable.
+    doubts: Doubts,
 }
 
 impl Mirror {
@@ -133,7 +126,7 @@ impl Mirror {
             policy: own.read_policy,
             tell,
             turn: 0,
-            doubts: Vec::new(),
+            doubts: Doubts::default(),
         }
     }
 
@@ -151,7 +144,7 @@ impl Mirror {
         if !update && in_turn {
             self.turn = if self.turn + 1 == self.groups { 0 } else { self.turn + 1 };
         }
-        let doubted = if in_turn { self.check_doubtful(page, view) } else { None };
+        let doubted = if in_turn { self.doubts.check(page, |_| Some(page), view) } else { None };
         let mut candidates = self.having(page, first, view);
         let reader = if let Some(doubted) = doubted {
             doubted
@@ -164,31 +157,6 @@ impl Mirror {
             plan.rescued += u16::from(!view.has(first, page) && view.holds(reader, page));
         }
         reader
-    }
-
-    /// A group whose copy of the page may be unreadable, and is therefore read now.
-    fn check_doubtful(&mut self, page: Page, view: &View<'_>) -> Option<Member> {
-        let mut doubts = (0..).map(Member).zip(&mut self.doubts);
-        let is_doubtful = |doubt: &Doubt, group| doubt.doubtful.has(page.0) && view.has(group, page);
-        let (group, doubt) = doubts.find(|(group, doubt)| is_doubtful(doubt, *group))?;
-        doubt.doubtful.set(page.0, false);
-        doubt.checked.set(page.0, true);
-        Some(group)
-    }
-
-    /// A read has found that a group's copy of a page is unreadable: unless its copies are being checked already, they are
-    /// doubtful from now on.
-    fn doubt(&mut self, group: Member, page: Page, view: &View<'_>) {
-        let at = usize::from(group.0);
-        self.doubts.resize_with(self.doubts.len().max(at + 1), Doubt::default);
-        let doubt = &mut self.doubts[at];
-        if doubt.doubtful.set(page.0, false) || doubt.checked.set(page.0, false) {
-            return;
-        }
-        *doubt = Doubt::default();
-        for other in (0..self.pages as u32).map(Page).filter(|&other| other != page) {
-            doubt.doubtful.set(other.0, view.has(group, other) && view.holds(group, other));
-        }
     }
 }
 
@@ -238,9 +206,7 @@ impl Scheme for Mirror {
             plan.push(Step::new(Member(group), command, 0));
         }
         plan.tell = self.tell;
-        for doubt in &mut self.doubts {
-            (command.start.0..command.end()).for_each(|page| _ = doubt.doubtful.set(page, false));
-        }
+        self.doubts.write(command.start.0..command.end());
         PlanVerdict::Go
     }
 
@@ -250,11 +216,11 @@ impl Scheme for Mirror {
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         match change {
-            Change::Unreadable(page) => self.doubt(member, page, view),
-            Change::Failed | Change::Replaced | Change::Returned => {
-                let doubt = self.doubts.get_mut(usize::from(member.0));
-                doubt.into_iter().for_each(|doubt| *doubt = Doubt::default());
+            Change::Unreadable(page) => {
+                let copies = (0..self.pages as u32).map(|page| (Page(page), Page(page)));
+                self.doubts.doubt(member, page, copies, view);
             }
+            Change::Failed | Change::Replaced | Change::Returned => self.doubts.forget(member),
             Change::Damaged(_) | Change::Lacking(_) | Change::Refused(_) | Change::Retired(_) => {}
         }
     }
@@ -265,6 +231,6 @@ impl BackgroundWork for Mirror {}
 impl Recoverable for Mirror {
     /// Its own state is in volatile memory.
     fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
-        (self.turn, self.doubts) = (0, Vec::new());
+        (self.turn, self.doubts) = (0, Doubts::default());
     }
 }

@@ -17,6 +17,7 @@ use crate::options::{OptionsPart, WrongOption};
 mod backup;
 mod chained;
 mod diff_raid;
+mod doubts;
 mod ds;
 mod dvs;
 mod entry;
@@ -33,6 +34,7 @@ mod none;
 mod options;
 mod parity;
 mod ppc;
+mod python;
 mod raid4;
 mod raid5;
 mod raid6;
@@ -61,6 +63,10 @@ pub use options::{
 };
 pub use parity::{Fixed, Parity, ParityLayout, Rotated, Split, Weighted};
 pub use ppc::Ppc;
+pub use python::{
+    ForeignCodeword, ForeignCommand, ForeignError, ForeignLoader, ForeignPlace, ForeignScheme, ForeignStep,
+    ForeignView, LoadScheme, Python, load_schemes_with,
+};
 pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
@@ -103,9 +109,9 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
     Any::Plain(Plain::new(&options))
 }
 
-/// The schemes that work inside drives.
+/// The schemes that work inside drives and need no file.
 pub fn for_drives() -> impl Iterator<Item = &'static SchemeEntry> {
-    SCHEMES.iter().filter(|entry| entry.is_for_drives())
+    SCHEMES.iter().filter(|entry| entry.is_for_drives() && entry.file.is_none())
 }
 
 /// The values of `redundancy.scheme`.
@@ -125,6 +131,9 @@ impl Any {
     pub fn go_on_as(&mut self, built: &Any) {
         if let (Any::Mapped(map), Any::Mapped(built)) = (&mut *self, built) {
             return map.go_on_as(built);
+        }
+        if let (Any::Python(scheme), Any::Python(built)) = (&mut *self, built) {
+            return scheme.go_on_as(built);
         }
         if let (Some(log), Some(built)) = (self.log_mut(), built.log()) {
             log.go_on_as(built);
@@ -210,6 +219,7 @@ schemes! { $
     i_cash ICash;
     spd_raid4 SpdRaid4;
     backup Backup;
+    python Python;
 }
 
 impl Scheme for Any {

@@ -1,4 +1,7 @@
-//! The conformance suite on all schemes of the table. `FLASHKEEP_SCHEME` picks one of them.
+//! The conformance suite on all schemes of the table. `FLASHKEEP_SCHEME` picks one of them. Schemes in files are those of
+//! `foreign`, in the place of Python.
+
+mod foreign;
 
 use flashkeep::conformance::{CHECKS, Suite};
 use flashkeep::schemes::{MemberFacts, RedundancySpec, SCHEMES, SchemeEntry};
@@ -12,9 +15,6 @@ const ONLY: [(&str, [&str; 3]); 3] = [
     ("power::cut_again_and_again_every_map_goes_on", ["none", "mirror", "raid5"]),
 ];
 
-/// Groups of checks that run with the first parameters of each scheme only.
-const FIRST: [&str; 2] = ["maps::", "power::a_cut_at_every_third"];
-
 /// The schemes to try.
 fn wanted() -> impl Iterator<Item = &'static SchemeEntry> {
     let only = std::env::var("FLASHKEEP_SCHEME").ok();
@@ -23,6 +23,7 @@ fn wanted() -> impl Iterator<Item = &'static SchemeEntry> {
 
 /// Runs a check on every scheme that it concerns.
 fn run(name: &str) {
+    foreign::accept_files();
     static SUITE: OnceLock<Suite> = OnceLock::new();
     let suite = SUITE.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("arrays-{}", std::process::id()));
@@ -31,9 +32,8 @@ fn run(name: &str) {
     });
     let check = CHECKS.iter().find(|check| check.name == name).expect("a check of the table");
     let only = ONLY.iter().find(|(check, _)| *check == name);
-    let first = only.is_some() || FIRST.iter().any(|group| name.starts_with(group));
     for entry in wanted().filter(|entry| only.is_none_or(|(_, schemes)| schemes.contains(&entry.name))) {
-        let most = if first { 1 } else { usize::MAX };
+        let most = if check.first { 1 } else { usize::MAX };
         suite
             .tried(entry)
             .take(most)
@@ -76,7 +76,8 @@ fn every_scheme_that_can_be_had_over_drives_is_tried() {
         let facts = [facts(drives, false), facts(disks, true)].concat();
         (entry.over_drives)(&facts, &RedundancySpec::of(entry.name)).is_ok()
     };
-    for entry in wanted() {
+    foreign::accept_files();
+    for entry in wanted().filter(|entry| entry.file.is_none()) {
         let tried =
             |with: &flashkeep::schemes::TriedWith| accepts(entry, with.drives as usize, with.disks as usize);
         let had = (0..81).find(|mix| accepts(entry, mix / 9, mix % 9));

@@ -18,6 +18,7 @@ mod waiting;
 mod weighted;
 
 pub use layout::{Fixed, ParityLayout, Rotated};
+pub(super) use recover::{PlacedStripe, RecoveredUnits};
 pub use split::Split;
 pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
 pub(super) use units::UnitSet;
