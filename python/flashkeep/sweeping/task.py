@@ -6,11 +6,13 @@ import json
 import os
 import socket
 import time
+import tomllib
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
 from ..drive_files import set_value
+from ..listing import toml
 from ..provenance import build, hash_of
 from ..traces import READING
 from ..writing import own_mark, put
@@ -67,7 +69,7 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     job["traces"] = [places.get(path, path) for path in job["traces"]]
     job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
     sent = {key: path for key, path in (task.get("python") or {}).items() if path in places}
-    job["set"] = [*job.get("set", ()), *(f"{key}={set_value(places[path])}" for key, path in sent.items())]
+    _name_files(job, {key: places[path] for key, path in sent.items()})
     summary: dict[str, Any] | None = None
     tables: dict[str, Columns | None] = {}
     status: int | str = DONE
@@ -86,9 +88,7 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
         status, error = FAILED, f"{type(failure).__name__}: {failure}"
     if summary is not None:
         summary = {key: value for key, value in summary.items() if key not in LEFT_OUT}
-        for key, path in sent.items():  # where the client has them
-            set_value_of(summary.get("drive", {}), key, path)
-            summary.get("drive_changes", {}).get(key, [None, None])[1] = path
+        _name_files_back(summary, task["job"], sent)
         status = LOST if any(summary.get("integrity", {}).get(each) for each in ("lost_pages", "wrong_reads")) else DONE
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"
@@ -98,6 +98,29 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     files = {f"{task['cell']}.{name}.parquet": as_parquet(columns) for name, columns in wanted.items()}
     files[f"{task['cell']}.{ending}"] = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
     return status, error, files
+
+
+def _name_files(job: dict[str, Any], files: Mapping[str, str]) -> None:
+    """Has a job's drive name Python files where they are on this machine."""
+    if files:
+        job["set"] = [*job.get("set", ()), *(f"{key}={set_value(path)}" for key, path in files.items())]
+    if files and job.get("drive_text"):
+        resolved = tomllib.loads(job["drive_text"])
+        for key, path in files.items():
+            set_value_of(resolved, key, path)
+        job["drive_text"] = toml(resolved) + "\n"
+
+
+def _name_files_back(summary: dict[str, Any], job: Mapping[str, Any], files: Mapping[str, str]) -> None:
+    """Has the summary of such a job name them where the client has them."""
+    for key, path in files.items():
+        set_value_of(summary.get("drive", {}), key, path)
+        summary.get("drive_changes", {}).get(key, [None, None])[1] = path
+    told = summary.get("options", {}) if files else {}
+    if "drive_text" in told:
+        told["drive_text"] = job["drive_text"]
+    if told.pop("set", None) and job.get("set"):
+        told["set"] = list(job["set"])
 
 
 def _info(job: Mapping[str, Any]) -> dict[str, Any]:
