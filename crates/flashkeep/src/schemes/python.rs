@@ -9,7 +9,7 @@
 //! object keeps in its attributes is in volatile memory: a power loss and a saved drive begin with a new object.
 //!
 //! # What it costs
-//! What its plans read and write; and in real time some calls of Python per command, about 10 to 20 µs.
+//! What its plans read and write; and in real time a call of Python per command: 3 µs for a mirror, 20 µs for RAID-5.
 //!
 //! # What it survives
 //! With copies all of them but one, with parity as many units as a codeword has parities.
