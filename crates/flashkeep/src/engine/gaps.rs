@@ -149,11 +149,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return false;
         }
         let page = shape.inner(page);
-        let Engine { running_plans, locks, parked, .. } = self;
-        if (OutstandingWork { running_plans, locks, parked }).holds(node, page).is_some() {
-            // A read was behind a copy of the page, and the page has been written since: that waits as well.
-            return false;
-        }
+        self.has_nothing_readable(backends, node, page) && !self.changes(node, page)
+    }
+
+    /// Whether no place of a page can be read, however commands that wait will change that.
+    fn has_nothing_readable<L: Backends<C>>(&self, backends: &L, node: NodeId, page: Page) -> bool {
+        let shape = &self.shape[node.index()];
         if let Some(backend) = shape.backend {
             return backends.is_unreadable(backend, page);
         }
@@ -164,6 +165,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             unreadable += u32::from(self.is_unreadable(backends, shape.children[usize::from(member)], page));
         });
         unreadable > 0 && (unreadable == places || scheme.protection().is_sum(page))
+    }
+
+    /// Whether a command that waits changes a page: a read was behind a copy of it, and it has been written since.
+    fn changes(&self, node: NodeId, page: Page) -> bool {
+        let Engine { running_plans, locks, parked, .. } = self;
+        (OutstandingWork { running_plans, locks, parked }).holds(node, page).is_some()
     }
 }
 
