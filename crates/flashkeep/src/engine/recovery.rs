@@ -116,8 +116,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_rebuild(now, node);
     }
 
-    /// Members that are trees lack pages whose contents could not be computed, until they are written again; backends
-    /// have discarded theirs.
+    /// Members that are trees, or have ports, lack pages whose contents could not be computed, until they are written
+    /// again; other backends have discarded theirs.
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
             for (page, stamp) in self.names.poisoned(child) {

@@ -397,7 +397,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.gaps.poison(page.0);
                 }
                 let running = &self.running_plans[id];
-                if let Some(backend) = self.shape[target.index()].raw() {
+                let raw = self.shape[target.index()].raw();
+                // What a port has not passed on yet has no number at the backend, by which that could tell it.
+                if let Some(backend) = raw.filter(|_| !self.has_port(target)) {
                     backends.poison(backend, page);
                 } else if target != NodeId::ROOT {
                     let token = CompletionToken::at(running.counter, place, running.caller.age);
@@ -416,6 +418,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
+    }
+
+    /// Whether a member's commands come to its backend later than they are submitted: behind a link, or from a cache.
+    fn has_port(&self, node: NodeId) -> bool {
+        let shape = &self.shape[node.index()];
+        node != NodeId::ROOT && shape.port.is_some()
+            || shape.children.iter().any(|&child| self.has_port(child))
     }
 
     /// Whether pages needed for a place are lost.

@@ -186,6 +186,34 @@ fn first_writes_that_only_dram_had_are_volatile() {
     }
 }
 
+/// What a rebuild, or the parity of a write, could not compute because a source was unreadable counts as no page after a
+/// power cut, although the link or the DRAM of a member passed it on later.
+#[test]
+fn what_could_not_be_computed_is_no_page_behind_a_port() {
+    let mut lost = 0.0;
+    for port in ["host.link_us_per_sector=0.1", "host.link_us_per_sector=5", DRAM] {
+        for scheme in ["raid4", "raid5"] {
+            for faults in [
+                ["member:1@4req,transient", "member:0/channel:0@17%"],
+                ["member:1@10req,transient", "member:0@20%,replace_after=1ms"],
+            ] {
+                for cut in [35, 60, 85] {
+                    let trace = "synth:random,requests=200,size=4KiB,write=0.7,footprint=256KiB,rate=2k";
+                    let keys = [format!("member.{port}"), "start.existing=\"all\"".to_owned()];
+                    let mut job = array_job(scheme, 4, trace, &[&keys[0], &keys[1]]);
+                    let power = format!("power@{cut}%");
+                    job.fail = [&faults[..], &[&power]].concat().into_iter().map(str::to_owned).collect();
+                    job.verify = true;
+                    let run = summary(&job);
+                    assert_eq!(integrity(&run, "wrong_reads"), 0.0, "{scheme} {port} {:?}", job.fail);
+                    lost += integrity(&run, "lost_pages");
+                }
+            }
+        }
+    }
+    assert!(lost > 0.0, "two faults are more than one parity survives");
+}
+
 /// A power cut costs the only member of an array as much as the drive alone.
 #[test]
 fn a_single_member_loses_what_it_loses_alone() {
