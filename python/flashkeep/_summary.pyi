@@ -58,7 +58,7 @@ class Summary(Node):
         """Pages programmed for each page that the host wrote."""
     @property
     def buffer(self) -> BufferHits:
-        """Hits and misses of the DRAM write cache."""
+        """Hits and misses of the DRAM."""
     @property
     def wear(self) -> Wear:
         """How the flash has worn; none for a disk."""
@@ -432,7 +432,7 @@ class WriteAmplification(Node):
         """Places left empty in programs of several logical pages. (ratio, lower is better)"""
 
 class BufferHits(Node):
-    """Hits and misses of the DRAM write cache, in sectors."""
+    """Hits and misses of the DRAM, in sectors."""
 
     @property
     def read_hits(self) -> int | None:

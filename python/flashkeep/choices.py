@@ -143,10 +143,11 @@ class SlcCacheSpec(TypedDict, total=False):
     erase_budget: int
 
 class BufferSpec(TypedDict, total=False):
-    """The DRAM write buffer."""
+    """The DRAM that buffers writes, or holds copies for reads."""
 
     dram_mib: float
     hit_us: float
+    write_policy: Literal["back", "through"]
     evict: Literal["page", "stripe", "run"]
     protected: bool
     flush: Literal["none", "idle", "watermark"]

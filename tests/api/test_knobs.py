@@ -217,6 +217,8 @@ FTL = (
 BUFFER = (
     Knob("buffer.dram_mib", 0.125, 0.5, SKEWED, "buffer.write_hits", MORE),
     Knob("buffer.hit_us", 1, 3, "synth:random,requests=20,write=1,size=4KiB,rate=1", WRITE, (1, 3), DRAM),
+    Knob("buffer.write_policy", "back", "through", "synth:random,requests=20,write=1,size=4KiB,rate=1", WRITE,
+         (1, 340.96), DRAM),
     Knob("buffer.evict", "page", "stripe", CHURN, "operations.read.parity", LESS,
          {**RAID5, "buffer.dram_mib": 1}),
     Knob("buffer.protected", False, True, FLUSHED, "response_us.flush.mean", (340.96, 1), DRAM),

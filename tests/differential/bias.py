@@ -95,6 +95,14 @@ BIASES = {
         lambda _source, _keys: {},
         lambda source, units: [*_cuts(source, 2, 4), *_failures(source, units, 1)],
     ),
+    "through": Bias(
+        ("flash", "flash", "array", "array", "mixed", "disk"),
+        lambda source, _: {
+            "buffer.dram_mib": source.pick("bias dram", (0.03125, 0.125, 0.5)),
+            "buffer.write_policy": "through",
+        },
+        lambda source, units: [*_cuts(source, 1, 3), *_failures(source, units, 2)],
+    ),
     "protected": Bias(
         ("flash", "array", "array", "mixed"),
         _protected,

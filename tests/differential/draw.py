@@ -340,6 +340,7 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"ftl.map_memory": "pcm"},
         {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25))},
         {"buffer.dram_mib": 0.125, "buffer.evict": "stripe"},
+        {"buffer.dram_mib": source.pick("dram", (0.03125, 0.25)), "buffer.write_policy": "through"},
         {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25)), "buffer.protected": True,
          "buffer.flush": source.pick("flush", ("none", "watermark", "idle"))},
         {"buffer.dram_mib": 0.125, "buffer.flush": "watermark", "buffer.flush_above": source.pick("above", (0, 0.5))},

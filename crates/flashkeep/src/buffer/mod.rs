@@ -114,8 +114,32 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, 
         self.below.run(Verb::Write, pages, Flags::BEFORE, contents);
     }
 
-    fn takes_parts(&self) -> bool {
+    fn copied(&mut self, page: u32, _: u32, contents: C) {
+        let oracle = self.oracle;
+        self.below.expect(oracle, page, 1, |page| oracle.current(page));
+        let HostContext { engine, request, .. } = &mut *self.below;
+        engine.extend(*request, std::iter::once(contents));
+    }
+
+    fn is_healthy(&self) -> bool {
         self.below.engine.is_healthy()
+    }
+
+    fn stores(&self) -> bool {
+        self.below.engine.heals_in_passing()
+    }
+
+    fn failures(&self) -> u64 {
+        self.below.engine.failures()
+    }
+
+    fn now(&self) -> SimTime {
+        self.below.now
+    }
+
+    fn places(&mut self, _: u32) -> (u32, u32) {
+        let HostContext { engine, request, .. } = &mut *self.below;
+        (request.owner.raw(), engine.pages(request.owner).len() as u32)
     }
 }
 
@@ -127,7 +151,7 @@ impl<C: Contents> Buffer<C> {
         Buffer { port, existing, oracle, first_touches: 0 }
     }
 
-    /// Sector hits and misses of the cache.
+    /// Sector hits and misses of the cache, or of the clean copies.
     #[must_use]
     pub fn hits(&self) -> Hits {
         self.port.hits().unwrap_or_default()
@@ -335,7 +359,7 @@ impl<C: Contents> Buffer<C> {
         self.port.end_idle();
     }
 
-    /// Reads a fragment; false if the cache had all of it.
+    /// Reads a fragment; false if the controller's memory had all of it.
     #[inline]
     pub fn read<S: Scheme, L: Backends<C>>(
         &mut self,
@@ -350,6 +374,23 @@ impl<C: Contents> Buffer<C> {
     #[must_use]
     pub fn has_cache(&self) -> bool {
         self.port.has_cache()
+    }
+
+    /// Whether it keeps clean copies.
+    #[must_use]
+    #[inline]
+    pub fn has_copies(&self) -> bool {
+        self.port.has_copies()
+    }
+
+    /// A request that reads ends ([`Port::end_reads`]).
+    pub fn end_reads(&mut self, request: u32, at: SimTime, contents: impl Fn(u32) -> Option<C>) {
+        self.port.end_reads(request, at, contents);
+    }
+
+    /// Drops all clean copies ([`Port::drop_copies`]).
+    pub fn drop_copies(&mut self) {
+        self.port.drop_copies();
     }
 
     /// Whether a read returned the right contents ([`Oracle::accepts`]).

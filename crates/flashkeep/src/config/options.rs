@@ -6,7 +6,8 @@ use super::load::Given;
 use super::packing::word_line;
 use crate::blocks::{victim, wear};
 use crate::device::port::{
-    DRAM, DramOptions, Evict, FLUSH, Flush, FlushBatch, FlushRule, IdleFlush, Watermarks,
+    DRAM, DramOptions, Evict, FLUSH, Flush, FlushBatch, FlushRule, IdleFlush, WRITE_POLICY, Watermarks,
+    WriteBackOptions, WritePolicy,
 };
 use crate::disk::{CURVE, SeekSpec};
 use crate::flash::{COMMANDS, SLC, SUSPEND_TIMES, SUSPENSIONS, Suspend};
@@ -53,6 +54,11 @@ const NO_SUSPENSIONS: &str = "with flash.commands.suspend = \"off\"";
 
 fn suspends(spec: &DriveSpec) -> bool {
     spec.flash.commands.suspend != Suspend::Off
+}
+
+/// Whether the DRAM acknowledges no writes.
+fn writes_through(spec: &DriveSpec) -> bool {
+    spec.buffer.options.read::<DramOptions>().write_policy == WritePolicy::Through
 }
 
 const NO_DRAM: &str = "with buffer.dram_mib = 0";
@@ -124,9 +130,14 @@ const TABLES: &[OptionTable] = &[
         options: |spec| Some(&mut spec.buffer.options),
         selectors: &[
             (DRAM, |spec| only(spec.buffer.dram_mib > 0.0, NO_DRAM)),
-            (FLUSH, |spec| match spec.buffer.dram_mib > 0.0 {
-                true => named("buffer.flush", spec.buffer.options.read::<DramOptions>().flush),
+            (WRITE_POLICY, |spec| match spec.buffer.dram_mib > 0.0 {
+                true => named("buffer.write_policy", spec.buffer.options.read::<DramOptions>().write_policy),
                 false => only(false, NO_DRAM),
+            }),
+            (FLUSH, |spec| match (spec.buffer.dram_mib > 0.0, writes_through(spec)) {
+                (true, false) => named("buffer.flush", spec.buffer.options.read::<WriteBackOptions>().flush),
+                (true, true) => only(false, "with buffer.write_policy = \"through\""),
+                (false, _) => only(false, NO_DRAM),
             }),
         ],
     },
@@ -189,8 +200,10 @@ pub(super) fn select(spec: &mut DriveSpec, given: &Given) -> Vec<String> {
 /// full stripe needs no reads.
 fn choose_evicted(spec: &mut DriveSpec) {
     let parity = schemes::named(&spec.redundancy.scheme).is_some_and(SchemeEntry::has::<Sums>);
+    let through = writes_through(spec);
     let options = &mut spec.buffer.options;
-    if spec.buffer.dram_mib > 0.0 && options.read::<DramOptions>().evict.is_none() {
+    let buffers = spec.buffer.dram_mib > 0.0 && !through;
+    if buffers && options.read::<WriteBackOptions>().evict.is_none() {
         options.set("evict", if parity { Evict::Stripe } else { Evict::Page });
     }
 }
@@ -252,13 +265,19 @@ impl Resolved {
     /// What a full write cache evicts.
     #[must_use]
     pub fn evicts(&self) -> Evict {
-        self.spec.buffer.options.read::<DramOptions>().evict.unwrap_or(Evict::Page)
+        self.spec.buffer.options.read::<WriteBackOptions>().evict.unwrap_or(Evict::Page)
+    }
+
+    /// Whether its DRAM holds clean copies only, and acknowledges no writes.
+    #[must_use]
+    pub fn writes_through(&self) -> bool {
+        writes_through(&self.spec)
     }
 
     /// Whether its write cache survives a power loss.
     #[must_use]
     pub fn has_protected_buffer(&self) -> bool {
-        self.spec.buffer.options.read::<DramOptions>().protected
+        self.spec.buffer.options.read::<WriteBackOptions>().protected
     }
 
     /// When its write cache writes back although it has room.
@@ -270,7 +289,7 @@ impl Resolved {
             options.read::<FlushBatch>().flush_pages.map_or_else(|| self.programmed_at_once(), u64::from);
         let most = (pages * self.page_sectors()).min(capacity / 2).max(1);
         let share = |share: f64| (capacity as f64 * share) as u64;
-        match options.read::<DramOptions>().flush {
+        match options.read::<WriteBackOptions>().flush {
             Flush::None => FlushRule::Never,
             Flush::Idle => {
                 let after = Span((options.read::<IdleFlush>().flush_after_us * 1e3).round() as u64);

@@ -87,7 +87,8 @@ fn buffered(drive: &Resolved) -> DrawnNode {
         return below;
     }
     let (bytes, hit) = (size(drive.buffer_bytes()), time(drive.timing.hit_ns));
-    let line = format!("{bytes} of DRAM; a request served by it alone takes {hit}");
+    let copies = if drive.writes_through() { ", written through" } else { "" };
+    let line = format!("{bytes} of DRAM{copies}; a request served by it alone takes {hit}");
     DrawnNode::new("buffer", vec![line], vec![below])
 }
 

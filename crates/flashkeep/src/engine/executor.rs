@@ -59,6 +59,8 @@ pub struct Engine<S, C> {
     pub(super) troubled: bool,
     /// Whether more is missing than pages that reads have found unreadable.
     pub(super) announced: bool,
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    pub(super) failures: u64,
     pub(super) gaps: Gaps,
     /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
     pub(super) recovery: Option<Box<Gaps>>,
@@ -132,6 +134,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             locks: Locks::default(),
             troubled: false,
             announced: false,
+            failures: 0,
             gaps: Gaps::default(),
             recovery: None,
             ports: Ports::new(ports),
@@ -255,6 +258,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
         (self.troubled, self.announced) = (true, true);
+        self.failures += 1;
         self.shape[node.index()].alive = change != Change::Failed;
         if change == Change::Replaced {
             if self.is_below_map(node) {

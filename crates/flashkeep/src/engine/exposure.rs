@@ -97,6 +97,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         !self.announced
     }
 
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
     /// All missing pages have been restored.
     pub fn forget_announced(&mut self) {
         self.announced = false;

@@ -13,7 +13,7 @@ pub(super) fn per(part: f64, whole: f64) -> Option<f64> {
 }
 
 figures! {
-    /// Hits and misses of the DRAM write cache, in sectors.
+    /// Hits and misses of the DRAM, in sectors.
     pub struct BufferHits {
         /// Sectors of reads that the DRAM held.
         read_hits: u64 => unit("sectors").higher(),

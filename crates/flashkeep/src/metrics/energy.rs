@@ -3,6 +3,7 @@
 use super::counts::{Operations, per};
 use super::disk::DiskEnergy;
 use super::{Facts, IfAny, figures, plain, unit};
+use crate::device::port::Hits;
 use crate::drive::{OpKind, OperationTimes};
 use crate::engine::Cause;
 use crate::flash::nanowatts;
@@ -135,12 +136,15 @@ fn pairs() -> impl Iterator<Item = (OpKind, Cause)> {
 }
 
 /// Standby and refresh draw power all the time; active power is drawn while sectors are written or read. Each sector
-/// that a write adds is read once when it leaves.
+/// that a write adds to a write buffer is read once when it leaves. Clean copies leave unread, and what a read misses is
+/// copied.
 fn dram(facts: &Facts<'_>) -> Option<u128> {
     let energy = &facts.drive.spec.buffer.energy;
     let power = |current| nanowatts(current, energy.voltage_v);
     let span = u128::from(facts.until.since(facts.from).0);
-    let sectors = facts.hits.read_hits + facts.hits.write_hits + 2 * facts.hits.write_misses;
+    let Hits { read_hits, read_misses, write_hits, write_misses } = facts.hits;
+    let moved = if facts.drive.writes_through() { read_misses } else { write_misses };
+    let sectors = read_hits + write_hits + write_misses + moved;
     let bytes = u128::from(sectors) * u128::from(facts.drive.spec.flash.sector_bytes);
     let fs_per_byte = (energy.active_ns_per_byte * 1e6).round() as u128;
     sum([

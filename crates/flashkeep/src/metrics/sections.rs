@@ -54,7 +54,7 @@ figures! {
             .row_always("write amplification in bytes"),
         /// Pages programmed for each page that the host wrote.
         write_amplification: WriteAmplification => plain().heading("Write amplification"),
-        /// Hits and misses of the DRAM write cache.
+        /// Hits and misses of the DRAM.
         buffer: BufferHits => plain(),
         /// How the flash has worn; none for a disk.
         wear: Option<Wear> => plain().heading("Wear and use"),

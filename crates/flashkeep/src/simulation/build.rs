@@ -248,6 +248,7 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
     let options = PortOptions {
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
         cache_sectors: cache_sectors(drive),
+        copied_sectors: copied_sectors(drive),
         evicts: evicted_together(drive, scheme),
         flush: drive.flush_rule(),
         pages: narrow(drive.logical_pages()),
@@ -266,6 +267,15 @@ pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> PartialPages {
 
 /// The capacity of a drive's write cache in sectors.
 pub(super) fn cache_sectors(drive: &Resolved) -> u64 {
+    if drive.writes_through() { 0 } else { dram_sectors(drive) }
+}
+
+/// The room for clean copies in a drive's DRAM, in sectors.
+pub(super) fn copied_sectors(drive: &Resolved) -> u64 {
+    if drive.writes_through() { dram_sectors(drive) } else { 0 }
+}
+
+fn dram_sectors(drive: &Resolved) -> u64 {
     drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes)
 }
 

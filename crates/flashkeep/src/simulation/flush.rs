@@ -73,6 +73,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The same for a request that writes a cache back, or that ends when its pages are durable.
     #[cold]
     fn ends_special_stage(&mut self, finished: &mut Finished) -> bool {
+        if finished.lost > 0 {
+            // A write that needed a lost page may have had no effect.
+            self.device.buffer.drop_copies();
+        }
         let OutstandingRequest { flushes, floor, .. } = &self.host.in_flight[Id::new(finished.tag)];
         match (*flushes, *floor) {
             (Some(sectors), _) => {

@@ -1,6 +1,6 @@
 //! Where the response times of requests went.
 
-use super::{OutstandingRequest, Simulation};
+use super::{Device, OutstandingRequest, Simulation};
 use crate::device::latency::{Breakdown, FlashTimes, Part};
 use crate::devices::Body;
 use crate::engine::{CompletionCounter, Contents};
@@ -14,7 +14,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.break_down(true);
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
-        let crosses = self.host.link.is_some() || self.device.buffer.has_cache();
+        let Device { buffer, .. } = &self.device;
+        let crosses = self.host.link.is_some() || buffer.has_cache() || buffer.has_copies();
         let sums_only = !self.job.keep_requests && self.host.volumes.is_none();
         self.accounts.flash_only = !crosses && sums_only;
     }

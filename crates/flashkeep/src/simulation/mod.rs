@@ -47,7 +47,7 @@ mod write_back;
 
 use arrived::ArrivedRequests;
 pub use build::{Built, DevicePlacement, build, build_array};
-use build::{cache_sectors, evicted_together, parts_over};
+use build::{cache_sectors, copied_sectors, evicted_together, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
 use inject::FaultEvents;
 use life::{Marks, WriteGate};
@@ -430,6 +430,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             evicts,
         );
         let port = port.with_flush(drive.flush_rule()).with_protection(drive.has_protected_buffer());
+        let port = port.with_copies(copied_sectors(drive));
         let spares = drive.members() as u16..drive.parts() as u16;
         let device = Device {
             body: hardware,

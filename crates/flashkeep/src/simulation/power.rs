@@ -122,6 +122,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !self.ends_stage(&mut finished) {
                 continue;
             }
+            if self.device.buffer.has_copies() {
+                self.end_reads(&finished);
+            }
             let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
             let wait = if memory { self.device.body.memory_time() } else { crate::kernel::Span::ZERO };
             self.host.window.leave(finished.acknowledged + wait);

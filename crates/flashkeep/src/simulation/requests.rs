@@ -332,10 +332,27 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let memory = self.device.body.memory_time();
             (finished.acknowledged, finished.service) = (finished.acknowledged + memory, memory);
         }
+        if self.device.buffer.has_copies() {
+            self.end_reads(&finished);
+        }
         if self.host.link.is_some() {
             return self.go(finished, finished.acknowledged);
         }
         self.conclude(finished, finished.acknowledged);
+    }
+
+    /// The device has done a request: the DRAM takes copies of what it has read. A write that needed a lost page may have
+    /// had no effect.
+    #[inline(never)]
+    pub(super) fn end_reads(&mut self, finished: &Finished) {
+        let Device { engine, buffer, .. } = &mut self.device;
+        if finished.lost > 0 && self.host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8 {
+            buffer.drop_copies();
+        }
+        let pages = engine.pages(finished.counter);
+        let read = |place: u32| pages.get(place as usize).copied().unwrap_or_default();
+        let brought = |place| (finished.lost == 0).then(|| read(place));
+        buffer.end_reads(finished.counter.raw(), finished.acknowledged, brought);
     }
 
     /// A request is over for the host at `acknowledged`.

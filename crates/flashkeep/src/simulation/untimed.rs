@@ -18,7 +18,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let plain = self.clock.untimed
             && !C::KEEP
             && self.host.page_shift.is_some()
-            && !self.device.buffer.has_cache();
+            && !self.device.buffer.has_cache()
+            && !self.device.buffer.has_copies();
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
         if plain && as_is { self.fast_path_drive() } else { None }
     }

@@ -2,7 +2,7 @@
 
 use super::{EvictedPages, FlushRule};
 use crate::device::command::{Cause, Sectors};
-use crate::kernel::Span;
+use crate::kernel::{SimTime, Span};
 
 /// A run of pages, and the sectors that are meant in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,10 @@ pub struct Fragment {
 pub struct PortOptions {
     /// The transfer time of a sector on its link, ps; 0 for no link.
     pub link_ps_per_sector: u64,
-    /// The capacity of its cache in sectors; 0 for no cache.
+    /// The capacity of its write cache in sectors; 0 for none.
     pub cache_sectors: u64,
+    /// The room for clean copies in sectors; 0 for none.
+    pub copied_sectors: u64,
     /// What the cache evicts at a time.
     pub evicts: EvictedPages,
     /// When the cache writes back although it has room.
@@ -42,8 +44,8 @@ impl PortOptions {
     /// The options, or none if such a port would do nothing.
     #[must_use]
     pub fn if_any(self) -> Option<PortOptions> {
-        let any =
-            self.link_ps_per_sector > 0 || self.cache_sectors > 0 || self.parts != PartialPages::AsTheyAre;
+        let memory = self.cache_sectors > 0 || self.copied_sectors > 0;
+        let any = self.link_ps_per_sector > 0 || memory || self.parts != PartialPages::AsTheyAre;
         any.then_some(self)
     }
 }
@@ -77,9 +79,21 @@ pub trait PortBackend<C> {
     fn trim(&mut self, pages: Run, at: u32);
     /// Creates pages before time 0, without time.
     fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u32) -> C);
-    /// Whether parts of pages can be handed on now. They cannot while a device behind the port lacks pages, which it
-    /// could not merge.
-    fn takes_parts(&self) -> bool;
+    /// A clean copy served all sectors of a page, which have these contents.
+    fn copied(&mut self, page: u32, at: u32, contents: C);
+    /// Whether nothing behind the port ever failed or lacked a page: parts of pages can be handed on, because all devices
+    /// can merge them.
+    fn is_healthy(&self) -> bool;
+    /// Whether everything that is written now will be behind the port: nothing is missing there but pages that reads have
+    /// found unreadable.
+    fn stores(&self) -> bool;
+    /// The number of failures behind the port so far: parts that failed or were replaced, pages lost or refused.
+    fn failures(&self) -> u64;
+    /// The instant.
+    fn now(&self) -> SimTime;
+    /// The number of the request that reads, and the place among its pages of the next ones that it reads from behind the
+    /// port.
+    fn places(&mut self, at: u32) -> (u32, u32);
 }
 
 /// Consecutive pages, or sectors of one page.

@@ -1,5 +1,5 @@
-//! The port of a device: its link, its write cache, and the one place where the old part of a page is merged with the
-//! new. A lone drive has one, and so has every member of an array that needs one.
+//! The port of a device: its link, its write cache or clean copies, and the one place where the old part of a page is
+//! merged with the new. A lone drive has one, and so has every member of an array that needs one.
 //!
 //! A [`Port`] decides which sectors are served by the cache, which pages are read and written behind it, and which are
 //! merged. It has no clock and no queue: its owner (the host's side of a simulation, or the executor of an array) hands
@@ -7,6 +7,7 @@
 
 mod backend;
 mod cache;
+mod clean;
 mod flush;
 mod link;
 mod lru;
@@ -17,17 +18,20 @@ mod write;
 
 pub use backend::{Fragment, Merge, PartialPages, PortBackend, PortOptions, Run};
 pub use cache::{EvictedPages, Hits, WriteCache};
+use clean::CleanCopies;
 pub use flush::FlushRule;
 pub use link::{Crossing, Link, ps_per_sector};
 pub use lru::{CachedSectors, Lru};
 pub use options::{
-    BufferSpec, DRAM, DramEnergySpec, DramOptions, Evict, FLUSH, Flush, FlushBatch, IdleFlush, Watermarks,
+    BufferSpec, DRAM, DramEnergySpec, DramOptions, Evict, FLUSH, Flush, FlushBatch, IdleFlush, WRITE_POLICY,
+    Watermarks, WriteBackOptions, WritePolicy,
 };
 pub use pages::{SectorMap, whole};
 use protected::ProtectedCache;
 
 use super::command::{Cause, Sectors};
 use super::contents::Contents;
+use crate::kernel::SimTime;
 
 /// A page in the cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,6 +47,8 @@ pub struct Port<C> {
     parts: PartialPages,
     pages: SectorMap,
     cache: Option<WriteCache<CachedContents<C>>>,
+    /// Instead of a cache: copies of what is behind the port.
+    copies: Option<Box<CleanCopies<C>>>,
     /// Pages that are written as one logical page: they leave the cache together, and those that are not in the cache
     /// are rewritten unchanged.
     logical_page: u32,
@@ -67,6 +73,7 @@ impl<C: Contents> Port<C> {
             parts,
             pages: SectorMap::new(known, page_sectors),
             cache: WriteCache::new(cache_sectors, evicts),
+            copies: None,
             logical_page: 1,
             stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
             protection: ProtectedCache::default(),
@@ -94,8 +101,17 @@ impl<C: Contents> Port<C> {
     /// The port of a member.
     #[must_use]
     pub fn of(options: &PortOptions) -> Self {
-        let PortOptions { pages, page_sectors, cache_sectors, evicts, parts, flush, .. } = *options;
-        Port::new(pages, page_sectors, cache_sectors, evicts, parts).with_flush(flush)
+        let PortOptions { pages, page_sectors, cache_sectors, copied_sectors, evicts, parts, flush, .. } =
+            *options;
+        Port::new(pages, page_sectors, cache_sectors, evicts, parts)
+            .with_flush(flush)
+            .with_copies(copied_sectors)
+    }
+
+    /// The same with clean copies of this many sectors.
+    #[must_use]
+    pub fn with_copies(self, sectors: u64) -> Self {
+        Port { copies: CleanCopies::new(sectors), ..self }
     }
 
     /// Which sectors of each page exist behind the port.
@@ -125,6 +141,28 @@ impl<C: Contents> Port<C> {
         self.cache.is_some()
     }
 
+    /// Whether it keeps clean copies, which serve reads.
+    #[must_use]
+    #[inline]
+    pub fn has_copies(&self) -> bool {
+        self.copies.is_some()
+    }
+
+    /// A request that reads from behind the port ends at an instant, with these contents at each of its places; none
+    /// where a read failed. To be told of each such request once.
+    pub fn end_reads(&mut self, request: u32, at: SimTime, contents: impl Fn(u32) -> Option<C>) {
+        if let Some(copies) = &mut self.copies {
+            copies.end_request(request, at, contents);
+        }
+    }
+
+    /// Drops all clean copies: what has been written may not be behind the port.
+    pub fn drop_copies(&mut self) {
+        if let Some(copies) = &mut self.copies {
+            copies.clear();
+        }
+    }
+
     /// The sectors that the cache holds.
     #[must_use]
     pub fn held(&self) -> u64 {
@@ -137,10 +175,11 @@ impl<C: Contents> Port<C> {
         self.cache.as_ref().is_some_and(|cache| !cache.is_empty())
     }
 
-    /// Sector hits and misses of the cache.
+    /// Sector hits and misses of the cache, or of the clean copies.
     #[must_use]
     pub fn hits(&self) -> Option<Hits> {
-        self.cache.as_ref().map(|cache| cache.hits)
+        let of_copies = || self.copies.as_ref().map(|copies| copies.hits);
+        self.cache.as_ref().map(|cache| cache.hits).or_else(of_copies)
     }
 
     /// The newest contents of a page that is in the cache.
@@ -160,6 +199,7 @@ impl<C: Contents> Port<C> {
         if let Some(cache) = &mut self.cache {
             cache.clear();
         }
+        self.drop_copies();
     }
 
     /// The power was cut: the same, unless the cache is protected, and nothing is on its way behind the port any more.
@@ -168,6 +208,9 @@ impl<C: Contents> Port<C> {
         self.empty_cache();
         if let Some(cache) = &mut self.cache {
             cache.write_back.cut();
+        }
+        if let Some(copies) = &mut self.copies {
+            copies.cut();
         }
     }
 
@@ -222,7 +265,7 @@ impl<C: Contents> Port<C> {
 
     // ---------------------------------------------------------------- requests
 
-    /// Reads a fragment; false if the cache had all of it.
+    /// Reads a fragment; false if the controller's memory had all of it.
     #[inline]
     pub fn read(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         if self.cache.is_some() {
@@ -232,13 +275,29 @@ impl<C: Contents> Port<C> {
             }
             return asked;
         }
+        if self.copies.is_some() {
+            return self.read_with_copies(fragment, at, behind);
+        }
+        self.read_behind(fragment, at, behind, |_, _, _| {});
+        true
+    }
+
+    /// Reads a fragment behind the port; `note` is told of each run, and of the index of its first page.
+    #[inline]
+    fn read_behind<B: PortBackend<C>>(
+        &self,
+        fragment: Fragment,
+        at: u32,
+        behind: &mut B,
+        mut note: impl FnMut(&mut B, Run, u32),
+    ) {
         let (pages, contents) = (&self.pages, &self.stored);
         if self.parts != PartialPages::Merge {
             let sectors = pages.part(fragment.mask).unwrap_or(Sectors::ALL);
             let Fragment { page, count, continues, .. } = fragment;
             let run = Run { page, count, sectors, continues };
-            behind.read(run, at, |page| stored(pages, contents, page), None);
-            return true;
+            note(behind, run, at);
+            return behind.read(run, at, |page| stored(pages, contents, page), None);
         }
         let mut page = fragment.page;
         let end = fragment.page + fragment.count;
@@ -247,10 +306,53 @@ impl<C: Contents> Port<C> {
             let run = (page..end).take_while(|&page| pages.is_whole(page)).count() as u32;
             let sectors = if run > 0 { Sectors::ALL } else { Sectors::first(pages.count(page)) };
             let run = Run { page, count: run.max(1), sectors, continues: false };
-            behind.read(run, at + (page - fragment.page), |page| stored(pages, contents, page), None);
+            let place = at + (page - fragment.page);
+            note(behind, run, place);
+            behind.read(run, place, |page| stored(pages, contents, page), None);
             page += run.count;
         }
-        true
+    }
+
+    /// Reads the pages of a fragment of which there are no copies behind the port, as if there were no memory.
+    #[inline(never)]
+    fn read_with_copies(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
+        let mut copies = self.copies.take().expect("there are copies");
+        copies.go_on(behind.now(), behind.failures());
+        let found = |copies: &CleanCopies<C>, page| {
+            let held = copies.sectors(page);
+            // A request for pages as they are asks for all that exists of them.
+            let known = if self.parts == PartialPages::AsTheyAre { held } else { self.pages.sectors(page) };
+            let needed = fragment.mask & known;
+            (needed != 0 && needed & !held == 0).then_some(needed)
+        };
+        let end = fragment.page + fragment.count;
+        let (mut page, mut asked) = (fragment.page, false);
+        while page < end {
+            if let Some(sectors) = found(&copies, page) {
+                behind.copied(page, at + (page - fragment.page), copies.hit(page, sectors));
+                page += 1;
+                continue;
+            }
+            let count = (page..end).take_while(|&page| found(&copies, page).is_none()).count() as u32;
+            (0..count).for_each(|_| copies.miss(fragment.mask));
+            let continues = fragment.continues && page + count == end;
+            let rest = Fragment { page, count, continues, ..fragment };
+            self.read_behind(rest, at + (page - fragment.page), behind, |behind, run, at| {
+                let (request, place) = behind.places(at);
+                for n in 0..run.count {
+                    let page = run.page + n;
+                    let sectors = match self.parts {
+                        PartialPages::AsTheyAre => self.pages.mask(run.sectors),
+                        PartialPages::Merge => self.pages.sectors(page),
+                        PartialPages::PassOn => self.pages.mask(run.sectors) & self.pages.sectors(page),
+                    };
+                    copies.begin_read(request, page, sectors, place + n);
+                }
+            });
+            (page, asked) = (page + count, true);
+        }
+        self.copies = Some(copies);
+        asked
     }
 
     fn read_through(&mut self, page: u32, mask: u64, at: u32, behind: &mut impl PortBackend<C>) -> bool {
@@ -276,10 +378,11 @@ impl<C: Contents> Port<C> {
     #[inline]
     pub fn trim(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         let Fragment { page: first, count, mask, continues } = fragment;
+        self.forget_copies(first, count);
         if mask != self.pages.whole() {
             if let Some(sectors) = self.pages.part(mask)
                 && self.parts == PartialPages::PassOn
-                && behind.takes_parts()
+                && behind.is_healthy()
             {
                 behind.trim(Run { page: first, count, sectors, continues }, at);
                 return true;
@@ -322,9 +425,12 @@ impl<C: Contents> Port<C> {
     pub fn create(&mut self, page: u32, mask: u64, at: u32, contents: C, behind: &mut impl PortBackend<C>) {
         let old = self.pages.sectors(page);
         let contents = if old == 0 { contents } else { self.stored(page) };
+        if old == 0 {
+            self.forget_copies(page, 1);
+        }
         self.pages.set(page, old | mask);
         self.set_stored(page, contents);
-        if self.parts == PartialPages::PassOn && behind.takes_parts() {
+        if self.parts == PartialPages::PassOn && behind.is_healthy() {
             for sectors in self.pages.runs(mask & !old) {
                 behind.create(Run::part(page, sectors), at, |_| contents);
             }
@@ -343,6 +449,7 @@ impl<C: Contents> Port<C> {
         behind: &mut impl PortBackend<C>,
     ) {
         self.protection.forget_all(first, count);
+        self.forget_copies(first, count);
         if !self.holds_pages() {
             self.note_run(first, count, &contents);
             return behind.create(Run::whole(first, count), at, contents);

@@ -1,11 +1,11 @@
-//! `[buffer]`: the DRAM write buffer, and its power.
+//! `[buffer]`: the DRAM, and its power.
 
 use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The DRAM write buffer.
+/// The DRAM that buffers writes, or holds copies for reads.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
@@ -25,11 +25,23 @@ pub struct BufferSpec {
 }
 
 fn of_dram(generator: &mut SchemaGenerator) -> Schema {
-    options::schema(generator, &[DRAM, FLUSH])
+    options::schema(generator, &[DRAM, WRITE_POLICY, FLUSH])
 }
 
 /// `buffer.dram_mib` and its options.
 pub const DRAM: Selector = Selector::of::<DramOptions>("dram_mib");
+
+/// `buffer.write_policy` and the options of its values.
+pub const WRITE_POLICY: Selector = Selector {
+    key: "write_policy",
+    values: || {
+        vec![
+            SelectorValue { name: "back", options: const { &[of::<WriteBackOptions>()] } },
+            SelectorValue { name: "through", options: &[] },
+        ]
+    },
+    shapes_state: false,
+};
 
 /// `buffer.flush` and the options of its values.
 pub const FLUSH: Selector = Selector {
@@ -48,10 +60,32 @@ const fn of<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> Options
     OptionsPart::of::<T>()
 }
 
-/// What leaves the buffer, and when.
+/// What the DRAM does.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DramOptions {
+    /// When a write is acknowledged: when the DRAM has it (`back`: a write buffer, which evicts pages to make room), or
+    /// when the flash, the array or the disk below acknowledges it (`through`). With `through` the DRAM only holds copies
+    /// of pages that were written or read, which serve reads; the least recently used ones make room, nothing is written
+    /// back, and a power loss loses nothing.
+    pub write_policy: WritePolicy,
+}
+
+/// When a write is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// When the DRAM has it.
+    #[default]
+    Back,
+    /// When the device below acknowledges it.
+    Through,
+}
+
+/// What leaves a write buffer, and when.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct WriteBackOptions {
     /// What the buffer evicts or writes back: the least recently used `page` (with `flash.pages_per_program` as many as
     /// fill a program), or that page with the rest of its `stripe`, or with the `run` of pages beside it that the buffer
     /// holds (for disks). By default `stripe` under schemes that compute parity, and `page` under others.

@@ -24,6 +24,9 @@ impl<C: Contents> Port<C> {
             }
             return evicted;
         }
+        if self.copies.is_some() {
+            self.copy_written(fragment, &contents, behind);
+        }
         let Fragment { page, count, mask, continues } = fragment;
         if mask == self.pages.whole() {
             self.note_run(page, count, &contents);
@@ -35,6 +38,34 @@ impl<C: Contents> Port<C> {
         true
     }
 
+    /// A fragment is written behind the port: keeps a copy, unless something has failed there, so that the write may have
+    /// no effect.
+    #[inline(never)]
+    fn copy_written(
+        &mut self,
+        fragment: Fragment,
+        contents: &impl Fn(u32) -> C,
+        behind: &impl PortBackend<C>,
+    ) {
+        let Some(copies) = &mut self.copies else { return };
+        copies.go_on(behind.now(), behind.failures());
+        for page in fragment.page..fragment.page + fragment.count {
+            if behind.stores() {
+                copies.write(page, fragment.mask, contents(page));
+            } else {
+                copies.forget(page);
+            }
+        }
+    }
+
+    /// Pages change behind the port by other ways.
+    #[inline]
+    pub(super) fn forget_copies(&mut self, first: u32, count: u32) {
+        if let Some(copies) = &mut self.copies {
+            (first..first + count).for_each(|page| copies.forget(page));
+        }
+    }
+
     /// Writes a fragment past the cache, together with what the cache holds of a page that is written in part. The cache
     /// holds nothing of these pages any more.
     pub fn force(
@@ -44,6 +75,9 @@ impl<C: Contents> Port<C> {
         contents: impl Fn(u32) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
+        if self.copies.is_some() {
+            self.copy_written(fragment, &contents, behind);
+        }
         let Fragment { page, count, mask, .. } = fragment;
         let mut held = 0;
         for page in page..page + count {
@@ -53,7 +87,8 @@ impl<C: Contents> Port<C> {
             }
         }
         if mask == self.pages.whole() {
-            return self.write_run(page, count, cause, Some(0), contents, behind);
+            self.note_run(page, count, &contents);
+            return behind.write(Run::whole(page, count), cause, Some(0), contents);
         }
         let kept = CachedContents { newest: contents(page), cause };
         self.store(page, mask | held, kept, false, behind);
@@ -70,6 +105,7 @@ impl<C: Contents> Port<C> {
         contents: impl Fn(u32) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
+        self.forget_copies(first, count);
         self.note_run(first, count, &contents);
         behind.write(Run::whole(first, count), cause, at, contents);
     }
@@ -105,7 +141,7 @@ impl<C: Contents> Port<C> {
         self.pages.set(page, all);
         self.set_stored(page, newest);
         let part =
-            self.pages.part(mask).filter(|_| self.parts == PartialPages::PassOn && behind.takes_parts());
+            self.pages.part(mask).filter(|_| self.parts == PartialPages::PassOn && behind.is_healthy());
         if let Some(sectors) = part {
             let run = Run { continues, ..Run::part(page, sectors) };
             return behind.write(run, cause, None, |_| newest);

@@ -203,7 +203,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         let Some(page) = change.page() else { return };
         self.troubled = true;
-        self.announced |= !matches!(change, Change::Unreadable(_));
+        let announced = !matches!(change, Change::Unreadable(_));
+        self.announced |= announced;
+        self.failures += u64::from(announced);
         self.gaps.set(child, page.0, true);
         if matches!(change, Change::Refused(_)) {
             self.note_refused(child, page);

@@ -384,6 +384,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.bury_request(id);
                 continue;
             }
+            if self.ports.all[at].has_copies {
+                self.end_reads_at(id);
+            }
+            let this = &self.ports.requests[id];
+            let counter = &self.counters[this.counter];
             let memory = if this.asked { Span::ZERO } else { self.memory_of(this.port) };
             let (ready, crosses) = (counter.acknowledged + memory, !self.untimed && !this.is_before());
             let port = &mut self.ports.all[at];
@@ -397,6 +402,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 _ => self.answer(backends, now, id, ready),
             }
         }
+    }
+
+    /// A port request ends: its port takes copies of what it has read. A write that needed a lost page may have had no
+    /// effect.
+    fn end_reads_at(&mut self, id: Id<PortRequest>) {
+        let this = &self.ports.requests[id];
+        let (counter, lost, buffers) = (this.counter, &this.lost, &self.buffers);
+        let at = self.counters[counter].acknowledged;
+        let port = self.ports.all[usize::from(this.port)].port.as_mut().expect("the port is not at work");
+        if this.verb() == Verb::Write && !lost.is_empty() {
+            port.drop_copies();
+        }
+        let brought = |place| (!lost.contains(&place)).then(|| buffers.brought(counter, place));
+        port.end_reads(counter.raw(), at, brought);
     }
 
     fn memory_of(&self, at: u16) -> Span {

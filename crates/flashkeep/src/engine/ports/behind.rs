@@ -117,7 +117,27 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
         self.hand(self.command, pages, self.token.plus(at));
     }
 
-    fn takes_parts(&self) -> bool {
+    fn copied(&mut self, _: u32, at: u32, contents: C) {
+        self.hit(at, contents);
+    }
+
+    fn is_healthy(&self) -> bool {
         self.engine.is_healthy()
+    }
+
+    fn stores(&self) -> bool {
+        self.engine.heals_in_passing()
+    }
+
+    fn failures(&self) -> u64 {
+        self.engine.failures()
+    }
+
+    fn now(&self) -> SimTime {
+        self.now
+    }
+
+    fn places(&mut self, at: u32) -> (u32, u32) {
+        (self.token.owner.raw(), self.token.plus(at).slot)
     }
 }

@@ -68,8 +68,9 @@ pub(super) struct MemberPort<C> {
     /// The time in which its memory serves a request alone.
     memory: Span,
     link: Option<Link>,
-    has_link_or_cache: bool,
+    makes_requests: bool,
     has_cache: bool,
+    has_copies: bool,
     /// None while the port is being called.
     port: Option<Box<Port<C>>>,
     /// The age of the last request that crossed the link.
@@ -108,8 +109,11 @@ impl<C: Contents> Ports<C> {
             page_sectors: options.page_sectors,
             memory: options.memory,
             link: Link::new(options.link_ps_per_sector),
-            has_link_or_cache: options.link_ps_per_sector > 0 || options.cache_sectors > 0,
+            makes_requests: options.link_ps_per_sector > 0
+                || options.cache_sectors > 0
+                || options.copied_sectors > 0,
             has_cache: options.cache_sectors > 0,
+            has_copies: options.copied_sectors > 0,
             port: Some(Box::new(Port::of(&options))),
             latest: 0,
             armed: SimTime::NEVER,
@@ -240,13 +244,13 @@ impl<C: Contents> MemberPort<C> {
 
     /// Whether commands become port requests even without a merge.
     fn makes_requests(&self) -> bool {
-        self.has_link_or_cache
+        self.makes_requests
     }
 
     /// Whether the port only passes commands through the link.
     fn is_only_a_link(&self) -> bool {
         let port = self.port();
-        port.parts() == PartialPages::AsTheyAre && !port.has_cache()
+        port.parts() == PartialPages::AsTheyAre && !port.has_cache() && !port.has_copies()
     }
 
     /// The number of sectors that a command transfers on the link.
