@@ -88,7 +88,8 @@ def group_run(
 
 def acknowledging(evict: str) -> tuple[str, ...]:
     """Section 4.4's 64 MB as a write-back memory."""
-    return f"buffer.dram_mib={PUBLISHED.value('parameters', 'systems compared', 'memory'):g}", f"buffer.evict={evict}"
+    memory = PUBLISHED.value("parameters", "systems compared", "memory")
+    return f"buffer.dram_mib={memory:g}", "buffer.write_policy=back", f"buffer.evict={evict}"
 
 
 UNCACHED = 'members=["4 * intel-320-160","2 * st3500630a"]'
