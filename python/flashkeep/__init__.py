@@ -44,6 +44,7 @@ __all__ = [
     "load",
     "load_comparison",
     "load_sweep",
+    "page_errors",
     "run",
     "sweep",
     "trace",
@@ -60,6 +61,10 @@ def __getattr__(name: str) -> object:
         from . import extending
 
         return getattr(extending, name)
+    if name == "page_errors":
+        from .errors_of_page import page_errors
+
+        return page_errors
     if name in ("Preset", "Presets"):
         from . import catalogue
 

@@ -72,6 +72,16 @@ def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> s
     """`{"drive": resolved, "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its
     path."""
 
+def page_errors(
+    drive: str,
+    overrides: Sequence[str],
+    text: str | None,
+    bytes: int | None,
+    conditions: tuple[float, float, float],
+) -> str:
+    """`{"rber", "codeword_failure", "page_failure", "uber", "codewords", "stages": […], "lifetime_cycles",
+    "in_fitted_range"}`: what becomes of a page after (P/E cycles, days, reads of its block a page)."""
+
 def drives() -> str:
     """`[{"name", "description"}, …]`: the presets."""
 

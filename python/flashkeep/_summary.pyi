@@ -120,6 +120,9 @@ class Summary(Node):
     def interrupted(self) -> bool | None:
         """True if the run was interrupted and its figures are of the requests until then; left out otherwise."""
     @property
+    def errors(self) -> Error:
+        """Errors of flash; only with an error model."""
+    @property
     def energy(self) -> Energy:
         """Energy; none if the drive file gives no currents or powers."""
     @property
@@ -396,6 +399,15 @@ class OperationsByCause(Node):
     @property
     def fold(self) -> int:
         """Pages read to empty the SLC cache. (pages, lower is better)"""
+    @property
+    def retry(self) -> int:
+        """Pages read of pages whose data could not be corrected before. (pages, lower is better)"""
+    @property
+    def refresh(self) -> int:
+        """Pages read to move data before they become unreadable. (pages, lower is better)"""
+    @property
+    def scrub(self) -> int:
+        """Pages read to see whether pages can be read. (pages, lower is better)"""
 
 class WriteAmplification(Node):
     """Pages programmed for each page that the host wrote; 1 and the parts add up to the total."""
@@ -682,6 +694,15 @@ class EnergyByCause(Node):
     @property
     def fold(self) -> float | None:
         """Energy of reads to empty the SLC cache. (J, lower is better)"""
+    @property
+    def retry(self) -> float | None:
+        """Energy of reads of pages whose data could not be corrected before. (J, lower is better)"""
+    @property
+    def refresh(self) -> float | None:
+        """Energy of reads to move data before they become unreadable. (J, lower is better)"""
+    @property
+    def scrub(self) -> float | None:
+        """Energy of reads to see whether pages can be read. (J, lower is better)"""
 
 class DiskEnergy(Node):
     """The energy of a disk, by activity."""
@@ -1152,6 +1173,82 @@ class Conditioning(Node):
     @property
     def steady(self) -> bool | None:
         """Whether the drive is in a steady state by SNIA's rule over the last five rounds."""
+
+class Error(Node):
+    """Errors of flash."""
+
+    @property
+    def rber(self) -> Rber:
+        """Raw bit error rates of the pages read."""
+    @property
+    def retries_per_read(self) -> float | None:
+        """Retries for each page read. (retries, lower is better)"""
+    @property
+    def corrected_reads(self) -> int | None:
+        """Pages that hard decoding corrected after at least one retry. (pages, lower is better)"""
+    @property
+    def soft_reads(self) -> int | None:
+        """Pages that soft decoding corrected. (pages, lower is better)"""
+    @property
+    def uncorrectable(self) -> Uncorrectable:
+        """Pages that no stage of the read chain corrected."""
+    @property
+    def uber(self) -> float | None:
+        """Expected uncorrectable codewords for each bit of data read. (1/bit, lower is better)"""
+    @property
+    def recovered_by_redundancy(self) -> int | None:
+        """Uncorrectable pages, and pages lost to them, that redundancy restored when they were read. (pages, lower is better)"""
+    @property
+    def host_errors(self) -> int | None:
+        """Read requests of the host that ended in an error. (requests, lower is better)"""
+    @property
+    def miscorrected(self) -> int | None:
+        """Pages that a decoder passed on with wrong data; only where the code may miscorrect. (pages, lower is better)"""
+    @property
+    def caught(self) -> int | None:
+        """Pages with wrong data that the end-to-end check found; only where the code may miscorrect. (pages, lower is better)"""
+    @property
+    def lifetime_cycles(self) -> int | None:
+        """P/E cycles after which the UBER exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more than 10 million. Of arrays, the fewest of a member. (P/E cycles, higher is better)"""
+    @property
+    def field(self) -> FieldRates:
+        """Rates of errors in the field; only with `errors.events_per_drive_day`."""
+
+class Rber(Node):
+    """Raw bit error rates of the pages read."""
+
+    @property
+    def mean(self) -> float | None:
+        """Their mean. (1/bit, lower is better)"""
+    @property
+    def p99(self) -> float | None:
+        """The RBER that 99 % of the reads do not exceed, at most 1 % too high. (1/bit, lower is better)"""
+    @property
+    def max(self) -> float | None:
+        """The largest. (1/bit, lower is better)"""
+
+class Uncorrectable(Node):
+    """Pages that no stage of the read chain corrected."""
+
+    @property
+    def drawn(self) -> int | None:
+        """As they were drawn, each page counted once until its block is erased. (pages, lower is better)"""
+    @property
+    def expected(self) -> float | None:
+        """Their expected number: the sum of the probabilities over all reads. (pages, lower is better)"""
+
+class FieldRates(Node):
+    """Rates of errors in the field, of drives that differ by a gamma frailty."""
+
+    @property
+    def events_per_1000_drive_days(self) -> float | None:
+        """Days with an error in 1,000 days of a drive. (events, lower is better)"""
+    @property
+    def drives_in_4_years(self) -> float | None:
+        """The share of drives with an error in four years. (share, lower is better)"""
+    @property
+    def again_in_30_days(self) -> float | None:
+        """The probability of another error within 30 days of one. (share, lower is better)"""
 
 class Economy(Node):
     """What a drive or array costs and how long its flash lasts."""

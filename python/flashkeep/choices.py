@@ -87,6 +87,61 @@ class FlashEnergySpec(TypedDict, total=False):
     transfer_ma: float
     standby_ma: float
 
+class ErrorsSpec(TypedDict, total=False):
+    """Bit errors of the flash, and what the controller does about them."""
+
+    model: Literal["none", "kim", "table"]
+    preset: Literal["tlc-72l", "mlc-3xnm", "mlc-2ynm"]
+    scale: float
+    cycles: float
+    retention_days: float
+    page_reads: float
+    block_sigma: float
+    layer_sigma: float
+    layers: int
+    type_factors: float | Sequence[float]
+    slc_factor: float
+    temperature_c: float
+    reference_c: float
+    uber_target: float
+    uber_days: float
+    events_per_drive_day: float
+    frailty_shape: float
+    file: str
+    ecc: EccSpec
+    retry: RetrySpec
+    maintenance: MaintenanceSpec
+
+class EccSpec(TypedDict, total=False):
+    """The error-correcting code."""
+
+    codeword_bits: int
+    user_bits: int
+    corrects: int
+    corrects_soft: int
+    decode_us: float
+    decode_soft_us: float
+    soft_sensings: int
+    miscorrects: float
+    end_to_end: bool
+
+class RetrySpec(TypedDict, total=False):
+    """Read retries."""
+
+    steps: int
+    factor: float
+    floor: float
+    sense_us: float
+    pipelined: bool
+
+class MaintenanceSpec(TypedDict, total=False):
+    """What keeps data readable."""
+
+    reclaim_reads: float
+    refresh_days: float
+    scrub_days: float
+    retire_after: int
+
 class FtlSpec(TypedDict, total=False):
     """The flash translation layer."""
 
@@ -302,6 +357,7 @@ class DriveFile(TypedDict, total=False):
     price_per_gb: float
     array: ArraySpec
     flash: FlashSpec
+    errors: ErrorsSpec
     ftl: FtlSpec
     buffer: BufferSpec
     redundancy: RedundancySpec

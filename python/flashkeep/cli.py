@@ -301,6 +301,21 @@ def _check(arguments: dict[str, Any]) -> int:
     return DONE
 
 
+def _errors(arguments: dict[str, Any]) -> int:
+    from .errors_of_page import page_errors, text
+
+    found = page_errors(
+        arguments["drive"], cycles=arguments["cycles"] or 0.0, days=arguments["days"] or 0.0,
+        reads=arguments["reads"] or 0.0, preset=arguments["preset"], page_kib=arguments["page_kib"],
+        set=arguments["set"],
+    )  # fmt: skip
+    if arguments["json"]:
+        _print_json(found)
+    else:
+        _say(text(found, _page()))
+    return DONE
+
+
 def _drives(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
@@ -564,6 +579,7 @@ HANDLERS = {
     "compare": _compare,
     "check": _check,
     "drives": _drives,
+    "errors": _errors,
     "drives import": _drives_import,
     "schemes": _schemes,
     "policies": _policies,

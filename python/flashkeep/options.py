@@ -92,6 +92,17 @@ def factor(text: str) -> float:
     return number
 
 
+def number(text: str) -> float:
+    """Reads a number from 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value < float("inf"):
+        _refuse("a number from 0, such as 3000", text)
+    return value + 0.0
+
+
 def one_of(*accepted: str) -> Callable[[str], str]:
     """Reads one of a few words."""
 
@@ -214,6 +225,14 @@ COMMANDS = (
         SET, *WORKLOAD, *OUT, JSON, QUIET), "compare synth:sirf-build 1CNM-64 2CM-128"),
     Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON),
             "check tlc-client --set redundancy.scheme=raid5"),
+    Command("errors", "how likely the reads of a page fail, after so many P/E cycles, days and reads; simulate nothing",
+            "[DRIVE]", (
+        Option("--cycles", "P/E cycles of the block (default 0)", "C", number),
+        Option("--days", "days since the page was programmed (default 0)", "D", number),
+        Option("--reads", "reads of the block, divided by its pages (default 0)", "R", number),
+        Option("--preset", "constants of the RBER: tlc-72l (default), mlc-3xnm or mlc-2ynm", "NAME", filled),
+        Option("--page-kib", "size of the page (default: the drive's, or 16)", "N", factor),
+        SET, JSON), "errors --cycles 3000 --days 365"),
     Command("drives", "list the presets; print one", "[NAME]", (JSON,), "drives 2CM-128"),
     Command("drives import", "write a configuration of MQSim, SSDSim or DiskSim as a drive file", "FILE", (
         Option("--output", "the drive file (default: standard output)", "FILE", filled, short="-o"),

@@ -63,11 +63,17 @@ def share(value: float) -> str:
     return f"{100 * value:.1f} %" if value >= 0.01 or value == 0 else f"{100 * value:.3f} %"
 
 
+def rate(value: float) -> str:
+    """Three significant digits of a number that may be very small."""
+    return "0" if value == 0 else micros(value) if abs(value) >= 0.01 else f"{value:.2e}".replace("-", "−")
+
+
 def _written_as(kind: str, unit: str) -> Callable[[float], str]:
     """The format of figures in this unit."""
     if kind == "count":
         return count
-    return {"share": share, "ratio": ratio, "1/day": ratio, "USD/GB": ratio}.get(unit, micros)
+    formats = {"share": share, "ratio": ratio, "1/day": ratio, "USD/GB": ratio, "1/bit": rate, "pages": rate}
+    return formats.get(unit, micros)
 
 
 class Sections:

@@ -303,7 +303,62 @@ AROUND = (
          {"condition.round": 0.3}, {"condition": True}),
 )  # fmt: skip
 
-KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + AROUND
+KIM: Settings = {"errors.model": "kim"}
+WORN_OUT: Settings = {**KIM, "errors.cycles": 3000, "errors.retention_days": 365}
+"""An RBER of 0.0114, of which hard decoding corrects next to nothing and the fourth retry nearly all."""
+HOPELESS: Settings = {**KIM, "errors.scale": 100, "errors.retry.factor": 1}
+RBER, RETRIES, DRAWN = "errors.rber.mean", "errors.retries_per_read", "errors.uncorrectable.drawn"
+LIFE = "errors.lifetime_cycles"
+SOFT: Settings = {**WORN_OUT, "errors.retry.steps": 0, "errors.ecc.corrects_soft": 200}
+FIELD: Settings = {**KIM, "errors.events_per_drive_day": 0.003}
+MEASURED = Path(__file__).parent / "rber"
+"""RBERs in CSV files."""
+
+ERRORS = (
+    Knob("errors.model", "kim", "table", READS, RBER, MORE, {"errors.file": str(MEASURED / "high.csv")}),
+    Knob("errors.file", str(MEASURED / "low.csv"), str(MEASURED / "high.csv"), READS, RBER, (1e-4, 4e-3),
+         {"errors.model": "table"}),
+    Knob("errors.preset", "tlc-72l", "mlc-3xnm", READS, RBER, (1.48e-3, 5.06e-8), KIM),
+    Knob("errors.scale", 1, 2, READS, RBER, (1.48e-3, 2.96e-3), KIM),
+    Knob("errors.cycles", 0, 3000, READS, RBER, MORE, KIM),
+    Knob("errors.retention_days", 0, 365, READS, RBER, MORE, {**KIM, "errors.cycles": 3000}),
+    Knob("errors.page_reads", 0, 1000, READS, RBER, MORE, {**KIM, "errors.cycles": 3000}),
+    Knob("errors.block_sigma", 0, 1, READS, "errors.rber.max", MORE, KIM),
+    Knob("errors.layer_sigma", 0, 1, READS, "errors.rber.max", MORE, KIM),
+    Knob("errors.layers", 1, 16, READS, RBER, OTHER, {**KIM, "errors.layer_sigma": 1}),
+    Knob("errors.type_factors", 1, 2, READS, RBER, (1.48e-3, 2.96e-3), KIM),
+    Knob("errors.slc_factor", 0.01, 0.1, HOT.replace("depth=8", "rate=100"), RBER, MORE,
+         {**KIM, **EMPTY, **UNFOLDED}),
+    Knob("errors.temperature_c", 40, 70, READS, RBER, MORE, WORN_OUT),
+    Knob("errors.reference_c", 30, 50, READS, RBER, LESS, {**WORN_OUT, "errors.temperature_c": 40}),
+    Knob("errors.uber_target", 1e-16, 1e-15, READS, LIFE, MORE, KIM),
+    Knob("errors.uber_days", 90, 365, READS, LIFE, LESS, KIM),
+    Knob("errors.events_per_drive_day", 0.003, 0.006, READS, "errors.field.events_per_1000_drive_days", 2.0, KIM),
+    Knob("errors.frailty_shape", 0.25, 1, READS, "errors.field.drives_in_4_years", MORE, FIELD),
+    Knob("errors.ecc.codeword_bits", 9200, 18400, READS, RETRIES, MORE, {**KIM, "errors.cycles": 2500}),
+    Knob("errors.ecc.user_bits", 8192, 4096, READS, "errors.uber", 2.0, {**WORN_OUT, "errors.scale": 2}),
+    Knob("errors.ecc.corrects", 60, 90, READS, RETRIES, LESS, WORN_OUT),
+    Knob("errors.ecc.corrects_soft", 73, 200, READS, DRAWN, LESS, {**WORN_OUT, "errors.retry.steps": 0}),
+    Knob("errors.ecc.decode_us", 0, 10, READS, READ, (90.96, 100.96), KIM),
+    Knob("errors.ecc.decode_soft_us", 0, 10, READS, READ, (3 * 90.96, 3 * 90.96 + 10), SOFT),
+    Knob("errors.ecc.soft_sensings", 0, 3, READS, READ, (90.96, 4 * 90.96), SOFT),
+    Knob("errors.ecc.miscorrects", 0.01, 1, READS, "errors.miscorrected", MORE, HOPELESS),
+    Knob("errors.ecc.end_to_end", False, True, READS, "errors.caught", MORE, {**HOPELESS, "errors.ecc.miscorrects": 1}),
+    Knob("errors.retry.steps", 1, 6, READS, DRAWN, LESS, WORN_OUT),
+    Knob("errors.retry.factor", 0.9, 0.5, READS, RETRIES, LESS, WORN_OUT),
+    Knob("errors.retry.floor", 0, 0.01, READS, DRAWN, MORE, WORN_OUT),
+    Knob("errors.retry.sense_us", 50, 150, READS, READ, MORE, WORN_OUT),
+    Knob("errors.maintenance.reclaim_reads", 4, 1000, HOT.replace("write=0.5", "write=0"), "operations.read.refresh",
+         LESS, KIM),
+    Knob("errors.maintenance.refresh_days", 10, 100, READS, "operations.program.refresh", LESS,
+         {**KIM, "errors.retention_days": 50}),
+    Knob("errors.maintenance.scrub_days", 0.001, 0.01, READS, "operations.read.scrub", LESS, KIM),
+    Knob("errors.maintenance.retire_after", 1, 2, CHURN, "wear.expired_blocks", LESS,
+         {**KIM, "errors.scale": 4.2, "errors.retry.steps": 0}),
+    Knob("errors.retry.pipelined", False, True, READS, READ, LESS, WORN_OUT),
+)  # fmt: skip
+
+KNOBS = FLASH + FTL + BUFFER + REDUNDANCY + ERRORS + AROUND
 NAMES = {"base", "name", "description"}
 """Keys that only say where a drive comes from and what it is called."""
 OF_ARRAYS = {

@@ -234,6 +234,7 @@ impl FailureTable {
 }
 
 /// A probability in units of 2⁻⁶⁴, at most 2⁶⁴ − 1.
-pub(crate) fn threshold(probability: f64) -> u64 {
+#[must_use]
+pub fn threshold(probability: f64) -> u64 {
     (probability * 18_446_744_073_709_551_616.0) as u64
 }

@@ -176,6 +176,9 @@ fn colour(cause: Cause) -> &'static str {
         Cause::Rebuild => "terrible",
         Cause::Migrate => "yellow",
         Cause::Fold => "olive",
+        Cause::Retry => "startup",
+        Cause::Refresh => "olive",
+        Cause::Scrub => "grey",
         Cause::Metadata => "grey",
     }
 }

@@ -32,8 +32,8 @@ mod _flashkeep {
     use super::errors::{DriveError, OptionError, TraceError};
     #[pymodule_export]
     use super::lists::{
-        check, drive_changes, drive_text, drives, format_text, formats, metrics, policies, policy_text,
-        schema, scheme_text, schemes, table_rows, workload_text, workloads,
+        check, drive_changes, drive_text, drives, format_text, formats, metrics, page_errors, policies,
+        policy_text, schema, scheme_text, schemes, table_rows, workload_text, workloads,
     };
     #[pymodule_export]
     use super::places::toml_lines;

@@ -2,6 +2,7 @@
 
 use crate::errors::{OptionError, raise_drive};
 use flashkeep::config;
+use flashkeep::flash::errors::{Conditions, Stage};
 use flashkeep::schemes::SCHEMES;
 use flashkeep_trace::Format;
 use pyo3::prelude::*;
@@ -28,6 +29,59 @@ pub(crate) fn check(
         "warnings": drive.warnings,
     });
     Ok(checked.to_string())
+}
+
+/// What becomes of a page of a drive with an error model, of `bytes` or as long as the drive's:
+/// `{"rber", "codeword_failure", "page_failure", "uber", "codewords", "stages": [{"stage", "retries", "rber",
+/// "codeword_failure", "page_failure", "uber"}, …], "lifetime_cycles", "in_fitted_range", "warnings": […]}`.
+#[pyfunction]
+pub(crate) fn page_errors(
+    py: Python<'_>,
+    drive: &str,
+    overrides: Vec<String>,
+    text: Option<&str>,
+    bytes: Option<u64>,
+    conditions: (f64, f64, f64),
+) -> PyResult<String> {
+    let read = match text {
+        Some(text) => config::load_text(drive, text, &overrides),
+        None => config::load(drive, &overrides),
+    };
+    let drive = read.map_err(|error| raise_drive(py, &error))?;
+    let Some(model) = drive.error_models().next() else {
+        let message = format!("{}: errors.model is \"none\": its pages have no errors", drive.path);
+        return Err(OptionError::new_err(message));
+    };
+    let (cycles, days, reads) = conditions;
+    let page = model.page(bytes.unwrap_or_else(|| drive.page_bytes()), Conditions { cycles, days, reads });
+    let uber = |codeword_failure: f64| codeword_failure / f64::from(page.user_bits);
+    let stages = page.attempts.iter().map(|attempt| {
+        let (stage, retries) = match attempt.stage {
+            Stage::Corrected(retries) => (if retries == 0 { "hard" } else { "retry" }, Some(retries)),
+            Stage::Soft => ("soft", None),
+            Stage::Uncorrectable => ("none", None),
+        };
+        json!({
+            "stage": stage,
+            "retries": retries,
+            "rber": attempt.rber,
+            "codeword_failure": attempt.codeword_failure,
+            "page_failure": attempt.page_failure,
+            "uber": uber(attempt.codeword_failure),
+        })
+    });
+    let first = page.attempts.first().map_or((0.0, 0.0), |one| (one.codeword_failure, one.page_failure));
+    let told = json!({
+        "rber": page.rber,
+        "codeword_failure": first.0,
+        "page_failure": first.1,
+        "uber": uber(first.0),
+        "codewords": page.codewords,
+        "stages": stages.collect::<Vec<_>>(),
+        "lifetime_cycles": page.lifetime_cycles,
+        "in_fitted_range": page.in_fitted_range,
+    });
+    Ok(told.to_string())
 }
 
 /// `[{"name", "description"}, …]`: the presets.

@@ -51,6 +51,8 @@ pub enum Levelled {
     Into(u32),
     /// The unit's data are cold and are being moved into a worn unit.
     Out,
+    /// The unit was not chosen: its data are moved before they become unreadable.
+    Refreshed,
 }
 
 /// The policies and their random numbers. A snapshot holds only the number of decisions, because the drive file that

@@ -110,6 +110,7 @@ impl Collection {
             Levelled::No | Levelled::Into(_) => Cause::Gc,
             Levelled::Instead => Cause::Wear,
             Levelled::Out => Cause::Migrate,
+            Levelled::Refreshed => Cause::Refresh,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::schemes::{
 const DEEPEST: usize = 8;
 
 /// Tables of a drive file that describe a single drive.
-pub(super) const OF_DRIVES: [&str; 4] = ["flash", "ftl", "ageing", "disk"];
+pub(super) const OF_DRIVES: [&str; 5] = ["flash", "errors", "ftl", "ageing", "disk"];
 
 impl Resolved {
     /// Whether it is an array.

@@ -10,13 +10,14 @@ use crate::buffer::Existing;
 use crate::device::port::Watermarks;
 use crate::error::DriveError;
 use crate::flash::{
-    BusUse, BusyUnit, FlashEnergySpec, MultiPlane, PageTypes, RegisterOptions, Suspend, Times,
+    BusUse, BusyUnit, ErrorModel, FlashEnergySpec, MultiPlane, PageTypes, RegisterOptions, Suspend, Times,
 };
 use crate::ftl::Pool;
 use crate::ftl::allocation::Binding;
 use crate::kernel::whole;
 use crate::schemes::RedundancySpec;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Page addresses have 32 bits, and 0 stands for no page.
 const MOST_PAGES: u128 = (1 << 31) - 2;
@@ -42,6 +43,8 @@ pub struct Resolved {
     pub timing: Times,
     /// The page types and their times.
     pub page_types: PageTypes,
+    /// The error model; none if reads of healthy flash never fail.
+    pub errors: Option<Arc<ErrorModel>>,
     /// The members of an array; empty for other drives.
     pub array: Vec<Resolved>,
     /// For an array whose members form groups (`redundancy.width`): the redundancy as in the drive file. `members` are
@@ -77,6 +80,7 @@ impl Resolved {
             warnings: Vec::new(),
             allocation: Binding::DYNAMIC,
             page_types,
+            errors: None,
             array: Vec::new(),
             grouped: None,
         }
@@ -199,6 +203,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.energy()?;
     let page_types = check.page_types()?;
     check.word_lines(&page_types)?;
+    let errors = check.errors(&page_types)?;
     let timing = timing(&check.spec, &page_types);
     let Check { spec, warnings, .. } = check;
     Ok(Resolved {
@@ -208,6 +213,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
         allocation,
         timing,
         page_types,
+        errors,
         array: Vec::new(),
         grouped: None,
     })
@@ -407,7 +413,7 @@ fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Times {
         erase_setup_ns: whole(timing.erase_setup_ns).ceil() as u64,
         register_ns: whole(spec.flash.commands.options.read::<RegisterOptions>().register_ns).ceil() as u64,
         hit_ns: whole(spec.buffer.hit_us * 1e3).ceil() as u64,
-        bus_fs_per_byte: whole(timing.bus_ns_per_byte * 1e6).ceil() as u64,
+        bus_as_per_byte: whole(timing.bus_ns_per_byte * 1e9).ceil() as u64,
     }
 }
 

@@ -13,7 +13,7 @@ const MOST_PAGES: u64 = (1 << 31) - 2;
 const MOST_CYLINDERS: u64 = 16_777_216;
 
 /// Tables that do not apply to a disk.
-const OF_FLASH: [&str; 6] = ["flash", "ftl", "buffer", "redundancy", "ageing", "condition"];
+const OF_FLASH: [&str; 7] = ["flash", "errors", "ftl", "buffer", "redundancy", "ageing", "condition"];
 
 impl Resolved {
     /// The disk that the drive is, if it is one.

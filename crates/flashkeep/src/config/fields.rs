@@ -8,7 +8,7 @@ use super::keys::{ArraySpec, ConditionSpec, DriveSpec, FtlSpec, StartSpec};
 use crate::device::port::BufferSpec;
 use crate::disk::DiskSpec;
 use crate::error::{did_you_mean, nearest};
-use crate::flash::FlashSpec;
+use crate::flash::{ErrorsSpec, FlashSpec};
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
 use crate::schemes::RedundancySpec;
@@ -80,12 +80,13 @@ type Fields = BTreeMap<String, KeyKind>;
 struct Table(&'static str, fn() -> Schema, OnceLock<Fields>);
 
 /// The tables of a drive.
-static TABLES: [Table; 10] = [
+static TABLES: [Table; 11] = [
     Table("ageing", || schema_for!(AgeingSpec), OnceLock::new()),
     Table("array", || schema_for!(ArraySpec), OnceLock::new()),
     Table("buffer", || schema_for!(BufferSpec), OnceLock::new()),
     Table("condition", || schema_for!(ConditionSpec), OnceLock::new()),
     Table("disk", || schema_for!(DiskSpec), OnceLock::new()),
+    Table("errors", || schema_for!(ErrorsSpec), OnceLock::new()),
     Table("flash", || schema_for!(FlashSpec), OnceLock::new()),
     Table("ftl", || schema_for!(FtlSpec), OnceLock::new()),
     Table("host", || schema_for!(HostSpec), OnceLock::new()),

@@ -8,6 +8,7 @@ mod cleaning;
 mod disk;
 mod elements;
 mod energy;
+mod errors;
 mod fields;
 mod keys;
 mod load;

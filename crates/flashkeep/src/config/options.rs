@@ -10,6 +10,7 @@ use crate::device::port::{
     WriteBackOptions, WritePolicy,
 };
 use crate::disk::{CURVE, SeekSpec};
+use crate::flash::errors::{ECC, ERRORS, MAINTENANCE, RETRY};
 use crate::flash::{COMMANDS, SLC, SUSPEND_TIMES, SUSPENSIONS, Suspend};
 use crate::ftl::ageing::{self, AgedOptions, ValidOptions};
 use crate::ftl::allocation::{self, StrideOptions};
@@ -62,6 +63,7 @@ fn writes_through(spec: &DriveSpec) -> bool {
 }
 
 const NO_DRAM: &str = "with buffer.dram_mib = 0";
+const NO_ERRORS: &str = "with errors.model = \"none\"";
 const NO_SLC: &str = "with flash.slc.blocks = 0";
 
 const TABLES: &[OptionTable] = &[
@@ -93,6 +95,26 @@ const TABLES: &[OptionTable] = &[
         name: "ftl.slc",
         options: |spec| Some(&mut spec.ftl.slc.options),
         selectors: &[(SLC_CACHE, |spec| only(spec.flash.slc.blocks > 0, NO_SLC))],
+    },
+    OptionTable {
+        name: "errors",
+        options: |spec| Some(&mut spec.errors.options),
+        selectors: &[(ERRORS, |spec| named("errors.model", &spec.errors.model))],
+    },
+    OptionTable {
+        name: "errors.ecc",
+        options: |spec| Some(&mut spec.errors.ecc.options),
+        selectors: &[(ECC, |spec| only(spec.errors.is_on(), NO_ERRORS))],
+    },
+    OptionTable {
+        name: "errors.retry",
+        options: |spec| Some(&mut spec.errors.retry.options),
+        selectors: &[(RETRY, |spec| only(spec.errors.is_on(), NO_ERRORS))],
+    },
+    OptionTable {
+        name: "errors.maintenance",
+        options: |spec| Some(&mut spec.errors.maintenance.options),
+        selectors: &[(MAINTENANCE, |spec| only(spec.errors.is_on(), NO_ERRORS))],
     },
     OptionTable {
         name: "ftl",

@@ -48,6 +48,7 @@ impl Resolved {
             padding: self.padding(),
             draws: self.draws(),
             suspend: SuspendRules::of(flash),
+            errors: self.errors.clone(),
         }
     }
 

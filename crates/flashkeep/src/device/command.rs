@@ -60,11 +60,17 @@ pub enum Cause {
     Metadata,
     /// Data moved out of the SLC cache.
     Fold,
+    /// A page that is sensed again, because its data could not be corrected.
+    Retry,
+    /// Data moved before they become unreadable, because they are old or their block was read often.
+    Refresh,
+    /// Pages read in turn to see whether they can be read.
+    Scrub,
 }
 
 impl Cause {
     /// All causes, in order.
-    pub const ALL: [Cause; 12] = [
+    pub const ALL: [Cause; 15] = [
         Cause::Host,
         Cause::Mirror,
         Cause::Update,
@@ -77,6 +83,9 @@ impl Cause {
         Cause::Migrate,
         Cause::Metadata,
         Cause::Fold,
+        Cause::Retry,
+        Cause::Refresh,
+        Cause::Scrub,
     ];
 
     /// Its name in reports.
@@ -95,6 +104,9 @@ impl Cause {
             Cause::Migrate => "migrate",
             Cause::Metadata => "metadata",
             Cause::Fold => "fold",
+            Cause::Retry => "retry",
+            Cause::Refresh => "refresh",
+            Cause::Scrub => "scrub",
         }
     }
 }

@@ -17,6 +17,10 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     #[must_use]
     fn token(token: u64) -> Self;
 
+    /// Other contents: what a decoder returns that takes a codeword for another one.
+    #[must_use]
+    fn corrupted(self) -> Self;
+
     /// The token of these contents; 0 if contents are not kept.
     #[must_use]
     fn stamp(self) -> u64;
@@ -78,6 +82,7 @@ impl Contents for () {
     const KEEP: bool = false;
     fn plus(self, _: u8, (): ()) {}
     fn token(_: u64) {}
+    fn corrupted(self) {}
     fn stamp(self) -> u64 {
         0
     }
@@ -100,6 +105,10 @@ impl Contents for Token {
 
     fn token(token: u64) -> Self {
         Token(token)
+    }
+
+    fn corrupted(self) -> Self {
+        Token(self.0 ^ mix(self.0 | 1))
     }
 
     fn stamp(self) -> u64 {

@@ -54,9 +54,16 @@ impl Part {
     pub fn of_other(cause: Cause) -> Option<Part> {
         match cause {
             Cause::Gc | Cause::ParityGc => Some(Part::Gc),
-            Cause::Wear | Cause::Migrate | Cause::Metadata | Cause::Fold => Some(Part::Maintenance),
+            Cause::Wear | Cause::Migrate | Cause::Metadata | Cause::Fold | Cause::Refresh | Cause::Scrub => {
+                Some(Part::Maintenance)
+            }
             Cause::Rebuild => Some(Part::Rebuild),
-            Cause::Host | Cause::Mirror | Cause::Update | Cause::Parity | Cause::PartialParity => None,
+            Cause::Host
+            | Cause::Mirror
+            | Cause::Update
+            | Cause::Parity
+            | Cause::PartialParity
+            | Cause::Retry => None,
         }
     }
 }

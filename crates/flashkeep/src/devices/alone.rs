@@ -2,7 +2,8 @@
 
 use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot};
 use crate::drive::{
-    Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery, RunState,
+    Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
+    Recovery, RunState,
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -93,6 +94,14 @@ impl<C: Contents> Inspect<C> for Drive<C> {
     #[inline(always)]
     fn life(&self) -> &DriveLife {
         Drive::life(self)
+    }
+
+    fn error_counts(&self) -> Option<ErrorCounts> {
+        Drive::error_counts(self)
+    }
+
+    fn reset_error_counts(&mut self) {
+        Drive::reset_error_counts(self);
     }
 
     fn statistics(&self, _: SimTime) -> Vec<DeviceStatistics> {

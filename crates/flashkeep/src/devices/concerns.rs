@@ -6,7 +6,8 @@ use super::{
     Snapshot,
 };
 use crate::drive::{
-    BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery, RunState,
+    BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest, Recovery,
+    RunState,
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -138,6 +139,17 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
 
     fn life(&self) -> &DriveLife {
         &self.life
+    }
+
+    fn error_counts(&self) -> Option<ErrorCounts> {
+        self.drives().filter_map(Drive::error_counts).reduce(|mut all, one| {
+            all.add(&one);
+            all
+        })
+    }
+
+    fn reset_error_counts(&mut self) {
+        self.drives_mut().for_each(Drive::reset_error_counts);
     }
 
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics> {

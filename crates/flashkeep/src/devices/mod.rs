@@ -11,7 +11,8 @@ pub use set::{AnyDevice, DeviceSet};
 
 use crate::disk::DiskStatistics;
 use crate::drive::{
-    BlockErases, Counters, DeviceObserver, Drive, DriveLife, Fault, HostRequest, Recovery, RunState,
+    BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest, Recovery,
+    RunState,
 };
 use crate::engine::{BackendId, Backends, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -79,6 +80,10 @@ pub trait Inspect<C: Contents> {
     fn filled(&self) -> (u64, u64);
     /// The worn-out blocks of all drives together.
     fn life(&self) -> &DriveLife;
+    /// What error correction had to do in all drives; none if none has an error model.
+    fn error_counts(&self) -> Option<ErrorCounts>;
+    /// Clears these counts.
+    fn reset_error_counts(&mut self);
     /// The statistics of each device of a set at that instant; empty for a lone drive.
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
     /// The contents of a backend's page; none if the page does not exist or cannot be read.

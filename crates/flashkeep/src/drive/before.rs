@@ -68,6 +68,9 @@ impl<C: Contents> Drive<C> {
         if uses_cache {
             self.note_placement(plane, lpn, cached);
         }
+        if !self.immediate.counting {
+            self.note_old_data(ppn);
+        }
         let stream = if cached { SLC_STREAM } else { stream };
         self.count_untimed(ftl, OpKind::Program, cause, ppn);
         if self.immediate.counting && self.closes(ftl, Some(stream), plane) {

@@ -53,7 +53,9 @@ impl<C: Contents> Drive<C> {
             let target = Target::sectors(ppn, self.queues.ops[read].command.sectors);
             let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
             let service = phases.sense + phases.data_out;
-            (self.queues.ops[read].ppn, self.queues.ops[read].service) = (ppn, service);
+            let course = self.draw_errors(self.now, ppn, self.queues.ops[read].command.sectors);
+            let this = &mut self.queues.ops[read];
+            (this.ppn, this.service, this.course) = (ppn, service, course);
             let unit = self.unit_of_page(ppn);
             let state = &mut self.dies.units[unit.0 as usize];
             state.reads.push(&mut self.queues.ops, read);

@@ -49,7 +49,7 @@ impl<C: Contents> Drive<C> {
             slc,
             ftl,
             immediate: Immediate::default(),
-            health: DriveHealth { damaged: false, life: DriveLife::new(drive) },
+            health: DriveHealth { damaged: false, unreadable: false, life: DriveLife::new(drive) },
             accounts: DriveAccounts {
                 erases_before: BlockErases::none(geometry.block_count()),
                 counters: Counters::new(domains.len()),
@@ -62,6 +62,8 @@ impl<C: Contents> Drive<C> {
             scratch: Scratch::default(),
             latencies: None,
             suspension,
+            errors: ReadErrors::of(drive, &flash.geometry),
+            maintenance: Maintenance::default(),
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             flash,

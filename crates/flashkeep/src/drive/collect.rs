@@ -152,6 +152,7 @@ impl<C: Contents> Drive<C> {
         if self.dies.spread.is_none() || self.unit_of_page(to) == unit {
             let reads = self.dies.units[unit.0 as usize].reads;
             reads.redirect(&mut self.queues.ops, |ppn| (ppn == from).then_some(to));
+            self.move_doomed(from, to);
         }
         to
     }
@@ -235,7 +236,10 @@ impl<C: Contents> Drive<C> {
         if self.slc.active {
             self.look_at_cache(plane);
         }
-        if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
+        if self.gc.collections[plane.0 as usize].under_way.is_none()
+            && self.has_enough(plane)
+            && !self.has_refresh(plane)
+        {
             let home = self.dies.of_plane[plane.0 as usize];
             if self.dies.units[home.0 as usize].collect_head == Some(plane) {
                 self.collected(plane);
@@ -268,7 +272,7 @@ impl<C: Contents> Drive<C> {
         let ftl = self.ftl_of(plane);
         self.ftl.backends[ftl].erases += 1;
         self.start_anew(plane);
-        if self.health.life.is_over(self.ftl.blocks.erases_of(plane, victim)) {
+        if self.is_used_up(plane, victim) {
             self.expire(end, plane, victim);
         } else if let Some(cold) = collection.and_then(|collection| collection.follower()) {
             self.migrate(plane, victim, cold);

@@ -73,7 +73,8 @@ impl<C: Contents> Drive<C> {
         if under_way.is_some() {
             return under_way;
         }
-        let chosen = self.choose(plane);
+        let refreshed = if self.errors.is_some() { self.next_refresh(plane) } else { None };
+        let chosen = refreshed.or_else(|| self.choose(plane));
         self.gc.collections[plane.0 as usize].under_way = chosen;
         let victim = chosen?.victim;
         if self.gc.notices.leaving {

@@ -45,7 +45,7 @@ impl<C: Contents> Drive<C> {
                 let lpn = self.ftl.blocks.owner(ppn);
                 self.is_current(plane, lpn, ppn)
                     && self.stream_of_move(plane, lpn) == stream
-                    && !(self.health.damaged && self.ftl.blocks.is_unreadable(ppn))
+                    && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             })
     }
 
@@ -119,7 +119,7 @@ impl<C: Contents> Drive<C> {
         };
         let still = self.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
         let together = self.flash.geometry.word_line;
-        !self.health.damaged
+        !self.checks_pages()
             && self.ftl.blocks.has_room(plane)
             && spent + together + still < self.flash.geometry.pages
     }

@@ -1,5 +1,6 @@
 //! State of channels and busy units: until when each is busy, and what waits for it.
 
+use super::errors::Course;
 use super::gangs::Gangs;
 use super::rounds::InStep;
 use super::spread::PoolUnits;
@@ -47,6 +48,8 @@ pub(super) struct BusyUnitState {
     pub together: Vec<Ppn>,
     /// The number of sectors that GC has read; 0 for a whole page.
     pub carries: u16,
+    /// What the errors of the pages that GC reads ask for.
+    pub gc_course: Course,
     /// The plane for whose collection it reads a page, or read the last one.
     pub collects: Option<PlaneId>,
     /// Planes that wait to be collected.
@@ -127,7 +130,7 @@ pub(super) struct Dies {
     /// With rounds: the round that is being assembled.
     pub(super) in_step: InStep,
     /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
-    /// its operation is over.
+    /// its operation is over. With scrubbing, its next read is the last one.
     pub(super) agenda: Agenda,
 }
 
@@ -137,6 +140,7 @@ impl Dies {
         let units = geometry.unit_count() as usize;
         let spread = PoolUnits::of(geometry, drive.pools);
         let slots = if drive.suspend.is_some() { 2 * units } else { units };
+        let scrubs = drive.errors.as_ref().is_some_and(|errors| errors.scrub.is_some());
         Dies {
             scheduler: drive.scheduler,
             units: self::units(geometry),
@@ -149,7 +153,7 @@ impl Dies {
             spread,
             gangs: Gangs::new(drive.flash.control_gang, geometry.channels),
             in_step: InStep::default(),
-            agenda: Agenda::new(slots + geometry.channels as usize),
+            agenda: Agenda::new(slots + geometry.channels as usize + usize::from(scrubs)),
         }
     }
 

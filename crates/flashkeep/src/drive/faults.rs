@@ -10,6 +10,7 @@
 //! reader, which gets an error, or by GC, which then reports the page as gone.
 
 use super::dies::{BusyUnitState, UnitPhase};
+use super::limit::UNASKED;
 use super::submit::Commands;
 use super::{Drive, DriveLife, DriveOp, Resource};
 use crate::blocks::Levelled;
@@ -24,6 +25,8 @@ use std::ops::Range;
 pub(super) struct DriveHealth {
     /// Whether any part has failed.
     pub(super) damaged: bool,
+    /// Whether error correction has given up a page.
+    pub(super) unreadable: bool,
     pub(super) life: DriveLife,
 }
 
@@ -311,8 +314,11 @@ impl<C: Contents> Drive<C> {
 
     /// A read that waited, or was being done, fails.
     fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>) {
-        let DriveOp { token, command, ftl, .. } = self.queues.ops[op];
-        self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
+        let DriveOp { token, command, ftl, ppn, course, .. } = self.queues.ops[op];
+        self.forget_doomed(ppn);
+        if !course.discarded && token.slot != UNASKED {
+            self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
+        }
         self.queues.ops.release(op);
     }
 

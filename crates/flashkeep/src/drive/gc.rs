@@ -6,6 +6,7 @@
 //! as a word line holds go to the same open block, or until nothing is left to read. A page that may be
 //! copied back is never in hand. Finally the block is erased.
 
+use super::errors::Course;
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Fault, FlashBackendKind, OpKind, Parameters, PlaneCollection};
 use crate::blocks::{Chooser, Collection, GcThresholds};
@@ -51,6 +52,13 @@ pub(super) struct GcRead {
     cause: Cause,
     /// The logical pages that share the flash page.
     ppns: Vec<Ppn>,
+}
+
+impl GcRead {
+    /// The flash page.
+    pub(super) fn first(&self) -> Ppn {
+        self.ppns[0]
+    }
 }
 
 impl Gc {
@@ -183,7 +191,7 @@ impl<C: Contents> Drive<C> {
             && self.fills_its_word_line(plane, lpn, first)
             && self.copies_back(plane, lpn, first)
         {
-            if self.health.damaged && self.cannot_move(now, plane, lpn, first) {
+            if self.checks_pages() && self.cannot_move(now, plane, lpn, first) {
                 return GcStep::Again;
             }
             return self.copy_back(plane, lpn, first);
@@ -236,7 +244,7 @@ impl<C: Contents> Drive<C> {
             if full || self.stream_of_move(plane, lpn) != stream {
                 return true;
             }
-            if !(self.health.damaged && self.cannot_move(now, plane, lpn, from)) {
+            if !(self.checks_pages() && self.cannot_move(now, plane, lpn, from)) {
                 let leaves_out = self.gc.copyback == Copyback::ParitySkip && !self.packing.active;
                 if pace == Pace::Immediate && leaves_out {
                     self.copies_back(plane, lpn, from);
@@ -333,13 +341,17 @@ impl<C: Contents> Drive<C> {
             match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
                     let cause = self.moves_because(plane);
-                    let (start, end) = self.read_in_round(unit, first, pages * self.packing.page, cause);
+                    let longer = self.time_of_errors(now, plane, first, pages);
+                    let sectors = pages * self.packing.page;
+                    let (start, end) = self.read_in_round(unit, first, sectors, longer, cause);
                     let read = self.count_read(start, plane, first, pages);
                     self.tell_read(read, end);
                 }
                 GcStep::Read(first, pages) => {
+                    let course = self.draw_for_hand(now, plane, first, pages);
                     let state = &mut self.dies.units[unit.0 as usize];
                     (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
+                    state.gc_course = course;
                     if let Some(read) = self.count_read(now, plane, first, pages) {
                         self.gc.reads.resize_with(self.dies.units.len(), VecDeque::new);
                         self.gc.reads[unit.0 as usize].push_back(read);
@@ -363,6 +375,27 @@ impl<C: Contents> Drive<C> {
     fn time_of_reads(&self, first: Ppn, pages: u16) -> Span {
         let target = Target::sectors(first, pages * self.packing.page);
         self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole()
+    }
+
+    /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
+    fn draw_for_hand(&mut self, now: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Course {
+        if self.errors.is_none() {
+            return Course::default();
+        }
+        let hand = &self.gc.hands[plane.0 as usize];
+        let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
+        let ppns: Vec<Ppn> = std::iter::once(first).chain(along).collect();
+        self.draw_for_gc(now, &ppns)
+    }
+
+    /// How much longer such a read takes because of errors, if it holds its channel.
+    fn time_of_errors(&mut self, now: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Span {
+        if self.errors.is_none() {
+            return Span::ZERO;
+        }
+        let course = self.draw_for_hand(now, plane, first, pages);
+        let whole = self.time_of_reads(first, pages);
+        self.time_of_attempts(self.ftl_of(plane), course, whole)
     }
 
     /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
@@ -402,7 +435,7 @@ impl<C: Contents> Drive<C> {
     ) -> Option<UnitId> {
         // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
         // to another unit.
-        let leaves_behind = self.health.damaged || self.dies.spread.is_some();
+        let leaves_behind = self.checks_pages() || self.dies.spread.is_some();
         let waits = leaves_behind && self.is_awaited(unit, plane, victim);
         if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return None;
@@ -418,6 +451,7 @@ impl<C: Contents> Drive<C> {
             let kind = match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) => {
                     held += self.time_of_reads(first, pages);
+                    held += self.time_of_errors(now, plane, first, pages);
                     let read = self.count_read(start, plane, first, pages);
                     self.tell_read(read, now + held);
                     OpKind::Read
@@ -463,9 +497,13 @@ impl<C: Contents> Drive<C> {
         let cause = self.moves_because(plane);
         loop {
             match self.gc_step(self.now, plane, victim, Pace::Immediate) {
-                GcStep::Read(from, _) => {
+                GcStep::Read(from, pages) => {
                     self.count_untimed(ftl, OpKind::Read, cause, from);
-                    if self.health.damaged && self.ftl.blocks.is_unreadable(from) {
+                    if self.immediate.counting {
+                        let course = self.draw_for_hand(self.now, plane, from, pages);
+                        self.count_attempts(ftl, course);
+                    }
+                    if self.checks_pages() && self.ftl.blocks.is_unreadable(from) {
                         self.fail_waiting_reads(self.now, plane, Fault::Page(from));
                     }
                 }

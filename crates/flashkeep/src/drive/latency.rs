@@ -67,6 +67,8 @@ pub(super) struct DriveLatencies {
     reads: Vec<ReadTimes>,
     /// Of reads that waited for other work than the host's and GC, that wait.
     waits: Vec<Breakdown>,
+    /// Of reads whose data could not be corrected, the attempts before; untouched without an error model.
+    earlier: Vec<Breakdown>,
     /// Where operations are suspended, of each write: what its page waited for that was over last, and how long that was
     /// suspended; or where the time until it was acknowledged went.
     pub(super) open: Vec<(Breakdown, Span)>,
@@ -85,11 +87,48 @@ impl DriveLatencies {
         self.units[unit.0 as usize].end(now);
     }
 
-    /// The page of a read is in the register later, because its unit cannot sense yet.
-    pub(super) fn delay_read(&mut self, op: Id<DriveOp>, by: Span) {
+    /// The page of a read is in the register later, and waits for its unit for a part of that.
+    pub(super) fn delay_read(&mut self, op: Id<DriveOp>, by: Span, waits: Span) {
         let read = self.read(op);
         read.in_register = read.in_register + by;
-        read.so_far.die += by;
+        read.so_far.die += waits;
+    }
+
+    /// A page has been sensed, for the first time or `again`, and is sensed once more, for so long.
+    pub(super) fn go_on_sensing(&mut self, op: Id<DriveOp>, span: Span, again: bool) {
+        let read = self.read(op);
+        read.in_register = read.in_register + span;
+        let sensed = std::mem::replace(&mut read.so_far.array, span);
+        self.earlier(op).add(if again { Part::Retry } else { Part::Array }, sensed);
+    }
+
+    /// Attempts of a read before the one under way.
+    pub(super) fn earlier(&mut self, op: Id<DriveOp>) -> &mut Breakdown {
+        reach(&mut self.earlier, op.index())
+    }
+
+    /// Where the time of a read goes, from when it came, or came again, until its data have left. It was sensed `again` if
+    /// earlier attempts have failed.
+    fn parts_of_attempt(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        op: Id<DriveOp>,
+        transfer: Span,
+        again: bool,
+    ) -> Breakdown {
+        let ReadTimes { in_register, mut so_far, waits_listed } = *self.read(op);
+        so_far.transfer += transfer;
+        let mut parts = Breakdown::default();
+        if again {
+            parts.add(Part::Retry, std::mem::take(&mut so_far.array));
+        }
+        parts = parts.plus(&so_far.breakdown());
+        if waits_listed {
+            parts = parts.plus(&self.waits[op.index()]);
+        }
+        self.channels[channel].divide(in_register, now, Part::Channel, &mut parts);
+        parts
     }
 
     /// The page of a write that is acknowledged last so far.
@@ -152,6 +191,26 @@ impl DriveLatencies {
         Some(wait)
     }
 
+    /// The parts of an attempt of a read in a round that ends at `end`.
+    fn parts_in_round(
+        &mut self,
+        read: &DriveOp,
+        op: Id<DriveOp>,
+        end: SimTime,
+        phases: &OpPhases,
+        transfer: Span,
+    ) -> Breakdown {
+        let ReadTimes { so_far, waits_listed, .. } = *self.read(op);
+        let mut parts = so_far.breakdown();
+        if waits_listed {
+            parts = parts.plus(&self.waits[op.index()]);
+        }
+        parts.add(Part::Transfer, phases.command + transfer);
+        parts.add(if read.course.again { Part::Retry } else { Part::Array }, phases.array());
+        parts.fit(end.since(read.since), Part::Channel);
+        parts
+    }
+
     pub(super) fn list(&mut self, parts: Breakdown) -> TimeSpent {
         TimeSpent::list(&mut self.done, parts)
     }
@@ -166,6 +225,7 @@ impl<C: Contents> Drive<C> {
             placed: Vec::new(),
             reads: Vec::new(),
             waits: Vec::new(),
+            earlier: Vec::new(),
             open: Vec::new(),
             done: Vec::new(),
         }));
@@ -274,6 +334,9 @@ impl<C: Contents> Drive<C> {
             so_far: FlashTimes { array: phases.array(), transfer: phases.sent(), ..waited },
             waits_listed: wait.is_none(),
         };
+        if self.errors.is_some() && !self.queues.ops[op].course.again {
+            *latencies.earlier(op) = Breakdown::default();
+        }
         if wait.is_none() {
             self.note_other_wait(granted, channel, unit, op);
         }
@@ -340,7 +403,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         if lead > Span::ZERO {
-            self.note_lead(unit, lead);
+            self.note_lead(now, unit, lead);
         }
         if cause != Cause::Host {
             self.record_unit(now, unit, SimTime::NEVER, cause);
@@ -368,6 +431,9 @@ impl<C: Contents> Drive<C> {
         op: Id<DriveOp>,
         transfer: Span,
     ) -> TimeSpent {
+        if self.errors.is_some() && op.is_some() {
+            return self.breakdown_of_decoded(now, channel, op, transfer);
+        }
         let Some(latencies) = self.latencies.as_mut().filter(|_| op.is_some()) else {
             return TimeSpent::Memory;
         };
@@ -388,6 +454,34 @@ impl<C: Contents> Drive<C> {
         TimeSpent::list(done, parts)
     }
 
+    /// The same of a read whose data are then decoded.
+    #[inline(never)]
+    fn breakdown_of_decoded(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        op: Id<DriveOp>,
+        transfer: Span,
+    ) -> TimeSpent {
+        let course = self.queues.ops[op].course;
+        let decoding = self.decoding(course);
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
+        let mut parts = latencies.parts_of_attempt(now, channel, op, transfer, course.again);
+        parts = parts.plus(latencies.earlier(op));
+        parts.add(Part::Compute, decoding);
+        latencies.list(parts)
+    }
+
+    /// Keeps where the time of a read went whose data cross the channel from now on and are decoded in vain.
+    pub(super) fn keep_attempt(&mut self, now: SimTime, channel: usize, op: Id<DriveOp>, transfer: Span) {
+        let course = self.queues.ops[op].course;
+        let decoding = self.decoding(course);
+        let Some(latencies) = &mut self.latencies else { return };
+        let mut parts = latencies.parts_of_attempt(now, channel, op, transfer, course.again);
+        parts.add(Part::Compute, decoding);
+        *latencies.earlier(op) = latencies.earlier(op).plus(&parts);
+    }
+
     /// Where the time of a read in a round goes, which ends at `end`. It waits for the transfers of others.
     pub(super) fn breakdown_of_read_in_round(
         &mut self,
@@ -396,16 +490,27 @@ impl<C: Contents> Drive<C> {
         phases: &OpPhases,
         transfer: Span,
     ) -> TimeSpent {
+        let decoding = self.decoding_in_rounds(op);
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
-        let ReadTimes { so_far, waits_listed, .. } = *latencies.read(op);
-        let mut parts = so_far.breakdown();
-        if waits_listed {
-            parts = parts.plus(&latencies.waits[op.index()]);
+        let mut parts = latencies.parts_in_round(&self.queues.ops[op], op, end, phases, transfer);
+        if self.errors.is_some() {
+            parts = parts.plus(latencies.earlier(op));
+            parts.add(Part::Compute, decoding);
         }
-        parts.add(Part::Transfer, phases.command + transfer);
-        parts.add(Part::Array, phases.array());
-        parts.fit(end.since(self.queues.ops[op].since), Part::Channel);
         latencies.list(parts)
+    }
+
+    /// Keeps where the time of a read in a round went whose data are decoded in vain.
+    pub(super) fn keep_attempt_in_round(
+        &mut self,
+        op: Id<DriveOp>,
+        end: SimTime,
+        phases: &OpPhases,
+        transfer: Span,
+    ) {
+        let Some(latencies) = &mut self.latencies else { return };
+        let parts = latencies.parts_in_round(&self.queues.ops[op], op, end, phases, transfer);
+        *latencies.earlier(op) = latencies.earlier(op).plus(&parts);
     }
 
     /// Where the time of a read goes that memory serves, if its request was admitted late.

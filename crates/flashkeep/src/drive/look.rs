@@ -101,7 +101,7 @@ impl<C: Contents> Drive<C> {
     /// Whether no part has failed and no page is unreadable.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        !self.health.damaged
+        !self.checks_pages()
     }
 
     /// Prefetches the map entry of a page.
@@ -187,7 +187,7 @@ impl<C: Contents> BackendView for Drive<C> {
 
     fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
         match self.entry(usize::from(backend.0), page.0) {
-            Some(MapEntry::At(ppn)) => self.health.damaged && self.ftl.blocks.is_unreadable(ppn),
+            Some(MapEntry::At(ppn)) => self.checks_pages() && self.ftl.blocks.is_unreadable(ppn),
             Some(_) => false,
             None => self.nvram(backend).is_unreadable(page.0),
         }

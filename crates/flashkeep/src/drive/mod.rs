@@ -22,6 +22,7 @@ mod counters;
 mod created;
 mod deal;
 mod dies;
+mod errors;
 mod faults;
 mod gangs;
 mod gc;
@@ -30,6 +31,7 @@ mod latency;
 mod limit;
 mod logs;
 mod look;
+mod maintenance;
 mod multiplane;
 mod nvram;
 mod open_latency;
@@ -44,6 +46,7 @@ mod read;
 mod recovery;
 mod renew;
 mod retire;
+mod retry;
 mod rounds;
 mod slc;
 mod snapshot;
@@ -67,6 +70,7 @@ pub use crate::flash::OpKind;
 pub use backend::FlashBackendKind;
 pub use counters::{ByKindAndCause, Counters, SlcCounts};
 pub use dies::LoggedOperation;
+pub use errors::ErrorCounts;
 pub use faults::Fault;
 pub use holds::{BusyPeriod, HostRequest, Resource, RunState};
 pub use logs::{Alone, DeviceObserver, DiskAccess, Told};
@@ -86,9 +90,11 @@ use crate::kernel::{Id, SimTime, Span};
 use backend::{DieQueue, Ftl, Remapped, Translation};
 use collection::PlaneCollection;
 use dies::Dies;
+use errors::ReadErrors;
 use faults::DriveHealth;
 use gc::Gc;
 use latency::DriveLatencies;
+use maintenance::Maintenance;
 use packing::Packing;
 use power::Power;
 use program::{Paths, Programs, Scratch};
@@ -167,6 +173,10 @@ pub struct Drive<C> {
     latencies: Option<Box<DriveLatencies>>,
     /// What is under way, if operations are suspended for reads.
     suspension: Option<Box<Suspension>>,
+    /// Bit errors, if reads of healthy flash can fail.
+    errors: Option<Box<ReadErrors>>,
+    /// What keeps data readable.
+    maintenance: Maintenance,
     now: SimTime,
     /// When the last request was admitted.
     admitted: SimTime,
@@ -226,8 +236,10 @@ impl<C: Contents> Drive<C> {
             self.unit_wakes(now, UnitId(slot as u32));
         } else if slot - units < self.dies.channels.len() {
             self.channel_wakes(now, slot - units);
-        } else {
+        } else if self.suspension.is_some() && slot - units - self.dies.channels.len() < units {
             self.settle_unit(now, UnitId((slot - units - self.dies.channels.len()) as u32));
+        } else {
+            self.scrub(now);
         }
         true
     }

@@ -37,11 +37,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The reads that a unit begins wait for it until it can sense.
-    pub(super) fn note_lead(&mut self, unit: UnitId, lead: Span) {
+    pub(super) fn note_lead(&mut self, granted: SimTime, unit: UnitId, lead: Span) {
         let mut op = self.dies.units[unit.0 as usize].current;
         while op.is_some() {
+            // A read that comes again comes when its data have been decoded.
+            let waits = (granted + lead).since(granted.max(self.queues.ops[op].since));
             if let Some(latencies) = &mut self.latencies {
-                latencies.delay_read(op, lead);
+                latencies.delay_read(op, lead, waits);
             }
             op = self.queues.ops[op].next;
         }

@@ -2,9 +2,10 @@
 
 use super::{FlashBackendKind, Scheduler};
 use crate::blocks::Policies;
-use crate::flash::{FlashSpec, PageTypes, Pools, SuspendRules, Times};
+use crate::flash::{ErrorModel, FlashSpec, PageTypes, Pools, SuspendRules, Times};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcSpec, InFlight, PlaneChoice, SlcCacheOptions};
+use std::sync::Arc;
 
 /// The parameters of a drive.
 #[derive(Clone, Debug)]
@@ -61,4 +62,6 @@ pub struct Parameters {
     pub draws: bool,
     /// How operations are suspended for reads, if they are.
     pub suspend: Option<SuspendRules>,
+    /// Bit errors, if reads of healthy flash can fail.
+    pub errors: Option<Arc<ErrorModel>>,
 }

@@ -387,6 +387,8 @@ impl<C: Contents> Drive<C> {
         if first {
             state.programs = Some(ppn);
         }
+        self.note_data(self.now, ppn);
+        let state = &mut self.dies.units[unit.0 as usize];
         if !M::PLAIN && self.reads.together {
             if first {
                 state.together.clear();

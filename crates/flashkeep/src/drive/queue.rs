@@ -2,6 +2,7 @@
 
 use super::DieQueue;
 use super::behind::ReadBehindWrite;
+use super::errors::Course;
 use super::versions::Replaced;
 use crate::engine::{Command, CompletionToken};
 use crate::flash::Ppn;
@@ -27,6 +28,8 @@ pub(super) struct DriveOp {
     pub(super) acknowledged: SimTime,
     pub(super) durable: SimTime,
     pub(super) service: Span,
+    /// Of a read: what its errors ask for.
+    pub(super) course: Course,
 }
 
 impl DriveOp {
@@ -76,6 +79,17 @@ impl OpQueue {
             self.head = op
         }
         self.tail = op;
+    }
+
+    /// Adds an operation before all others.
+    pub(super) fn push_first(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
+        (ops[op].previous, ops[op].next) = (Id::NONE, self.head);
+        if self.head.is_some() {
+            ops[self.head].previous = op
+        } else {
+            self.tail = op
+        }
+        self.head = op;
     }
 
     /// Takes out all operations that `which` picks, in order.

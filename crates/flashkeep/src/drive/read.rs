@@ -1,6 +1,8 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
 use super::dies::UnitPhase;
+use super::errors::{Course, Verdict};
+use super::limit::UNASKED;
 use super::{Drive, DriveOp, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
@@ -93,7 +95,7 @@ impl<C: Contents> Drive<C> {
         command: Command,
         token: CompletionToken,
     ) {
-        assert!(self.health.damaged, "only programmed pages of a backend of physical pages are read");
+        assert!(self.checks_pages(), "only programmed pages of a backend of physical pages are read");
         let failed = Some((BackendId(ftl as u16), command.start));
         self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }
@@ -113,7 +115,7 @@ impl<C: Contents> Drive<C> {
     fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
         if !self.reads.coalesce
             || cause == Cause::Update
-            || (self.health.damaged && self.ftl.blocks.is_unreadable(ppn))
+            || (self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
         {
             return false;
         }
@@ -122,7 +124,7 @@ impl<C: Contents> Drive<C> {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn queue_read(
+    pub(super) fn queue_read(
         &mut self,
         now: SimTime,
         ftl: usize,
@@ -132,6 +134,8 @@ impl<C: Contents> Drive<C> {
         ppn: Ppn,
         contents: C,
     ) {
+        let course = self.draw_errors(now, ppn, command.sectors);
+        let contents = if course.verdict == Verdict::Wrong { contents.corrupted() } else { contents };
         // A read adds its service time without the command to the waiting time of its unit.
         let target = Target::sectors(ppn, command.sectors);
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
@@ -144,6 +148,7 @@ impl<C: Contents> Drive<C> {
             service,
             since: now,
             late: self.admitted > now,
+            course,
             ..DriveOp::default()
         });
         if C::KEEP {
@@ -169,9 +174,13 @@ impl<C: Contents> Drive<C> {
         if self.flash.commands.cache_read {
             self.make_way(unit);
         }
-        let lead = self.interrupt(now, unit);
+        let mut lead = self.interrupt(now, unit);
         let state = &mut self.dies.units[unit.0 as usize];
         let op = state.reads.pop(&mut self.queues.ops);
+        if self.queues.ops[op].course.again {
+            lead = lead.max(self.queues.ops[op].since.since(now));
+        }
+        let state = &mut self.dies.units[unit.0 as usize];
         state.queued = state.queued - self.queues.ops[op].service;
         state.current = op;
         // A read's field for the end holds its start until the end is known.
@@ -205,7 +214,9 @@ impl<C: Contents> Drive<C> {
         lead: Span,
     ) {
         let target = Target::page(ppn);
-        let phases = if planes == 1 {
+        let phases = if cause == Cause::Retry {
+            self.phases_of_retry(ppn)
+        } else if planes == 1 {
             self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target)
         } else {
             let targets = repeat_n(target, planes);
@@ -238,12 +249,17 @@ impl<C: Contents> Drive<C> {
             self.dies.units[unit.0 as usize].carries
         };
         let transfer = self.flash.timing.transfer(sectors);
+        if self.errors.is_some() && self.is_given_up(unit, op) {
+            return self.end_attempt(now, channel, unit, op, last, transfer);
+        }
         let end = now + transfer;
         let spent = self.breakdown_of_read(now, channel, op, transfer);
         let cause = self.cause_of_transfer(unit, op);
         self.occupy_channel(now, channel, transfer, cause);
         if last && !self.stays_suspended(now, unit, end, cause) {
-            self.occupy_unit(now, unit, end, cause);
+            // The data that GC moves have to be decoded before they are programmed.
+            let until = if op.is_some() { end } else { end + self.decoding(Course::default()) };
+            self.occupy_unit(now, unit, until, cause);
         }
         if self.accounts.watch.is_some() {
             self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause));
@@ -252,15 +268,19 @@ impl<C: Contents> Drive<C> {
             let read = self.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
             return self.tell_read(read, end);
         }
-        let DriveOp { token, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
+        let DriveOp { token, ppn, command, acknowledged: start, placed: along, course, .. } =
+            self.queues.ops[op];
         let target = Target::sectors(ppn, command.sectors);
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
-        if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
+        let (service, answered) = self.decoded(op, service, end);
+        if token.slot == UNASKED {
+            self.end_scrub(op);
+        } else if self.fails(course, ppn) {
             let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
-            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, end) });
+            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
             let contents = self.take_carried(op);
-            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, end) });
+            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
         }
         self.queues.ops.release(op);
         if along > 0 {

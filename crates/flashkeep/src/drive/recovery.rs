@@ -91,6 +91,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.look_at_caches(recovery.ready);
+        self.scrub_from(recovery.ready);
         self.now = recovery.ready;
         if let Some(power) = &mut self.power {
             power.ready = recovery.ready;
@@ -117,6 +118,7 @@ impl<C: Contents> Drive<C> {
 
     fn forget_everything(&mut self) {
         self.queues.ops = Arena::default();
+        self.forget_all_doomed();
         self.queues.behind.clear();
         self.queues.carried.clear();
         self.done.clear();

@@ -14,6 +14,7 @@
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
 use super::dies::{Channel, bits};
+use super::limit::UNASKED;
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
 use super::{Drive, DriveOp, OpKind};
@@ -201,16 +202,18 @@ impl<C: Contents> Drive<C> {
         self.dies.in_step.end()
     }
 
-    /// A collection reads a flash page: when, and until when.
+    /// A collection reads a flash page, which takes `longer` because of errors: when, and until when.
     pub(super) fn read_in_round(
         &mut self,
         unit: UnitId,
         first: Ppn,
         sectors: u16,
+        longer: Span,
         cause: Cause,
     ) -> (SimTime, SimTime) {
         let target = Target::sectors(first, sectors);
-        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
+        let mut phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
+        phases.sense += longer;
         self.dies.units[unit.0 as usize].programs = None;
         let (_, end) = self.join_round(unit, &phases, cause);
         (self.round_of(unit).begun, end)
@@ -259,11 +262,13 @@ impl<C: Contents> Drive<C> {
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
-        let targets = repeat_n(Target::page(ppn), planes);
-        let array = self
-            .flash
-            .timing
-            .cost(&self.flash.geometry, FlashOp { kind: OpKind::Read, targets, summaries: 0 });
+        let array = if command.cause == Cause::Retry {
+            self.phases_of_retry(ppn)
+        } else {
+            let targets = repeat_n(Target::page(ppn), planes);
+            let op = FlashOp { kind: OpKind::Read, targets, summaries: 0 };
+            self.flash.timing.cost(&self.flash.geometry, op)
+        };
         let data_out = self.sum_of_transfers(first);
         if self.latencies.is_some() {
             self.begin_reads(begun, channel, unit, first, &OpPhases::default());
@@ -287,18 +292,51 @@ impl<C: Contents> Drive<C> {
         sum
     }
 
+    /// A read whose data could not be corrected goes back to the head of its queue, for the next round. What decoding
+    /// takes is added to its answer: rounds do not wait for it.
+    fn try_in_next_round(&mut self, op: Id<DriveOp>, end: SimTime, array: &OpPhases) {
+        let DriveOp { ppn, command, service, course, .. } = self.queues.ops[op];
+        let transfer = self.flash.timing.transfer(command.sectors);
+        self.keep_attempt_in_round(op, end, array, transfer);
+        self.tell_attempt(op, end);
+        let decoding = self.decoding(course);
+        let this = &mut self.queues.ops[op];
+        this.course.advance();
+        this.command.cause = Cause::Retry;
+        this.durable = this.durable + decoding;
+        (this.since, this.placed) = (end, 0);
+        let unit = self.unit_of_page(ppn);
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.reads.push_first(&mut self.queues.ops, op);
+        state.queued += service;
+        self.dies.channels[state.channel as usize].waiting |= state.bit;
+    }
+
+    /// What decoding takes of a read in rounds, attempts before included.
+    pub(super) fn decoding_in_rounds(&self, op: Id<DriveOp>) -> Span {
+        let DriveOp { course, durable: before, .. } = self.queues.ops[op];
+        if self.errors.is_none() { Span::ZERO } else { self.decoding(course) + before.since(SimTime::ZERO) }
+    }
+
     /// A page that was read in a round is answered.
     fn bring(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime, array: &OpPhases) {
         let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
-        let service = end.since(begun);
+        let course = self.queues.ops[op].course;
+        if course.goes_on() {
+            return self.try_in_next_round(op, end, array);
+        }
         let transfer = self.flash.timing.transfer(command.sectors);
         let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
-        if self.health.damaged && self.ftl.blocks.is_unreadable(ppn) {
+        let decoding = self.decoding_in_rounds(op);
+        let (service, answered) = (end.since(begun) + decoding, end + decoding);
+        if token.slot == UNASKED {
+            self.end_scrub(op);
+        } else if self.fails(course, ppn) {
             let failed = Some((BackendId(ftl), command.start));
-            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, end) });
+            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
             let contents = self.take_carried(op);
-            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, end) });
+            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
         }
         self.queues.ops.release(op);
         if along > 0 {

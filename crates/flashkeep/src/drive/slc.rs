@@ -279,6 +279,9 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a block has no erase left.
     pub(super) fn is_used_up(&self, plane: PlaneId, block: u32) -> bool {
+        if self.errors.is_some() && self.is_given_up_block(plane, block) {
+            return true;
+        }
         let erases = self.ftl.blocks.erases_of(plane, block);
         match self.flash.geometry.is_slc_block(block) {
             true => erases >= self.slc.budget,

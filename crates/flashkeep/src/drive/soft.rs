@@ -27,6 +27,7 @@ impl<C: Contents> Drive<C> {
 
     /// From now on planes are collected below `ftl.gc.threshold` only.
     pub fn end_idling(&mut self) {
+        self.end_scrubbing();
         self.slc.end_idling();
         if !self.gc.is_soft() {
             return;

@@ -61,7 +61,7 @@ impl<C: Contents> Drive<C> {
             return self.answer_for_dead(now, backend, command, token);
         }
         let limited = this.limit.is_some();
-        if self.health.damaged && !self.ftl.physical && command.verb == Verb::Write {
+        if self.checks_pages() && !self.ftl.physical && command.verb == Verb::Write {
             self.forget_unreadable(ftl, command);
         }
         match (command.verb, self.ftl.physical) {

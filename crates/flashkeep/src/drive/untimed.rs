@@ -46,7 +46,7 @@ impl<C: Contents> Drive<C> {
         }
         self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         let timed = !untimed && !self.ftl.physical;
-        self.paths.commands = Commands::of_mapped(timed && !self.health.damaged && self.nvrams.is_empty());
+        self.paths.commands = Commands::of_mapped(timed && !self.checks_pages() && self.nvrams.is_empty());
         if untimed || self.ftl.physical {
             return;
         }
@@ -107,7 +107,16 @@ impl<C: Contents> Drive<C> {
                     let failed = Some((BackendId(ftl as u16), command.start));
                     return self.done.push(Done { failed, ..Done::at(token, 1, now) });
                 }
-                self.answer(token, 1, now, Span::ZERO, self.ftl.blocks.contents(ppn));
+                let mut contents = self.ftl.blocks.contents(ppn);
+                if self.errors.is_some() && self.immediate.counting {
+                    let course = self.draw_errors(now, ppn, command.sectors);
+                    let Some(read) = self.end_untimed(ftl, course, ppn, contents) else {
+                        let failed = Some((BackendId(ftl as u16), command.start));
+                        return self.done.push(Done { failed, ..Done::at(token, 1, now) });
+                    };
+                    contents = read;
+                }
+                self.answer(token, 1, now, Span::ZERO, contents);
             }
         }
     }
@@ -115,6 +124,9 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn count_untimed(&mut self, ftl: usize, kind: OpKind, cause: Cause, ppn: Ppn) {
         if self.immediate.counting {
+            if kind == OpKind::Program {
+                self.note_data(self.now, ppn);
+            }
             self.accounts.counters.count(ftl as u16, kind, cause);
             self.tell(self.now, self.now, ppn, kind, cause, 0, None);
         }
@@ -204,7 +216,7 @@ impl<C: Contents> Drive<C> {
             if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
-            if self.health.damaged || C::KEEP || !self.is_plainly_collected() {
+            if self.checks_pages() || C::KEEP || !self.is_plainly_collected() {
                 self.collect_immediately(plane);
             } else {
                 self.sweep(plane, victim);
@@ -225,9 +237,9 @@ impl<C: Contents> Drive<C> {
             && self.gc.copyback != Copyback::ParitySkip
     }
 
-    /// There are no observers of operations.
+    /// There are no observers of operations, and no errors that depend on them.
     fn is_unheard(&self) -> bool {
-        self.accounts.watch.is_none() && self.accounts.work.is_none()
+        self.accounts.watch.is_none() && self.accounts.work.is_none() && self.errors.is_none()
     }
 
     /// [`Drive::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's

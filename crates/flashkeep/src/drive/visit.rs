@@ -16,10 +16,12 @@ impl<C: Contents> Drive<C> {
     /// A unit's event: its page is in the register, or it falls free and something waits for it.
     #[inline(always)]
     pub(super) fn unit_wakes(&mut self, now: SimTime, unit: UnitId) {
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &self.dies.units[unit.0 as usize];
         let (channel, bit) = (state.channel as usize, state.bit);
         if state.phase == UnitPhase::Array {
-            state.phase = UnitPhase::Ready;
+            if self.errors.is_none() || !self.goes_on_sensing(now, channel, unit) {
+                self.dies.units[unit.0 as usize].phase = UnitPhase::Ready;
+            }
             self.dies.channels[channel].ready |= bit;
         }
         self.visit(now, channel);

@@ -72,6 +72,12 @@ impl BlockErases {
         self.blocks += further.blocks;
     }
 
+    /// The erases of a block.
+    #[inline]
+    pub(super) fn at(&self, block: usize) -> u32 {
+        self.listed.get(block).copied().unwrap_or_default()
+    }
+
     fn of(&mut self, block: usize) -> &mut u32 {
         if self.listed.len() <= block {
             self.listed.resize(block + 1, 0);
@@ -103,6 +109,10 @@ impl<C: Contents> Drive<C> {
     pub fn begin_wear(&mut self) {
         self.accounts.erases_before = self.all_erases();
         self.slc.begin();
+        if let Some(errors) = &mut self.errors {
+            errors.begin();
+        }
+        self.begin_scrubbing();
         self.look_at_caches(SimTime::ZERO);
     }
 

@@ -33,6 +33,8 @@ pub(super) struct Exposure {
     pub(super) lost: Bits,
     /// Page reads of the host that another copy or parity served because a unit failed.
     pub(super) rescued: u64,
+    /// Pages that could not be read although their unit works, and that another copy or parity served.
+    pub(super) recovered: u64,
 }
 
 impl Exposure {
@@ -151,5 +153,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn rescued(&self) -> u64 {
         self.exposure.rescued
+    }
+
+    /// Pages that could not be read although their unit works, and that another copy or parity served.
+    #[must_use]
+    pub fn recovered(&self) -> u64 {
+        self.exposure.recovered
     }
 }

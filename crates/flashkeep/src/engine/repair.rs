@@ -62,6 +62,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
+        let works = self.shape[child.index()].alive;
         let again = |tried: &Step| (tried.member, tried.command.start) == (member, page);
         if failed.iter().any(again) {
             return self.lose(backends, now, what);
@@ -75,6 +76,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         match outcome {
             RepairOutcome::Planned => {
                 self.exposure.rescued += u64::from(step.command.cause == Cause::Host);
+                self.exposure.recovered += u64::from(works && failed.len() == 1);
                 if let Some(key) = key {
                     self.locks.take(node, key, LockMode::Hold);
                 }
@@ -83,7 +85,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let start = Start { purpose, stripe, ..Start::new(node, step.command, token) }.holding(key);
                 self.start(backends, now, start, &mut plan);
             }
-            RepairOutcome::Lost => self.lose(backends, now, what),
+            RepairOutcome::Lost => {
+                self.exposure.recovered -=
+                    u64::from(works && failed.len() > 1 && self.exposure.recovered > 0);
+                self.lose(backends, now, what);
+            }
         }
         self.plans.push(plan);
     }

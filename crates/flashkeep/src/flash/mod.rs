@@ -4,6 +4,7 @@ mod array;
 mod commands;
 mod cost;
 mod energy;
+pub mod errors;
 mod geometry;
 mod options;
 mod page_types;
@@ -19,6 +20,7 @@ pub use commands::{
 };
 pub use cost::{FlashOp, OpKind, OpPhases, Round, Target};
 pub use energy::{FlashEnergySpec, nanowatts};
+pub use errors::{ErrorModel, ErrorsSpec, SoftSensing};
 pub use geometry::{Domain, Geometry, PlaneId, PlanePlace, Ppn, UnitId};
 pub use options::{Acknowledge, Across, BusUse, BusyUnit, FlashSpec, StripingLevel, TimingSpec};
 pub use page_types::{PageTypes, PerType};

@@ -46,6 +46,13 @@ impl JsonSchema for PerType {
     }
 }
 
+/// The schema of a factor for each type of page, or one for all.
+pub(super) fn factors(_: &mut SchemaGenerator) -> Schema {
+    let one = json_schema!({ "type": "number", "minimum": 0.0, "maximum": 1000.0 });
+    let each = json_schema!({ "type": "array", "items": one, "minItems": 1, "maxItems": MOST_TYPES });
+    json_schema!({ "anyOf": [one, each] })
+}
+
 /// The type of each page of a block, and the times of the types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageTypes {

@@ -69,6 +69,13 @@ impl<C: Contents> Blocks<C> {
         self.defects.unreadable[ppn.0 as usize / 64] |= 1 << (ppn.0 % 64);
     }
 
+    /// A page holds other data than were written.
+    pub fn corrupt(&mut self, ppn: Ppn) {
+        if let Some(contents) = self.contents.get_mut(ppn.0 as usize) {
+            *contents = contents.corrupted();
+        }
+    }
+
     /// What an erased block held is forgotten, unreadable or not.
     pub(super) fn unblot(&mut self, plane: PlaneId, block: u32) {
         if self.defects.unreadable.is_empty() {

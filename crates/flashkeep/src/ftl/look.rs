@@ -14,6 +14,18 @@ impl<C: Contents> Blocks<C> {
         self.score[index] == self.failed_in(index)
     }
 
+    /// Whether a block has been programmed since its last erase, and may be again.
+    #[must_use]
+    pub fn holds_data(&self, plane: PlaneId, block: u32) -> bool {
+        self.score[self.geometry.block_index(plane, block)] != FREE && !self.is_failed_block(plane, block)
+    }
+
+    /// Whether all of its pages have been programmed.
+    #[must_use]
+    pub fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
+        self.score[self.geometry.block_index(plane, block)] & OPEN == 0
+    }
+
     /// Valid pages of a closed block.
     #[must_use]
     pub fn valid_in(&self, plane: PlaneId, block: u32) -> u32 {

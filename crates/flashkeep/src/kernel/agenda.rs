@@ -59,6 +59,18 @@ impl Agenda {
         (0..self.at.len()).for_each(|slot| self.set(slot, SimTime::NEVER));
     }
 
+    /// The number of slots.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.at.len()
+    }
+
+    /// Whether there are no slots.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.at.is_empty()
+    }
+
     /// The instant of the slot's event.
     #[must_use]
     #[inline]

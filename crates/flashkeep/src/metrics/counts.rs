@@ -70,7 +70,10 @@ fn by_kind_and_cause(
     let kinds = OpKind::ALL.into_iter().map(|kind| {
         let causes = Cause::ALL.into_iter().map(|cause| {
             // A drive without an SLC cache has none; what one with a cache has is counted in `slc_cache` as well.
-            let figure = if cause == Cause::Fold { figure.derived() } else { figure };
+            // What is sensed again and maintenance are counted in `errors`.
+            let counted_elsewhere =
+                matches!(cause, Cause::Fold | Cause::Retry | Cause::Refresh | Cause::Scrub);
+            let figure = if counted_elsewhere { figure.derived() } else { figure };
             entry(cause.name(), format!("{} {}.", what(kind), because(cause)), figure, shape.clone())
         });
         let group = Group { name: of_a_kind, about: about_kind, entries: causes.collect() };
@@ -93,6 +96,9 @@ fn because(cause: Cause) -> &'static str {
         Cause::Migrate => "to move data between media",
         Cause::Metadata => "for the tables of the drive",
         Cause::Fold => "to empty the SLC cache",
+        Cause::Retry => "of pages whose data could not be corrected before",
+        Cause::Refresh => "to move data before they become unreadable",
+        Cause::Scrub => "to see whether pages can be read",
     }
 }
 

@@ -108,7 +108,7 @@ fn inner(shape: &FigureShape) -> (&FigureShape, bool) {
 }
 
 /// The headings of tables, in order. Other headings, of schemes, come before the last one.
-const HEADINGS: [&str; 12] = [
+const HEADINGS: [&str; 13] = [
     "Response time, µs",
     "Where the time goes, mean, µs",
     "Throughput",
@@ -119,6 +119,7 @@ const HEADINGS: [&str; 12] = [
     "Before time 0",
     "Map",
     "Several at once",
+    "Errors of flash",
     "Energy",
     "Integrity",
 ];

@@ -5,6 +5,7 @@ use super::counts::{BufferHits, Operations, Utilization, WriteAmplification};
 use super::disk::DiskActivity;
 use super::economy::Economy;
 use super::energy::Energy;
+use super::errors::ErrorFigures;
 use super::histogram::TimesByOperation;
 use super::latency::LatencyByOperation;
 use super::members::Member;
@@ -98,6 +99,8 @@ figures! {
         untimed: IfAny<bool> => plain(),
         /// True if the run was interrupted and its figures are of the requests until then; left out otherwise.
         interrupted: IfAny<bool> => plain().derived(),
+        /// Errors of flash; only with an error model.
+        errors: IfAny<ErrorFigures> => plain().heading("Errors of flash"),
         /// Energy; none if the drive file gives no currents or powers.
         energy: Option<Energy> => plain().derived().heading("Energy"),
         /// Cost and life; only for arrays and for drives with a price.

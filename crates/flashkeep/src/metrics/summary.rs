@@ -2,6 +2,7 @@
 
 use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
+use super::errors::{ErrorEffects, ErrorFigures};
 use super::histogram::TimesByOperation;
 use super::latency::{BreakdownSums, LatencyByOperation};
 use super::members::{cached_bytes, programmed_bytes, runs_left};
@@ -18,7 +19,7 @@ use super::{
 use crate::config::Resolved;
 use crate::device::latency::Part;
 use crate::device::port::Hits;
-use crate::drive::{Counters, OpKind, OperationTimes, SlcCounts};
+use crate::drive::{Counters, ErrorCounts, OpKind, OperationTimes, SlcCounts};
 use crate::flash::{CommandsSpec, Suspend};
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
@@ -53,6 +54,8 @@ pub struct RequestStatistics {
     pub pages_read_back: u64,
     /// Reads that returned other contents.
     pub wrong_reads: u64,
+    /// Counted reads that ended in an error.
+    pub failed_reads: u64,
     /// Where the response times of reads, and of writes and trims, went; none if that is not measured.
     pub breakdowns: Option<Box<[BreakdownSums; 2]>>,
     /// The digest.
@@ -109,6 +112,8 @@ pub struct Facts<'a> {
     pub counters: &'a Counters,
     /// Busy times of arrays and pins for them, if the drive file gives their currents.
     pub work: Option<OperationTimes>,
+    /// Errors of the drives, and what came of them; none without an error model.
+    pub errors: Option<(ErrorCounts, ErrorEffects)>,
     /// Hits and misses of the DRAM.
     pub hits: Hits,
     /// When counting began.
@@ -173,6 +178,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         conditioning: IfAny(facts.conditioned.clone()),
         untimed: IfAny(facts.untimed.map(|_| true)),
         interrupted: IfAny(facts.interrupted.then_some(true)),
+        errors: IfAny(errors(facts)),
         energy: super::energy::energy(facts),
         economy: IfAny(super::economy::economy(facts)),
         wear_out: IfAny(match facts.drive.is_array() {
@@ -261,6 +267,12 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
     }
+}
+
+/// Errors of all drives; none without an error model.
+fn errors(facts: &Facts<'_>) -> Option<ErrorFigures> {
+    let (counts, effects) = facts.errors.as_ref()?;
+    Some(ErrorFigures::new(counts, *effects, facts.drive.error_models()))
 }
 
 /// Bytes programmed by all drives, and written by all disks.

@@ -161,7 +161,7 @@ impl WearFacts {
             dwpd_first_block: a_day(by_most),
             remaining_life_mean: lives.and_then(|(mean, _)| finite(mean)),
             remaining_life_stddev: lives.and_then(|(_, deviation)| finite(deviation)),
-            expired_blocks: self.budget.map(|_| self.expired),
+            expired_blocks: self.budget.map(|_| self.expired).or((self.expired > 0).then_some(self.expired)),
             first_block_dead_s: at(self.first_death),
             first_block_dead_bytes: self.first_death.map(|(_, bytes)| bytes),
             first_loss_s: at(self.first_refusal),

@@ -46,6 +46,7 @@ pub struct DevicePlacement {
 pub fn build<C: Contents>(drive: &Resolved, seed: u64) -> Built<Drive<C>> {
     let domains = domains(drive);
     let mut flash = flash(drive, &domains);
+    flash.seed_errors(seed);
     let (scheme, redundancy) = (drive.scheme(), &drive.spec.redundancy);
     let (pages, hidden) = (narrow(drive.member_pages()), narrow(drive.hidden_pages()));
     let (superblock_pages, memory_pages) = (narrow(drive.superblock_pages()), narrow(drive.memory_pages()));
@@ -208,8 +209,10 @@ impl<C: Contents> DeviceBuilder<C> {
     }
 
     fn take_drive(&mut self, drive: &Resolved, path: &[u32], parts: bool) -> Tree<Any> {
-        let Built { hardware, mut tree, controller, placements, backend_count } =
+        let Built { mut hardware, mut tree, controller, placements, backend_count } =
             build(drive, self.seed(path));
+        // An array of one drive has the errors of that drive.
+        hardware.seed_errors(self.seed.wrapping_add(self.devices.len() as u64 * 0x9E37_79B9_7F4A_7C15));
         let placement = DevicePlacement { path: path.to_vec(), ..placements[0].clone() };
         let first = self.put(AnyDevice::Flash(Box::new(hardware)), backend_count, placement);
         tree.shift(first);

@@ -9,7 +9,7 @@ use crate::engine::Contents;
 use crate::host::Expected;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
-use crate::metrics::{Facts, MemberActivity, Tally, WearFacts, summary};
+use crate::metrics::{ErrorEffects, Facts, MemberActivity, Tally, WearFacts, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
 use serde_json::Value;
@@ -144,6 +144,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .work
                 .as_ref()
                 .map(|work| work.since(before.work.as_ref().unwrap_or(&OperationTimes::default()))),
+            errors: totals.errors.clone().map(|counts| {
+                let recovered = totals.recovered - before.recovered;
+                (counts, ErrorEffects { recovered, host_errors: self.accounts.statistics.failed_reads })
+            }),
             hits: totals.hits.since(before.hits),
             from: before.at,
             until: self.clock.last,

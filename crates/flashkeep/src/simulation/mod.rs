@@ -6,7 +6,7 @@ use crate::device::latency::PARTS;
 use crate::device::port::{FlushRule, Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
-use crate::drive::{Counters, DeviceObserver, Drive, OperationTimes};
+use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
 use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, Page, Token};
 use crate::error::Error;
 use crate::ftl::MapEntry;
@@ -209,6 +209,10 @@ struct OutstandingRequest<C> {
 /// Counters at an instant.
 #[derive(Clone, Debug, Default)]
 struct Totals {
+    /// What error correction had to do since counting began.
+    errors: Option<ErrorCounts>,
+    /// Pages that redundancy restored because they could not be read.
+    recovered: u64,
     at: SimTime,
     /// When all operations granted by then have ended.
     at_rest: SimTime,
@@ -517,7 +521,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if !self.clock.interrupted {
             self.device.body.close_log().map_err(Error::Output)?;
         }
-        if self.failures.fault_events.injected || !self.device.engine.is_healthy() {
+        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
+        if self.failures.fault_events.injected
+            || !self.device.engine.is_healthy()
+            || self.device.body.error_counts().is_some_and(gave_up)
+        {
             self.read_everything();
         }
         // Pages that the final read finds lost were lost in the last phase.

@@ -277,6 +277,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(occupancy) = &mut self.accounts.occupancy {
             occupancy.restart(self.clock.now);
         }
+        self.device.body.reset_error_counts();
         let at = if self.host.warmup == 0 { SimTime::ZERO } else { self.clock.now };
         self.accounts.baseline = Totals { at, ..self.totals(self.clock.now) };
         self.begin_series();
@@ -291,6 +292,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             at_rest: self.device.body.at_rest(),
             counters: self.device.body.counters(),
             work: self.work().cloned(),
+            errors: self.device.body.error_counts(),
+            recovered: self.device.engine.recovered(),
             hits: self.device.buffer.hits(),
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
@@ -397,6 +400,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if !self.accounts.phases.is_empty() {
                     self.accounts.phases.add(op, response);
                 }
+            }
+            if finished.lost > 0 {
+                statistics.failed_reads += u64::from(op == Op::Read as u8);
             }
             let length = u64::from(this.record.length);
             statistics.bytes_read += length * u64::from(op == Op::Read as u8);

@@ -10,7 +10,7 @@ pub use start::*;
 
 use crate::device::port::BufferSpec;
 use crate::disk::DiskSpec;
-use crate::flash::FlashSpec;
+use crate::flash::{ErrorsSpec, FlashSpec};
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
 use crate::schemes::RedundancySpec;
@@ -41,6 +41,8 @@ pub struct DriveSpec {
     pub array: ArraySpec,
     /// The flash chips: geometry, wiring and timing.
     pub flash: FlashSpec,
+    /// Bit errors of the flash, error correction and read retries.
+    pub errors: ErrorsSpec,
     /// The flash translation layer: mapping, allocation, collection.
     pub ftl: FtlSpec,
     /// The DRAM write buffer.

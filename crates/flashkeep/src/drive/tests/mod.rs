@@ -3,6 +3,7 @@
 mod cleaning;
 mod commands;
 mod damage;
+mod errors;
 mod faults;
 mod hidden;
 mod model;

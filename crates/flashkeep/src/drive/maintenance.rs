@@ -1,0 +1,179 @@
+//! What a controller does so that data stay readable (`errors.maintenance`): it moves the data of blocks that were read
+//! often (*read reclaim*) or are old (*refresh*), reads all pages in turn (*scrubbing*), and gives up blocks whose pages
+//! were unreadable too often.
+//!
+//! A block is found to be due when one of its pages is read, by the host, by GC or by scrubbing. It is then collected
+//! like a victim of GC, with the cause `refresh`, when its plane has room for its valid pages. The open blocks of a plane
+//! wait until they are closed. Drives whose scheme or map determines the place of each page do not move data by
+//! themselves.
+
+use super::limit::UNASKED;
+use super::{Drive, DriveOp};
+use crate::blocks::{Collection, Levelled};
+use crate::engine::{Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
+use crate::flash::{PlaneId, Ppn};
+use crate::ftl::MapEntry;
+use crate::kernel::{Id, SimTime, Span};
+
+/// Blocks that are due, and the page that scrubbing reads next.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Maintenance {
+    /// Blocks of each plane whose data are to be moved.
+    due: Vec<Vec<u32>>,
+    /// The time between two reads of scrubbing; none without it, and after the last request.
+    every: Option<Span>,
+    /// The last page that scrubbing has read.
+    read: Ppn,
+}
+
+impl<C: Contents> Drive<C> {
+    /// Begins scrubbing at time 0.
+    pub(super) fn begin_scrubbing(&mut self) {
+        let Some(errors) = &self.errors else { return };
+        let geometry = &self.flash.geometry;
+        let pages =
+            u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
+        let every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        let due = vec![Vec::new(); geometry.plane_count() as usize];
+        self.maintenance = Maintenance { due, every, read: Ppn::default() };
+        if let Some(every) = every {
+            self.dies.agenda.set(self.scrub_slot(), SimTime::ZERO + every);
+        }
+    }
+
+    /// The slot of scrubbing, the last one.
+    pub(super) fn scrub_slot(&self) -> usize {
+        self.dies.agenda.len() - 1
+    }
+
+    /// After the last request nothing is scrubbed.
+    pub(super) fn end_scrubbing(&mut self) {
+        if self.maintenance.every.take().is_some() {
+            self.dies.agenda.set(self.scrub_slot(), SimTime::NEVER);
+        }
+    }
+
+    /// The power is back: scrubbing goes on.
+    pub(super) fn scrub_from(&mut self, ready: SimTime) {
+        self.maintenance.due.iter_mut().for_each(Vec::clear);
+        if let Some(every) = self.maintenance.every {
+            self.dies.agenda.set(self.scrub_slot(), ready + every);
+        }
+    }
+
+    /// Reads the next page that holds data.
+    #[cold]
+    pub(super) fn scrub(&mut self, now: SimTime) {
+        let Some(every) = self.maintenance.every else { return };
+        self.dies.agenda.set(self.scrub_slot(), now + every);
+        let Some((plane, ppn)) = self.next_to_scrub() else { return };
+        let ftl = self.ftl_of(plane);
+        let page = Page(self.ftl.blocks.owner(ppn));
+        let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
+        let command = Command { flags: Flags::BACKGROUND, ..command };
+        let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
+        let contents = self.ftl.blocks.contents(ppn);
+        let unit = self.unit_of_page(ppn);
+        self.queue_read(now, ftl, command, token, unit, ppn, contents);
+    }
+
+    /// The next page that holds the newest version of a page, and is not being programmed; its plane. It looks at a few
+    /// blocks' worth of pages at a time.
+    fn next_to_scrub(&mut self) -> Option<(PlaneId, Ppn)> {
+        let geometry = self.flash.geometry.clone();
+        let all = geometry.plane_count() * geometry.blocks * geometry.pages;
+        for _ in 0..all.min(4 * geometry.pages) {
+            let ppn = self.page_after(self.maintenance.read);
+            self.maintenance.read = ppn;
+            let plane = geometry.plane_of(ppn);
+            if !self.ftl.blocks.is_dead(plane)
+                && self.ftl.blocks.is_programmed(ppn)
+                && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn)
+                && !self.is_being_programmed(self.now, self.unit_of_page(ppn), ppn)
+                && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+            {
+                return Some((plane, ppn));
+            }
+        }
+        None
+    }
+
+    /// The page after this one, in order of planes, blocks and pages.
+    fn page_after(&self, ppn: Ppn) -> Ppn {
+        let geometry = &self.flash.geometry;
+        let (plane, block, page) = (geometry.plane_of(ppn), geometry.block_of(ppn), geometry.page_of(ppn));
+        if page + 1 < geometry.pages {
+            return geometry.ppn(plane, block, page + 1);
+        }
+        if block + 1 < geometry.blocks {
+            return geometry.ppn(plane, block + 1, 0);
+        }
+        geometry.ppn(PlaneId((plane.0 + 1) % geometry.plane_count()), 0, 0)
+    }
+
+    /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
+    pub(super) fn end_scrub(&mut self, op: Id<DriveOp>) {
+        let DriveOp { ppn, ftl, command, course, .. } = self.queues.ops[op];
+        let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.0);
+        let failed = self.fails(course, ppn);
+        if C::KEEP {
+            self.take_carried(op);
+        }
+        if failed && self.ftl.maps.get(usize::from(ftl), page) == MapEntry::At(ppn) {
+            self.lose(plane, page, ppn);
+        }
+    }
+
+    /// A block is due: its data are moved when its plane has room for them.
+    #[cold]
+    pub(super) fn ask_for_refresh(&mut self, now: SimTime, ppn: Ppn) {
+        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+        if self.ftl.physical || self.flash.geometry.is_slc_block(block) {
+            return;
+        }
+        let due = &mut self.maintenance.due[plane.0 as usize];
+        if !due.contains(&block) {
+            due.push(block);
+        }
+        if self.immediate.active {
+            return self.refresh_immediately(plane);
+        }
+        if self.has_refresh(plane) {
+            self.ask_for_collection(plane);
+            self.wake_collector(now, plane);
+        }
+    }
+
+    /// The collection of a block of a plane that is due, if there is room for its pages.
+    pub(super) fn next_refresh(&mut self, plane: PlaneId) -> Option<Collection> {
+        let due = self.maintenance.due.get_mut(plane.0 as usize).filter(|due| !due.is_empty())?;
+        due.retain(|&block| self.ftl.blocks.holds_data(plane, block));
+        let free = self.ftl.blocks.plane(plane).free_pages;
+        let fits = |&block: &u32| {
+            self.ftl.blocks.is_closed(plane, block) && self.ftl.blocks.valid_in(plane, block) <= free
+        };
+        let at = due.iter().position(fits)?;
+        let block = due.remove(at);
+        self.ftl.blocks.choose_victim(plane, block);
+        Some(Collection::of((block, Levelled::Refreshed)))
+    }
+
+    /// Whether a block of the plane is due that can be moved.
+    pub(super) fn has_refresh(&self, plane: PlaneId) -> bool {
+        self.maintenance.due.get(plane.0 as usize).is_some_and(|due| {
+            let free = self.ftl.blocks.plane(plane).free_pages;
+            due.iter().any(|&block| {
+                self.ftl.blocks.is_closed(plane, block) && self.ftl.blocks.valid_in(plane, block) <= free
+            })
+        })
+    }
+
+    /// In untimed runs: moves the data of the blocks that are due now.
+    pub(super) fn refresh_immediately(&mut self, plane: PlaneId) {
+        while self.gc.collections[plane.0 as usize].under_way.is_none()
+            && let Some(collection) = self.next_refresh(plane)
+        {
+            self.collect_now(plane, collection);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+"""How likely the reads of one page fail, without a simulation."""
+
+from __future__ import annotations
+
+import json
+
+from . import _flashkeep, listing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .terminal import Page
+
+PAGE_KIB = 16
+"""The page without a drive."""
+
+
+def page_errors(
+    drive: str | None = None,
+    *,
+    cycles: float = 0.0,
+    days: float = 0.0,
+    reads: float = 0.0,
+    preset: str | None = None,
+    page_kib: float | None = None,
+    set: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What becomes of the reads of a page after so many P/E cycles, days since its program, and reads of its block
+    (divided by the pages of the block).
+
+    `rber` is the share of wrong bits, `codeword_failure` and `page_failure` the probabilities that hard decoding of
+    the first read fails, and `uber` the first of these for each bit of data. `stages` has the same for each attempt:
+    the first read, the retries, soft decoding. Without a drive: the constants `preset`, the default code and retries,
+    and a page of 16 KiB.
+    """
+    overrides = [*([f"errors.preset={preset}"] if preset else []), *set]
+    if not _has_model(drive, overrides):
+        overrides.insert(0, "errors.model=kim")
+    size = page_kib if page_kib is not None or drive else PAGE_KIB
+    name, contents = (drive, None) if drive else ("errors", "")
+    found: dict[str, Any] = json.loads(
+        _flashkeep.page_errors(
+            name, overrides, contents, None if size is None else round(size * 1024), (cycles, days, reads)
+        )
+    )
+    return found
+
+
+def _has_model(drive: str | None, overrides: Sequence[str]) -> bool:
+    """Whether the drive file or a key says where errors come from."""
+    if any(each.startswith("errors.model=") for each in overrides):
+        return True
+    if drive is None:
+        return False
+    errors = json.loads(_flashkeep.check(drive, list(overrides)))["drive"].get("errors", {})
+    return bool(errors.get("model", "none") != "none")
+
+
+def text(found: dict[str, Any], page: Page) -> str:
+    """The printed form: the RBER, a line for each attempt, the lifetime."""
+    names = {"hard": "first read", "retry": "retry", "soft": "soft decoding"}
+    rows = [("", f"{'RBER':>12}  {'codeword fails':>14}  {'page fails':>12}  {'UBER':>12}")]
+    for stage in found["stages"]:
+        count = f" {stage['retries']}" if stage["stage"] == "retry" else ""
+        figures = f"{stage['rber']:12.4e}  {stage['codeword_failure']:14.4e}  {stage['page_failure']:12.4e}"
+        rows.append((names[stage["stage"]] + count, f"{figures}  {stage['uber']:12.4e}"))
+    cycles = found["lifetime_cycles"]
+    lines = [
+        f"raw bit error rate {found['rber']:.4e}, {found['codewords']} codewords",
+        listing.listing(rows, page),
+        f"P/E cycles until the UBER is too high: {'more than 10 million' if cycles is None else f'{cycles:,}'}",
+    ]
+    if not found["in_fitted_range"]:
+        lines.append(
+            "note: the RBER is extrapolated, beyond the P/E cycles or days that it was fitted to or measured at"
+        )
+    return "\n".join(lines)

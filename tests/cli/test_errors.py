@@ -1,0 +1,244 @@
+"""Errors of flash as a user meets them: the command `errors`, and runs of drives and arrays with `[errors]`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Command
+
+SMALL = """\
+[flash]
+channels = 4
+chips_per_channel = 1
+planes_per_die = 1
+blocks_per_plane = 64
+pages_per_block = 32
+page_kib = 4
+timing = { read_us = 50, program_us = 300, erase_us = 1000, bus_ns_per_byte = 10 }
+
+[ftl]
+over_provisioning = 0.5
+
+[start]
+existing = "all"
+
+[errors]
+model = "kim"
+"""
+READS = "synth:random,requests=50k,write=0,size=4KiB,footprint=16MiB,rate=5k"
+FIXED = ("--set", "errors.scale=2.027027027027027", "--set", "errors.ecc.codeword_bits=8752",
+         "--set", "errors.ecc.corrects=40", "--set", "errors.retry.steps=0")  # fmt: skip
+"""An RBER of 3e-3, of which the code corrects a codeword with probability 1 − 4.565e-3."""
+
+
+@pytest.fixture
+def drive(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL)
+    return path
+
+
+def run(flashkeep: Command, *arguments: object) -> tuple[int, dict[str, Any]]:
+    code, out, err = flashkeep("run", *arguments, "--json")
+    assert code in (0, 3), err
+    found: dict[str, Any] = json.loads(out)
+    return code, found
+
+
+@pytest.mark.parametrize(
+    ("cycles", "days", "reads", "rber"),
+    [(0, 0, 0, 1.48e-3), (1000, 0, 0, 2.0308896424e-3), (1000, 90, 0, 3.9069663816e-3),
+     (3000, 30, 0, 7.9269047028e-3), (3000, 365, 0, 1.1378067037e-2), (3000, 0, 1000, 1.3783731495e-2)],
+)  # fmt: skip
+def test_the_rber_of_a_page_is_that_of_the_formula(
+    flashkeep: Command, cycles: int, days: int, reads: int, rber: float
+) -> None:
+    found = flashkeep.json("errors", "--cycles", cycles, "--days", days, "--reads", reads)
+    assert found["rber"] == pytest.approx(rber, rel=1e-9)
+    assert found["lifetime_cycles"] == 3128
+
+
+def test_failures_of_a_page_are_those_of_its_codewords(flashkeep: Command) -> None:
+    table = 5e-3 / 1.48e-3
+    found = flashkeep.json("errors", "--set", f"errors.scale={table}", "--page-kib", 16)
+    assert found["codeword_failure"] == pytest.approx(1.394569748883e-4, rel=1e-6)
+    assert found["page_failure"] == pytest.approx(2.228979326611e-3, rel=1e-6)
+    assert found["uber"] == pytest.approx(1.394569748883e-4 / 8192, rel=1e-6)
+    assert [stage["stage"] for stage in found["stages"]] == ["hard", *["retry"] * 4]
+    assert "first read" in flashkeep("errors", "tlc-client", "--cycles", 3000).out
+
+
+def test_unknown_presets_and_bad_numbers_are_refused(flashkeep: Command, tmp_path: Path) -> None:
+    for arguments, said in [
+        (("errors", "--preset", "qlc"), "`mlc-2ynm` is accepted"),
+        (("errors", "--cycles", "-1"), "takes a number from 0"),
+        (("errors", "--set", "errors.model=none"), 'errors.model is "none"'),
+        (("errors", "--set", "errors.ecc.corrects=9200"), "errors.ecc.corrects"),
+        (("errors", "--set", "errors.model=table"), "errors.file"),
+    ]:
+        code, out, err = flashkeep(*arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert said in err
+    measured = tmp_path / "measured.csv"
+    measured.write_text("cycles,rber\n0,1e-4\n1000,1e-5\n")
+    code, _, err = flashkeep("errors", "--set", "errors.model=table", "--set", f"errors.file={measured}")
+    assert code == 2
+    assert "line 3: rber: 0.00001 is less than 0.0001" in err
+
+
+def test_timed_and_untimed_reads_have_the_same_errors(flashkeep: Command, drive: Path) -> None:
+    worn = ("--set", "errors.cycles=3000", "--set", "errors.retention_days=365", "--set", "errors.block_sigma=0.3")
+    timed, untimed = (run(flashkeep, drive, READS, *worn, *more)[1] for more in ((), ("--untimed",)))
+    assert timed["errors"] == untimed["errors"]
+    assert timed["errors"]["retries_per_read"] > 1.5
+    assert timed["operations"]["read"] == untimed["operations"]["read"]
+    assert timed["operations"]["read"]["retry"] > 75_000
+    assert timed["latency_us"]["read"]["mean"]["retry"] > 0
+
+
+def test_drawn_failures_are_as_frequent_as_expected(flashkeep: Command, drive: Path) -> None:
+    """Each page fails once at most, so pages are read about once."""
+    code, found = run(flashkeep, drive, "synth:sequential,requests=5k,write=0,size=4KiB,rate=1k", *FIXED)
+    errors = found["errors"]
+    drawn, expected = errors["uncorrectable"]["drawn"], errors["uncorrectable"]["expected"]
+    assert expected == pytest.approx(5000 * (1 - (1 - 4.565353216666e-3) ** 4), rel=1e-4)
+    assert abs(drawn - expected) < 3 * expected**0.5
+    assert errors["uber"] == pytest.approx(4.565353216666e-3 / 8192, rel=1e-4)
+    assert (code, found["integrity"]["lost_pages"]) == (3, drawn)
+    assert errors["host_errors"] == drawn
+
+
+@pytest.mark.parametrize("scheme", ["mirror", "raid5", "raid6", "dvs", "fra", "ppc", "raid4"])
+def test_redundancy_restores_what_error_correction_gives_up(flashkeep: Command, drive: Path, scheme: str) -> None:
+    """Contents are right, what is restored is written again, and losses are declared."""
+    workload = "synth:random,requests=20k,write=0.3,size=4KiB,depth=8"
+    weak = ("--set", "errors.scale=1.9", *FIXED[2:])
+    code, found = run(flashkeep, drive, workload, *weak, "--set", f"redundancy.scheme={scheme}", "--verify")
+    errors, integrity = found["errors"], found["integrity"]
+    assert integrity["wrong_reads"] == 0
+    assert errors["uncorrectable"]["drawn"] > 50
+    assert errors["recovered_by_redundancy"] > 0.5 * errors["uncorrectable"]["drawn"]
+    assert found["operations"]["program"]["rebuild"] > 0
+    assert (code == 3) == (integrity["lost_pages"] > 0)
+    # Pages whose parity is deferred have none for a while.
+    unprotected = 0.4 if scheme == "fra" else 0.05
+    assert errors["host_errors"] <= unprotected * errors["uncorrectable"]["drawn"]
+
+
+def test_silent_corruption_is_seen_by_verify_unless_checked_end_to_end(flashkeep: Command, drive: Path) -> None:
+    wrong = (*FIXED, "--set", "errors.ecc.miscorrects=1", "--verify")
+    code, found = run(flashkeep, drive, "synth:sequential,requests=5k,write=0,size=4KiB,rate=1k", *wrong)
+    assert code == 3
+    assert found["integrity"]["wrong_reads"] == found["errors"]["miscorrected"] > 50
+    assert found["errors"]["uncorrectable"]["drawn"] == 0
+    checked = (*wrong, "--set", "errors.ecc.end_to_end=true")
+    _, found = run(flashkeep, drive, "synth:sequential,requests=5k,write=0,size=4KiB,rate=1k", *checked)
+    assert (found["integrity"]["wrong_reads"], found["errors"]["miscorrected"]) == (0, 0)
+    assert found["errors"]["caught"] == found["errors"]["uncorrectable"]["drawn"] > 50
+
+
+def test_gc_meets_unreadable_pages(flashkeep: Command, drive: Path) -> None:
+    """Pages that GC cannot read are lost, and never wrong."""
+    churn = "synth:random,requests=30k,write=1,size=4KiB,depth=8"
+    code, found = run(flashkeep, drive, churn, *FIXED, "--verify")
+    assert (code, found["integrity"]["wrong_reads"]) == (3, 0)
+    assert found["errors"]["uncorrectable"]["drawn"] > found["errors"]["host_errors"] == 0
+    untimed = run(flashkeep, drive, churn, *FIXED, "--verify", "--untimed")[1]
+    assert untimed["integrity"]["wrong_reads"] == 0
+    assert untimed["errors"]["uncorrectable"]["drawn"] > 0
+
+
+def test_a_drive_alone_and_an_array_of_one_have_the_same_errors(
+    flashkeep: Command, drive: Path, tmp_path: Path
+) -> None:
+    array = tmp_path / "array.toml"
+    array.write_text('members = ["./small.toml"]\n[start]\nexisting = "all"\n')
+    worn = ("member.errors.cycles=3000", "member.errors.retention_days=365")
+    alone = run(flashkeep, drive, READS, *(word for key in worn for word in ("--set", key.removeprefix("member."))))[1]
+    member = run(flashkeep, array, READS, *(word for key in worn for word in ("--set", key)))[1]
+    assert alone["errors"] == member["errors"]
+    assert alone["response_us"] == member["response_us"]
+
+
+def test_results_depend_on_the_seed_and_on_nothing_else(flashkeep: Command, drive: Path) -> None:
+    digests = [run(flashkeep, drive, READS, *FIXED, "--seed", seed)[1]["digest"] for seed in (1, 1, 2)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_drive_without_a_model_says_nothing_of_errors(flashkeep: Command) -> None:
+    found = flashkeep.json("run", "1CNM-64", "synth:random,requests=100,size=4KiB,rate=1k")
+    assert "errors" not in found
+    assert found["drive"]["errors"] == {"model": "none"}
+    code, _, err = flashkeep("run", "1CNM-64", "synth:random,requests=100,size=4KiB,rate=1k", "--set", "errors.scale=2")
+    assert code == 0
+    assert (
+        'errors.scale: no effect with errors.model = "none"'
+        in err
+        + flashkeep("check", "1CNM-64", "--set", "errors.scale=2").err
+        + flashkeep("check", "1CNM-64", "--set", "errors.scale=2").out
+    )
+
+
+def test_read_reclaim_moves_what_is_read_often(flashkeep: Command, drive: Path) -> None:
+    """Four blocks have 1,000 reads each, 31 for each of their 32 pages."""
+    hot = "synth:random,requests=4k,write=0,size=4KiB,footprint=128KiB,rate=2k"
+    limit = ("--set", "errors.maintenance.reclaim_reads=20", "--verify")
+    found = run(flashkeep, drive, hot, *limit)[1]
+    operations = found["operations"]
+    assert operations["erase"]["refresh"] >= 2
+    assert operations["program"]["refresh"] == operations["read"]["refresh"] >= 64
+    assert (found["operations"]["erase"]["gc"], found["integrity"]["wrong_reads"]) == (0, 0)
+    untimed = run(flashkeep, drive, hot, *limit, "--untimed")[1]
+    assert untimed["operations"]["erase"]["refresh"] >= 2
+    assert run(flashkeep, drive, hot)[1]["operations"]["erase"]["refresh"] == 0
+
+
+def test_refresh_moves_data_that_are_old(flashkeep: Command, drive: Path) -> None:
+    """Data of 100 days are moved when they are read, and are new then."""
+    reads = "synth:sequential,requests=10k,write=0,size=4KiB,rate=500"
+    old = ("--set", "errors.cycles=3000", "--set", "errors.retention_days=100")
+    left, moved = (run(flashkeep, drive, reads, *old, *more)[1]
+                   for more in ((), ("--set", "errors.maintenance.refresh_days=90")))  # fmt: skip
+    assert moved["operations"]["erase"]["refresh"] > 100
+    assert moved["errors"]["rber"]["mean"] < 0.9 * left["errors"]["rber"]["mean"]
+    assert moved["write_amplification"]["total"] is None  # nothing was written by the host
+
+
+def test_scrubbing_reads_everything_at_its_rate_and_finds_latent_errors(
+    flashkeep: Command, drive: Path, tmp_path: Path
+) -> None:
+    """In 86.4 s all pages are read once; mirrored pages that cannot be read are restored."""
+    slow = "synth:random,requests=870,write=0,size=4KiB,footprint=4KiB,rate=10"
+    scrub = (
+        "--set",
+        "errors.scale=1.9",
+        *FIXED[2:],
+        "--set",
+        "redundancy.scheme=mirror",
+        "--set",
+        "errors.maintenance.scrub_days=0.001",
+        "--verify",
+    )
+    log = tmp_path / "operations.csv"
+    code, found = run(flashkeep, drive, slow, *scrub, "--operations", log)
+    read = found["operations"]["read"]
+    pages = found["capacity_bytes"] // 4096
+    assert 1.5 * pages < read["scrub"] <= 4 * 64 * 32 * found["simulated_s"] / 86.4 + 1
+    drawn = found["errors"]["uncorrectable"]["drawn"]
+    assert drawn > 20
+    assert found["operations"]["program"]["rebuild"] >= 0.9 * drawn
+    assert (code, found["integrity"]["lost_pages"], found["integrity"]["wrong_reads"]) == (0, 0, 0)
+    assert ",scrub," in log.read_text()
+
+
+def test_maintenance_that_a_log_cannot_do_is_said(flashkeep: Command) -> None:
+    asked = ("errors.model=kim", "redundancy.scheme=dvs", "errors.maintenance.refresh_days=30")
+    code, out, err = flashkeep("check", "dvs-8chip", *(word for key in asked for word in ("--set", key)))
+    assert code == 0
+    assert "refresh_days have no effect" in out + err
