@@ -212,7 +212,8 @@ impl<C: Contents> DeviceBuilder<C> {
         let Built { mut hardware, mut tree, controller, placements, backend_count } =
             build(drive, self.seed(path));
         // An array of one drive has the errors of that drive.
-        hardware.seed_errors(self.seed.wrapping_add(self.devices.len() as u64 * 0x9E37_79B9_7F4A_7C15));
+        let number = (self.devices.len() as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        hardware.seed_errors(self.seed.wrapping_add(number));
         let placement = DevicePlacement { path: path.to_vec(), ..placements[0].clone() };
         let first = self.put(AnyDevice::Flash(Box::new(hardware)), backend_count, placement);
         tree.shift(first);
