@@ -59,6 +59,13 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2", "flash.pages_per_program=2"),
         "slc": run(drive, "synth:random,requests=2k", "flash.slc.blocks=1", "ftl.slc.idle_us=0"),
         "map": run(drive, "synth:random,requests=2k", "ftl.map=dftl"),
+        "errors": run(
+            drive,
+            "synth:random,requests=2k",
+            "errors.model=kim",
+            "errors.ecc.miscorrects=0.1",
+            "errors.events_per_drive_day=0.003",
+        ),
         "untimed": run(drive, untimed=True),
         "conditioned": run(drive, condition=True, untimed=True, save_aged=aged),
         "aged": run(drive, aged=aged),

@@ -97,7 +97,7 @@ def test_collection_shows_when_it_runs(drive: Path) -> None:
 def test_tables_travel(drive: Path) -> None:
     result = fk.run(drive, f"{RANDOM},rate=2k", series=20)
     series, again = result.series(), pickle.loads(pickle.dumps(result)).series()
-    assert repr(series) == f"<flashkeep.Series {len(series)} × 82 columns>"
+    assert repr(series) == f"<flashkeep.Series {len(series)} × 94 columns>"
     assert np.array_equal(series.start_ns, again.start_ns)
     stream = na.Array(series)
     assert stream.schema.fields[0].name == "start_ns"

@@ -34,8 +34,9 @@ INPUTS = ("drive", "drive_text", "set", "traces", "seed", "aged", "scenario")
 """Keys of a job that stand for contents, which identify a cell instead of them."""
 
 
-PYTHON_FILES = ("ftl.gc.file", "redundancy.file")
-"""Keys of a drive that name a Python file: its text is a part of the drive, where it lies is not."""
+NAMED_FILES = ("ftl.gc.file", "redundancy.file", "errors.file")
+"""Keys of a drive that name a file, in Python or of measurements: its text is a part of the drive, where it lies is
+not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,8 @@ class Cell:
     """What is kept beside the summary."""
     inputs: Mapping[str, str]
     """The hash of each file that the job reads, but for the drive's."""
-    python: Mapping[str, str]
-    """The Python files that the drive names, by their keys."""
+    files: Mapping[str, str]
+    """The files that the drive names, by their keys."""
     refused: str | None = None
     """Why the drive cannot be simulated."""
 
@@ -165,9 +166,9 @@ def cell_of(
 ) -> Cell:
     """A job as a cell."""
     tables, keep = tables or {}, keep or {}
-    python = python_files(drive.to_dict())
-    name, inputs = digests.cell(job, drive, tables, keep), digests.inputs(job, tables, python)
-    return Cell(name, labels, job, tables, keep, inputs, python)
+    files = named_files(drive.to_dict())
+    name, inputs = digests.cell(job, drive, tables, keep), digests.inputs(job, tables, files)
+    return Cell(name, labels, job, tables, keep, inputs, files)
 
 
 def _portable(drive: Drive) -> Drive:
@@ -186,11 +187,11 @@ class Digests:
         self._files = dict(known or {})
         self._program = [FORMAT, _flashkeep.__version__, build()]
 
-    def inputs(self, job: Mapping[str, Any], tables: Mapping[str, bytes], python: Mapping[str, str]) -> dict[str, str]:
+    def inputs(self, job: Mapping[str, Any], tables: Mapping[str, bytes], files: Mapping[str, str]) -> dict[str, str]:
         """The hash of each file that a job reads, but for the drive's."""
         paths = [path for path in job["traces"] if not path.startswith("synth:") and path not in tables]
         found = {path: self.file(path, "workload") for path in paths}
-        found |= {path: self.file(path, key) for key, path in python.items()}
+        found |= {path: self.file(path, key) for key, path in files.items()}
         return found | {str(job[key]): self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
 
     def cell(self, job: Mapping[str, Any], drive: Drive, tables: Mapping[str, bytes], keep: Mapping[str, Any]) -> str:
@@ -198,8 +199,8 @@ class Digests:
         inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
         options = {key: value for key, value in job.items() if key not in INPUTS}
         resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
-        inputs |= {key: self.file(path, key) for key, path in python_files(resolved).items()}
-        for key in PYTHON_FILES:
+        inputs |= {key: self.file(path, key) for key, path in named_files(resolved).items()}
+        for key in NAMED_FILES:
             set_value_of(resolved, key, None)
         traces = [self.trace(path, tables) for path in job["traces"]]
         return _name([*self._program, resolved, traces, job["seed"], inputs, options, dict(keep)])
@@ -227,10 +228,10 @@ class Digests:
         return self._files[path]
 
 
-def python_files(resolved: Mapping[str, Any]) -> dict[str, str]:
-    """The Python files that a drive names, by their keys."""
+def named_files(resolved: Mapping[str, Any]) -> dict[str, str]:
+    """The files that a drive names, by their keys."""
     values = flat(resolved)
-    return {key: values[key] for key in PYTHON_FILES if isinstance(values.get(key), str)}
+    return {key: values[key] for key in NAMED_FILES if isinstance(values.get(key), str)}
 
 
 def set_value_of(resolved: dict[str, Any], key: str, value: Any) -> None:

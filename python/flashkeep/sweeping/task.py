@@ -68,7 +68,7 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     job = dict(task["job"])
     job["traces"] = [places.get(path, path) for path in job["traces"]]
     job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
-    sent = {key: path for key, path in (task.get("python") or {}).items() if path in places}
+    sent = {key: path for key, path in (task.get("files") or {}).items() if path in places}
     _name_files(job, {key: places[path] for key, path in sent.items()})
     summary: dict[str, Any] | None = None
     tables: dict[str, Columns | None] = {}

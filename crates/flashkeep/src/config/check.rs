@@ -413,7 +413,7 @@ fn timing(spec: &DriveSpec, page_types: &PageTypes) -> Times {
         erase_setup_ns: whole(timing.erase_setup_ns).ceil() as u64,
         register_ns: whole(spec.flash.commands.options.read::<RegisterOptions>().register_ns).ceil() as u64,
         hit_ns: whole(spec.buffer.hit_us * 1e3).ceil() as u64,
-        bus_as_per_byte: whole(timing.bus_ns_per_byte * 1e9).ceil() as u64,
+        bus_fs_per_byte: whole(timing.bus_ns_per_byte * 1e6).ceil() as u64,
     }
 }
 

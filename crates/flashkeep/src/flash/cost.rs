@@ -278,7 +278,7 @@ mod tests {
             erase_setup_ns: 0,
             register_ns: 50,
             hit_ns: 0,
-            bus_as_per_byte: 1_000_000_000,
+            bus_fs_per_byte: 1_000_000,
         };
         let types = PageTypes::new(Vec::new(), vec![0], vec![times.read_ns], vec![times.program_ns]);
         (Timing::new(&flash, &times, &types, 8, 1), Geometry::new(&flash))

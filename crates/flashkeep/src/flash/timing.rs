@@ -22,16 +22,16 @@ pub struct Times {
     pub register_ns: u64,
     /// The time of a request that the controller's memory serves.
     pub hit_ns: u64,
-    /// The transfer time of a byte in attoseconds: fractions of a ns are summed before rounding.
-    pub bus_as_per_byte: u64,
+    /// The transfer time of a byte in fs: fractions of a ns are summed before rounding.
+    pub bus_fs_per_byte: u64,
 }
 
 impl Times {
     /// The transfer time of some bytes.
     #[must_use]
     pub fn transfer_ns(&self, bytes: u64) -> u64 {
-        let attoseconds = u128::from(bytes) * u128::from(self.bus_as_per_byte);
-        u64::try_from(attoseconds.div_ceil(1_000_000_000)).unwrap_or(u64::MAX)
+        let fs = u128::from(bytes) * u128::from(self.bus_fs_per_byte);
+        u64::try_from(fs.div_ceil(1_000_000)).unwrap_or(u64::MAX)
     }
 }
 

@@ -7,12 +7,12 @@ const SENSE: u64 = 90_000;
 const SENT: u64 = 16_000;
 const DECODED: u64 = 20_000;
 
-/// A die with pages of 16 KiB, whose reads take 90 µs, 16 µs on the channel and 20 µs to decode. Page 0 is there.
+/// A die with pages of 16,000 bytes in 16 codewords, whose reads take 90 µs, 16 µs on the channel and 20 µs to decode. Page 0 is there.
 fn rig(errors: &str, more: &str) -> Rig {
     let text = format!(
-        "[flash]\npage_kib = 16\nsector_bytes = 1024\nchannels = 1\nchips_per_channel = 1\nplanes_per_die = 1\n\
+        "[flash]\npage_kib = 15.625\nsector_bytes = 1000\nchannels = 1\nchips_per_channel = 1\nplanes_per_die = 1\n\
          blocks_per_plane = 16\npages_per_block = 4\n\
-         [flash.timing]\nread_us = 90\nprogram_us = 200\nerase_us = 1500\nbus_ns_per_byte = 0.9765625\ncommand_ns = 0\n\
+         [flash.timing]\nread_us = 90\nprogram_us = 200\nerase_us = 1500\nbus_ns_per_byte = 1\ncommand_ns = 0\n\
          erase_command_ns = 0\nerase_setup_ns = 0\n[ftl]\nover_provisioning = 1\n{more}\n\
          [errors]\nmodel = \"kim\"\n{errors}\n"
     );
