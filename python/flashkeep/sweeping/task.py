@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Task = Mapping[str, Any]
     """`cell`, its `job` (with the key `info`, the statistics of its workload are wanted, not a run) and what to `keep`;
     `folder` and `token` of the results; `tables`: files of traces in memory, by name; `inputs`: the hash of each file
-    that the job reads; `python`: the Python files that the drive names, by their keys; `build`: the hash of the
+    that the job reads; `files`: the files that the drive names, by their keys; `build`: the hash of the
     simulator."""
     Done = dict[str, Any]
     """`cell`, `status`, `error`, `wall_s`, `cpu_s`, `worker`; `files` if the folder is not reachable here; `needs`:
@@ -101,7 +101,7 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
 
 
 def _name_files(job: dict[str, Any], files: Mapping[str, str]) -> None:
-    """Has a job's drive name Python files where they are on this machine."""
+    """Has a job's drive name files where they are on this machine."""
     if files:
         job["set"] = [*job.get("set", ()), *(f"{key}={set_value(path)}" for key, path in files.items())]
     if files and job.get("drive_text"):
