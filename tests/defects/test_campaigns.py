@@ -17,13 +17,16 @@ class Case:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, drive: str, rows: list[str], *options: str, member: str = "") -> dict[str, Any]:
-        """The summary of `flashkeep run` with a trace of these rows: time in ns, device, operation, offset, size."""
+    def __call__(self, drive: str, workload: list[str] | str, *options: str, member: str = "") -> dict[str, Any]:
+        """The summary of `flashkeep run` with a workload, or with a trace of these rows: time in ns, device, operation,
+        offset, size."""
         (self.folder / "drive.toml").write_text(drive)
         (self.folder / "member.toml").write_text(member)
-        lines = ["time_ns,device,op,offset_B,size_B", *rows]
-        (self.folder / "trace.csv").write_text("".join(f"{line}\n" for line in lines))
-        words = [str(COMMAND), "run", "drive.toml", "trace.csv", "--wrap", "--json", "--verify", *options]
+        if isinstance(workload, list):
+            lines = ["time_ns,device,op,offset_B,size_B", *workload]
+            (self.folder / "trace.csv").write_text("".join(f"{line}\n" for line in lines))
+            workload, options = "trace.csv", ("--wrap", *options)
+        words = [str(COMMAND), "run", "drive.toml", workload, "--json", "--verify", *options]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
         assert done.returncode in {0, 3}, done.stderr
         summary: dict[str, Any] = json.loads(done.stdout)
@@ -45,3 +48,13 @@ def test_work_before_time_0_is_acknowledged_when_it_is_planned(case: Case) -> No
     rows = ["0,0,W,263168,512", "9011001,0,R,264192,1024"]
     summary = case(drive, rows, "--replay", "closed", "--depth", "1", member=member)
     assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_many_unreadable_pages_of_a_disk_take_seconds(case: Case) -> None:
+    # For each of 100,000 unreadable pages all plans were looked through that had ever been under way at once.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "spd-raid4"\nredundancy.shares = 0.4\n'
+    member = 'disk.capacity_gb = 0.1\ndisk.page_kib = 0.5\ndisk.queue_depth = 1\nhost.order = "arrival"\n'
+    workload = "synth:random,requests=40,size=4KiB,write=0.5,rate=100"
+    fails = ["--fail", "power@22%", "--fail", "member:3@53%,transient"]
+    integrity = case(drive, workload, "--existing", "all", *fails, member=member)["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
