@@ -50,6 +50,39 @@ def test_work_before_time_0_is_acknowledged_when_it_is_planned(case: Case) -> No
     assert summary["integrity"]["wrong_reads"] == 0
 
 
+def test_a_power_loss_while_parities_change_their_members(case: Case) -> None:
+    # Diff-RAID exchanges a parity and data units: what had been written in the place of another unit was taken for it.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "diff-raid"\n'
+    member = (
+        "flash.channels = 1\n"
+        "flash.chips_per_channel = 3\n"
+        "flash.dies_per_chip = 2\n"
+        "flash.planes_per_die = 1\n"
+        "flash.blocks_per_plane = 32\n"
+        "flash.page_kib = 8\n"
+        'flash.bus = "rounds"\n'
+    )
+    workload = "synth:zipf,requests=45,size=512,write=0.3,footprint=512KiB,theta=0.5,rate=100"
+    for cut in range(80, 100):
+        fails = ["--fail", "member:0@39req,replace_after=0s", "--fail", f"power@{cut}%"]
+        integrity = case(drive, workload, *fails, member=member)["integrity"]
+        assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+def test_the_same_with_dram_in_members(case: Case) -> None:
+    drive = 'members = ["4 * ./member.toml"]\nredundancy.scheme = "diff-raid"\n'
+    member = (
+        "flash.channels = 2\n"
+        "flash.chips_per_channel = 2\n"
+        "flash.blocks_per_plane = 24\n"
+        'flash.bus = "operations"\n'
+        "buffer.dram_mib = 0.125\n"
+    )
+    workload = "synth:sequential,requests=150,size=4KiB,write=0,rate=20k"
+    fails = ["--fail", "member:0@6%,replace_after=0s", "--fail", "power@9%", "--fail", "power@16%"]
+    assert case(drive, workload, *fails, "--seed", "735", member=member)["integrity"]["wrong_reads"] == 0
+
+
 def test_many_unreadable_pages_of_a_disk_take_seconds(case: Case) -> None:
     # For each of 100,000 unreadable pages all plans were looked through that had ever been under way at once.
     drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "spd-raid4"\nredundancy.shares = 0.4\n'
