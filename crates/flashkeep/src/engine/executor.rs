@@ -201,7 +201,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Wake(node) => self.wake(backends, now, node),
                 Due::Idle(node) => self.idle(backends, now, node),
                 Due::Rebuild(node) => self.rebuild(backends, now, node),
-                Due::Recovered => self.end_recovery(backends, now),
+                Due::Recovered => {
+                    self.write_out_saved(backends, now);
+                    self.end_recovery(backends, now);
+                }
                 Due::Port(port) => self.ports.notify(port),
                 Due::WriteBack(port) => self.ports.wants_write_back(port),
                 Due::Host => self.calls_host = true,
