@@ -157,3 +157,14 @@ def test_many_unreadable_pages_of_a_disk_take_seconds(case: Case) -> None:
     fails = ["--fail", "power@22%", "--fail", "member:3@53%,transient"]
     integrity = case(drive, workload, "--existing", "all", *fails, member=member)["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+def test_a_steady_state_beside_a_memory(case: Case) -> None:
+    # Whether a memory places pages in order was looked up among the parts of the drive's flash.
+    drive = (
+        "flash.channels = 5\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 24\n"
+        'redundancy.scheme = "ppc"\nageing.model = "steady"\n'
+    )
+    for requests in (1, 200):
+        summary = case(drive, f"synth:random,requests={requests},size=512,write=0.3,rate=2k")
+        assert summary["integrity"]["wrong_reads"] == 0
