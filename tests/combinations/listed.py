@@ -296,6 +296,8 @@ def power_loss() -> Iterator[Combination]:
     for scheme, count in (("none", 2), ("mirror", 2), ("raid4", 4), ("raid5", 4), ("raid6", 5)):
         yield array(f"power loss, {scheme} over disks", scheme, [disks(count)], *cut)
         yield array(f"power loss, {scheme}, DRAM in members", scheme, [small(count, buffer__dram_mib=1)], *cut)
+        safe = small(count, buffer__dram_mib=1, buffer__protected=True)
+        yield array(f"power loss, {scheme}, protected DRAM in members", scheme, [safe], *cut)
         for within in ("raid5", "fra", "ppc", "ds", "dvs", "lifespan"):
             inner = small(count, redundancy__scheme=within)
             yield array(f"power loss, {scheme}, {within} in members", scheme, [inner], *cut)

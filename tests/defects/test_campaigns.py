@@ -17,13 +17,16 @@ class Case:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def __call__(self, drive: str, rows: list[str], *options: str, member: str = "") -> dict[str, Any]:
-        """The summary of `flashkeep run` with a trace of these rows: time in ns, device, operation, offset, size."""
+    def __call__(self, drive: str, workload: list[str] | str, *options: str, member: str = "") -> dict[str, Any]:
+        """The summary of `flashkeep run` with a workload, or with a trace of these rows: time in ns, device, operation,
+        offset, size."""
         (self.folder / "drive.toml").write_text(drive)
         (self.folder / "member.toml").write_text(member)
-        lines = ["time_ns,device,op,offset_B,size_B", *rows]
-        (self.folder / "trace.csv").write_text("".join(f"{line}\n" for line in lines))
-        words = [str(COMMAND), "run", "drive.toml", "trace.csv", "--wrap", "--json", "--verify", *options]
+        if isinstance(workload, list):
+            lines = ["time_ns,device,op,offset_B,size_B", *workload]
+            (self.folder / "trace.csv").write_text("".join(f"{line}\n" for line in lines))
+            workload, options = "trace.csv", ("--wrap", *options)
+        words = [str(COMMAND), "run", "drive.toml", workload, "--json", "--verify", *options]
         done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
         assert done.returncode in {0, 3}, done.stderr
         summary: dict[str, Any] = json.loads(done.stdout)
@@ -45,3 +48,123 @@ def test_work_before_time_0_is_acknowledged_when_it_is_planned(case: Case) -> No
     rows = ["0,0,W,263168,512", "9011001,0,R,264192,1024"]
     summary = case(drive, rows, "--replay", "closed", "--depth", "1", member=member)
     assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_a_log_makes_room_where_pages_have_other_copies(case: Case) -> None:
+    # A member is gone, and what the others had in their DRAM of a cleaning's destination: no superblock was free after
+    # the power loss, and none fitted into what was left of the destination.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "dvs"\nredundancy.extent_kib = 28\n'
+    member = (
+        "flash.channels = 1\n"
+        "flash.chips_per_channel = 1\n"
+        "flash.dies_per_chip = 2\n"
+        "flash.planes_per_die = 2\n"
+        "flash.blocks_per_plane = 16\n"
+        "flash.pages_per_block = 6\n"
+        "ftl.over_provisioning = 1.0\n"
+        'ftl.map = "dftl"\n'
+        "ftl.cache_kib = 0.25\n"
+        'ftl.pool = "element"\n'
+        'flash.busy_unit = "chip"\n'
+        "buffer.dram_mib = 0.5\n"
+        'buffer.flush = "idle"\n'
+        "buffer.flush_after_us = 50\n"
+    )
+    rows = [
+        "141103018,0,W,2064384,32768", "143103019,0,W,1019904,8192", "143104019,0,W,1204224,12288",
+        "143304019,0,W,1351680,69632", "143304020,0,W,1228800,131072", "163967021,0,W,2822144,16384",
+        "163967022,0,W,139264,32768", "183997023,0,W,323584,8192", "184027023,0,W,2269184,12288",
+        "184057023,0,W,3702784,8192", "184257023,0,W,1568768,4096", "184257024,0,W,3387392,135168",
+        "184287024,0,W,1695744,8192", "204287024,0,W,1482752,8192", "206287024,0,W,2826240,32768",
+        "208287024,0,W,3653632,4096", "210689025,0,W,2326528,40960", "230689025,0,W,2981888,57344",
+        "230689025,0,W,1265664,32768", "230889025,0,W,1957888,4096", "230889026,0,W,1863680,4096",
+        "230889026,0,W,1630208,4096", "230889026,0,W,1392640,32768",
+    ]  # fmt: skip
+    options = ["--existing", "all", "--time-scale", "3.0"]
+    fails = ["--fail", "power@21%", "--fail", "power@68%", "--fail", "member:4@11%"]
+    assert case(drive, rows, *options, *fails, member=member)["integrity"]["wrong_reads"] == 0
+
+
+def test_a_log_with_a_member_gone_and_one_that_refuses_pages_goes_on(case: Case) -> None:
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "ds"\nredundancy.extent_kib = 32\n'
+    member = (
+        "flash.channels = 2\n"
+        "flash.chips_per_channel = 1\n"
+        "flash.dies_per_chip = 1\n"
+        "flash.planes_per_die = 1\n"
+        "flash.blocks_per_plane = 16\n"
+        "flash.pages_per_block = 8\n"
+        "flash.page_kib = 8\n"
+        "ftl.over_provisioning = 0.5\n"
+        "buffer.dram_mib = 0.03125\n"
+        'buffer.flush = "none"\n'
+    )
+    rows = [
+        "0,0,R,2843136,512", "0,0,W,2682368,512", "0,0,W,42496,1536", "0,0,R,2394624,512", "0,0,R,3530240,1536",
+        "200000,0,W,4049920,11264", "400000,0,W,3224576,8192", "400000,0,W,3548160,4096", "2400000,0,R,3429376,13824",
+        "4400000,0,W,2590720,512", "4400000,0,W,1073664,15872", "4430001,0,R,4003328,512", "4430002,0,W,151040,512",
+        "4430003,0,R,196608,1024", "4430003,0,W,611840,1536", "4430004,0,W,1702912,1536", "4431004,0,W,2352640,1536",
+        "4631004,0,W,3633152,9216", "4831004,0,W,753152,512", "4832004,0,W,3597824,1024", "4862004,0,W,89600,4096",
+        "4892004,0,R,148480,512", "4892004,0,W,1435648,9728", "6892004,0,W,865280,4096", "8892004,0,R,1019392,4096",
+        "10892004,0,R,1335296,512", "10892005,0,W,774144,14336", "84138009,0,W,1036800,512",
+        "84139009,0,R,2479104,512", "108973012,0,W,3866112,512", "108973012,0,W,3870208,1024",
+        "108973012,0,R,3877888,4096", "108974012,0,W,2711040,512", "108974012,0,W,1872384,4096",
+        "108974012,0,R,4085248,1024", "121406014,0,R,989184,512", "121406014,0,W,3089408,9728",
+    ]  # fmt: skip
+    fails = ["member:3@77%", "power@78%", "power@15%", "power@11%", "member:0/die:0.0.0@9%"]
+    options = [word for fail in fails for word in ("--fail", fail)]
+    assert case(drive, rows, "--existing", "all", *options, member=member)["integrity"]["wrong_reads"] == 0
+
+
+def test_a_power_loss_while_parities_change_their_members(case: Case) -> None:
+    # Diff-RAID exchanges a parity and data units: what had been written in the place of another unit was taken for it.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "diff-raid"\n'
+    member = (
+        "flash.channels = 1\n"
+        "flash.chips_per_channel = 3\n"
+        "flash.dies_per_chip = 2\n"
+        "flash.planes_per_die = 1\n"
+        "flash.blocks_per_plane = 32\n"
+        "flash.page_kib = 8\n"
+        'flash.bus = "rounds"\n'
+    )
+    workload = "synth:zipf,requests=45,size=512,write=0.3,footprint=512KiB,theta=0.5,rate=100"
+    for cut in range(80, 100):
+        fails = ["--fail", "member:0@39req,replace_after=0s", "--fail", f"power@{cut}%"]
+        integrity = case(drive, workload, *fails, member=member)["integrity"]
+        assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+def test_the_same_with_dram_in_members(case: Case) -> None:
+    drive = 'members = ["4 * ./member.toml"]\nredundancy.scheme = "diff-raid"\n'
+    member = (
+        "flash.channels = 2\n"
+        "flash.chips_per_channel = 2\n"
+        "flash.blocks_per_plane = 24\n"
+        'flash.bus = "operations"\n'
+        "buffer.dram_mib = 0.125\n"
+    )
+    workload = "synth:sequential,requests=150,size=4KiB,write=0,rate=20k"
+    fails = ["--fail", "member:0@6%,replace_after=0s", "--fail", "power@9%", "--fail", "power@16%"]
+    assert case(drive, workload, *fails, "--seed", "735", member=member)["integrity"]["wrong_reads"] == 0
+
+
+def test_many_unreadable_pages_of_a_disk_take_seconds(case: Case) -> None:
+    # For each of 100,000 unreadable pages all plans were looked through that had ever been under way at once.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "spd-raid4"\nredundancy.shares = 0.4\n'
+    member = 'disk.capacity_gb = 0.1\ndisk.page_kib = 0.5\ndisk.queue_depth = 1\nhost.order = "arrival"\n'
+    workload = "synth:random,requests=40,size=4KiB,write=0.5,rate=100"
+    fails = ["--fail", "power@22%", "--fail", "member:3@53%,transient"]
+    integrity = case(drive, workload, "--existing", "all", *fails, member=member)["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+def test_a_steady_state_beside_a_memory(case: Case) -> None:
+    # Whether a memory places pages in order was looked up among the parts of the drive's flash.
+    drive = (
+        "flash.channels = 5\nflash.chips_per_channel = 1\nflash.blocks_per_plane = 24\n"
+        'redundancy.scheme = "ppc"\nageing.model = "steady"\n'
+    )
+    for requests in (1, 200):
+        summary = case(drive, f"synth:random,requests={requests},size=512,write=0.3,rate=2k")
+        assert summary["integrity"]["wrong_reads"] == 0

@@ -264,11 +264,6 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
             }
         }
     }
-    if members.iter().any(Resolved::has_protected_buffer) {
-        warnings.push(
-            "buffer.protected: no effect in members of an array, whose buffers a power loss empties".into(),
-        );
-    }
     if let Some(key) = (scheme.told_of_moves)(&spec.redundancy) {
         warnings.push(format!("{key}: no effect over drives, which do not say what their GC moves"));
     }

@@ -259,6 +259,13 @@ impl Command {
         Command { to: self.to.plus(from), ..self.over(self.start.plus(from), count) }
     }
 
+    /// Whether its pages have other contents afterwards.
+    #[must_use]
+    #[inline]
+    pub fn changes_pages(&self) -> bool {
+        matches!(self.verb, Verb::Write | Verb::Trim)
+    }
+
     /// The page after the last.
     #[must_use]
     pub fn end(&self) -> u32 {

@@ -101,9 +101,11 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether pages that are created in order need nothing but a place each.
+    /// Whether pages that are created in order need nothing but a place each. Those of memories have none.
     pub(super) fn is_placed_plainly(&self, backend: BackendId) -> bool {
-        let Ftl { allocation, .. } = &self.ftl.backends[usize::from(backend.0)];
+        let Some(Ftl { allocation, .. }) = self.ftl.backends.get(usize::from(backend.0)) else {
+            return false;
+        };
         matches!(allocation, Allocation::Dynamic)
             && self.placement.plane_choice == PlaneChoice::InTurn
             && match self.is_ageing() {

@@ -13,6 +13,8 @@ use crate::kernel::Arena;
 #[derive(Clone, Copy)]
 pub(super) struct OutstandingWork<'a> {
     pub(super) running_plans: &'a Arena<RunningPlan>,
+    /// The number of those that carry out writes and trims.
+    pub(super) changes: usize,
     pub(super) locks: &'a Locks,
     pub(super) parked: &'a Parked,
 }
@@ -20,14 +22,13 @@ pub(super) struct OutstandingWork<'a> {
 impl OutstandingWork<'_> {
     /// Whether the node will hold the page (as its scheme numbers it); none if no pending command changes that.
     pub(super) fn holds(self, node: NodeId, page: Page) -> Option<bool> {
-        let plans = self
-            .unfinished(node)
-            .filter(|running| running.background().is_none())
-            .map(|running| &running.command);
-        let commands = plans.chain(self.locks.waiting(node)).chain(self.parked.commands(node));
+        // Many pages may be asked for while as many are read.
+        let changing = (self.changes > 0).then(|| self.unfinished(node));
+        let plans = changing.into_iter().flatten().filter(|running| running.changes_pages());
+        let commands = plans.map(|running| &running.command);
+        let commands = commands.chain(self.locks.waiting(node)).chain(self.parked.commands(node));
         let changes = |command: &&Command| {
-            matches!(command.verb, Verb::Write | Verb::Trim)
-                && (command.start.0..command.end()).contains(&page.0)
+            command.changes_pages() && (command.start.0..command.end()).contains(&page.0)
         };
         commands.filter(changes).last().map(|command| command.verb == Verb::Write)
     }

@@ -53,6 +53,8 @@ pub struct Engine<S, C> {
     pub(super) backend_nodes: Vec<NodeId>,
     pub(super) counters: Arena<CompletionCounter>,
     pub(super) running_plans: Arena<RunningPlan>,
+    /// The number of those that carry out writes and trims.
+    pub(super) changes: usize,
     pub(super) buffers: PageBuffers<C>,
     pub(super) locks: Locks,
     /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
@@ -130,6 +132,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             backend_nodes,
             counters: Arena::default(),
             running_plans: Arena::default(),
+            changes: 0,
             buffers: PageBuffers::default(),
             locks: Locks::default(),
             troubled: false,
@@ -198,7 +201,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::Wake(node) => self.wake(backends, now, node),
                 Due::Idle(node) => self.idle(backends, now, node),
                 Due::Rebuild(node) => self.rebuild(backends, now, node),
-                Due::Recovered => self.end_recovery(backends, now),
+                Due::Recovered => {
+                    self.write_out_saved(backends, now);
+                    self.end_recovery(backends, now);
+                }
                 Due::Port(port) => self.ports.notify(port),
                 Due::WriteBack(port) => self.ports.wants_write_back(port),
                 Due::Host => self.calls_host = true,
@@ -446,9 +452,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> T {
         let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
         let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, health, names, ports, running_plans, parked, .. } = self;
-        let deeper =
-            After { node, schemes: after, ports, coming: OutstandingWork { running_plans, locks, parked } };
+        let Engine { shape, locks, gaps, health, names, ports, running_plans, parked, changes, .. } = self;
+        let deeper = After {
+            node,
+            schemes: after,
+            ports,
+            coming: OutstandingWork { running_plans, changes: *changes, locks, parked },
+        };
         let (below, deeper) = (backends, &deeper);
         ask(scheme, &View { shape, node, below, locks, gaps, health, names, deeper, fell_short: false })
     }

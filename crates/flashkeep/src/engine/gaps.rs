@@ -169,8 +169,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether a command that waits changes a page: a read was behind a copy of it, and it has been written since.
     fn changes(&self, node: NodeId, page: Page) -> bool {
-        let Engine { running_plans, locks, parked, .. } = self;
-        (OutstandingWork { running_plans, locks, parked }).holds(node, page).is_some()
+        let Engine { running_plans, changes, locks, parked, .. } = self;
+        (OutstandingWork { running_plans, changes: *changes, locks, parked }).holds(node, page).is_some()
     }
 }
 

@@ -48,6 +48,8 @@ struct Stripe {
 #[derive(Clone, Debug)]
 pub(super) struct Locks {
     stripes: Arena<Stripe>,
+    /// The number of waiters.
+    waiters: usize,
     /// The first entry of each chain. The number of chains is a power of two.
     chains: Vec<Id<Stripe>>,
     /// The waiters of stripes that were released, with their nodes, while they are planned one after the other. A plan
@@ -59,7 +61,7 @@ pub(super) struct Locks {
 impl Default for Locks {
     fn default() -> Self {
         let chains = vec![Id::NONE; 64];
-        Locks { stripes: Arena::default(), chains, resumed: Vec::new(), spare: Vec::new() }
+        Locks { stripes: Arena::default(), waiters: 0, chains, resumed: Vec::new(), spare: Vec::new() }
     }
 }
 
@@ -88,13 +90,16 @@ impl Locks {
             return false;
         }
         stripe.waiting.push_back(what());
+        self.waiters += 1;
         true
     }
 
     /// The waiting commands of a node, by stripe and in order.
     pub(super) fn waiting(&self, node: NodeId) -> impl Iterator<Item = &Command> {
         let resumed = self.resumed.iter().map(|(of, waiting)| (*of, waiting));
-        let lists = resumed.chain(self.stripes.places().map(|stripe| (stripe.node, &stripe.waiting)));
+        let held = (self.waiters > 0).then(|| self.stripes.places());
+        let held = held.into_iter().flatten().map(|stripe| (stripe.node, &stripe.waiting));
+        let lists = resumed.chain(held);
         let of_node = lists.filter(move |&(of, _)| of == node).flat_map(|(_, waiting)| waiting);
         of_node.filter_map(|waiting| match waiting {
             LockWaiter::Command(command, ..) => Some(command),
@@ -158,7 +163,9 @@ impl Locks {
     /// The next of them; none after the last.
     pub(super) fn next_resumed(&mut self) -> Option<LockWaiter> {
         let next = self.resumed.last_mut()?.1.pop_front();
-        if next.is_none() {
+        if next.is_some() {
+            self.waiters -= 1;
+        } else {
             self.spare.extend(self.resumed.pop().map(|(_, emptied)| emptied));
         }
         next

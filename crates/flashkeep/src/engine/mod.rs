@@ -54,6 +54,7 @@ pub use executor::Engine;
 pub use health::{Codeword, Codewords, MissingUnits, OwnHealth, Protection};
 pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
+pub use ports::Flushed;
 pub use rebuild::Controller;
 pub use requests::{CompletionCounter, Finished};
 pub use scheme::{

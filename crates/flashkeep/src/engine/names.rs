@@ -86,6 +86,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         };
         self.names.naming = self.schemes.iter().map(names).collect();
         self.names.naming[NodeId::ROOT.index()] = false;
+        self.ports.expect_power_cuts();
     }
 
     /// A node gets these pages.

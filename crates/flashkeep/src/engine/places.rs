@@ -81,6 +81,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         page: Page,
         contents: &impl Fn(BackendId, Page) -> Option<C>,
     ) -> Option<C> {
+        if !self.shape[node.index()].alive || self.gaps.lacks(node, page.0) {
+            return None;
+        }
+        self.preserved(node, page).or_else(|| self.intact_contents_behind(node, page, contents))
+    }
+
+    /// The same behind the port before a node.
+    pub(super) fn intact_contents_behind(
+        &self,
+        node: NodeId,
+        page: Page,
+        contents: &impl Fn(BackendId, Page) -> Option<C>,
+    ) -> Option<C> {
         let shape = &self.shape[node.index()];
         if !shape.alive || self.gaps.lacks(node, page.0) {
             return None;

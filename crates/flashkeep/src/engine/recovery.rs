@@ -23,15 +23,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.counters = Arena::default();
         self.fences.clear();
-        self.running_plans = Arena::default();
+        (self.running_plans, self.changes) = (Arena::default(), 0);
         self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
         let mut held = std::mem::take(&mut self.locks);
         // A power loss during a recovery: that has not restored all pages yet that the power loss before took.
         let missed = self.recovery.take().unwrap_or_else(|| Box::new(self.gaps.clone()));
         self.recovery = Some(missed);
+        self.ports.cut(now, &self.gaps);
         self.gaps.forget_members();
-        self.ports.cut(now);
         self.parked = Parked::new(self.shape.len());
         self.clock = BackgroundClock::new(&self.schemes);
         self.due = Deadlines::default();
@@ -82,6 +82,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         held: &mut Locks,
     ) {
+        self.restore_saved(backends, node);
         self.discard_poisoned(backends, node);
         let mut lacking = Vec::new();
         std::mem::swap(&mut self.locks, held);
@@ -134,6 +135,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Invalidates a node's page whose OOB metadata is wrong.
     fn invalidate<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, page: Page) {
+        self.discard_in_port(node, page);
         let shape = &self.shape[node.index()];
         if let Some(backend) = shape.raw() {
             return backends.invalidate(backend, page);

@@ -201,6 +201,11 @@ impl RunningPlan {
         self.counter.is_some() && self.phase != PlanPhase::Over
     }
 
+    /// Whether it carries out a write or a trim that was asked for.
+    pub(super) fn changes_pages(&self) -> bool {
+        self.command.changes_pages() && self.background().is_none()
+    }
+
     /// Whether its caller has been told.
     pub(super) fn is_told(&self) -> bool {
         self.phase >= PlanPhase::Told

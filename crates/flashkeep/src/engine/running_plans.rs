@@ -39,6 +39,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let id = self.running_plans.claim();
         let running = &mut self.running_plans[id];
         let places = running.begin(start, plan, now);
+        self.changes += usize::from(running.changes_pages());
         if takes_time {
             running.sums.addition = addition(&running.steps);
         }
@@ -344,6 +345,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn over<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let running = &mut self.running_plans[id];
         running.phase = PlanPhase::Over;
+        self.changes -= usize::from(running.changes_pages());
         let (node, stripe, background, under) =
             (running.node, running.stripe, running.background(), running.under);
         let key = stripe.key();

@@ -49,8 +49,10 @@ pub(super) trait Deeper {
     fn remaps(&self, node: NodeId) -> bool;
     /// Whether such a scheme has a place for every page that is written.
     fn takes_all(&self, node: NodeId) -> bool;
-    /// Whether the port before a node has a write cache.
-    fn has_cache(&self, port: u16) -> bool;
+    /// Whether the port before a node has a write cache that a power loss empties.
+    fn is_volatile(&self, port: u16) -> bool;
+    /// The stamp of a page that a protected cache before a node has.
+    fn preserved(&self, port: u16, page: Page) -> Option<u64>;
     /// Plans and commands in progress at the nodes.
     fn coming(&self) -> OutstandingWork<'_>;
 }
@@ -87,8 +89,12 @@ impl<S: Scheme, C: Contents> Deeper for After<'_, S, C> {
         self.from(node)[0].as_ref().is_some_and(|scheme| scheme.protection().takes_all())
     }
 
-    fn has_cache(&self, port: u16) -> bool {
-        self.ports.has_cache(port)
+    fn is_volatile(&self, port: u16) -> bool {
+        self.ports.is_volatile(port)
+    }
+
+    fn preserved(&self, port: u16, page: Page) -> Option<u64> {
+        self.ports.preserved(port, page)
     }
 
     fn coming(&self) -> OutstandingWork<'_> {
@@ -223,8 +229,8 @@ impl View<'_> {
         self.deeper.places(node, self.shape[node.index()].inner(page), tell);
     }
 
-    /// Whether the member, or a part of it, has a write cache. Pages that were reported durable may then be missing
-    /// after a power loss.
+    /// Whether the member, or a part of it, has a write cache that a power loss empties. Pages that were reported durable
+    /// may then be missing.
     #[must_use]
     pub fn is_cached(&self, member: Member) -> bool {
         self.has_cache_below(self.child(member))
@@ -232,18 +238,23 @@ impl View<'_> {
 
     fn has_cache_below(&self, node: NodeId) -> bool {
         let shape = &self.shape[node.index()];
-        shape.port.is_some_and(|port| self.deeper.has_cache(port))
+        shape.port.is_some_and(|port| self.deeper.is_volatile(port))
             || shape.children.iter().any(|&child| self.has_cache_below(child))
     }
 
-    /// The OOB metadata of a member's page on flash; none if the page is not there, cannot be read, or is recorded as
-    /// missing. For a member that is a tree, that of the newest copy.
+    /// The OOB metadata of a member's page on flash, or in a cache that survived a power loss; none if the page is not
+    /// there, cannot be read, or is recorded as missing. For a member that is a tree, that of the newest copy.
     #[must_use]
     pub fn oob(&self, member: Member, page: Page) -> Option<OobData> {
         let child = self.child(member);
         let shape = &self.shape[child.index()];
+        if !shape.alive || self.gaps.lacks(child, page.0) {
+            return None;
+        }
+        // What a cache preserved is newer than all that is behind it.
+        let preserved = shape.port.and_then(|port| self.deeper.preserved(port, page));
         match shape.raw() {
-            _ if !shape.alive || self.gaps.lacks(child, page.0) => None,
+            _ if preserved.is_some() => preserved.map(|stamp| OobData { sequence: u64::MAX, stamp, mark: 0 }),
             Some(backend) => self.below.oob(backend, page),
             None => self.deeper.oob(child, shape.inner(page), self),
         }

@@ -196,6 +196,7 @@ impl BackgroundWork for DiffRaid {
 
 impl Recoverable for DiffRaid {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        self.parity.settle_layout(view);
         self.parity.recover(view, lacks);
         self.reshuffle = Reshuffle::default();
     }

@@ -253,6 +253,7 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
         link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
         cache_sectors: cache_sectors(drive),
         copied_sectors: copied_sectors(drive),
+        protected: drive.has_protected_buffer(),
         evicts: evicted_together(drive, scheme),
         flush: drive.flush_rule(),
         pages: narrow(drive.logical_pages()),

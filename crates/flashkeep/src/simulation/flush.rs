@@ -6,7 +6,7 @@
 use super::{Device, OutstandingRequest, Simulation};
 use crate::buffer::{Buffer, HostContext};
 use crate::devices::Body;
-use crate::engine::{CompletionToken, Contents, Finished};
+use crate::engine::{CompletionToken, Contents, Finished, Flushed};
 use crate::kernel::{Id, SimTime};
 use flashkeep_trace::Op;
 
@@ -118,7 +118,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if !self.device.engine.fence(request, |other, _| other == tag)
             && std::mem::take(&mut self.host.in_flight[id].flushes_members)
         {
-            self.device.engine.flush_caches(&mut self.device.body, now, request);
+            self.device.engine.flush_caches(&mut self.device.body, now, Flushed::Volatile, request);
         }
         self.device.engine.close(&mut self.device.body, now, request);
         self.collect_finished();
@@ -137,7 +137,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.engine.begin_request(request, now);
             let Device { engine, body, buffer, .. } = &mut self.device;
             if members {
-                engine.flush_caches(body, now, request);
+                engine.flush_caches(body, now, Flushed::All, request);
             } else {
                 buffer.write_back(&mut HostContext { engine, backends: body, now, request, expected });
             }

@@ -26,6 +26,8 @@ pub struct PortOptions {
     pub cache_sectors: u64,
     /// The room for clean copies in sectors; 0 for none.
     pub copied_sectors: u64,
+    /// Whether the cache survives a power loss.
+    pub protected: bool,
     /// What the cache evicts at a time.
     pub evicts: EvictedPages,
     /// When the cache writes back although it has room.

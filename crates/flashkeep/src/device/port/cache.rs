@@ -58,8 +58,6 @@ pub struct WriteCache<T> {
     evicts: EvictedPages,
     /// Pages that are being evicted; the list is kept to reuse its memory.
     leaving: Vec<(u32, CachedSectors<T>)>,
-    /// Its capacity in sectors.
-    capacity: u64,
     pub(super) write_back: WriteBack,
     /// Sector hits and misses.
     pub hits: Hits,
@@ -73,7 +71,6 @@ impl<T: Copy + Default> WriteCache<T> {
             lru: Lru::new(sectors),
             evicts,
             leaving: Vec::new(),
-            capacity: sectors,
             write_back: WriteBack::default(),
             hits: Hits::default(),
         };
@@ -89,7 +86,7 @@ impl<T: Copy + Default> WriteCache<T> {
     /// The number of sectors that it holds; those that are being written back are not among them.
     #[must_use]
     pub fn held(&self) -> u64 {
-        self.capacity - self.lru.free()
+        self.lru.held()
     }
 
     /// The sectors that it holds of a page.
@@ -101,6 +98,11 @@ impl<T: Copy + Default> WriteCache<T> {
     /// The `T` of a page that it holds.
     pub fn set(&mut self, page: u32, what: T) {
         self.lru.set(page, what);
+    }
+
+    /// Puts a page back that it held before, with or without room.
+    pub fn restore(&mut self, page: u32, held: CachedSectors<T>) {
+        self.lru.insert(page, held);
     }
 
     /// Removes a page.

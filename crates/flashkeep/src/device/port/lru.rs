@@ -28,7 +28,8 @@ pub struct Lru<T> {
     order: UseOrder<1>,
     spare: Vec<u32>,
     place: FixedMap<u32, u32>,
-    free: u64,
+    capacity: u64,
+    held: u64,
 }
 
 impl<T: Copy + Default> Lru<T> {
@@ -36,7 +37,7 @@ impl<T: Copy + Default> Lru<T> {
     #[must_use]
     pub fn new(sectors: u64) -> Self {
         let (nodes, order) = (Vec::new(), UseOrder::default());
-        Lru { nodes, order, spare: Vec::new(), place: FixedMap::default(), free: sectors }
+        Lru { nodes, order, spare: Vec::new(), place: FixedMap::default(), capacity: sectors, held: 0 }
     }
 
     /// Whether it is empty.
@@ -51,10 +52,16 @@ impl<T: Copy + Default> Lru<T> {
         self.place.len() > usize::from(self.place.contains_key(&page))
     }
 
-    /// Free room, in sectors.
+    /// Free room, in sectors; none where it holds more than it has room for.
     #[must_use]
     pub fn free(&self) -> u64 {
-        self.free
+        self.capacity.saturating_sub(self.held)
+    }
+
+    /// The number of sectors that it holds.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.held
     }
 
     /// What it holds of a page.
@@ -96,7 +103,7 @@ impl<T: Copy + Default> Lru<T> {
             self.order.grow(0);
             self.nodes.len() as u32 - 1
         };
-        self.free -= u64::from(held.sectors.count_ones());
+        self.held += u64::from(held.sectors.count_ones());
         self.place.insert(page, at);
         LruSlot(at)
     }
@@ -104,7 +111,7 @@ impl<T: Copy + Default> Lru<T> {
     /// Adds sectors to a page that it holds, and sets the owner's data.
     pub fn add(&mut self, LruSlot(at): LruSlot, sectors: u64, what: T) {
         let held = &mut self.nodes[at as usize].held;
-        self.free -= u64::from((sectors & !held.sectors).count_ones());
+        self.held += u64::from((sectors & !held.sectors).count_ones());
         held.sectors |= sectors;
         held.what = what;
     }
@@ -139,7 +146,7 @@ impl<T: Copy + Default> Lru<T> {
         self.order.remove(at);
         self.spare.push(at);
         let held = self.nodes[at as usize].held;
-        self.free += u64::from(held.sectors.count_ones());
+        self.held -= u64::from(held.sectors.count_ones());
         Some(held)
     }
 }

@@ -101,11 +101,11 @@ impl<C: Contents> Port<C> {
     /// The port of a member.
     #[must_use]
     pub fn of(options: &PortOptions) -> Self {
-        let PortOptions { pages, page_sectors, cache_sectors, copied_sectors, evicts, parts, flush, .. } =
-            *options;
+        let PortOptions { pages, page_sectors, cache_sectors, evicts, parts, .. } = *options;
         Port::new(pages, page_sectors, cache_sectors, evicts, parts)
-            .with_flush(flush)
-            .with_copies(copied_sectors)
+            .with_flush(options.flush)
+            .with_copies(options.copied_sectors)
+            .with_protection(options.protected)
     }
 
     /// The same with clean copies of this many sectors.
@@ -195,7 +195,12 @@ impl<C: Contents> Port<C> {
     }
 
     /// The device failed: the cache loses its contents.
-    pub fn empty_cache(&mut self) {
+    pub fn fail(&mut self) {
+        self.empty_cache();
+        self.protection.forget_everything();
+    }
+
+    fn empty_cache(&mut self) {
         if let Some(cache) = &mut self.cache {
             cache.clear();
         }
@@ -227,7 +232,7 @@ impl<C: Contents> Port<C> {
 
     /// The device behind the port is replaced by an empty one.
     pub fn forget(&mut self) {
-        self.empty_cache();
+        self.fail();
         self.pages = SectorMap::new(self.pages.len(), self.pages.page_sectors());
         self.stored.fill(C::default());
     }

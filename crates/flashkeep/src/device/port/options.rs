@@ -93,7 +93,7 @@ pub struct WriteBackOptions {
     pub evict: Option<Evict>,
     /// Whether the buffer survives a power loss, as in drives for data centres: capacitors let the drive save what the
     /// DRAM holds, and what has left it and is not programmed yet. A write is durable when the DRAM has it, and FLUSH and
-    /// FUA take no longer than a write to the DRAM. No effect in members of an array.
+    /// FUA take no longer than a write to the DRAM.
     pub protected: bool,
     /// When the buffer writes pages back although it has room: `none` (a write to a full buffer waits for evictions),
     /// `idle` (while no request is in progress) or `watermark` (when it holds more than a share of its size). A page

@@ -13,11 +13,14 @@ pub(super) struct ProtectedCache<C> {
     is_on: bool,
     /// Whether the power may fail, so that evicted pages are remembered.
     remembers: bool,
-    /// The newest contents of each page that has left the cache, whether or not it has reached the media.
-    evicted: FixedMap<u32, C>,
+    /// The newest contents of each page that has left the cache, and the sectors that were written, whether or not they
+    /// have reached the media.
+    evicted: SavedPages<C>,
     /// What has been saved in a power loss and not been written out.
-    saved: FixedMap<u32, C>,
+    saved: SavedPages<C>,
 }
+
+type SavedPages<C> = FixedMap<u32, CachedSectors<CachedContents<C>>>;
 
 impl<C> Default for ProtectedCache<C> {
     fn default() -> Self {
@@ -31,7 +34,7 @@ impl<C: Contents> ProtectedCache<C> {
     #[inline]
     pub(super) fn note_evicted(&mut self, leaving: &[(u32, CachedSectors<CachedContents<C>>)]) {
         if self.remembers {
-            self.evicted.extend(leaving.iter().map(|(page, held)| (*page, held.what.newest)));
+            leaving.iter().for_each(|&(page, held)| add(&mut self.evicted, page, held));
         }
     }
 
@@ -51,6 +54,18 @@ impl<C: Contents> ProtectedCache<C> {
             self.saved.remove(&page);
         }
     }
+
+    /// The device fails or is replaced.
+    pub(super) fn forget_everything(&mut self) {
+        self.evicted.clear();
+        self.saved.clear();
+    }
+}
+
+/// Adds newer sectors of a page.
+fn add<C: Contents>(pages: &mut SavedPages<C>, page: u32, newer: CachedSectors<CachedContents<C>>) {
+    let held = pages.entry(page).or_default();
+    *held = CachedSectors { sectors: held.sectors | newer.sectors, what: newer.what };
 }
 
 impl<C: Contents> Port<C> {
@@ -63,6 +78,7 @@ impl<C: Contents> Port<C> {
 
     /// Whether the cache survives a power loss: what it holds is durable.
     #[must_use]
+    #[inline]
     pub fn is_protected(&self) -> bool {
         self.protection.is_on
     }
@@ -77,14 +93,14 @@ impl<C: Contents> Port<C> {
         let (protection, cache) = (&mut self.protection, &self.cache);
         if let (true, Some(cache)) = (protection.is_on, cache) {
             let evicted = std::mem::take(&mut protection.evicted);
-            protection.saved.extend(sorted(&evicted));
-            protection.saved.extend(cache.pages().map(|(page, held)| (page, held.what.newest)));
+            sorted(&evicted).into_iter().for_each(|(page, held)| add(&mut protection.saved, page, held));
+            cache.pages().for_each(|(page, held)| add(&mut protection.saved, page, held));
         }
     }
 
     /// The contents that were saved of a page, unless they are `behind` the port already.
     pub fn saved(&mut self, page: u32, behind: Option<C>) -> Option<C> {
-        let saved = self.protection.saved.get(&page).copied()?;
+        let saved = self.protection.saved.get(&page)?.what.newest;
         if Some(saved) == behind {
             self.protection.saved.remove(&page);
             return None;
@@ -95,9 +111,68 @@ impl<C: Contents> Port<C> {
     /// Writes the saved pages behind the port, as if the cache evicted them.
     pub fn write_out_saved(&mut self, behind: &mut impl PortBackend<C>) {
         let saved = std::mem::take(&mut self.protection.saved);
-        for (page, contents) in sorted(&saved) {
-            self.protection.evicted.insert(page, contents);
-            self.write_run(page, 1, Cause::Host, None, |_| contents, behind);
+        for (page, held) in sorted(&saved) {
+            self.protection.evicted.insert(page, held);
+            self.write_run(page, 1, Cause::Host, None, |_| held.what.newest, behind);
         }
+    }
+
+    /// These pages were not behind the port before the power failed.
+    pub fn forget_saved(&mut self, lacked: impl Fn(u32) -> bool) {
+        self.protection.saved.retain(|&page, _| !lacked(page));
+    }
+
+    /// After a power cut, the cache holds the saved pages again, also those that had left it, until the owner has it write
+    /// them out: all but those that are `dropped`, which is asked with each page and its contents.
+    pub fn restore_saved(&mut self, mut dropped: impl FnMut(u32, C) -> bool) {
+        let saved = std::mem::take(&mut self.protection.saved);
+        for (page, held) in sorted(&saved) {
+            if let (false, Some(cache)) = (dropped(page, held.what.newest), &mut self.cache) {
+                cache.restore(page, held);
+            }
+        }
+    }
+
+    /// A page that the cache holds is wrong.
+    pub fn discard(&mut self, page: u32) {
+        if let Some(cache) = &mut self.cache {
+            cache.remove(page);
+        }
+        self.protection.forget(page);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{EvictedPages, PartialPages};
+    use super::*;
+    use crate::device::contents::Token;
+
+    fn held(sectors: u64, stamp: u64) -> CachedSectors<CachedContents<Token>> {
+        CachedSectors { sectors, what: CachedContents { newest: Token(stamp), cause: Cause::Host } }
+    }
+
+    #[test]
+    fn what_was_held_and_what_had_left_is_in_the_cache_again() {
+        let mut port = Port::new(8, 4, 4, EvictedPages::default(), PartialPages::Merge).with_protection(true);
+        port.expect_power_cuts();
+        port.protection.note_evicted(&[(1, held(0b0011, 10)), (2, held(0b1111, 20)), (3, held(0b1111, 30))]);
+        port.protection.note_evicted(&[(1, held(0b0100, 11))]);
+        let cache = port.cache.as_mut().expect("there is one");
+        cache.restore(2, held(0b0001, 21));
+        cache.restore(4, held(0b0001, 40));
+        port.cut_power();
+        assert!(!port.holds_pages());
+        port.forget_saved(|page| page == 3);
+        port.restore_saved(|_, contents| contents == Token(40));
+        assert_eq!((port.newest(1), port.cached(1)), (Some(Token(11)), 0b0111));
+        assert_eq!((port.newest(2), port.cached(2)), (Some(Token(21)), 0b1111));
+        assert_eq!((port.newest(3), port.newest(4)), (None, None));
+        // More than there is room for.
+        assert_eq!(port.held(), 7);
+        port.fail();
+        port.cut_power();
+        port.restore_saved(|_, _| false);
+        assert!(!port.holds_pages(), "a device that failed has lost it");
     }
 }

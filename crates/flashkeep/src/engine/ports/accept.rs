@@ -11,7 +11,7 @@ use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
 use super::behind::MemberBackend;
-use super::flush::FlushPhase;
+use super::flush::{FlushPhase, Flushed};
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -33,6 +33,8 @@ pub(in super::super) struct PortRequest {
     told: bool,
     /// How far it is, if it is a FLUSH.
     pub(super) flush: FlushPhase,
+    /// The caches that it writes back then.
+    pub(super) flushed: Flushed,
     /// The sectors that a FLUSH takes out of the cache.
     pub(super) leaving: u64,
     /// The FLUSHes that wait until it is durable.
@@ -111,6 +113,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
     ) {
         let this = &self.ports.all[usize::from(at)];
+        // In a protected cache a page is durable.
+        let passes = !this.is_protected();
+        let flags = if passes { command.flags } else { command.flags.without(Flags::FUA) };
+        let command = Command { flags, ..command };
         // A command without time needs no link, but does not overtake commands that wait for it.
         let before = command.flags.has(Flags::BEFORE);
         let timeless = self.untimed || before;

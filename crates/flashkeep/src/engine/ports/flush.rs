@@ -18,6 +18,16 @@ use crate::kernel::{Id, SimTime};
 /// The place of a FLUSH among the pages of a plan: it has none.
 pub(in super::super) const NO_PAGE: u32 = u32::MAX;
 
+/// Which caches a FLUSH writes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Flushed {
+    /// Those that a power loss empties; what the others hold is durable.
+    #[default]
+    Volatile,
+    /// All.
+    All,
+}
+
 /// How far a FLUSH is at a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FlushPhase {
@@ -63,8 +73,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// All that members have reported durable reaches the media, as a part of a request of the host.
     #[cold]
-    pub fn flush_caches<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, request: CompletionToken) {
-        self.flush_members(backends, now, NodeId::ROOT, request);
+    pub fn flush_caches<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        which: Flushed,
+        request: CompletionToken,
+    ) {
+        self.flush_members(backends, now, NodeId::ROOT, which, request);
     }
 
     /// A plan has come to the stage before which its members write their caches back; returns whether it waits for that.
@@ -79,7 +95,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         running.flushes = None;
         let (node, counter) = (running.node, running.counter);
         let token = CompletionToken::at(counter, NO_PAGE, running.caller.age);
-        self.flush_members(backends, now, node, token);
+        self.flush_members(backends, now, node, Flushed::Volatile, token);
         self.counters[counter].undurable > 0
     }
 
@@ -89,6 +105,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         backends: &mut L,
         now: SimTime,
         node: NodeId,
+        which: Flushed,
         token: CompletionToken,
     ) {
         if self.ports.all.is_empty() || self.ports.bypassed {
@@ -96,17 +113,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         for n in 0..self.shape[node.index()].children.len() {
             let child = self.shape[node.index()].children[n];
-            let at = self.shape[child.index()].port.filter(|&at| self.ports.is_dirty(at, now));
-            match at {
-                _ if !self.shape[child.index()].alive => {}
-                Some(at) => self.flush(backends, now, at, token),
-                None => self.flush_members(backends, now, child, token),
+            let port = self.shape[child.index()].port;
+            let is_durable =
+                |at: u16| which == Flushed::Volatile && self.ports.all[usize::from(at)].is_protected();
+            match port.filter(|&at| self.ports.is_dirty(at, now)) {
+                _ if !self.shape[child.index()].alive || port.is_some_and(is_durable) => {}
+                Some(at) => self.flush(backends, now, at, which, token),
+                None => self.flush_members(backends, now, child, which, token),
             }
         }
     }
 
     /// A FLUSH for a node whose port has a cache. It keeps its place among the requests on the link.
-    fn flush<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16, token: CompletionToken) {
+    fn flush<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        at: u16,
+        which: Flushed,
+        token: CompletionToken,
+    ) {
         self.account(token, 1);
         self.end_idle_port(at);
         let link = self.ports.all[usize::from(at)].link.as_ref();
@@ -118,7 +144,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let flags = Flags::FUA.with(Flags::SOON);
         let command = Command { flags, ..Command::new(Verb::Write, Page(0), 1) };
         this.commands.push(Asked { command, caller: token, place: 0 });
-        (this.flush, this.waits) = (FlushPhase::Here, waits);
+        (this.flush, this.flushed, this.waits) = (FlushPhase::Here, which, waits);
         if !waits {
             self.come_in(backends, now, id, 0);
         }
@@ -161,7 +187,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
         id: Id<PortRequest>,
     ) -> bool {
-        let PortRequest { counter, flush, age, .. } = self.ports.requests[id];
+        let PortRequest { counter, flush, flushed, age, .. } = self.ports.requests[id];
         let this = &mut self.counters[counter];
         if this.undurable > 0 {
             this.forget();
@@ -181,7 +207,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         this.restart();
         self.ports.requests[id].flush = FlushPhase::Below;
         let (node, token) = (self.ports.node(id), CompletionToken::at(counter, 0, age));
-        self.flush_members(backends, now, node, token);
+        self.flush_members(backends, now, node, flushed, token);
         self.count_off(&Done::<C>::at(token, 1, now));
         false
     }

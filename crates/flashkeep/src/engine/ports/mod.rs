@@ -10,15 +10,17 @@
 //! request waits for them, as in a lone drive.
 //!
 //! `accept` handles port requests, `behind` has the port's operations on the subtree below, `flush` empties caches,
-//! `write_back` makes room in them early; this file has the state and its queries.
+//! `write_back` makes room in them early, `protected` restores those that survive a power loss; this file has the state and its queries.
 
 mod accept;
 mod behind;
 mod flush;
+mod protected;
 mod write_back;
 
 use super::command::{Command, Page, Verb};
 use super::executor::{Due, Engine};
+use super::gaps::Gaps;
 use super::plan::Key;
 use super::requests::CompletionCounter;
 use super::scheme::{Change, Scheme};
@@ -28,6 +30,7 @@ use crate::device::command::Sectors;
 use crate::device::port::{Fragment, Hits, Link, PartialPages, Port, PortOptions, SectorMap};
 use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
+pub use flush::Flushed;
 pub(super) use flush::NO_PAGE;
 use std::collections::VecDeque;
 
@@ -140,9 +143,15 @@ impl<C: Contents> Ports<C> {
         awaited.or_else(|| this.newest(page).map(|_| true))
     }
 
-    /// Whether the port has a write cache.
-    pub(super) fn has_cache(&self, at: u16) -> bool {
-        self.all[usize::from(at)].has_cache
+    /// Whether the port has a write cache that a power loss empties.
+    pub(super) fn is_volatile(&self, at: u16) -> bool {
+        let this = &self.all[usize::from(at)];
+        this.has_cache && !this.is_protected()
+    }
+
+    /// The stamp of a page that a protected cache has.
+    pub(super) fn preserved(&self, at: u16, page: Page) -> Option<u64> {
+        Some(self.all[usize::from(at)].preserved(page)?.stamp())
     }
 
     /// Whether the port has a write cache that holds pages, or that pages come to or leave.
@@ -158,8 +167,9 @@ impl<C: Contents> Ports<C> {
         self.requests.places().any(|request| request.counter.is_some() && here(request))
     }
 
-    /// The power was cut: drops all requests, empties the caches, and blocks the links until `ready`.
-    pub(super) fn cut(&mut self, ready: SimTime) {
+    /// The power was cut: drops all requests, empties the caches, and blocks the links until `ready`. Protected caches
+    /// save what they hold; what the members lacked before the power failed is not among that.
+    pub(super) fn cut(&mut self, ready: SimTime, gaps: &Gaps) {
         self.requests = Arena::default();
         self.open.clear();
         self.ended.clear();
@@ -172,7 +182,9 @@ impl<C: Contents> Ports<C> {
                 link.cut(ready);
             }
             this.settled = SimTime::ZERO;
+            let node = this.node;
             this.port_mut().cut_power();
+            this.port_mut().forget_saved(|page| gaps.lacks(node, page));
         }
     }
 
@@ -235,6 +247,15 @@ impl<C: Contents> MemberPort<C> {
 
     fn port_mut(&mut self) -> &mut Port<C> {
         self.port.as_mut().expect("the port is not at work")
+    }
+
+    fn is_protected(&self) -> bool {
+        self.port.as_ref().is_some_and(|port| port.is_protected())
+    }
+
+    /// The contents of a page in a cache that survives a power loss.
+    fn preserved(&self, page: Page) -> Option<C> {
+        if self.is_protected() { self.newest(page) } else { None }
     }
 
     /// The contents of a page in the cache.
@@ -345,10 +366,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all.iter().any(|this| this.port().holds_pages())
     }
 
-    /// Whether any member has a cache: pages that are durable to the array may then be lost in a power cut.
+    /// Whether any member has a cache that a power cut empties: pages that are durable to the array may then be lost.
     #[must_use]
     pub fn has_caches(&self) -> bool {
-        self.ports.all.iter().any(|this| this.port().has_cache())
+        (0..self.ports.all.len() as u16).any(|at| self.ports.is_volatile(at))
+    }
+
+    /// The contents of a page that a protected cache before a node has.
+    pub(in super::super) fn preserved(&self, node: NodeId, page: Page) -> Option<C> {
+        let port = self.shape[node.index()].port?;
+        self.ports.all[usize::from(port)].preserved(page)
     }
 
     /// After a power cut, pages behind ports have the contents that their backends recovered, which may be older than
@@ -362,7 +389,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             let (node, pages) = (this.node, this.port().pages().len());
             for page in 0..pages {
-                if let Some(found) = self.intact_contents_below(node, Page(page), &contents) {
+                if let Some(found) = self.intact_contents_behind(node, Page(page), &contents) {
                     self.ports.all[at].port_mut().fall_back(page, found);
                 }
             }
@@ -408,7 +435,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 this.port_mut().forget();
                 continue;
             }
-            this.port_mut().empty_cache();
+            this.port_mut().fail();
             let Some(link) = &mut this.link else { continue };
             let (coming, going) = link.abandon(now);
             this.awaited.clear();

@@ -1,7 +1,6 @@
 //! Write-back of members' caches while commands go on ([`Port::wants_flush`]): each victim is a port request of its own,
 //! for which no caller waits.
 //!
-//! [`Port::wants_flush`]: crate::device::port::Port::wants_flush
 
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken};
@@ -9,7 +8,9 @@ use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::{Due, Engine};
 use super::super::scheme::Scheme;
 use super::accept::{Asked, PortRequest};
+use super::behind::MemberBackend;
 use super::flush::FlushPhase;
+use crate::device::port::Port;
 use crate::kernel::{Id, SimTime};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -25,22 +26,33 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline(never)]
     fn write_back_victims<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
         while self.ports.all[usize::from(at)].port_mut().wants_flush() {
-            let id = self.claim_request(at);
-            self.opened = self.opened.wrapping_add(1);
-            self.ports.all[usize::from(at)].latest = self.opened;
-            let counter = self.ports.requests[id].counter;
-            self.begin_latency(counter, now);
-            let token = CompletionToken::at(counter, 0, self.opened);
-            // A write that is durable when it ends.
-            let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
-            let this = &mut self.ports.requests[id];
-            this.commands.push(Asked { command, caller: CompletionToken::default(), place: 0 });
-            (this.asked, this.age) = (true, self.opened);
-            let sectors = self.at_port(backends, now, at, token, |port, below| port.flush_next(below));
-            self.ports.requests[id].flush = FlushPhase::Victim(sectors);
-            self.settle(backends, now);
-            self.send(backends, now, id);
+            self.write_back(backends, now, at, |port, below| port.flush_next(below));
         }
+    }
+
+    /// A port request that writes pages of the cache back: `work` has the port do so, and returns the number of sectors.
+    pub(super) fn write_back<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        at: u16,
+        work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> u64,
+    ) {
+        let id = self.claim_request(at);
+        self.opened = self.opened.wrapping_add(1);
+        self.ports.all[usize::from(at)].latest = self.opened;
+        let counter = self.ports.requests[id].counter;
+        self.begin_latency(counter, now);
+        let token = CompletionToken::at(counter, 0, self.opened);
+        // A write that is durable when it ends.
+        let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
+        let this = &mut self.ports.requests[id];
+        this.commands.push(Asked { command, caller: CompletionToken::default(), place: 0 });
+        (this.asked, this.age) = (true, self.opened);
+        let sectors = self.at_port(backends, now, at, token, work);
+        self.ports.requests[id].flush = FlushPhase::Victim(sectors);
+        self.settle(backends, now);
+        self.send(backends, now, id);
     }
 
     /// The pages of a victim are acknowledged, or durable.

@@ -15,6 +15,7 @@ fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
         link_ps_per_sector: if links { 5000 } else { 0 },
         cache_sectors: pages,
         copied_sectors: 0,
+        protected: false,
         evicts: EvictedPages::default(),
         pages: 8,
         page_sectors: 1,

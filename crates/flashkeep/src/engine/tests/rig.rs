@@ -2,8 +2,8 @@
 
 use super::store::{Report, Store};
 use crate::engine::{
-    BackendId, Change, Command, Contents, Engine, Finished, Flags, Merge, NodeId, Page, Scheme, Tree, Verb,
-    Why,
+    BackendId, Change, Command, Contents, Engine, Finished, Flags, Flushed, Merge, NodeId, Page, Scheme,
+    Tree, Verb, Why,
 };
 use crate::kernel::{SimTime, mix};
 
@@ -128,7 +128,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn flush(&mut self) -> usize {
         let tag = self.request(0, 0, Some(Verb::Write));
         let token = self.engine.open(tag as u32, 0);
-        self.engine.flush_members(&mut self.store, self.now, NodeId::ROOT, token);
+        self.engine.flush_members(&mut self.store, self.now, NodeId::ROOT, Flushed::Volatile, token);
         self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag

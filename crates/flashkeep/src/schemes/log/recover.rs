@@ -20,6 +20,7 @@ use super::superblocks::SuperblockState;
 use crate::blocks::{Collection, Levelled};
 use crate::engine::{Contents, Member, OobData, Page, Token, Version, View};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A place that holds a page.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +32,19 @@ struct Copy {
     place: LogPlace,
     /// No member has it any more, and it was the page: what is older must not be taken for that.
     lost: bool,
+}
+
+/// Superpages of a superblock that can be filled.
+#[derive(Clone, Debug)]
+struct Rest {
+    superblock: u32,
+    superpages: Range<u32>,
+}
+
+/// A superblock to clean, and how many of its pages have no copy elsewhere.
+struct Victim {
+    superblock: u32,
+    alone: u32,
 }
 
 impl Copy {
@@ -66,10 +80,14 @@ impl StripeLog {
             self.examine(stripe, view, &were_current, &mut copies, lacks);
         }
         let chosen = self.choose(copies);
+        let has_room = self.superblocks.free() > 0 || self.can_erase_immediately();
+        let victim = if has_room { None } else { self.find_room(&open, &chosen, view) };
         for stripe in self.all_stripes() {
             self.count_stripe(stripe);
         }
-        self.see_to_room(&open, &chosen, view);
+        if let Some(victim) = victim {
+            self.clean_into_rests(&victim, &chosen);
+        }
     }
 
     /// A superblock whose erase had begun in some member holds nothing that is current: the erase waited for all that
@@ -88,57 +106,113 @@ impl StripeLog {
         }
     }
 
-    /// A superblock that was being filled is gone on with behind the last superpage in which anything was programmed.
-    fn go_on_with(&mut self, superblock: u32, view: &View<'_>) {
-        let superpages = self.superblocks.superpages(superblock);
-        let erased = |superpage: &u32| {
-            let nothing = self.places.of_superpage(*superpage).all(|place| self.places.stripe(place) == 0);
+    /// What is left of a superblock that was being filled: what is behind the last superpage in which anything was
+    /// programmed.
+    fn unused_of(&self, superblock: u32, view: &View<'_>) -> Option<Rest> {
+        self.rest_of(superblock, |superpage| {
+            let nothing = self.places.of_superpage(superpage).all(|place| self.places.stripe(place) == 0);
             nothing
                 && (!self.medium.erases_first
-                    || (0..self.members).all(|member| view.is_erased(Member(member), Page(*superpage))))
-        };
-        let first = superpages.clone().rev().take_while(erased).last().unwrap_or(superpages.end);
-        if superpages.start < first && first < superpages.end {
-            self.superblocks.reopen(superblock);
-            let widest = self.policy.widths.after(self.superblocks.erases(superblock));
-            self.rests.push_back(WriteFrontier::new(superblock, first..superpages.end, widest));
-        }
+                    || (0..self.members).all(|member| view.is_erased(Member(member), Page(superpage))))
+        })
     }
 
-    /// Where no superblock is free, nor can be at once, one is cleaned into what is left of others: the one of whose
-    /// pages the fewest have no copy elsewhere, of those whose pages fit there.
-    fn see_to_room(&mut self, open: &[u32], chosen: &[Vec<Copy>], view: &View<'_>) {
-        if self.superblocks.free() > 0 || self.can_erase_immediately() {
-            return;
-        }
-        open.iter().for_each(|&superblock| self.go_on_with(superblock, view));
-        let elsewhere = |same: &[Copy]| {
-            let first = self.superblock_of(same[0].place);
-            same.iter().map(|copy| copy.place).find(|&place| self.superblock_of(place) != first)
+    /// What can be written anew of a superblock over devices: what is behind the last superpage that holds a page.
+    fn not_current_of(&self, superblock: u32) -> Option<Rest> {
+        self.rest_of(superblock, |superpage| {
+            self.places.of_superpage(superpage).all(|place| !self.places.is_current(place))
+        })
+    }
+
+    fn rest_of(&self, superblock: u32, is_free: impl Fn(u32) -> bool) -> Option<Rest> {
+        let superpages = self.superblocks.superpages(superblock);
+        let first = superpages.clone().rev().take_while(|&superpage| is_free(superpage)).last()?;
+        (superpages.start < first).then_some(Rest { superblock, superpages: first..superpages.end })
+    }
+
+    /// Where no superblock is free, nor can be at once, the host, or a cleaning, goes on with what is left of others.
+    /// Returns the superblock that is cleaned into that: the one of whose pages the fewest have no copy elsewhere, of those
+    /// whose pages fit there. Over devices, where none does, copies make room whose pages have another one: of a cleaning
+    /// that the power loss interrupted, parts of both sides may be gone.
+    fn find_room(&mut self, open: &[u32], chosen: &[Vec<Copy>], view: &View<'_>) -> Option<Victim> {
+        let unused: Vec<Rest> =
+            open.iter().filter_map(|&superblock| self.unused_of(superblock, view)).collect();
+        let found = match self.victim_for(&unused, chosen) {
+            None if !self.medium.erases_first => self.make_rests(open, chosen),
+            victim => victim.map(|victim| (unused.clone(), victim)),
         };
+        let (rests, victim) = found.map_or((unused, None), |(rests, victim)| (rests, Some(victim)));
+        for Rest { superblock, superpages } in rests {
+            for superpage in superpages.clone() {
+                for place in self.places.of_superpage(superpage) {
+                    self.places.vacate(place);
+                    self.health.missing.set(place.0, false);
+                }
+            }
+            self.superblocks.reopen(superblock);
+            let widest = self.policy.widths.after(self.superblocks.erases(superblock));
+            self.rests.push_back(WriteFrontier::new(superblock, superpages, widest));
+        }
+        victim
+    }
+
+    /// The rests, and the victim whose pages fit there, if copies that have another one are dropped: in superblocks that
+    /// were being filled first.
+    fn make_rests(&self, open: &[u32], chosen: &[Vec<Copy>]) -> Option<(Vec<Rest>, Victim)> {
+        let mut rests: Vec<Rest> =
+            self.superblocks.idle().filter_map(|superblock| self.not_current_of(superblock)).collect();
+        rests
+            .sort_by_key(|rest| (!open.contains(&rest.superblock), std::cmp::Reverse(rest.superpages.len())));
+        (1..=rests.len()).find_map(|count| {
+            let victim = self.victim_for(&rests[..count], chosen)?;
+            Some((rests[..count].to_vec(), victim))
+        })
+    }
+
+    fn victim_for(&self, rests: &[Rest], chosen: &[Vec<Copy>]) -> Option<Victim> {
         let mut alone = vec![0; self.superblocks.count() as usize];
-        for same in chosen.iter().filter(|same| elsewhere(same).is_none()) {
+        for same in chosen.iter().filter(|same| self.elsewhere(same, rests).is_none()) {
             alone[self.superblock_of(same[0].place) as usize] += 1;
         }
-        let alone_in = |superblock: u32| alone[superblock as usize];
-        let rooms: Vec<u32> = self.rests.iter().map(|rest| self.room(rest.superpages(), false)).collect();
-        let all: u32 = rooms.iter().sum();
-        let fitting = self.superblocks.idle().filter(|&superblock| alone_in(superblock) <= all);
-        let Some(victim) = fitting.min_by_key(|&superblock| alone_in(superblock)) else { return };
-        let held = chosen.iter().filter(|same| self.superblock_of(same[0].place) == victim);
-        let spared: Vec<_> = held.filter_map(|same| Some((same[0], elsewhere(same)?))).collect();
+        let all: u32 = rests.iter().map(|rest| self.room(rest.superpages.clone(), false)).sum();
+        let is_rest = |superblock: u32| rests.iter().any(|rest| rest.superblock == superblock);
+        let idle = self.superblocks.idle().filter(|&superblock| !is_rest(superblock));
+        let victims = idle.map(|superblock| Victim { superblock, alone: alone[superblock as usize] });
+        victims.filter(|victim| victim.alone <= all).min_by_key(|victim| victim.alone)
+    }
+
+    /// A copy of a page in another superblock than that of the first, in none of these rests.
+    fn elsewhere(&self, same: &[Copy], rests: &[Rest]) -> Option<LogPlace> {
+        let first = self.superblock_of(same[0].place);
+        let is_kept = |place: LogPlace| {
+            let superpage = self.places.superpage(place);
+            !rests.iter().any(|rest| rest.superpages.contains(&superpage))
+        };
+        let mut places = same.iter().map(|copy| copy.place);
+        places.find(|&place| self.superblock_of(place) != first && is_kept(place))
+    }
+
+    /// Cleans the superblock into the rests.
+    fn clean_into_rests(&mut self, victim: &Victim, chosen: &[Vec<Copy>]) {
+        let begun =
+            |rest: &WriteFrontier| Rest { superblock: rest.superblock, superpages: rest.superpages() };
+        let begun: Vec<Rest> = self.rests.iter().map(begun).collect();
+        let held = chosen.iter().filter(|same| self.superblock_of(same[0].place) == victim.superblock);
+        let spared: Vec<_> = held.filter_map(|same| Some((same[0], self.elsewhere(same, &begun)?))).collect();
         for (copy, other) in spared {
             self.remap(copy.page, copy.place, other);
         }
         // One of the others, if that is enough.
-        let rests = match rooms.iter().position(|&room| room >= alone_in(victim)) {
+        let rooms: Vec<u32> = begun.into_iter().map(|rest| self.room(rest.superpages, false)).collect();
+        let rests = match rooms.iter().position(|&room| room >= victim.alone) {
             Some(at) => {
                 self.rests.swap(0, at);
                 1
             }
             None => self.rests.len(),
         };
-        self.begin_cleaning(&Begin { rests, ..Begin::of(Collection::of((victim, Levelled::No))) });
+        let collection = Collection::of((victim.superblock, Levelled::No));
+        self.begin_cleaning(&Begin { rests, ..Begin::of(collection) });
     }
 
     /// One unit of each stripe.

@@ -34,6 +34,8 @@ struct SurvivingUnits {
     /// Units of members that do not answer, and those that are not there.
     dead: Vec<u8>,
     absent: Vec<u8>,
+    /// Those of them in whose place something else is.
+    misplaced: UnitSet,
     /// The parities that are there.
     parities: Vec<(Role, Token)>,
 }
@@ -94,6 +96,17 @@ impl<L: ParityLayout> Stripes<L> {
         }
     }
 
+    /// How badly a stripe's units fit together where they are now: how many data units are lost, whether no parity fits, and
+    /// how many units are not there.
+    pub(super) fn misfit(&self, stripe: u32, view: &View<'_>) -> (usize, bool, usize) {
+        let placed = self.placed(stripe);
+        let names = PagesOfStripe { first: placed.first, view };
+        let lost = view.lost().map_or(UnitSet::default(), |lost| self.units(lost, stripe));
+        let remains = placed.remains(names);
+        let found = remains.settle(lost, self.written(stripe), names);
+        (found.lost.len(), found.parities.is_empty(), remains.absent.len())
+    }
+
     /// Data units that are missing on members with write caches: they may never have left these.
     pub(super) fn in_caches(&self, stripe: u32, view: &View<'_>) -> UnitSet {
         self.placed(stripe).in_caches(view)
@@ -140,13 +153,15 @@ impl PlacedStripe {
         view: &View<'_>,
         lacks: &mut dyn FnMut(Member, Page),
     ) -> UnitSet {
-        let mut remains = self.remains(view);
+        let names = PagesOfStripe { first: self.first, view };
+        let mut remains = self.remains(names);
         remains.absent.retain(|&index| !units.zeros.has(index));
         let owed = units.owed.without(self.in_caches(view));
-        let names = PagesOfStripe { first: self.first, view };
         let found = remains.settle(units.lost, owed, names);
         let written = found.written(&remains);
-        for index in remains.absent.iter().copied().filter(|&index| written.has(index)) {
+        // What is in the place of a known zero is to be found no more, either.
+        let is_lacking = |index: &u8| written.has(*index) || remains.misplaced.has(*index);
+        for index in remains.absent.iter().copied().filter(is_lacking) {
             let (member, page) = self.data[usize::from(index)];
             lacks(member, page);
         }
@@ -194,15 +209,21 @@ impl PlacedStripe {
         (stamp != 0).then_some(OobData { stamp, ..parity })
     }
 
-    fn remains(&self, view: &View<'_>) -> SurvivingUnits {
+    fn remains(&self, names: PagesOfStripe<'_>) -> SurvivingUnits {
+        let view = names.view;
         let mut remains = SurvivingUnits {
             data: vec![Token::default(); self.data.len()],
             dead: Vec::new(),
             absent: Vec::new(),
+            misplaced: UnitSet::default(),
             parities: Vec::new(),
         };
         for (index, &(member, page)) in (0..).zip(&self.data) {
             match view.oob(member, page) {
+                Some(oob) if !names.fits(index, Token(oob.stamp)) => {
+                    remains.absent.push(index);
+                    remains.misplaced.add(index);
+                }
                 Some(oob) => remains.data[usize::from(index)] = Token(oob.stamp),
                 None if view.alive(member) => remains.absent.push(index),
                 None => remains.dead.push(index),

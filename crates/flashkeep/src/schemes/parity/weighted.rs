@@ -176,6 +176,25 @@ impl Parity<Weighted> {
         false
     }
 
+    /// After a power loss: a stripe that was being changed is as it was before, or as it is to be, whichever its units fit
+    /// better. In between, all of its data are there, or can be worked out, in one of the two.
+    pub(in crate::schemes) fn settle_layout(&mut self, view: &View<'_>) {
+        let stripes = &mut self.stripes;
+        if stripes.layout.now == stripes.layout.before {
+            return;
+        }
+        for stripe in 0..stripes.count() {
+            let was_old = stripes.layout.old.has(stripe);
+            let seats = stripes.seats(stripe);
+            let misfit = stripes.misfit(stripe, view);
+            stripes.layout.old.set(stripe, !was_old);
+            let moves = seats.member(Role::P) != stripes.seats(stripe).member(Role::P);
+            if !moves || misfit <= stripes.misfit(stripe, view) {
+                stripes.layout.old.set(stripe, was_old);
+            }
+        }
+    }
+
     /// A plan that held the stripe is durable: whether that has moved its parity.
     pub(in crate::schemes) fn moved(&mut self, stripe: u32, reshuffle: &mut Reshuffle) {
         if reshuffle.moving.set(stripe, false) {
@@ -200,6 +219,8 @@ fn change_places(from: Seats, to: Seats, written: UnitSet, plan: &mut Plan) {
     for (_, role) in moving().filter(|&(_, role)| !taken(from.member(role))) {
         plan.push(drop_page(from.member(role), Page(from.stripe)).stage(1));
     }
+    // Each of these writes replaces a unit of the same stripe.
+    plan.force();
 }
 
 #[cfg(test)]

@@ -1,0 +1,56 @@
+//! Members' caches that survive a power loss. What a cache has saved, and is not behind its port, is in the cache again when
+//! the nodes above recover, so that it is the member's newest version for them. When all nodes have recovered, it is written
+//! out by a port request for which no caller waits.
+
+use super::super::Contents;
+use super::super::backends::Backends;
+use super::super::command::Page;
+use super::super::executor::Engine;
+use super::super::plan::Member;
+use super::super::scheme::Scheme;
+use super::super::tree::NodeId;
+use super::Ports;
+use crate::kernel::SimTime;
+
+impl<C: Contents> Ports<C> {
+    /// The power will fail.
+    pub(in super::super) fn expect_power_cuts(&mut self) {
+        self.all.iter_mut().for_each(|this| this.port_mut().expect_power_cuts());
+    }
+}
+
+impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The subtrees below a node have recovered: what their protected caches have saved and what is not behind these is in
+    /// the caches again.
+    pub(in super::super) fn restore_saved<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
+        for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
+            let Some(at) = self.shape[child.index()].port.map(usize::from) else { continue };
+            if !self.ports.all[at].is_protected() {
+                continue;
+            }
+            let mut port = self.ports.all[at].port.take().expect("the port is not at work");
+            port.restore_saved(|page, saved| {
+                let behind = self.consult(backends, node, |_, view| view.oob(member, Page(page)));
+                behind.is_some_and(|behind| behind.stamp == saved.stamp())
+            });
+            self.ports.all[at].port = Some(port);
+        }
+    }
+
+    /// A page that the cache before a node has saved is wrong.
+    pub(in super::super) fn discard_in_port(&mut self, node: NodeId, page: Page) {
+        if let Some(at) = self.shape[node.index()].port {
+            self.ports.all[usize::from(at)].port_mut().discard(page.0);
+        }
+    }
+
+    /// All nodes have recovered: what caches have saved is written out.
+    pub(in super::super) fn write_out_saved<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
+        for at in 0..self.ports.all.len() {
+            let this = &self.ports.all[at];
+            if this.is_protected() && this.port().holds_pages() && self.shape[this.node.index()].alive {
+                self.write_back(backends, now, at as u16, |port, below| port.flush_all(below));
+            }
+        }
+    }
+}
