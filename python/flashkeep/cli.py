@@ -528,6 +528,13 @@ def _sweep(arguments: dict[str, Any]) -> int:
     return sweep(arguments, _say, _print_json)
 
 
+def _torture(arguments: dict[str, Any]) -> int:
+    from .torture.command import run
+
+    _hear_termination()
+    return run(arguments, _say, _print_json)
+
+
 def _report(arguments: dict[str, Any]) -> int:
     from .reproduce.command import need_libraries
 
@@ -577,6 +584,7 @@ HANDLERS = {
     "reproduce": _reproduce,
     "reproduce documents": _documents,
     "sweep": _sweep,
+    "torture": _torture,
     "report": _report,
     "metrics": _metrics,
     "schema": _schema,
