@@ -529,7 +529,7 @@ def _sweep(arguments: dict[str, Any]) -> int:
 
 
 def _torture(arguments: dict[str, Any]) -> int:
-    from .torture.command import run
+    from .torturing.command import run
 
     _hear_termination()
     return run(arguments, _say, _print_json)

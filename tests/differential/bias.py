@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from flashkeep.torture.faults import failure
+from flashkeep.torturing.faults import failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable

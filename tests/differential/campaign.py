@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashkeep.torture.judge import REFUSALS, Finding, Refused, findings, outcome, read_refused, refusal, unintended
-from flashkeep.torture.reduce import reduced
+from flashkeep.torturing.judge import REFUSALS, Finding, Refused, findings, outcome, read_refused, refusal, unintended
+from flashkeep.torturing.reduce import reduced
 
 from . import operations
 from .draw import ATTEMPTS, Case, draw, leaves

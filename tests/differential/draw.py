@@ -14,11 +14,11 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from flashkeep.torture import case as torture_case
-from flashkeep.torture import source as torture_source
-from flashkeep.torture.case import as_csv, command_line
-from flashkeep.torture.faults import Flash, failure, tags_of, when
-from flashkeep.torture.workload import draw_requests
+from flashkeep.torturing import case as torture_case
+from flashkeep.torturing import source as torture_source
+from flashkeep.torturing.case import as_csv, command_line
+from flashkeep.torturing.faults import Flash, failure, tags_of, when
+from flashkeep.torturing.workload import draw_requests
 
 if TYPE_CHECKING:
     import random

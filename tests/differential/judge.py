@@ -1,7 +1,7 @@
 """What differs between the results of a case under two versions, and which findings have a reason.
 
 `differences` compares all figures of two summaries and the columns of requests. What must hold for every result is in
-`flashkeep.torture.judge`.
+`flashkeep.torturing.judge`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from flashkeep.torture.judge import NOT_COMPARED, Finding, flat, grouped, outcome
+from flashkeep.torturing.judge import NOT_COMPARED, Finding, flat, grouped, outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from flashkeep.torture.case import Case
+    from flashkeep.torturing.case import Case
 
 
 def figures(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Makes the files of a case shorter: `flashkeep.torture.reduce` does the rest."""
+"""Makes the files of a case shorter: `flashkeep.torturing.reduce` does the rest."""
 
 from __future__ import annotations
 

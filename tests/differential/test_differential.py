@@ -9,7 +9,7 @@ from pathlib import Path
 import flashkeep
 import pytest
 from flashkeep import _flashkeep
-from flashkeep.torture.judge import findings
+from flashkeep.torturing.judge import findings
 
 from differential import operations
 from differential.bias import BIASES

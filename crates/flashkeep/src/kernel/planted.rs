@@ -7,9 +7,9 @@ use std::sync::OnceLock;
 /// A defect that can be planted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
-    /// A mirror acknowledges a write when it has submitted its copies.
+    /// A write is acknowledged when the last of its programs begins.
     EarlyAcknowledgement,
-    /// A mirror writes every fourth page to one member only.
+    /// A mirror writes every fourth page to one member, and acknowledges it.
     SingleCopy,
     /// The recovery after a power loss forgets every eighth page.
     ForgottenPage,

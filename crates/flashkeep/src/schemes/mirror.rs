@@ -164,9 +164,6 @@ impl Mirror {
 #[cfg(debug_assertions)]
 fn with_planted_defect(step: Step) -> Option<Step> {
     use crate::kernel::{Planted, is_planted};
-    if is_planted(Planted::EarlyAcknowledgement) {
-        return Some(step.later());
-    }
     let forgets = is_planted(Planted::SingleCopy) && step.member.0 > 0 && step.command.start.0 % 4 == 2;
     (!forgets).then_some(step)
 }

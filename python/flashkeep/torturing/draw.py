@@ -22,7 +22,7 @@ def draw(small: Small, seed: int, number: int, attempt: int = 0) -> Case:
     """Case `number` of a seed. Later attempts, after an intended refusal, draw no keys of the drive."""
     source = Source(f"{seed}/{number}")
     rng = source("options")
-    count = rng.choice(LENGTHS)
+    count = max(rng.choice(LENGTHS) // small.volumes, min(LENGTHS))
     case = Case(tags=set(small.tags))
     case.options = {"drive": small.drive, "drive_text": small.text, "set": list(small.overrides), "verify": True}
     _options(rng, case)

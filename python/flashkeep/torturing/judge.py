@@ -105,6 +105,7 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     late = first["unprotected_page_s"] > 0 and "power" not in case.tags
     defers = "scheme=fra" in case.tags or 'redundancy.incomplete="wait"' in case.tags
     late |= defers and ("untimed" in case.tags or first["from_s"] == first["until_s"])
+    late |= defers and any(phase["unprotected_page_s"] > 0 for phase in summary["phases"])
     cut = "power" in case.tags and bool(events)  # a power cut while degraded: the write hole
     units = {failed_unit(event, get(summary, "redundancy.unit")) for event in events}
     return cut or late or None in units or len(units) > survives or "erase_budget" in case.tags

@@ -1,4 +1,4 @@
-"""What `flashkeep torture` and `fk.torture` do."""
+"""What `flashkeep torture` and `flashkeep.torture` do."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .campaign import Campaign
+from .campaign import Campaign, no_tick
 from .shrink import shrink
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from .campaign import Tick
     from .shrink import Small
 
 CASES = 10_000
@@ -24,7 +25,8 @@ class TortureResult:
 
     small: Small
     campaign: Campaign
-    interrupted: bool = False
+    stopped: type[BaseException] | None = None
+    """What ended it early."""
 
     @property
     def findings(self) -> list[dict[str, Any]]:
@@ -48,13 +50,13 @@ class TortureResult:
         return {
             "drive": small.drive, "set": list(small.overrides), "reduced": list(small.notes),
             "capacity_bytes": small.capacity * small.volumes, "seed": campaign.seed, "cases": campaign.cases,
-            "interrupted": self.interrupted, "cpu_ms_per_case": self.cpu_ms_per_case, "wall_s": campaign.wall_s,
+            "interrupted": self.stopped is not None, "cpu_ms_per_case": self.cpu_ms_per_case, "wall_s": campaign.wall_s,
             "outcomes": dict(sorted(campaign.outcomes.items())), "coverage": dict(sorted(campaign.coverage.items())),
             "findings": self.findings,
         }  # fmt: skip
 
 
-def torture(
+def torture_drive(
     drive: str,
     overrides: Sequence[str] = (),
     text: str | None = None,
@@ -65,24 +67,20 @@ def torture(
     workers: int | None = None,
     only: Sequence[int] = (),
     keep: str = "",
-    tick: Callable[[int, int], None] = lambda *_: None,
+    tick: Tick = no_tick,
+    stops: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
 ) -> TortureResult:
-    """Tries random cases of a drive. Ctrl-C ends it with what was found until then."""
+    """Tries random cases of a drive. An exception of `stops` ends it with what was found until then."""
     from ..sweeping.local import cores
 
-    small = shrink(drive, overrides, text)
-    campaign = Campaign(small, seed, workers or cores())
-    numbers = iter(only) if only else itertools.count() if cases is None and minutes is not None else iter(
-        range(cases or CASES)
-    )  # fmt: skip
-    interrupted = False
+    campaign = Campaign(shrink(drive, overrides, text), seed, workers or cores())
+    numbers: Iterable[int] = only or range(cases or CASES)
+    if not only and cases is None and minutes is not None:
+        numbers = itertools.count()
+    stopped = None
     try:
         campaign.run(numbers, minutes, tick)
-    except KeyboardInterrupt:
-        interrupted = True
-    if campaign.kinds and not interrupted:
-        try:
-            campaign.reduce(keep)
-        except KeyboardInterrupt:
-            interrupted = True
-    return TortureResult(small, campaign, interrupted)
+        campaign.reduce(keep)
+    except stops as stop:
+        stopped = type(stop)
+    return TortureResult(campaign.small, campaign, stopped)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import threading
 import time
 from collections import Counter
@@ -19,10 +20,13 @@ from .workers import Worker
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from concurrent.futures import Future
+    from typing import TypeAlias
 
     from .case import Case
     from .judge import Finding
     from .shrink import Small
+
+    Tick: TypeAlias = Callable[[int, int], object]
 
 CHUNK = 32
 """Cases that a worker is asked for at once."""
@@ -35,6 +39,10 @@ TRIES = {"hang": 40, "crash": 200}
 
 SHOWN = 5
 """Kinds of findings that are reduced, and cases that are named for each."""
+
+
+def no_tick(_cases: int, _findings: int) -> None:
+    """Shows no progress."""
 
 
 @dataclass
@@ -54,6 +62,11 @@ class Kept:
     repeats: bool = False
     """Whether that command repeats the finding."""
     detail: str = ""
+
+    @property
+    def slug(self) -> str:
+        """The kind as a part of a file's name."""
+        return re.sub(r"\W+", "-", self.kind).strip("-")
 
     def to_dict(self) -> dict[str, Any]:
         """The finding in JSON."""
@@ -83,9 +96,7 @@ class Campaign:
     _open: list[Worker] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(
-        self, numbers: Iterable[int], minutes: float | None = None, tick: Callable[[int, int], None] = lambda *_: None
-    ) -> None:
+    def run(self, numbers: Iterable[int], minutes: float | None = None, tick: Tick = no_tick) -> None:
         """Tries cases, at most for so many minutes. `tick` hears of the number of cases and of findings."""
         started = time.monotonic()
         until = started + 60 * minutes if minutes is not None else None
@@ -103,20 +114,27 @@ class Campaign:
                         return
                     self._take(answer)
 
-        with ThreadPoolExecutor(self.workers) as pool:
-            running: set[Future[None]] = {pool.submit(work) for _ in range(self.workers)}
-            try:
-                while running:
-                    done, running = wait(running, 0.1)
-                    for each in done:
-                        each.result()
-                    tick(self.cases, sum(kept.count for kept in self.kinds.values()))
-            finally:
-                self._stopped = True
-                self.close()
-                self.wall_s += time.monotonic() - started
-                for kept in self.kinds.values():
-                    kept.cases = sorted(kept.cases)[:SHOWN]
+        try:
+            with ThreadPoolExecutor(self.workers) as pool:
+                self._watch({pool.submit(work) for _ in range(self.workers)}, tick)
+        finally:
+            self.close()
+            self.wall_s += time.monotonic() - started
+            for kept in self.kinds.values():
+                kept.cases = sorted(kept.cases)[:SHOWN]
+
+    def _watch(self, running: set[Future[None]], tick: Tick) -> None:
+        """Waits for the threads; an interruption ends them."""
+        try:
+            while running:
+                done, running = wait(running, 0.1)
+                for each in done:
+                    each.result()
+                tick(self.cases, sum(kept.count for kept in self.kinds.values()))
+        finally:
+            self._stopped = True
+            for worker in self._open:
+                worker.kill()
 
     def close(self) -> None:
         """Ends the workers."""
@@ -142,12 +160,11 @@ class Campaign:
                 kept.count += 1
                 kept.cases.append((number, detail))
 
-    def reduce(self, folder: str, tick: Callable[[str], None] = lambda _: None) -> None:
+    def reduce(self, folder: str) -> None:
         """Makes the first case of each kind smaller, and writes its files."""
         worker = self._worker()
         try:
             for kind in sorted(self.kinds)[:SHOWN]:
-                tick(kind)
                 self._reduce(self.kinds[kind], worker, folder)
         finally:
             self.close()
@@ -162,7 +179,7 @@ class Campaign:
             return any(found.kind == kept.kind for found in worker.case(smaller))
 
         case = reduced(case, still, self._fewer_keys, TRIES.get(kept.kind, 600))
-        job = self._write(case, folder, f"torture-{self.seed}-{number}")
+        job, kept.files = self._write(case, folder, f"torture-{self.seed}-{number}-{kept.slug}")
         found = _of_kind(worker.case(case, job), kept.kind)
         kept.repeats = found is not None
         kept.detail = found.detail if found else ""
@@ -184,10 +201,10 @@ class Campaign:
         for at in range(own, len(keys)):
             yield replace(case, options={**case.options, "set": keys[:at] + keys[at + 1 :]})
 
-    def _write(self, case: Case, folder: str, name: str) -> dict[str, Any]:
-        """Writes a case's files, and returns the job that reads them."""
-        os.makedirs(folder, exist_ok=True)
-        start = os.path.join(folder, name) if folder not in ("", ".") else name
+    def _write(self, case: Case, folder: str, name: str) -> tuple[dict[str, Any], list[str]]:
+        """Writes a case's files. Returns the job that reads them, and their names."""
+        os.makedirs(folder or ".", exist_ok=True)
+        start = os.path.join(folder, name)
         files = {f"{start}.csv": as_csv(case.requests or [])}
         job = {key: value for key, value in case.options.items() if key not in ("drive_text", "fail")}
         job["traces"] = [f"{start}.csv"] * self.small.volumes
@@ -200,7 +217,7 @@ class Campaign:
         for path, text in files.items():
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
-        return job
+        return job, list(files)
 
 
 def _of_kind(found: list[Finding], kind: str) -> Finding | None:

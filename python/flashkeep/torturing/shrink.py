@@ -21,14 +21,17 @@ if TYPE_CHECKING:
 MOST = 4096
 """Pages of a member."""
 
-AIMS = (1024, 2048, MOST)
-"""Numbers of pages that are tried in this order."""
+AIMS = (256, 512, 1024, 2048, MOST)
+"""Numbers of pages that are tried in this order, the first ones for members of arrays only."""
 
 LARGER = (4 * MOST, 16 * MOST)
 """Numbers of pages of drives that cannot be smaller."""
 
 ROOM = (None, 0.15, 0.3, 0.5, 0.8, 1.25, 2.0, 3.0)
 """Over-provisioning: the user's, then as much as a small drive needs for garbage collection."""
+
+NEVER = "1000000req"
+"""An instant that a run of one request does not come to."""
 
 WORN = 300
 """Erases of a block that a case may come to."""
@@ -143,7 +146,7 @@ def shrink(drive: str, overrides: Sequence[str] = (), text: str | None = None) -
 def _tried(small: Small, parts: Sequence[str]) -> Small:
     """Asks the drive which of some parts it has, and how many failures it survives."""
     summary = _try(small, [])
-    known = tuple(part for part in dict.fromkeys(parts) if _try(small, [f"{part}@0req"]) is not None)
+    known = tuple(part for part in dict.fromkeys(parts) if _try(small, [f"{part}@{NEVER}"]) is not None)
     survives = (summary or {}).get("redundancy") or {}
     return replace(small, parts=known, survives=survives.get("survives") or 0)
 
@@ -159,18 +162,19 @@ def _try(small: Small, fail: list[str]) -> dict[str, Any] | None:
         if fail:
             return None
         raise
-    except RuntimeError:  # a finding of the cases to come
+    except (_flashkeep.DriveError, RuntimeError):  # a finding of the cases to come
         return {}
     found: dict[str, Any] = json.loads(text)
     return found
 
 
-def _smaller(name: str, given: list[str], text: str | None, tree: _Tree) -> list[str]:
+def _smaller(name: str, given: list[str], text: str | None, tree: _Tree, alone: bool = True) -> list[str]:
     """The keys with which a drive is small."""
     resolved = check(name, given, text)["drive"]
     if "members" in resolved:
         return _smaller_array(name, given, text, resolved, tree)
-    candidates = _disks(resolved) if "disk" in resolved else _drives(resolved)
+    aims = AIMS[len(AIMS) - 3 :] if alone else AIMS
+    candidates = _disks(resolved, aims) if "disk" in resolved else _drives(resolved, aims)
     original = Size(resolved)
     for keys in candidates:
         pairs = [*given, *(f"{key}={value:g}" for key, value in keys.items())]
@@ -199,7 +203,7 @@ def _smaller_array(
     for each in resolved["members"]:
         count, star, drive = each.partition("*")
         member, pairs = split(drive.strip() if star else each.strip())
-        small = _smaller(member, [*pairs, *below], None, tree)
+        small = _smaller(member, [*pairs, *below], None, tree, alone=False)
         members.append(f"{count.strip() if star else 1} * {','.join([member, *small])}")
     # An array of arrays has lists within a list: the inner ones have the other quotes.
     quote = '"' if any("'" in each for each in members) else "'"
@@ -284,7 +288,7 @@ class Size:
         return int(planes * blocks * flash["pages_per_block"] * self.places)
 
 
-def _drives(resolved: Mapping[str, Any]) -> Iterator[Keys]:
+def _drives(resolved: Mapping[str, Any], aims: Sequence[int]) -> Iterator[Keys]:
     """Smaller drives, the best first: with as few pages as possible, and much like the user's."""
     flash, size = resolved["flash"], Size(resolved)
     shapes = _shapes(flash, get(resolved, "redundancy.scheme") or "none")
@@ -295,7 +299,7 @@ def _drives(resolved: Mapping[str, Any]) -> Iterator[Keys]:
     blocks = [count for count in BLOCKS if count <= flash["blocks_per_plane"]] or [flash["blocks_per_plane"]]
     rooms = [room for room in ROOM if room is None or room > own]
     full = math.prod(flash[name] for name in PARALLEL[:3])
-    for aim, most_room, shortest, dies in _wishes():
+    for aim, most_room, shortest, dies in _wishes(aims):
         for shape, room, count, length in itertools.product(shapes, rooms, blocks, lengths):
             pages = math.prod(shape) * count * length * size.places
             if pages > aim or length < shortest or (room or 0) > most_room or math.prod(shape[:3]) < min(dies, full):
@@ -309,11 +313,13 @@ def _drives(resolved: Mapping[str, Any]) -> Iterator[Keys]:
             yield keys | _sizes(resolved, pages * get(resolved, "flash.page_kib") / size.places)
 
 
-def _wishes() -> Iterator[tuple[int, float, int, int]]:
+def _wishes(aims: Sequence[int]) -> Iterator[tuple[int, float, int, int]]:
     """The most pages, the most over-provisioning, the shortest blocks and the fewest dies, in the order in which they
     are given up."""
-    for most_room, shortest, dies in ((0.5, 4, 2), (1.25, 4, 2), (1.25, 1, 2), (3.0, 1, 1)):
-        yield from ((aim, most_room, shortest, dies) for aim in AIMS)
+    given_up = ((0.5, 4, 2), (1.25, 4, 2), (1.25, 1, 2), (3.0, 1, 1))
+    wishes = [(aim, *wish) for wish in given_up for aim in aims]
+    # Of many members each is to be as small as it can be.
+    yield from wishes if aims[0] == AIMS[-3] else sorted(wishes, key=lambda wish: wish[0])
     yield from ((aim, 3.0, 1, 1) for aim in LARGER)
 
 
@@ -350,10 +356,10 @@ def _halves(count: int) -> list[int]:
     return list(dict.fromkeys(n for n in (1, 2, 4, count) if n <= count and count % n == 0))
 
 
-def _disks(resolved: Mapping[str, Any]) -> Iterator[Keys]:
+def _disks(resolved: Mapping[str, Any], aims: Sequence[int]) -> Iterator[Keys]:
     """Smaller disks."""
     page_kib = get(resolved, "disk.page_kib") or 4
-    for pages, cylinders in itertools.product((*AIMS, *LARGER), (None, 1000, 100, 10)):
+    for pages, cylinders in itertools.product((*aims, *LARGER), (None, 1000, 100, 10)):
         keys: Keys = {"disk.capacity_gb": pages * page_kib * 1024 / 1e9}
         if cylinders is not None:
             keys["disk.cylinders"] = cylinders

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .case import Case
     from .shrink import Small
 
-START = "import sys; sys.path.append(sys.argv[1]); from flashkeep.torture.worker import main; main()"
+START = "import sys; sys.path.append(sys.argv[1]); from flashkeep.torturing.worker import main; main()"
 """What a worker runs. It does not import the caller's main module, as `multiprocessing` would."""
 
 
@@ -65,8 +65,13 @@ class Worker:
         except EndedError as ended:
             return [ended.finding]
 
+    def kill(self) -> None:
+        """Ends the process; for a thread other than the one that waits for its answers, and then closes it."""
+        if self._process is not None:
+            self._process.kill()
+
     def close(self) -> None:
-        """Ends the process."""
+        """Ends the process, and closes its pipes."""
         process, self._process, self._buffer = self._process, None, b""
         if process is not None:
             process.kill()
@@ -93,8 +98,7 @@ class Worker:
 
     def _line(self) -> Any:
         process = self._process
-        if process is None:  # closed by another thread
-            raise EndedError("crash", "stopped")
+        assert process is not None
         assert process.stdout is not None
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)

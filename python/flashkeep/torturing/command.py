@@ -6,15 +6,15 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from ..sweeping.command import progress_line
-from .api import torture
+from .api import torture_drive
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .api import TortureResult
 
-FOUND, INTERRUPTED = 3, 130
-"""Exit codes: there were findings; it was interrupted."""
+CLEAN, FOUND, INTERRUPTED, TERMINATED = 0, 3, 130, 143
+"""The exit codes."""
 
 TOLD = ("power", "faults", "transient", "replace_after", "dram_flush", "open", "closed", "untimed", "flush_at_end",
         "twice")  # fmt: skip
@@ -29,9 +29,11 @@ WORDS = {
 
 def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None]) -> int:
     """Tries cases and says what was found. Returns the exit code."""
+    from ..cli import Terminated
+
     with progress_line(arguments["quiet"], "cases") as show:
         wanted = len(arguments["only"]) or arguments["cases"] or 0
-        result = torture(
+        result = torture_drive(
             arguments["drive"],
             arguments["set"],
             cases=arguments["cases"],
@@ -41,12 +43,15 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
             only=arguments["only"],
             keep=arguments["keep"] or "",
             tick=lambda done, _: show(done, max(wanted, done)),
+            stops=(KeyboardInterrupt, Terminated),
         )
     if arguments["json"]:
         print_json(result.to_dict())
     else:
         say(told(result, arguments["drive"], arguments["set"]))
-    return INTERRUPTED if result.interrupted else 0 if result.clean else FOUND
+    if result.stopped is not None:
+        return INTERRUPTED if result.stopped is KeyboardInterrupt else TERMINATED
+    return CLEAN if result.clean else FOUND
 
 
 def told(result: TortureResult, drive: str, overrides: list[str]) -> str:
@@ -56,7 +61,7 @@ def told(result: TortureResult, drive: str, overrides: list[str]) -> str:
     lines = [f"reduced: {note}" for note in result.small.notes]
     ends = ", ".join(f"{count:,} {name}" for name, count in sorted(campaign.outcomes.items()))
     costs = f", {cost:.2f} ms of CPU each" if cost is not None else ""
-    stopped = " until it was interrupted" if result.interrupted else ""
+    stopped = " until it was interrupted" if result.stopped else ""
     lines.append(f"{campaign.cases:,} cases{stopped} in {campaign.wall_s:.1f} s{costs}: {ends or 'none'}")
     having = [f"{WORDS.get(tag, tag)} {campaign.coverage[tag]:,}" for tag in TOLD if campaign.coverage[tag]]
     lines.append(f"with: {', '.join(having) or 'nothing'}")
