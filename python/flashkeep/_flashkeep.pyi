@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-HAS_PLANTED_DEFECTS: bool
+__debug_assertions__: bool
 __version__: str
 
 class DriveError(ValueError):

@@ -142,7 +142,7 @@ def tortured(tmp_path: Path, *words: object, planted: str = "") -> tuple[int, di
     return done.returncode, json.loads(done.stdout)
 
 
-@pytest.mark.skipif(not _flashkeep.HAS_PLANTED_DEFECTS, reason="builds without debug assertions have no such defects")
+@pytest.mark.skipif(not _flashkeep.__debug_assertions__, reason="builds without debug assertions have no such defects")
 @pytest.mark.parametrize(
     ("planted", "kinds"),
     [

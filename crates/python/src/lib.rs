@@ -51,7 +51,7 @@ mod _flashkeep {
         quiet_panics();
         super::policies::accept_files();
         super::schemes::accept_files();
-        module.add("HAS_PLANTED_DEFECTS", cfg!(debug_assertions))?;
+        module.add("__debug_assertions__", cfg!(debug_assertions))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }
