@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     AnyCase = TypeVar("AnyCase", bound=Case)
     Row = TypeVar("Row")
 
-KEPT = {"wrap", "traces", "replay", "depth", "drive", "drive_text", "set", "verify", "fail"}
-"""Options without which the workload is another one, or which are reduced in other ways."""
+KEPT = {"wrap", "traces", "drive", "drive_text", "set", "verify", "fail"}
+"""Options that are not left out, or that are reduced in other ways."""
 
 
 class _Enough(Exception):  # noqa: N818  # no error
@@ -88,10 +88,24 @@ def _first(smaller: Callable[[], Iterator[AnyCase]], holds: Callable[[AnyCase], 
 
 
 def _fewer_requests(case: AnyCase, rows: list[Request], holds: Callable[[AnyCase], bool]) -> None:
-    def still(requests: list[Request]) -> bool:
-        return bool(requests) and holds(replace(case, requests=requests))
+    """Leaves out requests. Events at a number of requests stay between the same two."""
 
-    fewest(rows, still)
+    def still(kept: list[int]) -> bool:
+        events = [_moved(event, kept, len(rows)) for event in case.options.get("fail", [])]
+        options = {**case.options, "fail": events} if events else case.options
+        return bool(kept) and holds(replace(case, requests=[rows[at] for at in kept], options=options))
+
+    fewest(list(range(len(rows))), still)
+
+
+def _moved(event: str, kept: list[int], count: int) -> str:
+    """An event where only some of `count` requests are left: their numbers, ascending."""
+    found = re.fullmatch(r"(.*@)([\d.]+)(req|%)(.*)", event)
+    if found is None:
+        return event
+    head, number, unit, rest = found.groups()
+    at = int(number) if unit == "req" else int(count * float(number) / 100)
+    return f"{head}{sum(row < at for row in kept)}req{rest}"
 
 
 def _fewer_events(case: AnyCase, holds: Callable[[AnyCase], bool]) -> None:
