@@ -34,6 +34,9 @@ CHUNK = 32
 LIMIT_S = 20.0
 """A case that takes longer hangs."""
 
+SOON_S = 3.0
+"""The same while a case that hangs is made smaller."""
+
 TRIES = {"hang": 40, "crash": 200}
 """How often a smaller case is tried; each may cost a time limit, or a new process."""
 
@@ -175,6 +178,9 @@ class Campaign:
         if case is None:
             return
 
+        if kept.kind == "hang":
+            worker.limit_s = min(self.limit_s, SOON_S)
+
         def still(smaller: Case) -> bool:
             return any(found.kind == kept.kind for found in worker.case(smaller))
 
@@ -185,6 +191,7 @@ class Campaign:
         kept.detail = found.detail if found else ""
         kept.requests, kept.events = len(case.requests or []), len(case.options.get("fail", []))
         kept.command = command_line(job)
+        worker.limit_s = self.limit_s
 
     def _as_found(self, kind: str, number: int, worker: Worker) -> Case | None:
         """The case that had the finding: the first attempt of drawing it, or the one after an intended refusal."""

@@ -91,7 +91,7 @@ def _integrity(case: Case, summary: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding("wrong reads", f"{integrity['wrong_reads']} of {integrity['checked_reads']} after {events}")
     if integrity["lost_pages"] and not _may_lose(case, summary):
         yield Finding("undeclared loss", f"{integrity['lost_pages']} pages lost after {events}")
-    if integrity["volatile_pages_lost"] and "volatile" not in case.tags:
+    if integrity["volatile_pages_lost"] and "volatile" not in case.tags and not _may_lose(case, summary):
         told = f"{integrity['volatile_pages_lost']} pages that no volatile memory held, after {events}"
         yield Finding("acknowledged data lost", told)
 
