@@ -120,13 +120,13 @@ FLUSHES = "a FLUSH that finds another one under way is acknowledged too early, o
 """An open defect, so that some campaigns are not clean."""
 
 LONG = [
-    *(f"8CM-128,redundancy.scheme={scheme}" for scheme in ("raid4", "raid5", "fra", "chained")),
+    *(f"8CM-128,buffer.dram_mib=0,redundancy.scheme={scheme}"
+      for scheme in ("mirror", "raid4", "raid5", "raid6", "fra", "chained")),
     *("tlc-client", "qlc-capacity", "nearline-18tb", "t7-backup-pair", "8-tlc-datacenter-raid6"),
-    *(
-        pytest.param(f"8CM-128,redundancy.scheme={scheme}", marks=pytest.mark.xfail(strict=False, reason=FLUSHES))
-        for scheme in ("mirror", "raid6", "ds", "ppc")
-    ),
-]
+    pytest.param("8CM-128", marks=pytest.mark.xfail(strict=False, reason=FLUSHES)),
+    pytest.param("8CM-128,buffer.dram_mib=0,redundancy.scheme=ppc", marks=pytest.mark.xfail(
+        strict=False, reason="a program finds no erased block in a small drive whose memory is nearly full")),
+]  # fmt: skip
 
 
 @pytest.mark.full

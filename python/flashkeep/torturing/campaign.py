@@ -37,8 +37,11 @@ LIMIT_S = 20.0
 SOON_S = 3.0
 """The same while a case that hangs is made smaller."""
 
-TRIES = {"hang": 40, "crash": 200}
-"""How often a smaller case is tried; each may cost a time limit, or a new process."""
+TRIES = 3000
+"""How often a smaller case is tried: about ten seconds."""
+
+SLOW_TRIES = {"hang": 40, "crash": 200}
+"""The same where each try may cost a time limit, or a new process."""
 
 SHOWN = 5
 """Kinds of findings that are reduced, and cases that are named for each."""
@@ -184,7 +187,7 @@ class Campaign:
         def still(smaller: Case) -> bool:
             return any(found.kind == kept.kind for found in worker.case(smaller))
 
-        case = reduced(case, still, self._fewer_keys, TRIES.get(kept.kind, 600))
+        case = reduced(case, still, self._fewer_keys, SLOW_TRIES.get(kept.kind, TRIES))
         job, kept.files = self._write(case, folder, f"torture-{self.seed}-{number}-{kept.slug}")
         found = _of_kind(worker.case(case, job), kept.kind)
         kept.repeats = found is not None
