@@ -7,7 +7,7 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import age, compare, drives, load, load_comparison, load_sweep, run, sweep
+from .api import age, compare, drives, load, load_comparison, load_sweep, run, sweep, torture
 from .drive_files import Drive, drive
 from .nodes import Figures
 from .results import Requests, Result, Series
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
     from .extending import Conformance, conformance
     from .sweep_report.results import SweepResults
+    from .torturing.api import TortureResult
 
 __all__ = [
     "Comparison",
@@ -33,6 +34,7 @@ __all__ = [
     "Result",
     "Series",
     "SweepResults",
+    "TortureResult",
     "Trace",
     "TraceError",
     "__version__",
@@ -47,6 +49,7 @@ __all__ = [
     "page_errors",
     "run",
     "sweep",
+    "torture",
     "trace",
 ]
 
@@ -73,4 +76,8 @@ def __getattr__(name: str) -> object:
         from .sweep_report.results import SweepResults
 
         return SweepResults
+    if name == "TortureResult":
+        from .torturing.api import TortureResult
+
+        return TortureResult
     raise AttributeError(f"module 'flashkeep' has no attribute {name!r}")

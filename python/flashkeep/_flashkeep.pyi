@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+__debug_assertions__: bool
 __version__: str
 
 class DriveError(ValueError):

@@ -6,6 +6,7 @@ It imports third-party modules only when a caller asks for a result's columns.
 from __future__ import annotations
 
 import json
+import operator
 import os
 import resource
 import sys
@@ -16,7 +17,7 @@ from .drive_files import Drive, drive
 from .nodes import suggested
 from .provenance import Inputs
 from .results import Requests, Result, Series
-from .traces import Trace, trace, whole
+from .traces import Trace, factor, trace, whole
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
     from .sweep_report.results import SweepResults
     from .tabular import Table
+    from .torturing.api import TortureResult
 
     Progress = Callable[[int, float | None, int], object]
     Ended: TypeAlias = tuple[dict[str, Any], Requests | None, Series | None]
@@ -320,6 +322,43 @@ def sweep(
     parts = {"workload": traces, "drive": drives, "seed": seeds, "grid": grid, "variant": variants, "exclude": exclude,
              "ageing": ageing, "options": options}  # fmt: skip
     return run_sweep(plan, parts, out, workers, executor, progress)
+
+
+def torture(
+    drive: Given,
+    cases: SupportsIndex | None = None,
+    *,
+    minutes: float | None = None,
+    seed: SupportsIndex = 1,
+    workers: SupportsIndex | None = None,
+    only: Sequence[int] = (),
+    keep: str | os.PathLike[str] = "",
+    progress: Callable[[int, int], object] | None = None,
+) -> TortureResult:
+    """Tries random workloads, failures, power losses and error bursts on a small version of a drive, with verified
+    contents, in `workers` processes (default: one per core).
+
+    It tries `cases` cases (10,000 if no time is given), or as many as `minutes` allow; `only` names some by their
+    numbers. Equal drives, seeds and numbers are equal cases. The first case of each kind of finding is made smaller and
+    written to the folder `keep`. `progress(cases, findings)` is called again and again. Ctrl-C ends it with what was
+    found.
+    """
+    from .torturing.api import torture_drive
+    from .torturing.campaign import no_tick
+
+    given = _as_drive(drive)
+    return torture_drive(
+        given.name,
+        given.overrides,
+        given.text,
+        cases=whole("cases", cases, 1, 64),
+        minutes=factor("minutes", minutes),
+        seed=whole("seed", seed, 0, 64) or 0,
+        workers=whole("workers", workers, 1, 32),
+        only=[operator.index(number) for number in only],
+        keep=os.fspath(keep),
+        tick=progress or no_tick,
+    )
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:

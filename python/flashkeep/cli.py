@@ -543,6 +543,13 @@ def _sweep(arguments: dict[str, Any]) -> int:
     return sweep(arguments, _say, _print_json)
 
 
+def _torture(arguments: dict[str, Any]) -> int:
+    from .torturing.command import run
+
+    _hear_termination()
+    return run(arguments, _say, _print_json)
+
+
 def _report(arguments: dict[str, Any]) -> int:
     from .reproduce.command import need_libraries
 
@@ -593,6 +600,7 @@ HANDLERS = {
     "reproduce": _reproduce,
     "reproduce documents": _documents,
     "sweep": _sweep,
+    "torture": _torture,
     "report": _report,
     "metrics": _metrics,
     "schema": _schema,

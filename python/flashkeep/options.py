@@ -291,6 +291,16 @@ COMMANDS = (
                filled, True),
         Option("--trials", "choices of drive, variant and keys that a search tries (default 50)", "N", whole(1)),
         JSON, QUIET), "sweep plan.toml --out results"),
+    Command("torture", "try random workloads, failures, power losses and error bursts on a small version of a "
+            "drive, and check all contents", "DRIVE", (
+        SET,
+        Option("--cases", "cases to try (default 10000; with --minutes as many as fit)", "N", whole(1)),
+        Option("--minutes", "end after this many minutes", "M", factor),
+        SEED,
+        Option("--workers", "parallel processes (default: one per core)", "N", whole(1)),
+        Option("--only", "try this case alone; repeatable", "CASE", whole(0), True),
+        Option("--keep", "directory of the files of reduced cases (default: the current one)", "DIR", filled),
+        JSON, QUIET), "torture 8-tlc-datacenter-raid6 --minutes 5"),
     Command("report", "show results of run, compare, reproduce or sweep as one page", "DIR...", (
         Option("--output", "the page to write", "FILE", filled, short="-o"),
         Option("--figures", "write each figure of the page to a directory, as SVG and PNG", "FOLDER", filled), QUIET),

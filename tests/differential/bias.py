@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from flashkeep.torturing.faults import failure
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -40,11 +42,7 @@ def _failures(source: Any, units: list[str], most: int) -> list[str]:
     found = []
     parts = [unit for unit in units if unit != "power"]
     for _ in range(rng.randint(0, most if parts else 0)):
-        what = rng.choice(parts)
-        how = rng.choice(("", "", ",transient", ",replace_after=1ms", ",replace_after=100ms"))
-        if "replace" in how and what.rsplit("/", 1)[-1].startswith(("block", "page")):
-            how = ""
-        found.append(f"{what}@{rng.randrange(1, 100)}%{how}")
+        found.append(failure(rng, rng.choice(parts), f"{rng.randrange(1, 100)}%"))
     return found
 
 

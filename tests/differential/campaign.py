@@ -11,19 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from flashkeep.torturing.judge import REFUSALS, Finding, Refused, findings, outcome, read_refused, refusal, unintended
+from flashkeep.torturing.reduce import reduced
+
 from . import operations
 from .draw import ATTEMPTS, Case, draw, leaves
-from .judge import Finding, Known, Refused, differences, findings, outcome, read_refused, refusal
-from .reduce import reduced
+from .judge import Known, differences
+from .reduce import shorter_files
 from .versions import Version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .bias import Bias
-
-REFUSED = Path(__file__).with_name("refused.toml")
-"""Intended refusals. Any other refusal is a finding."""
 
 SHOWN = 3
 """Cases named for each kind of finding."""
@@ -43,7 +43,7 @@ class Campaign:
         bias: Bias | None = None,
     ) -> None:
         self.roots, self.folder, self.limit_s = list(roots), folder, limit_s
-        self.refusals = read_refused(REFUSED) if refused is None else list(refused)
+        self.refusals = read_refused(REFUSALS) if refused is None else list(refused)
         self.known = list(known)
         self.bias = bias
         self.outcomes: Counter[str] = Counter()
@@ -123,7 +123,7 @@ class Campaign:
         wanted = kinds(case)
         if not wanted:
             return f"{name}: nothing is wrong"
-        case = reduced(case, lambda smaller: bool(kinds(smaller) & wanted))
+        case = reduced(case, lambda smaller: bool(kinds(smaller) & wanted), shorter_files)
         left = kinds(case)
         for version in versions:
             version.close()
@@ -156,17 +156,11 @@ class Campaign:
     def _found(self, case: Case, folder: Path, answers: list[dict[str, Any]]) -> list[Finding]:
         """What is wrong with the new version's answer, and what differs, unless the reason is known."""
         new = answers[-1]
-        found = findings(case, new)
+        found = findings(case, new) + unintended(new, self.refusals)
         if case.options.get("operations") and "error" not in new:
             file = folder / f"{len(answers) - 1}.operations.csv"
             wrong = operations.problems(operations.read(file), new["summary"], case.tags)
             found += [Finding(f"operations.{kind}", detail) for kind, detail in wrong]
-        if outcome(new) == "refused":
-            entry = next((each for each in self.refusals if each.covers(new["message"])), None)
-            if entry is None:
-                found.append(Finding("refused outside of the list", refusal(new["message"])))
-            else:
-                entry.count += 1
         if len(answers) > 1 and not self._better(answers):
             found += [Finding(f"delta.{each.kind}", each.detail) for each in differences(*answers)]
         unknown = []

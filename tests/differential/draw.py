@@ -11,11 +11,17 @@ from __future__ import annotations
 
 import math
 import os
-import random
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from flashkeep.torturing import case as torture_case
+from flashkeep.torturing import source as torture_source
+from flashkeep.torturing.case import as_csv, command_line
+from flashkeep.torturing.faults import Flash, failure, tags_of, when
+from flashkeep.torturing.workload import draw_requests
+
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -41,22 +47,21 @@ MIXED = ("hpda", "griffin", "i-cash", "backup")
 """Schemes over drives and disks."""
 
 
-@dataclass
-class Case:
-    """A case: files, and the options of a run."""
+VOLATILE = ("buffer.dram_mib", 'flash.acknowledge = "transfer"', "disk.write_cache_mib")
+"""Keys with which a power loss may take acknowledged data."""
 
-    seed: int
-    attempt: int
-    drive: str
+
+@dataclass
+class Case(torture_case.Case):
+    """A case with the files of its drive."""
+
+    seed: int = 0
+    attempt: int = 0
+    drive: str = ""
     """`drive.toml`, an array where there is a `member`."""
     members: dict[str, str] = field(default_factory=dict)
-    trace: str | None = None
-    """`trace.csv`; `options["traces"]` names a synthetic workload if there is none."""
-    options: dict[str, Any] = field(default_factory=dict)
     aged: bool = False
     """The drive is first used and saved by a run of its own."""
-    tags: set[str] = field(default_factory=set)
-    """Its tags: `scheme=raid5`, `untimed`, `transient`, …, and keys with values: `ftl.streams=3`."""
 
     @property
     def name(self) -> str:
@@ -69,14 +74,14 @@ class Case:
         (folder / "drive.toml").write_text(self.drive)
         for name, text in self.members.items():
             (folder / name).write_text(text)
-        if self.trace is not None:
-            (folder / "trace.csv").write_text(self.trace)
+        if self.requests is not None:
+            (folder / "trace.csv").write_text(as_csv(self.requests))
 
     def jobs(self, folder: Path, label: str) -> list[dict[str, Any]]:
         """The jobs for one version; `label` keeps the files that versions write apart."""
         job = {"drive": str(folder / "drive.toml"), **self.options}
         job["keep_requests"] = not self.options.get("untimed")
-        if self.trace is not None:
+        if self.requests is not None:
             job["traces"] = [str(folder / "trace.csv")]
         for name in ("operations", "map"):
             if job.get(name):
@@ -92,37 +97,15 @@ class Case:
 
     def command(self, folder: Path) -> str:
         """The commands that run it."""
-        return "; ".join("flashkeep run " + command_line(job) for job in self.jobs(folder, "run"))
+        return "; ".join(map(command_line, self.jobs(folder, "run")))
 
 
-def command_line(job: Mapping[str, Any]) -> str:
-    """A job as arguments of `flashkeep run`."""
-    words = [job["drive"], *job.get("traces", ())]
-    for name, value in job.items():
-        option = "--" + name.replace("_", "-")
-        if name in {"drive", "traces", "keep_requests"} or value is None or value is False:
-            continue
-        for each in value if isinstance(value, list) else [value]:
-            words += [option] if each is True else [option, f"'{each}'" if ";" in str(each) else str(each)]
-    return " ".join(words)
-
-
-class Source:
-    """Random streams by name."""
+class Source(torture_source.Source):
+    """The random streams of a case, and the bias of its campaign."""
 
     def __init__(self, seed: int, bias: Bias | None = None) -> None:
-        self.seed, self.bias = seed, bias
-
-    def __call__(self, name: str) -> random.Random:
-        return random.Random(f"{self.seed}/{name}")
-
-    def pick(self, name: str, values: Any) -> Any:
-        """One of the values."""
-        return self(name).choice(values)
-
-    def chance(self, name: str, share: float) -> bool:
-        """True in that share of the cases."""
-        return self(name).random() < share
+        super().__init__(seed)
+        self.bias = bias
 
 
 def leaves(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
@@ -435,7 +418,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     """The case of a seed; `known` is what `leaves` found in the schema."""
     source = Source(seed, bias)
     kind = source.pick("kind", bias.kinds if bias else ("flash",) * 14 + ("array",) * 4 + ("mixed", "disk"))
-    case = Case(seed, attempt, "")
+    case = Case(seed=seed, attempt=attempt)
     units: list[str] = ["power"]
     if kind == "flash":
         keys = flash_drive(source, known, attempt, INSIDE)
@@ -452,6 +435,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
     texts = "\n".join((case.drive, *case.members.values()))
     case.tags |= {tag for tag in ("erase_budget", "ageing.model", "dram_mib") if tag in texts}
+    case.tags |= {"volatile"} if any(word in texts for word in VOLATILE) else set()
     tagged = ("flash.", "ftl.", "redundancy.")
     case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(tagged)}
     workload(source, case, page)
@@ -503,11 +487,8 @@ def array(
 def flash_units(source: Source, keys: Keys) -> list[str]:
     """The parts of a drive that can fail."""
     names = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
-    found = []
-    for round_ in range(2):
-        at = [str(source(f"place {round_} {name}").randrange(keys["flash." + name])) for name in names]
-        for level, name in enumerate(("channel", "chip", "die", "plane", "block", "page"), 1):
-            found.append(f"{name}:{'.'.join(at[:level])}")
+    flash = Flash("", tuple(keys["flash." + name] for name in names))
+    found = [part for round_ in range(2) for part in flash.some(source(f"places {round_}"))]
     if "redundancy.scheme" in keys:
         found += ["member:0", "member:1"]
     return [*found, "nvram"] if keys.get("redundancy.scheme") == "ppc" else found
@@ -517,7 +498,8 @@ def workload(source: Source, case: Case, page: float) -> None:
     """A trace of few requests, or a synthetic workload."""
     rng = source("workload")
     if source.chance("csv", 0.5):
-        case.trace = csv(rng, page)
+        reach = rng.choice((64, 512, 4096)) * 1024
+        case.requests = draw_requests(rng, int(page * 1024), reach, rng.choice((5, 40, 150, 400)))
         case.options["wrap"] = True
         case.tags.add("csv")
         return
@@ -534,21 +516,6 @@ def workload(source: Source, case: Case, page: float) -> None:
     case.options["traces"] = [",".join(words)]
 
 
-def csv(rng: random.Random, page: float) -> str:
-    """Requests in bursts and with pauses, many of parts of pages, some trims, often to the same places."""
-    lines = ["time_ns,device,op,offset_B,size_B"]
-    at = 0
-    reach = rng.choice((64, 512, 4096)) * 1024
-    ops = rng.choice(("W", "RW", "RWW", "RRWWT", "RWT"))
-    sector = rng.choice((512, 512, int(page * 1024)))
-    for _ in range(rng.choice((5, 40, 150, 400))):
-        at += rng.choice((0, 0, 1, 1000, 30_000, 200_000, 2_000_000, 20_000_000 if rng.random() < 0.2 else 0))
-        offset = rng.randrange(reach // sector) * sector
-        size = sector * rng.choice((1, 1, 2, 3, 8, rng.randint(1, 33)))
-        lines.append(f"{at},0,{rng.choice(ops)},{offset},{size}")
-    return "\n".join(lines) + "\n"
-
-
 def options(source: Source, case: Case, kind: str) -> None:
     """Options of the run."""
     rng = source("options")
@@ -563,7 +530,7 @@ def options(source: Source, case: Case, kind: str) -> None:
         "condition": rng.random() < 0.08 and kind != "disk" and "ageing.model" not in case.tags,
     }
     replay = rng.random()
-    if case.trace is not None and replay < 0.2:
+    if case.requests is not None and replay < 0.2:
         chosen |= {"replay": "closed", "depth": rng.choice((1, 4, 16))}
     case.aged = rng.random() < 0.06 and not chosen["condition"] and kind == "flash"
     if not chosen["untimed"]:
@@ -580,21 +547,11 @@ def faults(source: Source, case: Case, units: list[str]) -> None:
     if not source.chance("faults", 0.35):
         return
     rng = source("which faults")
-    found = []
-    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 4))):
-        what = rng.choice(units)
-        when = rng.choice((f"{rng.randrange(1, 101)}%", f"{rng.randrange(0, 40)}req", f"{rng.randrange(0, 20000)}us"))
-        how = rng.choice(("", "", ",transient", f",replace_after={rng.choice(('0s', '10us', '1ms', '1s'))}"))
-        replaceable = not what.rsplit("/", 1)[-1].startswith(("block", "page"))
-        if what == "power" or ("replace" in how and not replaceable):
-            how = ""
-        found.append(f"{what}@{when}{how}")
-    add_events(case, found)
+    some = range(rng.choice((1, 1, 1, 2, 2, 3, 4)))
+    add_events(case, [failure(rng, rng.choice(units), when(rng, 40)) for _ in some])
 
 
 def add_events(case: Case, events: list[str]) -> None:
     """More events of a case, and their tags."""
-    for event in events:
-        case.options.setdefault("fail", []).append(event)
-        case.tags |= {"power"} if event.startswith("power") else {"faults"}
-        case.tags |= {word for word in ("transient", "replace_after") if word in event}
+    case.options["fail"] = [*case.options.get("fail", ()), *events]
+    case.tags |= tags_of(events)

@@ -9,12 +9,13 @@ from pathlib import Path
 import flashkeep
 import pytest
 from flashkeep import _flashkeep
+from flashkeep.torturing.judge import findings
 
 from differential import operations
 from differential.bias import BIASES
 from differential.campaign import Campaign
 from differential.draw import NEVER, Case, draw, leaves
-from differential.judge import differences, findings, read_known
+from differential.judge import differences, read_known
 from differential.versions import Version
 
 ROOT = Path(flashkeep.__file__).parents[1]
@@ -58,7 +59,7 @@ def test_every_key_of_the_schema_is_drawn() -> None:
 
 
 def test_a_changed_figure_and_a_broken_sum_are_found(tmp_path: Path) -> None:
-    case = Case(0, 0, DRIVE)
+    case = Case(drive=DRIVE)
     case.options = {"traces": ["synth:random,requests=200,size=4KiB,rate=2k"], "fail": ["channel:0@50%"]}
     campaign = Campaign([ROOT], tmp_path)
     case.write(tmp_path)
@@ -78,7 +79,7 @@ def test_a_changed_figure_and_a_broken_sum_are_found(tmp_path: Path) -> None:
 
 
 def test_operations_out_of_order_or_at_once_are_found(tmp_path: Path) -> None:
-    case = Case(0, 0, DRIVE.replace("'mirror'", "'none'") + "start.existing = 'none'\n")
+    case = Case(drive=DRIVE.replace("'mirror'", "'none'") + "start.existing = 'none'\n")
     case.options = {
         "traces": ["synth:random,requests=400,write=0.7,size=4KiB,footprint=256KiB,depth=4"],
         "operations": True,
@@ -101,7 +102,7 @@ def test_operations_out_of_order_or_at_once_are_found(tmp_path: Path) -> None:
 
 
 def test_a_hang_and_a_crash_are_told_apart_from_a_refusal(campaign: Campaign) -> None:
-    case = Case(0, 0, DRIVE)
+    case = Case(drive=DRIVE)
     assert [each.kind for each in findings(case, {"error": "hang", "message": ""})] == ["hang"]
     assert [each.kind for each in findings(case, {"error": "RuntimeError", "message": "internal"})] == ["internal"]
     assert not findings(case, {"error": "DriveError", "message": "no"})

@@ -51,6 +51,7 @@ mod _flashkeep {
         quiet_panics();
         super::policies::accept_files();
         super::schemes::accept_files();
+        module.add("__debug_assertions__", cfg!(debug_assertions))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

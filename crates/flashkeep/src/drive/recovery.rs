@@ -213,6 +213,10 @@ impl<C: Contents> Drive<C> {
         if sequence == 0 || self.ftl.blocks.is_unreadable(ppn) || self.ftl.blocks.is_failed(ppn) {
             return;
         }
+        #[cfg(debug_assertions)]
+        if crate::kernel::is_planted(crate::kernel::Planted::ForgottenPage) && lpn % 8 == 5 {
+            return;
+        }
         self.ftl.blocks.remap(ppn, lpn);
         let trimmed = power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
         // An address at which an old version is kept belongs to that.

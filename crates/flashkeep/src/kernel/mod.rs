@@ -9,6 +9,8 @@ mod hint;
 mod manual;
 mod memory;
 mod permutation;
+#[cfg(debug_assertions)]
+mod planted;
 mod rebuild_queue;
 mod runs;
 mod time;
@@ -24,6 +26,8 @@ pub use hint::{in_large_pages, prefetch};
 pub use manual::head_comment;
 pub use memory::{OutOfMemory, check_room, make_room, reach};
 pub use permutation::Permutation;
+#[cfg(debug_assertions)]
+pub use planted::{Planted, is_planted};
 pub use rebuild_queue::RebuildQueue;
 pub use time::{SimTime, Span, whole};
 pub use use_order::UseOrder;

@@ -160,6 +160,14 @@ impl Mirror {
     }
 }
 
+/// A step of a write as a mirror with the planted defect has it; none if it forgets the copy.
+#[cfg(debug_assertions)]
+fn with_planted_defect(step: Step) -> Option<Step> {
+    use crate::kernel::{Planted, is_planted};
+    let forgets = is_planted(Planted::SingleCopy) && step.member.0 > 0 && step.command.start.0 % 4 == 2;
+    (!forgets).then_some(step)
+}
+
 pub(super) fn build(options: &SchemeOptions<'_>) -> Mirror {
     Mirror::new(options)
 }
@@ -203,7 +211,10 @@ impl Scheme for Mirror {
         for group in 0..self.groups {
             let copy = group > 0 && command.cause == Cause::Host;
             let command = if copy { command.because(Cause::Mirror) } else { *command };
-            plan.push(Step::new(Member(group), command, 0));
+            let step = Step::new(Member(group), command, 0);
+            #[cfg(debug_assertions)]
+            let Some(step) = with_planted_defect(step) else { continue };
+            plan.push(step);
         }
         plan.tell = self.tell;
         self.doubts.write(command.start.0..command.end());

@@ -119,6 +119,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return self.end_requests(self.clock.now);
         }
         for mut finished in finished {
+            #[cfg(debug_assertions)]
+            if crate::kernel::is_planted(crate::kernel::Planted::EarlyAcknowledgement) {
+                finished.acknowledged = finished.acknowledged.min(self.clock.now);
+            }
             if !self.ends_stage(&mut finished) {
                 continue;
             }

@@ -1,0 +1,79 @@
+"""Draws failures, power losses and bursts of unreadable pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+LEVELS = ("channel", "chip", "die", "plane", "block", "page")
+"""The parts of a drive, each within the one before."""
+
+TAGS = frozenset({"power", "faults", "transient", "replace_after"})
+"""The tags of events."""
+
+REPLACED = ("0s", "10us", "1ms", "20ms", "1s")
+"""Times after which a part is replaced."""
+
+
+@dataclass(frozen=True)
+class Flash:
+    """The flash of a drive: the path of its member numbers, and how many parts of each level are in one above."""
+
+    path: str
+    counts: tuple[int, ...]
+
+    def part(self, rng: random.Random, level: int) -> str:
+        """A part of a level, somewhere."""
+        return self.named(level, [rng.randrange(count) for count in self.counts[: level + 1]])
+
+    def named(self, level: int, numbers: Sequence[int]) -> str:
+        """The part with these numbers."""
+        return f"{self.path}{LEVELS[level]}:{'.'.join(map(str, numbers))}"
+
+    def some(self, rng: random.Random) -> list[str]:
+        """A part of each level, all within one another."""
+        numbers = [rng.randrange(count) for count in self.counts]
+        return [self.named(level, numbers[: level + 1]) for level in range(len(LEVELS))]
+
+    def burst(self, rng: random.Random, most: int) -> list[str]:
+        """Pages that lie close together: of a block one after the other, or the same page of neighbouring blocks."""
+        numbers = [rng.randrange(count) for count in self.counts]
+        level = rng.choice((4, 5))
+        room = self.counts[level]
+        pages = []
+        for n in range(min(rng.randint(2, most), room)):
+            place = [*numbers]
+            place[level] = (numbers[level] + n) % room
+            pages.append(self.named(5, place))
+        return pages
+
+
+def when(rng: random.Random, requests: int) -> str:
+    """An instant, mostly by requests, so that it lies within the run."""
+    way = rng.random()
+    if way < 0.6:
+        return f"{rng.randrange(requests + 1)}req"
+    return f"{rng.randrange(1, 101)}%" if way < 0.8 else f"{rng.randrange(20_000)}us"
+
+
+def failure(rng: random.Random, what: str, instant: str) -> str:
+    """The failure of a part: for good, transient, or until it is replaced."""
+    how = rng.choice(("", "", ",transient", f",replace_after={rng.choice(REPLACED)}"))
+    if what == "power" or ("replace" in how and what.rsplit("/", 1)[-1].startswith(("block", "page"))):
+        how = ""
+    return f"{what}@{instant}{how}"
+
+
+def power_losses(rng: random.Random, requests: int, most: int) -> list[str]:
+    """Power losses."""
+    return [f"power@{when(rng, requests)}" for _ in range(rng.randint(1, most))]
+
+
+def tags_of(events: Sequence[str]) -> set[str]:
+    """What the events of a case are, for the judge and for the report."""
+    found = {"power" if event.startswith("power") else "faults" for event in events}
+    return found | {word for word in ("transient", "replace_after") if any(word in event for event in events)}
