@@ -77,7 +77,7 @@ def findings(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
     """Findings that no case may have."""
     how = outcome(answer)
     if "error" in answer:
-        return [] if how == "refused" else [Finding(how, answer["message"][:300])]
+        return [] if how == "refused" else [Finding(how, " ".join(answer["message"].split())[:300])]
     summary = answer["summary"]
     of_case = (_integrity(case, summary), _phases(case, summary), _sums(case, summary))
     checks = (*of_case, _ranges(summary), _percentiles(summary), _breakdowns(case, summary))
