@@ -429,7 +429,7 @@ class WriteAmplification(Node):
         """Parity pages programmed. (ratio, lower is better)"""
     @property
     def wear(self) -> float | None:
-        """Pages programmed by wear leveling and migration. (ratio, lower is better)"""
+        """Pages programmed by wear leveling, migration and refresh. (ratio, lower is better)"""
     @property
     def metadata(self) -> float | None:
         """Pages programmed for the tables of the drive. (ratio, lower is better)"""

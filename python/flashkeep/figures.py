@@ -23,11 +23,11 @@ CAUSES = {
     "host": "host", "update": "partial pages", "mirror": "mirror", "parity": "parity",
     "parity_gc": "parity moved by GC", "partial_parity": "partial parity", "gc": "garbage collection",
     "wear": "wear leveling", "migrate": "migration", "metadata": "metadata", "rebuild": "rebuild",
-    "fold": "SLC cache fold-out",
+    "fold": "SLC cache fold-out", "retry": "read retries", "refresh": "refresh", "scrub": "scrubbing",
 }  # fmt: skip
 """The causes of operations, with their names in legends. Each has a colour and a hatch of its own."""
 
-NAMES = ("ink", "grid", "paper", *(f"s{at}" for at in range(1, 7)), *(f"c{at}" for at in range(1, 13)))
+NAMES = ("ink", "grid", "paper", *(f"s{at}" for at in range(1, 7)), *(f"c{at}" for at in range(1, 16)))
 """The colours of a figure: its text and axes, its grid, its background, its series, and the causes of operations."""
 
 # Series: the palette of Okabe and Ito. Causes: colours that also differ for eyes without one of the three cones
@@ -35,15 +35,16 @@ NAMES = ("ink", "grid", "paper", *(f"s{at}" for at in range(1, 7)), *(f"c{at}" f
 LIGHT = dict(zip(NAMES, (
     "#1c2733", "#d5dbe1", "#ffffff", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00",
     "#0072b2", "#88ccee", "#ddcc77", "#882255", "#c387ff", "#c378a5", "#cc6677", "#789600", "#c3e1b4", "#2d3ca5",
-    "#117733", "#6b3e00",
+    "#117733", "#6b3e00", "#8501fa", "#240651", "#27fd21",
 ), strict=True))  # fmt: skip
 DARK = dict(zip(NAMES, (
     "#e3e8ee", "#3b4652", "#12181f", "#4ba3e3", "#f0b94a", "#2fbf91", "#e39cc4", "#8fd0f5", "#f07f35",
     "#5aa9e6", "#0fffff", "#f0bd68", "#963c69", "#5a4bb4", "#e58fb7", "#ff4b69", "#789600", "#f0f05a", "#695a0f",
-    "#5cc49b", "#a51eff",
+    "#5cc49b", "#a51eff", "#060167", "#bef9b6", "#71031e",
 ), strict=True))  # fmt: skip
 
-HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "++++", "oo", "----", "||||", "**", "//..", "xx..")
+HATCHES = ("", "////", "xxxx", "....", "\\\\\\\\", "++++", "oo", "----", "||||", "**", "//..", "xx..",
+           "oo..", "--||", "**//")  # fmt: skip
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (9, 2)), (0, (3, 1, 1, 1, 1, 1)))
 

@@ -36,6 +36,9 @@ ATTEMPTS = 5
 SCHEME = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "schemes", "raid5.py")
 """A redundancy scheme in Python."""
 
+RBERS = os.path.join(os.path.dirname(__file__), "..", "api", "rber", "high.csv")
+"""Raw bit error rates in a table."""
+
 INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "chained", "python")
 """Schemes for the inside of a drive."""
 
@@ -192,6 +195,31 @@ VALUES: dict[str, Values] = {
     "flash.slc.read_us": some(5, 25.5),
     "flash.slc.program_us": some(40, 200),
     "flash.commands.suspensions": some(0, 1, 2, 10),
+    "errors.model": some("kim", "kim", "table"),
+    "errors.file": some(RBERS),
+    "errors.scale": some(0.5, 1, 2, 3, 4),
+    "errors.cycles": some(0, 500, 3000, 10_000),
+    "errors.retention_days": some(0, 30, 365),
+    "errors.page_reads": some(0, 10, 1000),
+    "errors.block_sigma": some(0, 0.2, 1),
+    "errors.layer_sigma": some(0, 0.2, 1),
+    "errors.layers": some(1, 2, 64),
+    "errors.type_factors": some(0.5, 1, 1.5),
+    "errors.temperature_c": some(25, 40, 70),
+    "errors.ecc.user_bits": some(4096, 8192),
+    "errors.ecc.codeword_bits": some(9200, 18_400),
+    "errors.ecc.corrects": some(20, 40, 72),
+    "errors.ecc.corrects_soft": some(72, 110, 200),
+    "errors.ecc.decode_us": some(0, 5, 20.5),
+    "errors.ecc.decode_soft_us": some(0, 50),
+    "errors.ecc.soft_sensings": some(0, 1, 3),
+    "errors.ecc.miscorrects": some(0),
+    "errors.retry.steps": some(0, 1, 4, 10),
+    "errors.retry.sense_us": some(20, 90.5),
+    "errors.maintenance.reclaim_reads": some(0.5, 3, 100),
+    "errors.maintenance.refresh_days": some(1, 100),
+    "errors.maintenance.scrub_days": some(1e-8, 1e-6, 1e-4),
+    "errors.maintenance.retire_after": some(1, 3),
     "ftl.allocation": some("dynamic", "dynamic-in-channel", "dynamic-in-chip", "CWDP", "CWD", "CW", "C", "PDWC",
                            "WC", "DP"),
     "ftl.gc.file": some(os.path.join(os.path.dirname(__file__), "greedy.py")),
@@ -245,7 +273,12 @@ VALUES: dict[str, Values] = {
     "condition.most_rounds": some(5, 10),
 }  # fmt: skip
 
-TOGETHER = {"flash.energy.": ("voltage_v",), "buffer.energy.": ("voltage_v",), "disk.power.": ("idle_w",)}
+TOGETHER = {
+    "errors.": ("model", "file"),
+    "flash.energy.": ("voltage_v",),
+    "buffer.energy.": ("voltage_v",),
+    "disk.power.": ("idle_w",),
+}
 """Keys that the others of a table need, by prefix."""
 
 NEVER = {"base", "members"}
@@ -339,6 +372,12 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"flash.slc.blocks": source.pick("slc", (1, 3)), "ftl.slc.idle_us": source.pick("idle", (0, 100, 3000))},
         {"flash.slc.blocks": source.pick("slc", (2, 4)), "ftl.slc.fold": "full", "ftl.slc.idle_us": 1000},
         {"start.existing": "all"},
+        {"errors.model": "kim", "errors.scale": source.pick("rber", (2, 3, 4)), "errors.retry.steps": 1},
+        {"errors.model": "kim", "errors.cycles": 3000, "errors.retention_days": 365,
+         "errors.retry.pipelined": source.pick("pipelined", (False, True))},
+        {"errors.model": "kim", "errors.scale": 3.5, "errors.retry.steps": 0,
+         "errors.maintenance.scrub_days": source.pick("scrub", (1e-8, 1e-6)),
+         "errors.maintenance.reclaim_reads": source.pick("reclaim", (0.5, 5))},
     ]  # fmt: skip
     found: Keys = {}
     for index in source("bundles").sample(range(len(offered)), source.pick("how many bundles", (0, 1, 1, 2, 3))):
@@ -394,8 +433,8 @@ def _family(key: str) -> str:
     return next((prefix for prefix in TOGETHER if key.startswith(prefix)), key)
 
 
-FLASH_TABLES = ("price_per_gb", "name", "description", "flash", "ftl", "buffer", "redundancy", "host", "start",
-                "ageing", "condition")  # fmt: skip
+FLASH_TABLES = ("price_per_gb", "name", "description", "flash", "errors", "ftl", "buffer", "redundancy", "host",
+                "start", "ageing", "condition")  # fmt: skip
 
 
 def flash_drive(
@@ -435,6 +474,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
     texts = "\n".join((case.drive, *case.members.values()))
     case.tags |= {tag for tag in ("erase_budget", "ageing.model", "dram_mib") if tag in texts}
+    case.tags |= {"errors"} if "errors.model" in texts else set()
     case.tags |= {"volatile"} if any(word in texts for word in VOLATILE) else set()
     tagged = ("flash.", "ftl.", "redundancy.")
     case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(tagged)}

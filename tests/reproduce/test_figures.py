@@ -35,7 +35,7 @@ def seen(colour: str, eye: str) -> tuple[float, float, float]:
 
 @pytest.mark.parametrize("eye", EYES)
 @pytest.mark.parametrize("colours", [LIGHT, DARK])
-@pytest.mark.parametrize("names", [[f"c{at}" for at in range(1, 13)], [f"s{at}" for at in range(1, 7)]])
+@pytest.mark.parametrize("names", [[f"c{at}" for at in range(1, 16)], [f"s{at}" for at in range(1, 7)]])
 def test_colours_differ_for_everyone(names: list[str], colours: dict[str, str], eye: str) -> None:
     for one, other in itertools.combinations(names, 2):
         pairs = zip(seen(colours[one], eye), seen(colours[other], eye), strict=True)

@@ -58,7 +58,8 @@ def _options(rng: random.Random, case: Case) -> None:
 
 
 def _keys(rng: random.Random, case: Case, small: Small) -> None:
-    """Keys of the drive that are drawn as one more kind of stress: when its DRAM is written back."""
+    """Keys of the drive that are drawn as one more kind of stress: when its DRAM is written back, and
+    errors of its flash."""
     if small.dram and rng.random() < 0.3:
         flush = rng.choice(("none", "watermark", "idle"))
         keys: dict[str, Any] = {"buffer.flush": flush}
@@ -68,6 +69,20 @@ def _keys(rng: random.Random, case: Case, small: Small) -> None:
             keys |= {"buffer.flush_above": rng.choice((0, 0.25, 0.5))}
         case.options["set"] += [f"{key}={value}" for key, value in keys.items()]
         case.tags.add("dram_flush")
+    if small.flash and rng.random() < 0.15:
+        prefix = "member." if small.flash[0].path else ""
+        case.options["set"] += [f"{prefix}errors.{key}={value}" for key, value in _errors(rng).items()]
+        case.tags.add("errors")
+
+
+def _errors(rng: random.Random) -> dict[str, Any]:
+    """Flash whose pages become unreadable now and then, and what its controller does about it."""
+    keys: dict[str, Any] = {"model": "kim", "scale": rng.choice((3, 3.5, 4, 5)), "retry.steps": rng.choice((0, 0, 1))}
+    if rng.random() < 0.3:
+        keys |= {"ecc.decode_us": 20, "ecc.corrects_soft": 90, "retry.pipelined": "true"}
+    if rng.random() < 0.3:
+        keys |= {"maintenance.scrub_days": rng.choice((1e-6, 1e-5)), "maintenance.reclaim_reads": 0.5}
+    return keys
 
 
 def _events(rng: random.Random, small: Small, count: int) -> list[str]:

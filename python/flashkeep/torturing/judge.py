@@ -97,7 +97,8 @@ def _integrity(case: Case, summary: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
-    """Whether the failures asked for may exceed what the redundancy survives."""
+    """Whether the failures asked for, or pages that error correction gives up, may exceed what the redundancy
+    survives."""
     events = [event for event in case.options.get("fail", ()) if not event.startswith("power")]
     survives = (summary.get("redundancy") or {}).get("survives") or 0
     first = next(iter(summary["phases"]), {"unprotected_page_s": 0, "from_s": 0, "until_s": 1})
@@ -108,7 +109,7 @@ def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     late |= defers and any(phase["unprotected_page_s"] > 0 for phase in summary["phases"])
     cut = "power" in case.tags and bool(events)  # a power cut while degraded: the write hole
     units = {failed_unit(event, get(summary, "redundancy.unit")) for event in events}
-    return cut or late or None in units or len(units) > survives or "erase_budget" in case.tags
+    return cut or late or None in units or len(units) > survives or bool({"erase_budget", "errors"} & case.tags)
 
 
 def failed_unit(event: str, unit: str | None) -> str | None:

@@ -423,6 +423,8 @@ def _tag(resolved: Mapping[str, Any], path: str, tree: _Tree) -> None:
         tree.tags.add('redundancy.incomplete="wait"')
     if (get(resolved, "ftl.wear.erase_budget") or math.inf) < WORN:
         tree.tags.add("erase_budget")
+    if get(resolved, "errors.model") not in (None, "none"):
+        tree.tags.add("errors")
     volatile = _keeps_writes(resolved) and not get(resolved, "buffer.protected")
     if volatile or get(resolved, "flash.acknowledge") == "transfer" or get(resolved, "disk.write_cache_mib"):
         tree.tags.add("volatile")

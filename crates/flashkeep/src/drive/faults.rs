@@ -316,7 +316,9 @@ impl<C: Contents> Drive<C> {
     fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>) {
         let DriveOp { token, command, ftl, ppn, course, .. } = self.queues.ops[op];
         self.forget_doomed(ppn);
-        if !course.discarded && token.slot != UNASKED {
+        if token.slot == UNASKED && !course.discarded {
+            self.scrub_on(now);
+        } else if !course.discarded {
             self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
         }
         self.queues.ops.release(op);

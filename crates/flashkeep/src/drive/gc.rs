@@ -435,7 +435,7 @@ impl<C: Contents> Drive<C> {
     ) -> Option<UnitId> {
         // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
         // to another unit.
-        let leaves_behind = self.checks_pages() || self.dies.spread.is_some();
+        let leaves_behind = self.checks_pages() || self.errors.is_some() || self.dies.spread.is_some();
         let waits = leaves_behind && self.is_awaited(unit, plane, victim);
         if waits || self.is_owed(unit, plane, victim) || self.is_guarded(now, unit, plane, victim) {
             return None;

@@ -24,6 +24,8 @@ pub(super) struct Maintenance {
     every: Option<Span>,
     /// The last page that scrubbing has read.
     read: Ppn,
+    /// While that read is under way: when the next one is due.
+    reading: Option<SimTime>,
 }
 
 impl<C: Contents> Drive<C> {
@@ -35,7 +37,7 @@ impl<C: Contents> Drive<C> {
             u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
         let every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
         let due = vec![Vec::new(); geometry.plane_count() as usize];
-        self.maintenance = Maintenance { due, every, read: Ppn::default() };
+        self.maintenance = Maintenance { due, every, ..Maintenance::default() };
         if let Some(every) = every {
             self.dies.agenda.set(self.scrub_slot(), SimTime::ZERO + every);
         }
@@ -56,17 +58,21 @@ impl<C: Contents> Drive<C> {
     /// The power is back: scrubbing goes on.
     pub(super) fn scrub_from(&mut self, ready: SimTime) {
         self.maintenance.due.iter_mut().for_each(Vec::clear);
+        self.maintenance.reading = None;
         if let Some(every) = self.maintenance.every {
             self.dies.agenda.set(self.scrub_slot(), ready + every);
         }
     }
 
-    /// Reads the next page that holds data.
+    /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
+    /// drive that is too slow for its rate scrubs as fast as it can.
     #[cold]
     pub(super) fn scrub(&mut self, now: SimTime) {
         let Some(every) = self.maintenance.every else { return };
-        self.dies.agenda.set(self.scrub_slot(), now + every);
-        let Some((plane, ppn)) = self.next_to_scrub() else { return };
+        let (passed, found) = self.next_to_scrub();
+        let next = now + Span(every.0.saturating_mul(passed));
+        let Some((plane, ppn)) = found else { return self.dies.agenda.set(self.scrub_slot(), next) };
+        self.maintenance.reading = Some(next);
         let ftl = self.ftl_of(plane);
         let page = Page(self.ftl.blocks.owner(ppn));
         let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
@@ -77,12 +83,12 @@ impl<C: Contents> Drive<C> {
         self.queue_read(now, ftl, command, token, unit, ppn, contents);
     }
 
-    /// The next page that holds the newest version of a page, and is not being programmed; its plane. It looks at a few
-    /// blocks' worth of pages at a time.
-    fn next_to_scrub(&mut self) -> Option<(PlaneId, Ppn)> {
+    /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
+    /// that page with its plane. It looks at a few blocks' worth of pages at a time.
+    fn next_to_scrub(&mut self) -> (u64, Option<(PlaneId, Ppn)>) {
         let geometry = self.flash.geometry.clone();
-        let all = geometry.plane_count() * geometry.blocks * geometry.pages;
-        for _ in 0..all.min(4 * geometry.pages) {
+        let most = u64::from(4 * geometry.pages);
+        for passed in 1..=most {
             let ppn = self.page_after(self.maintenance.read);
             self.maintenance.read = ppn;
             let plane = geometry.plane_of(ppn);
@@ -92,10 +98,10 @@ impl<C: Contents> Drive<C> {
                 && !self.is_being_programmed(self.now, self.unit_of_page(ppn), ppn)
                 && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             {
-                return Some((plane, ppn));
+                return (passed, Some((plane, ppn)));
             }
         }
-        None
+        (most, None)
     }
 
     /// The page after this one, in order of planes, blocks and pages.
@@ -111,10 +117,20 @@ impl<C: Contents> Drive<C> {
         geometry.ppn(PlaneId((plane.0 + 1) % geometry.plane_count()), 0, 0)
     }
 
+    /// The read of scrubbing is over at `end`, or has failed: the next one follows.
+    pub(super) fn scrub_on(&mut self, end: SimTime) {
+        if let Some(next) = self.maintenance.reading.take()
+            && self.maintenance.every.is_some()
+        {
+            self.dies.agenda.set(self.scrub_slot(), next.max(end));
+        }
+    }
+
     /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
-    pub(super) fn end_scrub(&mut self, op: Id<DriveOp>) {
+    pub(super) fn end_scrub(&mut self, op: Id<DriveOp>, end: SimTime) {
         let DriveOp { ppn, ftl, command, course, .. } = self.queues.ops[op];
         let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.0);
+        self.scrub_on(end);
         let failed = self.fails(course, ppn);
         if C::KEEP {
             self.take_carried(op);
@@ -156,6 +172,16 @@ impl<C: Contents> Drive<C> {
         let block = due.remove(at);
         self.ftl.blocks.choose_victim(plane, block);
         Some(Collection::of((block, Levelled::Refreshed)))
+    }
+
+    /// A block has been erased: it is not due any more.
+    #[inline]
+    pub(super) fn forget_refresh(&mut self, plane: PlaneId, block: u32) {
+        if let Some(due) = self.maintenance.due.get_mut(plane.0 as usize)
+            && !due.is_empty()
+        {
+            due.retain(|&other| other != block);
+        }
     }
 
     /// Whether a block of the plane is due that can be moved.

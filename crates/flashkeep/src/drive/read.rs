@@ -274,7 +274,7 @@ impl<C: Contents> Drive<C> {
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         let (service, answered) = self.decoded(op, service, end);
         if token.slot == UNASKED {
-            self.end_scrub(op);
+            self.end_scrub(op, end);
         } else if self.fails(course, ppn) {
             let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });

@@ -330,7 +330,7 @@ impl<C: Contents> Drive<C> {
         let decoding = self.decoding_in_rounds(op);
         let (service, answered) = (end.since(begun) + decoding, end + decoding);
         if token.slot == UNASKED {
-            self.end_scrub(op);
+            self.end_scrub(op, end);
         } else if self.fails(course, ppn) {
             let failed = Some((BackendId(ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });

@@ -157,7 +157,7 @@ figures! {
         gc: Option<f64> => unit("ratio").lower().row("  garbage collection"),
         /// Parity pages programmed.
         parity: Option<f64> => unit("ratio").lower().row("  parity"),
-        /// Pages programmed by wear leveling and migration.
+        /// Pages programmed by wear leveling, migration and refresh.
         wear: Option<f64> => unit("ratio").lower().row("  wear leveling"),
         /// Pages programmed for the tables of the drive.
         metadata: Option<f64> => unit("ratio").lower().row("  metadata"),
@@ -184,7 +184,7 @@ impl WriteAmplification {
             mirror: part(&[Cause::Mirror]),
             gc: part(&[Cause::Gc]),
             parity: part(&[Cause::Parity, Cause::PartialParity, Cause::ParityGc]),
-            wear: part(&[Cause::Wear, Cause::Migrate]),
+            wear: part(&[Cause::Wear, Cause::Migrate, Cause::Refresh]),
             metadata: part(&[Cause::Metadata]),
             rebuild: part(&[Cause::Rebuild]),
             fold: IfAny((programs(&[Cause::Fold]) > 0).then(|| part(&[Cause::Fold]))),
