@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .catalogue import Preset, Presets
     from .comparison import Comparison
+    from .errors_of_page import page_errors
     from .extending import Conformance, conformance
     from .sweep_report.results import SweepResults
     from .torturing.api import TortureResult

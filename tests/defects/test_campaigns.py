@@ -168,3 +168,25 @@ def test_a_steady_state_beside_a_memory(case: Case) -> None:
     for requests in (1, 200):
         summary = case(drive, f"synth:random,requests={requests},size=512,write=0.3,rate=2k")
         assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_a_flush_waits_for_the_flush_before(case: Case) -> None:
+    """The pages of the first FLUSH were on their way when the second was acknowledged, and the power was lost."""
+    drive = 'base = "2CM-128"\nflash = { chips_per_channel = 1, dies_per_chip = 1, blocks_per_plane = 24, ' \
+            "pages_per_block = 4 }\nbuffer.dram_mib = 0.1875\n"  # fmt: skip
+    rows = ["200000,0,W,32768,4096", "2200000,0,F,0,0", "2200000,0,F,0,0", "2401001,0,W,35840,4096"]
+    summary = case(drive, rows, "--fail", "power@3req")
+    assert (summary["integrity"]["lost_pages"], summary["integrity"]["wrong_reads"]) == (0, 0)
+
+
+def test_a_block_whose_page_a_read_waits_for_in_vain_is_kept(case: Case) -> None:
+    """GC that holds its channel erased a block while the read of a page that no retry corrects waited for it."""
+    drive = (
+        'base = "8CM-128"\nredundancy.scheme = "raid5"\nbuffer.dram_mib = 0.25\nftl.over_provisioning = 0.15\n'
+        "flash = { channels = 4, chips_per_channel = 1, dies_per_chip = 1, blocks_per_plane = 16, "
+        'pages_per_block = 4 }\nerrors = { model = "kim", scale = 4, retry.steps = 0, '
+        "maintenance.reclaim_reads = 0.5 }\n"
+    )
+    rows = ["2601002,0,R,308224,4096", "2633003,0,R,595456,15360", "2633003,0,R,597504,65536",
+            "4995478,0,R,15872,65536"]  # fmt: skip
+    assert case(drive, rows, "--seed", "495")["integrity"]["wrong_reads"] == 0

@@ -69,9 +69,9 @@ def _keys(rng: random.Random, case: Case, small: Small) -> None:
             keys |= {"buffer.flush_above": rng.choice((0, 0.25, 0.5))}
         case.options["set"] += [f"{key}={value}" for key, value in keys.items()]
         case.tags.add("dram_flush")
-    if small.flash and rng.random() < 0.15:
-        prefix = "member." if small.flash[0].path else ""
-        case.options["set"] += [f"{prefix}errors.{key}={value}" for key, value in _errors(rng).items()]
+    # A key of all members would be refused by disks among them.
+    if small.flash and not small.flash[0].path and rng.random() < 0.15:
+        case.options["set"] += [f"errors.{key}={value}" for key, value in _errors(rng).items()]
         case.tags.add("errors")
 
 

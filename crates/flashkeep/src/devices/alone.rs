@@ -166,6 +166,10 @@ impl<C: Contents> Recover for Drive<C> {
     fn cut_power(&mut self, now: SimTime) -> Recovery {
         Drive::cut_power(self, now)
     }
+
+    fn resume(&mut self, ready: SimTime) {
+        self.scrub_from(ready);
+    }
 }
 
 impl<C: Contents> Age for Drive<C> {

@@ -125,9 +125,10 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
     }
 
     fn begin_wear(&mut self) {
-        for place in &mut self.places {
-            if let AnyDevice::Flash(drive) = &mut place.device {
+        for at in 0..self.places.len() {
+            if let AnyDevice::Flash(drive) = &mut self.places[at].device {
                 drive.begin_wear();
+                self.take_off(at);
             }
         }
     }
@@ -285,6 +286,15 @@ impl<C: Contents> Recover for DeviceSet<C> {
             AnyDevice::Disk(disk) => disk.expect_power_cuts(),
             AnyDevice::Memory(_) => {}
         });
+    }
+
+    fn resume(&mut self, ready: SimTime) {
+        for at in 0..self.places.len() {
+            if let AnyDevice::Flash(drive) = &mut self.places[at].device {
+                drive.scrub_from(ready);
+                self.take_off(at);
+            }
+        }
     }
 
     /// Drives find their maps again, and disks look at what they were writing, side by side.

@@ -127,6 +127,8 @@ pub trait Recover {
     fn expect_power_cuts(&mut self);
     /// The power fails at `now` and returns immediately ([`Drive::cut_power`]).
     fn cut_power(&mut self, now: SimTime) -> Recovery;
+    /// Pages that a power loss took are restored: from `ready` on drives work by themselves again.
+    fn resume(&mut self, ready: SimTime);
 }
 
 /// Ageing by construction, before time 0.

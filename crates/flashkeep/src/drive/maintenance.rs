@@ -55,10 +55,14 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// The power is back: scrubbing goes on.
-    pub(super) fn scrub_from(&mut self, ready: SimTime) {
+    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
+    pub(super) fn forget_maintenance(&mut self) {
         self.maintenance.due.iter_mut().for_each(Vec::clear);
         self.maintenance.reading = None;
+    }
+
+    /// Scrubbing goes on after a power loss.
+    pub fn scrub_from(&mut self, ready: SimTime) {
         if let Some(every) = self.maintenance.every {
             self.dies.agenda.set(self.scrub_slot(), ready + every);
         }
@@ -68,7 +72,7 @@ impl<C: Contents> Drive<C> {
     /// drive that is too slow for its rate scrubs as fast as it can.
     #[cold]
     pub(super) fn scrub(&mut self, now: SimTime) {
-        let Some(every) = self.maintenance.every else { return };
+        let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
         let (passed, found) = self.next_to_scrub();
         let next = now + Span(every.0.saturating_mul(passed));
         let Some((plane, ppn)) = found else { return self.dies.agenda.set(self.scrub_slot(), next) };

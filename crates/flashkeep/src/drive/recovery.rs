@@ -91,7 +91,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.look_at_caches(recovery.ready);
-        self.scrub_from(recovery.ready);
+        self.forget_maintenance();
         self.now = recovery.ready;
         if let Some(power) = &mut self.power {
             power.ready = recovery.ready;

@@ -163,7 +163,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// A request of the host has ended: its pages are on the media at this instant at the latest.
+    /// The end of a request of the host is known: its pages are on the media at this instant at the latest.
     #[inline]
     pub(super) fn note_settled(&mut self, finished: &Finished) {
         let at = finished.durable.unwrap_or_default();

@@ -299,6 +299,8 @@ struct RunClock {
     untimed: bool,
     /// Whether the caller ended the replay early.
     interrupted: bool,
+    /// Whether drives work also while nothing is asked of them, until they are told that the last request is over.
+    scrubs: bool,
 }
 
 /// Statistics and results.
@@ -490,6 +492,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if !self.clock.untimed && !self.job.no_breakdown {
             self.break_down();
         }
+        self.clock.scrubs = self.resolved.error_models().any(|model| model.scrub.is_some());
         self.begin_showing();
         self.replay(&mut requests, progress)?;
         self.device.engine.break_down(false);

@@ -126,6 +126,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !self.ends_stage(&mut finished) {
                 continue;
             }
+            // A FLUSH that comes before the host is answered waits for it, too.
+            self.note_settled(&finished);
             if self.device.buffer.has_copies() {
                 self.end_reads(&finished);
             }
@@ -252,6 +254,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.restore_pages();
         self.write_out_saved();
         let ready = self.clock.now.max(recovery.ready);
+        self.device.body.resume(ready);
         let Some(durability) = &mut self.failures.durability else { return };
         // The power may have failed again meanwhile.
         if durability.cuts.len() == cuts {

@@ -328,6 +328,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if !self.ends_stage(&mut finished) {
             return;
         }
+        self.note_settled(&finished);
         let this = &self.host.in_flight[Id::new(finished.tag)];
         if self.clock.untimed {
             (finished.acknowledged, finished.service) = (self.clock.now.max(this.arrival), Span::ZERO);
@@ -422,7 +423,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.tells_requests {
             self.tell_request(id, acknowledged);
         }
-        self.note_settled(&finished);
         self.device.engine.forget(finished.counter);
         self.host.in_flight.release(id);
         self.watch_idle(self.clock.last);
