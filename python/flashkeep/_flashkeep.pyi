@@ -70,8 +70,8 @@ def conformance(
     `tell(number, total, name)` is called before each check."""
 
 def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
-    """`{"drive": resolved, "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its
-    path."""
+    """`{"drive": resolved, "members": [resolved], "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text,
+    `drive` stands for its path."""
 
 def page_errors(
     drive: str,

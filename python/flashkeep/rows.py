@@ -64,15 +64,20 @@ def share(value: float) -> str:
 
 
 def rate(value: float) -> str:
-    """Three significant digits of a number that may be very small."""
-    return "0" if value == 0 else micros(value) if abs(value) >= 0.01 else f"{value:.2e}".replace("-", "−")
+    """Three significant digits of a number that is mostly very small."""
+    return "0" if value == 0 else f"{value:.2e}".replace("-", "−")
+
+
+def expected(value: float) -> str:
+    """An expected number, which may be far below one."""
+    return micros(value) if abs(value) >= 0.01 else rate(value)
 
 
 def _written_as(kind: str, unit: str) -> Callable[[float], str]:
     """The format of figures in this unit."""
     if kind == "count":
         return count
-    formats = {"share": share, "ratio": ratio, "1/day": ratio, "USD/GB": ratio, "1/bit": rate, "pages": rate}
+    formats = {"share": share, "ratio": ratio, "1/day": ratio, "USD/GB": ratio, "1/bit": rate, "pages": expected}
     return formats.get(unit, micros)
 
 

@@ -138,6 +138,17 @@ def test_another_trace_or_drive_makes_other_cells(tmp_path: Path) -> None:
     assert cells_of(plan_of(default))[0].name == first.name, "a key set to its own value changes nothing"
 
 
+def test_cells_of_an_array_have_names_by_what_its_members_are(tmp_path: Path) -> None:
+    (tmp_path / "array.toml").write_text('members = ["2 * ./member.toml"]\n')
+    member = tmp_path / "member.toml"
+    plan = {"workload": "synth:random,requests=10,footprint=1MiB", "drive": str(tmp_path / "array.toml")}
+    names = []
+    for channels in (1, 2, 1):
+        member.write_text(f'base = "2CM-128"\nflash.channels = {channels}\nredundancy.scheme = "none"\n')
+        names.append(cells_of(plan_of(plan))[0].name)
+    assert names[0] == names[2] != names[1]
+
+
 REFUSED = f"""
 workload = "{WORKLOAD}"
 drive = "2CM-128"

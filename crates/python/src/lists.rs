@@ -1,14 +1,14 @@
 //! Lists of presets, schemes, policies and formats, the schema, and the check of a drive.
 
 use crate::errors::{OptionError, raise_drive};
-use flashkeep::config;
+use flashkeep::config::{self, Resolved};
 use flashkeep::flash::errors::{Conditions, Stage};
 use flashkeep::schemes::SCHEMES;
 use flashkeep_trace::Format;
 use pyo3::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
-/// `{"drive": resolved, "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its path.
+/// `{"drive": resolved, "members": [resolved], "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its path.
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, /))]
 pub(crate) fn check(
@@ -24,11 +24,18 @@ pub(crate) fn check(
     let drive = read.map_err(|error| raise_drive(py, &error))?;
     let checked = json!({
         "drive": drive.to_json(),
+        "members": members(&drive),
         "capacity_bytes": drive.capacity_bytes(),
         "tree": config::draw(&drive),
         "warnings": drive.warnings,
     });
     Ok(checked.to_string())
+}
+
+/// The members of an array, and theirs, resolved: what a drive file says only by their names.
+fn members(drive: &Resolved) -> Vec<Value> {
+    let told = |member: &Resolved| json!({"drive": member.to_json(), "members": members(member)});
+    drive.array.iter().map(told).collect()
 }
 
 /// What becomes of a page of a drive with an error model, of `bytes` or as long as the drive's:

@@ -200,6 +200,9 @@ class Digests:
         options = {key: value for key, value in job.items() if key not in INPUTS}
         resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
         inputs |= {key: self.file(path, key) for key, path in named_files(resolved).items()}
+        if "members" in resolved:
+            # Their files may change although the array's does not.
+            resolved["members"] = json.loads(_flashkeep.check(drive.name, list(drive.overrides), drive.text))["members"]
         for key in NAMED_FILES:
             set_value_of(resolved, key, None)
         traces = [self.trace(path, tables) for path in job["traces"]]

@@ -102,7 +102,7 @@ figures! {
         /// Deliberate delays.
         timer: f64 => unit("µs").lower().row("  {}: timers"),
         /// Parity computation and decoding.
-        compute: f64 => unit("µs").lower().row("  {}: parity computation"),
+        compute: f64 => unit("µs").lower().row("  {}: parity and decoding"),
         /// Waiting for a die that served other host work.
         die: f64 => unit("µs").lower().row("  {}: waiting for a die"),
         /// Waiting for a channel that served other host work.
