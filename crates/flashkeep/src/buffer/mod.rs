@@ -7,7 +7,7 @@ pub use options::{Existing, PartialWrites};
 
 use crate::device::contents::Contents;
 use crate::device::port::{Fragment, Hits, Merge, Port, PortBackend, Run, SectorMap};
-use crate::engine::{Backends, Cause, Command, CompletionToken, Engine, Flags, Page, Scheme, Verb};
+use crate::engine::{Backends, Cause, Command, Engine, Flags, OpenRequest, Page, Scheme, Verb};
 use crate::host::{Expected, Oracle};
 use crate::kernel::SimTime;
 use crate::snapshot::{Reader, Writer};
@@ -32,7 +32,7 @@ pub struct HostContext<'a, S, C, L> {
     /// The instant.
     pub now: SimTime,
     /// The request.
-    pub request: CompletionToken,
+    pub request: OpenRequest,
     /// The expected results of its reads.
     pub expected: &'a mut Vec<Expected<C>>,
 }

@@ -193,7 +193,12 @@ impl<H: Bed> Bench<H> {
             self.versions[(start + n) as usize].push(token);
             self.engine.pages(completion.owner)[n as usize] = Token(token);
         }
-        self.engine.submit(&mut self.flash, self.now, Command::new(verb, Page(start), count), completion);
+        self.engine.submit(
+            &mut self.flash,
+            self.now,
+            Command::new(verb, Page(start), count),
+            completion.pages(),
+        );
         self.engine.close(&mut self.flash, self.now, completion);
         self.take_finished();
     }

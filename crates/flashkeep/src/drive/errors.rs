@@ -5,7 +5,7 @@
 //! the same order, so they have the same outcomes.
 //!
 //! Of what the RBER depends on, the age of data and the reads of a block change with each read. They count in steps of a
-//! sixteenth of an octave, the age from an hour after the program on, so that probabilities are computed once for many
+//! sixteenth of an octave, the reads from one a page on and the age from an hour after the program on, so that probabilities are computed once for many
 //! reads of a block. What the drive counts in floating point are sums of these probabilities, block by block.
 //!
 //! A page that no stage corrects is *unreadable* until its block is erased, as after a transient fault
@@ -102,33 +102,27 @@ impl ErrorCounts {
         (self.reads > 0).then(|| upper.min(self.rber_max))
     }
 
-    fn count(&mut self, state: &PageState, codeword_bits: u32) {
-        let reads = state.pending;
-        if reads == 0 {
-            return;
-        }
-        let times = reads as f64;
-        self.reads += reads;
-        self.expected += times * state.failure;
-        self.user_bits += times * f64::from(state.codewords) * f64::from(codeword_bits);
-        self.expected_codewords += times * f64::from(state.codewords) * state.codeword_failure;
-        self.rber_sum += times * state.rber;
-        self.rber_max = self.rber_max.max(state.rber);
-        let place = BINS_PER_DECADE * (libm::log10(state.rber.max(LEAST)) - libm::log10(LEAST));
+    /// So many reads had these probabilities.
+    fn count(&mut self, reads: u16, rates: &ReadRates, codeword_bits: u32) {
+        let (times, codewords) = (f64::from(reads), f64::from(rates.codewords));
+        self.reads += u64::from(reads);
+        self.expected += times * rates.failure;
+        self.user_bits += times * codewords * f64::from(codeword_bits);
+        self.expected_codewords += times * codewords * rates.codeword_failure;
+        self.rber_sum += times * rates.rber;
+        self.rber_max = self.rber_max.max(rates.rber);
         self.bins.resize(BINS, 0);
-        self.bins[(place as usize).min(BINS - 1)] += reads;
+        self.bins[rates.bin as usize] += u64::from(reads);
     }
 }
 
-/// What reads of some pages of a block have in common, until `reads` or `time`.
-#[derive(Clone, Debug, Default)]
-struct PageState {
-    until_reads: u64,
-    until: SimTime,
-    codewords: u32,
-    /// Reads in this state that have not been counted yet.
-    pending: u64,
+/// The probabilities of a read.
+#[derive(Clone, Copy, Debug, Default)]
+struct ReadRates {
     rber: f64,
+    /// The bin of the RBER.
+    bin: u32,
+    codewords: u32,
     /// The probability that the first attempt fails, in units of 2⁻⁶⁴.
     first_failure: u64,
     /// The probability that no stage corrects the page, and a codeword.
@@ -136,21 +130,102 @@ struct PageState {
     codeword_failure: f64,
 }
 
-/// What has happened to a block, as far as its errors depend on it.
-#[derive(Clone, Debug, Default)]
+impl ReadRates {
+    fn of(model: &ErrorModel, conditions: Conditions, factor: f64, codewords: u32) -> ReadRates {
+        let rber = model.rber.at(conditions, factor);
+        let first = model.chain.attempts(rber, codewords).next().map_or(0.0, |attempt| attempt.page_failure);
+        let bin = BINS_PER_DECADE * (libm::log10(rber.max(LEAST)) - libm::log10(LEAST));
+        ReadRates {
+            rber,
+            bin: (bin as u32).min(BINS as u32 - 1),
+            codewords,
+            first_failure: threshold(first),
+            failure: model.chain.uncorrectable(rber, codewords),
+            codeword_failure: model.chain.uncorrectable(rber, 1),
+        }
+    }
+}
+
+/// Of a block: what each read of it needs, in half a line of the processor's cache. The probabilities are those of its last
+/// read and of reads like it, until `until_reads` or `until`.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
 struct BlockState {
-    /// Its erases when it was looked at last; none if it was not.
-    erases: Option<u32>,
-    /// Sensings of its pages since its last erase, or since time 0.
-    reads: u64,
-    /// When the first of its pages was programmed that did not exist at time 0; none if there are none.
-    programmed: Option<SimTime>,
+    until: SimTime,
+    /// Sensings of its pages since its last erase, or since time 0. More than 2³² count as that many.
+    reads: u32,
+    until_reads: u32,
+    /// Its erases when it was looked at last, or [`UNSEEN`].
+    erases: u32,
+    /// Reads with these probabilities that have not been counted yet.
+    pending: u16,
+    /// The probability that the first attempt fails, in units of 2⁻³², rounded down.
+    first_failure: u32,
+    /// The sectors of a read, 0 for a whole page.
+    sectors: u16,
+    /// Whether the first attempt can fail.
+    can_fail: bool,
+    /// Whether the page read existed at time 0.
+    old: bool,
+    /// Whether one of its pages was programmed in the run.
+    programmed: bool,
+}
+
+/// Stands for the erases of a block that has not been looked at.
+const UNSEEN: u32 = u32::MAX;
+
+impl BlockState {
+    fn of(erases: u32) -> BlockState {
+        BlockState {
+            until: SimTime::ZERO,
+            reads: 0,
+            until_reads: 0,
+            erases,
+            pending: 0,
+            first_failure: 0,
+            sectors: 0,
+            can_fail: false,
+            old: false,
+            programmed: false,
+        }
+    }
+}
+
+/// The rest of a block's state: what is needed when the probabilities of its reads change, and when they are counted.
+#[derive(Clone, Debug, Default)]
+struct BlockRates {
     /// The factor on its RBER.
     factor: f64,
+    /// When the first of its pages was programmed in the run.
+    programmed: SimTime,
     /// Pages of it that no stage has corrected, in all of its life.
     given_up: u32,
-    /// Pages that existed at time 0, and others.
-    states: [PageState; 2],
+    rates: ReadRates,
+}
+
+/// Probabilities that were computed lately: blocks are often in the same condition.
+#[derive(Clone, Debug, Default)]
+struct RecentRates {
+    entries: Vec<([u64; 5], ReadRates)>,
+}
+
+impl RecentRates {
+    const PLACES: usize = 256;
+
+    fn of(&mut self, model: &ErrorModel, conditions: Conditions, factor: f64, codewords: u32) -> ReadRates {
+        let Conditions { cycles, days, reads } = conditions;
+        let [cycles, days, reads, factor_bits] = [cycles, days, reads, factor].map(f64::to_bits);
+        let key = [cycles, days, reads, factor_bits, codewords.into()];
+        let place =
+            uniform(cycles, days, reads, factor_bits, codewords.into()) as usize % RecentRates::PLACES;
+        // All rates are those of no codewords at first, which no read has.
+        self.entries.resize_with(RecentRates::PLACES, Default::default);
+        let entry = &mut self.entries[place];
+        if entry.0 != key {
+            *entry = (key, ReadRates::of(model, conditions, factor, codewords));
+        }
+        entry.1
+    }
 }
 
 /// How a read ends, as far as is known when it is submitted.
@@ -215,6 +290,8 @@ pub(super) struct ReadErrors {
     /// The factor of each flash page of a block; empty where they are alike.
     page_factors: Vec<f64>,
     blocks: Vec<BlockState>,
+    rates: Vec<BlockRates>,
+    recent: RecentRates,
     /// Pages programmed since time 0; only where data have an age at time 0.
     fresh: Bits,
     /// Pages of reads under way that will fail.
@@ -238,7 +315,9 @@ impl ReadErrors {
             flash_pages: geometry.pages / drive.places,
             codewords: codewords.map(|sectors| model.codewords(sectors * sector_bytes)).collect(),
             page_factors: Vec::new(),
-            blocks: vec![BlockState::default(); geometry.block_space()],
+            blocks: vec![BlockState::of(UNSEEN); geometry.block_space()],
+            rates: vec![BlockRates::default(); geometry.block_space()],
+            recent: RecentRates::default(),
             fresh: Bits::default(),
             doomed: Vec::new(),
             due: None,
@@ -251,12 +330,17 @@ impl ReadErrors {
     pub(super) fn seed(&mut self, seed: u64) {
         self.seed = seed;
         self.page_factors = self.model.page_factors(seed, &self.types, self.flash_pages);
-        self.blocks.fill(BlockState::default());
+        self.forget_blocks();
+    }
+
+    fn forget_blocks(&mut self) {
+        self.blocks.fill(BlockState::of(UNSEEN));
+        self.rates.fill(BlockRates::default());
     }
 
     /// Time 0: what was read and programmed before is no part of the run.
     pub(super) fn begin(&mut self) {
-        self.blocks.fill(BlockState::default());
+        self.forget_blocks();
         self.fresh = Bits::default();
         self.doomed.clear();
         self.counts = ErrorCounts::default();
@@ -264,43 +348,47 @@ impl ReadErrors {
 
     /// Counting begins.
     pub(super) fn reset_counts(&mut self) {
-        for state in self.blocks.iter_mut().flat_map(|block| &mut block.states) {
-            state.pending = 0;
-        }
+        self.blocks.iter_mut().for_each(|block| block.pending = 0);
         self.counts = ErrorCounts::default();
     }
 
     /// What has been counted.
     pub(super) fn counts(&self) -> ErrorCounts {
         let mut counts = self.counts.clone();
-        self.blocks
-            .iter()
-            .flat_map(|block| &block.states)
-            .for_each(|state| counts.count(state, self.user_bits));
+        for (state, rates) in self.blocks.iter().zip(&self.rates).filter(|(state, _)| state.pending > 0) {
+            counts.count(state.pending, &rates.rates, self.user_bits);
+        }
         counts
+    }
+
+    /// Counts the reads of a block that are not counted yet.
+    fn count_pending(&mut self, at: usize) {
+        let pending = std::mem::take(&mut self.blocks[at].pending);
+        if pending > 0 {
+            self.counts.count(pending, &self.rates[at].rates, self.user_bits);
+        }
     }
 
     /// A page is programmed at `now`.
     fn note_programmed(&mut self, now: SimTime, at: usize, ppn: Ppn, erases: u32) {
-        if self.blocks[at].erases != Some(erases) {
+        if self.blocks[at].erases != erases {
             self.begin_block(at, erases);
         }
-        self.blocks[at].programmed.get_or_insert(now);
+        let block = &mut self.blocks[at];
+        if !block.programmed {
+            (block.programmed, self.rates[at].programmed) = (true, now);
+        }
         self.fresh.set(ppn.0, true);
     }
 
     /// A block is seen for the first time, or for the first time since it was erased.
     #[inline(never)]
     fn begin_block(&mut self, at: usize, erases: u32) {
-        let block = &mut self.blocks[at];
-        for state in &mut block.states {
-            self.counts.count(state, self.user_bits);
-            *state = PageState::default();
+        self.count_pending(at);
+        if self.blocks[at].erases == UNSEEN {
+            self.rates[at].factor = self.model.block_factor(self.seed, at as u64);
         }
-        if block.erases.is_none() {
-            block.factor = self.model.block_factor(self.seed, at as u64);
-        }
-        (block.erases, block.reads, block.programmed) = (Some(erases), 0, None);
+        self.blocks[at] = BlockState::of(erases);
     }
 }
 
@@ -338,98 +426,84 @@ impl ReadErrors {
     #[inline]
     fn draw(&mut self, now: SimTime, sensed: Sensed, sectors: u16) -> Course {
         let Sensed { ppn, block: at, page, erases, .. } = sensed;
-        if self.blocks[at].erases != Some(erases) {
+        if self.blocks[at].erases != erases {
             self.begin_block(at, erases);
         }
         let old = !self.fresh.has(ppn.0);
-        let codewords = self.codewords[usize::from(sectors)];
         let block = &mut self.blocks[at];
         let number = block.reads;
-        block.reads += 1;
-        let state = &mut block.states[usize::from(old)];
-        if number >= state.until_reads
-            || now >= state.until
-            || codewords != state.codewords
+        block.reads = number.saturating_add(1);
+        if number >= block.until_reads
+            || now >= block.until
+            || sectors != block.sectors
+            || old != block.old
+            || block.pending == u16::MAX
             || !self.page_factors.is_empty()
         {
-            self.renew(now, sensed, old, codewords);
+            self.renew(now, sensed, old, sectors);
         }
-        let state = &mut self.blocks[at].states[usize::from(old)];
-        state.pending += 1;
-        let drawn = uniform(self.seed, at as u64, u64::from(page), u64::from(erases), number);
-        if drawn >= state.first_failure {
+        let block = &mut self.blocks[at];
+        block.pending += 1;
+        if !block.can_fail {
             return Course::default();
         }
-        self.draw_further(sensed, old, drawn)
+        let drawn = uniform(self.seed, at as u64, page.into(), erases.into(), number.into());
+        if (drawn >> 32) as u32 > block.first_failure {
+            return Course::default();
+        }
+        self.draw_further(sensed, drawn)
     }
 
     /// Computes the probabilities of reads from now on.
     #[inline(never)]
-    fn renew(&mut self, now: SimTime, sensed: Sensed, old: bool, codewords: u32) {
+    fn renew(&mut self, now: SimTime, sensed: Sensed, old: bool, sectors: u16) {
         let model = Arc::clone(&self.model);
-        let block = &self.blocks[sensed.block];
-        self.counts.count(&block.states[usize::from(old)], self.user_bits);
+        self.count_pending(sensed.block);
+        let (block, rates) = (&self.blocks[sensed.block], &self.rates[sensed.block]);
         let pages = u64::from(self.flash_pages);
-        let (reads, until_reads) = step(block.reads, pages / 16);
+        let sensings = u64::from(block.reads);
+        let (reads, until_reads) = step(sensings, pages);
         let before = if sensed.erases == sensed.erases_before { model.page_reads } else { 0.0 };
-        let since = block.programmed.filter(|_| !old).unwrap_or(SimTime::ZERO);
+        let since = if old || !block.programmed { SimTime::ZERO } else { rates.programmed };
         let (age, until_age) = step(now.since(since).0, HOUR);
         let cycles = match model.cycles {
             Some(cycles) => cycles + f64::from(sensed.erases.saturating_sub(sensed.erases_before)),
             None => f64::from(sensed.erases),
         };
         let days = age / DAY + if old { model.retention_days } else { 0.0 };
-        let [until_reads, until_age] =
-            self.limits(sensed.ppn, before, block.reads, until_reads, days, until_age);
-        let block = &self.blocks[sensed.block];
+        let until_reads = self.limit(sensed.ppn, before, days, [sensings, until_reads]);
         let conditions = Conditions { cycles, days, reads: before + reads / pages as f64 };
         let of_page = self.page_factors.get((sensed.page / self.places) as usize).copied().unwrap_or(1.0);
         let cells = if sensed.slc { model.slc_factor } else { of_page };
-        let rber = model.rber.at(conditions, block.factor * cells);
-        let first = model.chain.attempts(rber, codewords).next().map_or(0.0, |attempt| attempt.page_failure);
-        self.blocks[sensed.block].states[usize::from(old)] = PageState {
-            until_reads,
-            until: since + Span(until_age),
-            codewords,
-            pending: 0,
-            rber,
-            first_failure: threshold(first),
-            failure: model.chain.uncorrectable(rber, codewords),
-            codeword_failure: model.chain.uncorrectable(rber, 1),
-        };
+        let codewords = self.codewords[usize::from(sectors)];
+        let (block, rates) = (&mut self.blocks[sensed.block], &mut self.rates[sensed.block]);
+        rates.rates = self.recent.of(&model, conditions, rates.factor * cells, codewords);
+        block.can_fail = rates.rates.first_failure > 0;
+        block.first_failure = (rates.rates.first_failure >> 32) as u32;
+        (block.until_reads, block.until) = (until_reads.min(u32::MAX.into()) as u32, since + Span(until_age));
+        (block.sectors, block.old) = (sectors, old);
     }
 
-    /// Looks whether the data of a block are to be moved now. Returns the number of its reads, and the age of its data in the
-    /// run, at which it looks again: at the next step or when they are due.
-    fn limits(
-        &mut self,
-        ppn: Ppn,
-        before: f64,
-        reads: u64,
-        until_reads: u64,
-        days: f64,
-        until_age: u64,
-    ) -> [u64; 2] {
+    /// Looks whether the data of a block are to be moved now. Returns the number of its reads at which it looks again: at the
+    /// next step or when they are due. The age of the data is looked at in steps only.
+    fn limit(&mut self, ppn: Ppn, before: f64, days: f64, [reads, until_reads]: [u64; 2]) -> u64 {
         let ErrorModel { reclaim_reads, refresh_days, .. } = &*self.model;
         let pages = f64::from(self.flash_pages);
         let by_reads = reclaim_reads.map(|most| libm::ceil((most - before).max(0.0) * pages) as u64);
         if by_reads.is_some_and(|most| reads >= most) || refresh_days.is_some_and(|most| days >= most) {
             self.due = Some(ppn);
         }
-        let later = |limit: Option<u64>, now: u64, until: u64| {
-            limit.filter(|&at| at > now).map_or(until, |at| at.min(until))
-        };
-        [later(by_reads, reads, until_reads), until_age]
+        by_reads.filter(|&at| at > reads).map_or(until_reads, |at| at.min(until_reads))
     }
 
-    /// The first attempt fails.
+    /// The first attempt fails, or nearly so.
     #[inline(never)]
-    fn draw_further(&mut self, sensed: Sensed, old: bool, drawn: u64) -> Course {
-        let block = &mut self.blocks[sensed.block];
-        let state = &mut block.states[usize::from(old)];
-        self.counts.count(state, self.user_bits);
-        state.pending = 0;
-        let outcome = self.model.chain.read(state.rber, state.codewords, drawn);
+    fn draw_further(&mut self, sensed: Sensed, drawn: u64) -> Course {
+        let rates = self.rates[sensed.block].rates;
+        if drawn >= rates.first_failure {
+            return Course::default();
+        }
+        let outcome = self.model.chain.read(rates.rber, rates.codewords, drawn);
         let soft = self.model.soft.filter(|_| !matches!(outcome.stage, Stage::Corrected(_)));
         let mut course = Course {
             retries: outcome.retries as u8,
@@ -437,7 +511,8 @@ impl ReadErrors {
             soft: soft.is_some(),
             ..Course::default()
         };
-        block.reads += u64::from(course.retries) + u64::from(course.sensings);
+        let block = &mut self.blocks[sensed.block];
+        block.reads = block.reads.saturating_add(u32::from(course.retries) + u32::from(course.sensings));
         self.counts.retries += u64::from(course.retries);
         match outcome.stage {
             Stage::Corrected(retries) => self.counts.corrected += u64::from(retries > 0),
@@ -456,7 +531,7 @@ impl ReadErrors {
         }
         self.counts.caught += u64::from(passes);
         self.counts.uncorrectable += 1;
-        self.blocks[sensed.block].given_up += 1;
+        self.rates[sensed.block].given_up += 1;
         self.doomed.push(sensed.ppn);
         Verdict::Unreadable
     }
@@ -529,7 +604,7 @@ impl<C: Contents> Drive<C> {
     /// Whether too many pages of a block were unreadable for it to be used again.
     pub(super) fn is_given_up_block(&self, plane: PlaneId, block: u32) -> bool {
         let Some(errors) = &self.errors else { return false };
-        let given_up = errors.blocks[self.flash.geometry.block_index(plane, block)].given_up;
+        let given_up = errors.rates[self.flash.geometry.block_index(plane, block)].given_up;
         errors.model.retire_after.is_some_and(|most| given_up >= most)
     }
 

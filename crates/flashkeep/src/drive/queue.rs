@@ -18,6 +18,8 @@ pub(super) struct DriveOp {
     /// came up along with another page.
     pub(super) placed: u16,
     pub(super) ftl: u16,
+    /// Not beside `acknowledged`: a load of both at once would wait for the two stores before it.
+    pub(super) durable: SimTime,
     /// When it came, and whether its request was admitted after that: late, but served from its arrival on.
     pub(super) since: SimTime,
     pub(super) late: bool,
@@ -26,7 +28,6 @@ pub(super) struct DriveOp {
     pub(super) previous: Id<DriveOp>,
     pub(super) ppn: Ppn,
     pub(super) acknowledged: SimTime,
-    pub(super) durable: SimTime,
     pub(super) service: Span,
     /// Of a read: what its errors ask for.
     pub(super) course: Course,

@@ -500,15 +500,15 @@ impl<C: Contents> Drive<C> {
         if self.health.damaged && self.is_unasked(op) {
             return;
         }
-        let DriveOp { token, command, acknowledged, durable, service, .. } = self.queues.ops[op];
         let noted = self.ftl.memory.write;
         let spent = match part {
             CompletionPart::Durable => self.breakdown_of_durable(op, noted),
             _ => self.breakdown_of_write(op, noted),
         };
-        let done = Done::at(token, u32::from(command.count), durable + noted);
-        let acknowledged = acknowledged + noted;
-        self.done.push(Done { part, acknowledged, service: service + noted, spent, ..done });
+        let DriveOp { token, command, acknowledged, durable, service, .. } = &self.queues.ops[op];
+        let done = Done::at(*token, u32::from(command.count), *durable + noted);
+        let (acknowledged, service) = (*acknowledged + noted, *service + noted);
+        self.done.push(Done { part, acknowledged, service, spent, ..done });
     }
 
     // ---------------------------------------------------------------- contents in flight

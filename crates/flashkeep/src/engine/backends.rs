@@ -25,6 +25,24 @@ pub struct CompletionToken {
     pub gap: u32,
 }
 
+/// An open request, as its commands are submitted.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenRequest {
+    /// Its completion counter.
+    pub owner: Id<CompletionCounter>,
+    /// Its number in order of opening: [`CompletionToken::age`].
+    pub age: u32,
+}
+
+impl OpenRequest {
+    /// Its pages, from the first on.
+    #[must_use]
+    #[inline]
+    pub fn pages(self) -> CompletionToken {
+        CompletionToken::at(self.owner, 0, self.age)
+    }
+}
+
 impl CompletionToken {
     /// Pages at consecutive places from this one on.
     #[must_use]

@@ -2,7 +2,7 @@
 //! beginning until then; what a plan submits next continues from there. Among completions at the same instant the first
 //! one counts.
 
-use super::backends::{Backends, CompletionPart, CompletionToken, Done};
+use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenRequest};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::plan::Tell;
@@ -157,7 +157,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A request that was opened begins now.
     #[inline]
-    pub fn begin_request(&mut self, request: CompletionToken, now: SimTime) {
+    pub fn begin_request(&mut self, request: OpenRequest, now: SimTime) {
         self.begin_latency(request.owner, now);
     }
 

@@ -47,7 +47,9 @@ pub use crate::device::latency::{Breakdown, BusyHistory, FlashTimes, Part, TimeS
 pub use crate::device::port::Merge;
 use crate::device::{command, contents};
 pub(crate) use crate::kernel::FixedMap;
-pub use backends::{BackendId, BackendView, Backends, CompletionPart, CompletionToken, Done, OobData};
+pub use backends::{
+    BackendId, BackendView, Backends, CompletionPart, CompletionToken, Done, OobData, OpenRequest,
+};
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, Version, gf};
 pub use executor::Engine;

@@ -1,6 +1,6 @@
 //! The interface above the tree: requests, and partial-page writes.
 
-use super::backends::{Backends, CompletionPart, CompletionToken, Done};
+use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenRequest};
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
@@ -88,14 +88,14 @@ pub struct Finished {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Opens a request of `pages` pages; `tag` is the caller's number for it.
     #[inline]
-    pub fn open(&mut self, tag: u32, pages: u32) -> CompletionToken {
+    pub fn open(&mut self, tag: u32, pages: u32) -> OpenRequest {
         let counter = self.claim_counter(pages);
         // One more than its pages, until it is closed: it cannot finish while it is being submitted.
         self.counters[counter] =
             CompletionCounter { unacknowledged: 1, undurable: 1, tag, ..CompletionCounter::default() };
         self.clock.foreground += 1;
         self.opened = self.opened.wrapping_add(1);
-        CompletionToken::at(counter, 0, self.opened)
+        OpenRequest { owner: counter, age: self.opened }
     }
 
     /// The contents of a request's pages: those to write before it is submitted, those read when it is finished. Empty
@@ -107,11 +107,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Adds pages with these contents to an open request; returns the place of the first. If contents are not kept,
     /// places do not matter.
     #[inline]
-    pub fn extend(&mut self, request: CompletionToken, contents: impl Iterator<Item = C>) -> CompletionToken {
+    pub fn extend(&mut self, request: OpenRequest, contents: impl Iterator<Item = C>) -> CompletionToken {
         if C::KEEP {
-            CompletionToken { slot: self.buffers.extend(request.owner, contents), ..request }
+            CompletionToken { slot: self.buffers.extend(request.owner, contents), ..request.pages() }
         } else {
-            request
+            request.pages()
         }
     }
 
@@ -251,12 +251,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Closes the request: all its commands have been submitted.
     #[inline]
-    pub fn close<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, token: CompletionToken) {
+    pub fn close<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, request: OpenRequest) {
         if self.ports.has_open() {
-            self.send_open(backends, now, token.owner);
+            self.send_open(backends, now, request.owner);
         }
         self.settle(backends, now);
-        self.count_off(&Done::<C>::at(token, 1, now));
+        self.count_off(&Done::<C>::at(request.pages(), 1, now));
     }
 
     /// The requests that were acknowledged since the last call; the caller calls [`Engine::forget`] for each when it

@@ -47,7 +47,6 @@ pub struct Addresses {
     placed: u64,
     /// Requests whose address was taken modulo the capacity.
     overlapping: u64,
-    ranges: Vec<Range>,
 }
 
 impl Addresses {
@@ -61,7 +60,6 @@ impl Addresses {
             extents: FixedMap::default(),
             placed: 0,
             overlapping: 0,
-            ranges: Vec::new(),
         }
     }
 
@@ -79,13 +77,13 @@ impl Addresses {
         Addresses { extents, placed: self.placed, ..fresh }
     }
 
-    /// Where a request lies on the drive: one range, or several if its extents are not adjacent.
+    /// Replaces `ranges` by where a request lies on the drive: one range, or several if its extents are not adjacent.
     ///
     /// # Errors
     /// [`AddressError`] if it has no place.
     #[inline]
-    pub fn place(&mut self, request: &Request) -> Result<&[Range], AddressError> {
-        self.ranges.clear();
+    pub fn place(&mut self, request: &Request, ranges: &mut Vec<Range>) -> Result<(), AddressError> {
+        ranges.clear();
         let (offset, length) = (request.offset, u64::from(request.length));
         if request.device > 0 && !self.merge_devices && self.placement != AddressMode::Compact {
             return Err(AddressError::SecondDevice);
@@ -94,25 +92,25 @@ impl Addresses {
             AddressMode::AsIs if offset + length > self.capacity => {
                 return Err(AddressError::Beyond(offset + length));
             }
-            AddressMode::AsIs => self.ranges.push(Range { offset, length }),
-            AddressMode::Wrap => self.wrap(offset, length),
-            AddressMode::Compact => self.compact(request)?,
+            AddressMode::AsIs => ranges.push(Range { offset, length }),
+            AddressMode::Wrap => self.wrap(offset, length, ranges),
+            AddressMode::Compact => self.compact(request, ranges)?,
         }
-        Ok(&self.ranges)
+        Ok(())
     }
 
-    fn wrap(&mut self, offset: u64, length: u64) {
+    fn wrap(&mut self, offset: u64, length: u64, ranges: &mut Vec<Range>) {
         self.overlapping += u64::from(offset + length > self.capacity);
         let (mut at, mut left) = (offset % self.capacity, length);
         while left > 0 {
             let length = left.min(self.capacity - at);
-            self.ranges.push(Range { offset: at, length });
+            ranges.push(Range { offset: at, length });
             left -= length;
             at = 0;
         }
     }
 
-    fn compact(&mut self, request: &Request) -> Result<(), AddressError> {
+    fn compact(&mut self, request: &Request, ranges: &mut Vec<Range>) -> Result<(), AddressError> {
         let device = if self.merge_devices { 0 } else { request.device };
         let (mut at, mut left) = (request.offset, u64::from(request.length));
         while left > 0 {
@@ -125,9 +123,9 @@ impl Addresses {
             if offset + length > self.capacity {
                 return Err(AddressError::Full);
             }
-            match self.ranges.last_mut() {
+            match ranges.last_mut() {
                 Some(last) if last.offset + last.length == offset => last.length += length,
-                _ => self.ranges.push(Range { offset, length }),
+                _ => ranges.push(Range { offset, length }),
             }
             at += length;
             left -= length;
@@ -145,19 +143,24 @@ mod tests {
         Request { arrival_ns: 0, offset, length, device, op: Op::Read, fua: false }
     }
 
+    fn placed(addresses: &mut Addresses, request: &Request) -> Result<Vec<Range>, AddressError> {
+        let mut ranges = Vec::new();
+        addresses.place(request, &mut ranges).map(|()| ranges)
+    }
+
     #[test]
     fn as_is_refuses_what_does_not_fit() {
         let mut addresses = Addresses::new(1000, AddressMode::AsIs, false);
-        assert_eq!(addresses.place(&at(0, 990, 10)).unwrap(), [Range { offset: 990, length: 10 }]);
-        assert_eq!(addresses.place(&at(0, 990, 11)), Err(AddressError::Beyond(1001)));
-        assert_eq!(addresses.place(&at(1, 0, 10)), Err(AddressError::SecondDevice));
+        assert_eq!(placed(&mut addresses, &at(0, 990, 10)).unwrap(), [Range { offset: 990, length: 10 }]);
+        assert_eq!(placed(&mut addresses, &at(0, 990, 11)), Err(AddressError::Beyond(1001)));
+        assert_eq!(placed(&mut addresses, &at(1, 0, 10)), Err(AddressError::SecondDevice));
     }
 
     #[test]
     fn wrap_comes_round_and_counts() {
         let mut addresses = Addresses::new(1000, AddressMode::Wrap, true);
         let pieces = [Range { offset: 990, length: 10 }, Range { offset: 0, length: 5 }];
-        assert_eq!(addresses.place(&at(3, 1990, 15)).unwrap(), pieces);
+        assert_eq!(placed(&mut addresses, &at(3, 1990, 15)).unwrap(), pieces);
         assert_eq!(addresses.overlapping(), 1);
     }
 
@@ -165,10 +168,13 @@ mod tests {
     fn compact_keeps_devices_apart_and_neighbours_together() {
         let mut addresses = Addresses::new(3 << 20, AddressMode::Compact, false);
         let far = 77 << 20;
-        assert_eq!(addresses.place(&at(0, far + 4, 8)).unwrap(), [Range { offset: 4, length: 8 }]);
-        assert_eq!(addresses.place(&at(5, far + 4, 8)).unwrap(), [Range { offset: EXTENT + 4, length: 8 }]);
+        assert_eq!(placed(&mut addresses, &at(0, far + 4, 8)).unwrap(), [Range { offset: 4, length: 8 }]);
+        assert_eq!(
+            placed(&mut addresses, &at(5, far + 4, 8)).unwrap(),
+            [Range { offset: EXTENT + 4, length: 8 }]
+        );
         let across = [Range { offset: EXTENT - 4, length: 4 }, Range { offset: 2 * EXTENT, length: 4 }];
-        assert_eq!(addresses.place(&at(0, far + EXTENT - 4, 8)).unwrap(), across);
-        assert_eq!(addresses.place(&at(9, 0, 8)), Err(AddressError::Full));
+        assert_eq!(placed(&mut addresses, &at(0, far + EXTENT - 4, 8)).unwrap(), across);
+        assert_eq!(placed(&mut addresses, &at(9, 0, 8)), Err(AddressError::Full));
     }
 }

@@ -28,19 +28,18 @@ pub fn fragments(offset: u64, length: u64, sector_bytes: u64, page_sectors: u32)
     // Most requests are whole pages whose size is a power of two: these are split without a division.
     if length > 0 && bytes.is_power_of_two() && (offset | length) & (bytes - 1) == 0 {
         let shift = bytes.trailing_zeros();
-        let (page, count) = ((offset >> shift) as u32, (length >> shift) as u32);
-        let whole = Some(Fragment { page, count, mask: whole(page_sectors), continues: false });
-        return Fragments { whole, at: 0, end: 0, page_sectors };
+        return Fragments { whole: (length >> shift) as u32, at: offset >> shift, end: 0, page_sectors };
     }
     let SectorRange { first, count } = SectorRange::of_bytes(offset, length, sector_bytes);
-    Fragments { whole: None, at: first, end: first + count, page_sectors }
+    Fragments { whole: 0, at: first, end: first + count, page_sectors }
 }
 
 /// The iterator that [`fragments`] returns.
 #[derive(Clone, Debug)]
 pub struct Fragments {
-    /// All there is.
-    whole: Option<Fragment>,
+    /// The whole pages from page `at` on, if there is nothing else.
+    whole: u32,
+    /// The next sector, and the one after the last.
     at: u64,
     end: u64,
     page_sectors: u32,
@@ -51,8 +50,10 @@ impl Iterator for Fragments {
 
     #[inline]
     fn next(&mut self) -> Option<Fragment> {
-        if self.whole.is_some() {
-            return self.whole.take();
+        let count = std::mem::take(&mut self.whole);
+        if count > 0 {
+            let mask = whole(self.page_sectors);
+            return Some(Fragment { page: self.at as u32, count, mask, continues: false });
         }
         if self.at >= self.end {
             return None;

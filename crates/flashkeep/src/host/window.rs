@@ -15,13 +15,21 @@ pub struct HostQueue {
     most: usize,
     /// Whether requests may have arrived before they come in.
     waits_before_admission: bool,
-    /// If so, when the requests leave that were not done when the last one arrived.
-    since_arrival: BinaryHeap<Reverse<u64>>,
-    entered: usize,
+    /// What was not done when the last request arrived, if that request had to wait for room. If it had not, this is what is
+    /// in the drive.
+    at_arrival: Option<Outstanding>,
     /// How long requests waited for room, and until when that is counted.
     full: Span,
     full_until: SimTime,
     /// When requests leave whose end is known; the end of a granted operation is known in advance.
+    departures: BinaryHeap<Reverse<u64>>,
+}
+
+/// Requests that are not done.
+#[derive(Clone, Debug)]
+struct Outstanding {
+    requests: usize,
+    /// When those of them leave whose end is known.
     departures: BinaryHeap<Reverse<u64>>,
 }
 
@@ -63,30 +71,40 @@ impl HostQueue {
     /// Admits a request that arrived at `arrival`, and removes those that have left by now.
     #[inline]
     pub fn enter(&mut self, arrival: SimTime, now: SimTime) {
+        if arrival < now && self.waits_before_admission {
+            self.wait(arrival, now);
+        } else {
+            self.at_arrival = None;
+        }
         self.inside -= left_by(&mut self.departures, now);
         self.inside += 1;
         if let Some(admitted) = &mut self.batch {
             *admitted = if *admitted < self.depth { *admitted + 1 } else { 1 };
         }
         debug_assert!(self.inside <= self.depth);
-        if arrival < now && self.waits_before_admission {
-            self.full += now.since(self.full_until.max(arrival));
-            self.full_until = now;
-        }
-        if self.waits_before_admission {
-            self.entered -= left_by(&mut self.since_arrival, arrival);
-            self.entered += 1;
-        }
-        let present = if self.waits_before_admission { self.entered } else { self.inside };
+        let present = self.at_arrival.as_ref().map_or(self.inside, |outstanding| outstanding.requests);
         self.most = self.most.max(present);
+    }
+
+    /// A request that arrived at `arrival` had to wait for room.
+    #[inline(never)]
+    fn wait(&mut self, arrival: SimTime, now: SimTime) {
+        self.full += now.since(self.full_until.max(arrival));
+        self.full_until = now;
+        let outstanding = self.at_arrival.get_or_insert_with(|| Outstanding {
+            requests: self.inside,
+            departures: self.departures.clone(),
+        });
+        outstanding.requests -= left_by(&mut outstanding.departures, arrival);
+        outstanding.requests += 1;
     }
 
     /// Records that a request leaves at `at`.
     #[inline]
     pub fn leave(&mut self, at: SimTime) {
         self.departures.push(Reverse(at.0));
-        if self.waits_before_admission {
-            self.since_arrival.push(Reverse(at.0));
+        if let Some(outstanding) = &mut self.at_arrival {
+            outstanding.departures.push(Reverse(at.0));
         }
     }
 

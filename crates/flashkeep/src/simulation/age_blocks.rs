@@ -78,7 +78,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let request = self.device.engine.open(u32::MAX, count);
         let command = Command { flags: Flags::BEFORE, ..Command::new(verb, Page(first), count as u16) };
         let Device { engine, body, .. } = &mut self.device;
-        engine.submit(body, self.clock.now, command, request);
+        engine.submit(body, self.clock.now, command, request.pages());
         self.end_preparation(request);
     }
 }

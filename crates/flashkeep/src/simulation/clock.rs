@@ -19,18 +19,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     ) -> Result<(), Stop> {
         let closed = self.workload.replay != Replay::Open;
         let fast_path = self.fast_path_backend();
-        let mut next = if self.host.volumes.is_some() { None } else { self.next_placed(requests)? };
+        // The next request is the current one of `requests`.
+        let mut has_next = self.host.volumes.is_none() && self.advance_to_placed(requests)?;
         loop {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
             let fault_event = self.failures.fault_events.next_at;
-            let admission = match &next {
-                None if self.host.volumes.is_some() => self.next_from_volumes(),
-                Some(_) if closed => self.host.window.room_at(self.clock.now),
-                Some(request) if self.host.arrived.is_none() => {
-                    self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
+            let admission = match has_next {
+                false if self.host.volumes.is_some() => self.next_from_volumes(),
+                true if closed => self.host.window.room_at(self.clock.now),
+                true if self.host.arrived.is_none() => {
+                    self.host.window.room_at(SimTime(requests.current().arrival_ns).max(self.clock.now))
                 }
-                None if self.host.arrived.is_none() => SimTime::NEVER,
-                _ => self.next_arrived(next.as_ref()),
+                false if self.host.arrived.is_none() => SimTime::NEVER,
+                _ => self.next_arrived(has_next.then(|| requests.current())),
             };
             let crossing = self.host.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
             let limit = admission.min(fault_event).min(crossing);
@@ -57,7 +58,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.collect_finished();
             } else if fault_event <= admission {
                 // After the last request no more failures are injected, but replacements still take place.
-                let comes = next.is_some() || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
+                let comes = has_next || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
                 if !comes && idle && !self.failures.fault_events.replaces_next() {
                     break;
@@ -74,11 +75,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
                 self.watch_life();
                 if self.host.arrived.is_some() {
-                    if self.take_arrived(&mut next) {
+                    if self.take_arrived(has_next.then(|| requests.current())) {
                         self.host.seen += 1;
                         let looks = self.host.seen.is_multiple_of(LOOK);
                         let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
-                        next = if goes_on { self.next_placed(requests)? } else { None };
+                        has_next = goes_on && self.advance_to_placed(requests)?;
                     }
                     continue;
                 }
@@ -95,22 +96,25 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                     }
                     continue;
                 }
-                let Some(request) = next else { break };
+                if !has_next {
+                    break;
+                }
+                let request = requests.current();
                 if let Some(backend) = fast_path
                     && event == SimTime::NEVER
                     && self.takes_fast_path(&request)
                 {
-                    next = self.write_fast_path(backend, &request, requests, closed, progress)?;
+                    has_next = self.write_fast_path(backend, &request, requests, closed, progress)?;
                     continue;
                 }
                 self.admit(&request, closed);
                 if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
                     && !self.goes_on(requests.share_done(), progress)?
                 {
-                    next = None;
+                    has_next = false;
                     continue;
                 }
-                next = self.next_placed(requests)?;
+                has_next = self.advance_to_placed(requests)?;
             }
         }
         if self.job.flush_at_end {
@@ -119,7 +123,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_requests(SimTime::NEVER);
         self.end_recovery();
         let quiet = self.device.engine.is_quiet() && self.host.link.as_ref().is_none_or(Link::is_quiet);
-        assert!(next.is_none() && quiet, "everything that was asked is done at the end");
+        assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
     }
 
@@ -133,7 +137,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The next instant at which a request arrives or is admitted.
     #[inline(never)]
-    pub(super) fn next_arrived(&self, next: Option<&Request>) -> SimTime {
+    pub(super) fn next_arrived(&self, next: Option<Request>) -> SimTime {
         let waits = self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
         let admission = if waits { self.host.window.room_at(self.clock.now) } else { SimTime::NEVER };
         let arrival = next.map_or(SimTime::NEVER, |request| SimTime(request.arrival_ns).max(self.clock.now));
@@ -142,11 +146,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Admits the next request; returns whether the one that arrives next was admitted or waits in the host.
     #[inline(never)]
-    pub(super) fn take_arrived(&mut self, next: &mut Option<Request>) -> bool {
+    pub(super) fn take_arrived(&mut self, next: Option<Request>) -> bool {
         let room = |this: &Self| this.host.window.room_at(this.clock.now) <= this.clock.now;
         let arrived = self.host.arrived.as_mut().expect("requests wait outside");
         let arrives = arrived.is_empty() || self.host.window.room_at(self.clock.now) > self.clock.now;
-        if arrives && let Some(request) = next.take() {
+        if arrives && let Some(request) = next {
             arrived.arrive(request, std::mem::take(&mut self.host.ranges));
         }
         if room(self)

@@ -6,14 +6,14 @@
 use super::{Device, OutstandingRequest, Simulation};
 use crate::buffer::{Buffer, HostContext};
 use crate::devices::Body;
-use crate::engine::{CompletionToken, Contents, Finished, Flushed};
+use crate::engine::{Contents, Finished, Flushed, OpenRequest};
 use crate::kernel::{Id, SimTime};
 use flashkeep_trace::Op;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Begins a FLUSH; false if there is nothing to wait for.
     #[cold]
-    pub(super) fn flush(&mut self, request: CompletionToken, id: Id<OutstandingRequest<C>>) -> bool {
+    pub(super) fn flush(&mut self, request: OpenRequest, id: Id<OutstandingRequest<C>>) -> bool {
         if self.device.buffer.is_protected() {
             return false;
         }
@@ -46,7 +46,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn force(
         &mut self,
-        request: CompletionToken,
+        request: OpenRequest,
         id: Id<OutstandingRequest<C>>,
         pages: &mut u64,
     ) -> bool {

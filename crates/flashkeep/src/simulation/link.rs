@@ -45,7 +45,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.acknowledge(Id::new(id));
         }
         let finished = self.host.in_flight[Id::new(id)].finished.expect("flash is done with it");
-        self.conclude(finished, end);
+        self.conclude(&finished, end);
     }
 
     /// The link is free: starts its next transfers, until it is busy again or has no requests.

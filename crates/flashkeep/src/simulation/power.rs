@@ -171,7 +171,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             {
                 durability.await_durable(written, at);
             }
-            self.finish(finished);
+            self.finish(&mut finished);
         }
     }
 
@@ -191,7 +191,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut held = std::mem::take(&mut durability.held);
         held.sort_by_key(|finished| finished.acknowledged);
         let over = held.partition_point(|finished| finished.acknowledged <= now);
-        for finished in held.drain(..over) {
+        for mut finished in held.drain(..over) {
             let durable_at = self.durable_at(&finished);
             let this = &mut self.host.in_flight[Id::new(finished.tag)];
             let (written, settled) = (std::mem::take(&mut this.written), this.durable);
@@ -201,7 +201,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 durability.acknowledge(&written);
                 durable.into_iter().for_each(|at| durability.await_durable(&written, at));
             }
-            self.finish(finished);
+            self.finish(&mut finished);
         }
         if let Some(durability) = &mut self.failures.durability {
             durability.held = held;

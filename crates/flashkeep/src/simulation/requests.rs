@@ -3,7 +3,7 @@
 use super::{AHEAD, Device, OutstandingRequest, Simulation, Stop, Totals};
 use crate::buffer::{Buffer, HostContext};
 use crate::devices::Body;
-use crate::engine::{BackendId, CompletionToken, Contents, Finished, NodeId, Page, Scheme};
+use crate::engine::{BackendId, Contents, Finished, NodeId, OpenRequest, Page, Scheme};
 use crate::host::{AddressMode, LateRequests, Range, SectorRange, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span, reach};
@@ -12,17 +12,16 @@ use crate::workload::Requests;
 use flashkeep_trace::{Op, Request};
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// The next request that has a place on the drive.
-    #[inline]
-    pub(super) fn next_placed(&mut self, requests: &mut Requests) -> Result<Option<Request>, Stop> {
+    /// Advances to the next request that has a place on the drive; false at the end.
+    #[inline(never)]
+    pub(super) fn advance_to_placed(&mut self, requests: &mut Requests) -> Result<bool, Stop> {
         while requests.advance()? {
             self.prefetch(requests);
-            let request = requests.current();
-            if self.locate(&request, self.host.admitted + self.host.misplaced + 1)? {
-                return Ok(Some(request));
+            if self.locate(&requests.current(), self.host.admitted + self.host.misplaced + 1)? {
+                return Ok(true);
             }
         }
-        Ok(None)
+        Ok(false)
     }
 
     #[inline]
@@ -66,10 +65,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.ranges.clear();
             return Ok(true);
         }
-        match self.host.addresses.place(request) {
-            Ok(ranges) => {
-                self.host.ranges.clear();
-                self.host.ranges.extend_from_slice(ranges);
+        match self.host.addresses.place(request, &mut self.host.ranges) {
+            Ok(()) => {
                 if self.host.interleave.is_some() {
                     self.interleave();
                 }
@@ -222,7 +219,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The rest of each logical page that was written in part.
     #[cold]
-    pub(super) fn write_the_rest(&mut self, request: CompletionToken, id: Id<OutstandingRequest<C>>) {
+    pub(super) fn write_the_rest(&mut self, request: OpenRequest, id: Id<OutstandingRequest<C>>) {
         let (size, pages) = (u64::from(self.host.logical_page), u64::from(self.device.buffer.pages().len()));
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
@@ -244,7 +241,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline]
     pub(super) fn each_fragment(
         &mut self,
-        request: CompletionToken,
+        request: OpenRequest,
         id: Id<OutstandingRequest<C>>,
         mut act: impl FnMut(
             &mut Buffer<C>,
@@ -315,20 +312,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     #[inline(never)]
     pub(super) fn finish_all(&mut self) {
-        std::mem::swap(self.device.engine.finished(), &mut self.host.finished);
-        for at in 0..self.host.finished.len() {
-            let finished = self.host.finished[at];
-            self.finish(finished);
-        }
-        self.host.finished.clear();
+        let mut finished = std::mem::take(&mut self.host.finished);
+        std::mem::swap(self.device.engine.finished(), &mut finished);
+        finished.iter_mut().for_each(|finished| self.finish(finished));
+        finished.clear();
+        self.host.finished = finished;
     }
 
     #[inline(always)]
-    pub(super) fn finish(&mut self, mut finished: Finished) {
-        if !self.ends_stage(&mut finished) {
+    pub(super) fn finish(&mut self, finished: &mut Finished) {
+        if !self.ends_stage(finished) {
             return;
         }
-        self.note_settled(&finished);
+        self.note_settled(finished);
         let this = &self.host.in_flight[Id::new(finished.tag)];
         if self.clock.untimed {
             (finished.acknowledged, finished.service) = (self.clock.now.max(this.arrival), Span::ZERO);
@@ -337,10 +333,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             (finished.acknowledged, finished.service) = (finished.acknowledged + memory, memory);
         }
         if self.device.buffer.has_copies() {
-            self.end_reads(&finished);
+            self.end_reads(finished);
         }
         if self.host.link.is_some() {
-            return self.go(finished, finished.acknowledged);
+            return self.go(*finished, finished.acknowledged);
         }
         self.conclude(finished, finished.acknowledged);
     }
@@ -361,7 +357,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// A request is over for the host at `acknowledged`.
     #[inline(always)]
-    pub(super) fn conclude(&mut self, finished: Finished, acknowledged: SimTime) {
+    pub(super) fn conclude(&mut self, finished: &Finished, acknowledged: SimTime) {
         let id = Id::new(finished.tag);
         let service = finished.service;
         if self.failures.durability.is_none() {

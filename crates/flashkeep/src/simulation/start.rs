@@ -3,7 +3,7 @@
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{CompletionToken, Contents, MemberRow};
+use crate::engine::{Contents, MemberRow, OpenRequest};
 use crate::job::{Halt, Progress};
 use std::ops::{ControlFlow, Range};
 
@@ -101,7 +101,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         })
     }
 
-    pub(super) fn end_preparation(&mut self, request: CompletionToken) {
+    pub(super) fn end_preparation(&mut self, request: OpenRequest) {
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         self.end_finished();
     }

@@ -44,8 +44,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         (aligned && inside && due).then_some((first as u32, count))
     }
 
-    /// Writes requests as long as they are whole pages and nothing else is due, a batch at a time; the next one,
-    /// placed.
+    /// Writes requests as long as they are whole pages and nothing else is due, a batch at a time. Whether
+    /// another one follows, which has been placed.
     pub(super) fn write_fast_path(
         &mut self,
         backend: BackendId,
@@ -53,7 +53,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         requests: &mut Requests,
         closed: bool,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
-    ) -> Result<Option<Request>, Stop> {
+    ) -> Result<bool, Stop> {
         let mut pages = std::mem::take(&mut self.host.pages);
         pages.clear();
         self.take_fast_path(first, closed, &mut pages);
@@ -67,7 +67,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.buffer.set_written(&pages);
         self.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
-        if self.goes_on(requests.share_done(), progress)? { self.next_placed(requests) } else { Ok(None) }
+        Ok(self.goes_on(requests.share_done(), progress)? && self.advance_to_placed(requests)?)
     }
 
     /// Adds a request's pages, if they can take the fast path.

@@ -166,10 +166,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.ranges.clear();
             return Ok(Some(request));
         }
-        match volume.addresses.place(&request) {
-            Ok(ranges) => {
-                self.host.ranges.clear();
-                self.host.ranges.extend_from_slice(ranges);
+        match volume.addresses.place(&request, &mut self.host.ranges) {
+            Ok(()) => {
                 self.host.ranges.iter_mut().for_each(|range| range.offset += volume.offset);
                 self.interleave();
                 Ok(Some(request))

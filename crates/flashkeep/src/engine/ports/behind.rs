@@ -1,7 +1,7 @@
 //! The operations of a member's port on the subtree below it.
 
 use super::super::Contents;
-use super::super::backends::{Backends, CompletionToken, Done};
+use super::super::backends::{Backends, CompletionToken, Done, OpenRequest};
 use super::super::command::{Cause, Command, Flags, Page, Verb};
 use super::super::executor::Engine;
 use super::super::scheme::Scheme;
@@ -23,14 +23,9 @@ pub(super) struct MemberBackend<'a, S, C, L> {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Writes all that the caches of members hold below, as a part of this request. What leaves a cache may come to
     /// another one below.
-    pub fn write_back_ports<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        now: SimTime,
-        request: CompletionToken,
-    ) {
+    pub fn write_back_ports<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, request: OpenRequest) {
         for at in 0..self.ports.all.len() as u16 {
-            self.at_port(backends, now, at, request, |port, below| port.write_back(below));
+            self.at_port(backends, now, at, request.pages(), |port, below| port.write_back(below));
         }
     }
 
@@ -66,7 +61,10 @@ impl<S: Scheme, C: Contents, L: Backends<C>> MemberBackend<'_, S, C, L> {
 
     /// Adds a place for contents that are not part of the command.
     fn place(&mut self, contents: impl Iterator<Item = C>) -> CompletionToken {
-        self.engine.extend(self.token, contents)
+        if !C::KEEP {
+            return self.token;
+        }
+        CompletionToken { slot: self.engine.buffers.extend(self.token.owner, contents), ..self.token }
     }
 }
 

@@ -5,7 +5,7 @@
 //! empty there is nothing to do, and it takes no time.
 
 use super::super::Contents;
-use super::super::backends::{Backends, CompletionToken, Done};
+use super::super::backends::{Backends, CompletionToken, Done, OpenRequest};
 use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::Engine;
 use super::super::requests::CompletionCounter;
@@ -46,16 +46,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A request of the host waits until the pages of others are durable: of those that `writes` accepts, by their tag and
     /// whether they have been acknowledged. Returns whether there are any.
     #[cold]
-    pub fn fence(&mut self, request: CompletionToken, writes: impl Fn(u32, bool) -> bool) -> bool {
+    pub fn fence(&mut self, request: OpenRequest, writes: impl Fn(u32, bool) -> bool) -> bool {
         let before = self.fences.len();
         for (at, counter) in (0..).zip(self.counters.places()) {
             let id = Id::new(at);
             if id != request.owner && counter.is_under_way_for_host() && writes(counter.tag, counter.told) {
-                self.fences.push((id, request));
+                self.fences.push((id, request.pages()));
             }
         }
         let awaited = self.fences.len() - before;
-        self.account(request, awaited as u32);
+        self.account(request.pages(), awaited as u32);
         awaited > 0
     }
 
@@ -78,9 +78,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         backends: &mut L,
         now: SimTime,
         which: Flushed,
-        request: CompletionToken,
+        request: OpenRequest,
     ) {
-        self.flush_members(backends, now, NodeId::ROOT, which, request);
+        self.flush_members(backends, now, NodeId::ROOT, which, request.pages());
     }
 
     /// A plan has come to the stage before which its members write their caches back; returns whether it waits for that.

@@ -149,7 +149,7 @@ fn only_the_stripe_waits_for_later_steps() {
     let mut engine: Engine<Lazy, Token> = Engine::new(Tree::Node(Lazy, backends));
     let mut run = |verb, engine: &mut Engine<Lazy, Token>, at| {
         let token = engine.open(verb as u32, 1);
-        engine.submit(&mut store, SimTime(at), Command::new(verb, Page(0), 1), token);
+        engine.submit(&mut store, SimTime(at), Command::new(verb, Page(0), 1), token.pages());
         engine.close(&mut store, SimTime(at), token);
         let mut told = Vec::new();
         for now in at..at + 100 {
@@ -163,7 +163,7 @@ fn only_the_stripe_waits_for_later_steps() {
                 // The copies are still to come: a command that comes now waits for the stripe.
                 assert!(!engine.is_quiet());
                 let token = engine.open(9, 1);
-                engine.submit(&mut store, SimTime(now), Command::new(Verb::Read, Page(0), 1), token);
+                engine.submit(&mut store, SimTime(now), Command::new(Verb::Read, Page(0), 1), token.pages());
                 engine.close(&mut store, SimTime(now), token);
             }
         }

@@ -106,7 +106,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
                 self.engine.pages(token.owner)[n] = C::token(new);
             }
         }
-        self.engine.submit(&mut self.store, self.now, command, token);
+        self.engine.submit(&mut self.store, self.now, command, token.pages());
         self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
@@ -128,7 +128,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     pub(crate) fn flush(&mut self) -> usize {
         let tag = self.request(0, 0, Some(Verb::Write));
         let token = self.engine.open(tag as u32, 0);
-        self.engine.flush_members(&mut self.store, self.now, NodeId::ROOT, Flushed::Volatile, token);
+        self.engine.flush_members(&mut self.store, self.now, NodeId::ROOT, Flushed::Volatile, token.pages());
         self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
@@ -153,7 +153,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         }
         let merge =
             Merge { page, old_sectors: 1, all_sectors: 0, cause: crate::engine::Cause::Host, soon: false };
-        self.engine.merge(&mut self.store, self.now, merge, token);
+        self.engine.merge(&mut self.store, self.now, merge, token.pages());
         self.engine.close(&mut self.store, self.now, token);
         self.collect();
         tag
