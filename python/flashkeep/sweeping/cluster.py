@@ -5,10 +5,11 @@ from __future__ import annotations
 from concurrent.futures import BrokenExecutor, Future
 from typing import TYPE_CHECKING, Any
 
+from .. import _flashkeep
 from ..extras import need
 from ..options import UsageError
 from ..provenance import build
-from .conduct import SweepError
+from .conduct import FilesLostError, SweepError
 from .local import WorkerDiedError
 from .task import carry_out
 
@@ -31,18 +32,24 @@ class ExecutorWorkers:
         self._inputs: dict[str, str] = {}
         self._client: Any = getattr(executor, "_client", None)  # of Dask's executors
         self._sent: dict[str, Any] = {}
+        """By their hashes the contents of files, or where the cluster has them."""
         self.window = _window(executor, self._client)
 
     def submit(self, task: Task) -> Future[Done]:
         """Has a task carried out."""
-        whole = {**task, "build": build()}
+        # Drive files are sent as other files are.
+        job = {**task["job"], "drive_files": dict.fromkeys(task["job"]["drive_files"])}
+        whole = {**task, "job": job, "build": build()}
         self._inputs |= task["inputs"]
+        self._replace_lost()
+        digests = [digest for digest in dict.fromkeys(task["inputs"].values()) if digest in self._sent]
         outer: Future[Done] = Future()
         try:
-            inner = self._executor.submit(carry_out_with, whole, list(self._sent), *self._sent.values())
+            inner = self._executor.submit(carry_out_with, whole, digests, *(self._sent[each] for each in digests))
         except BrokenExecutor as broken:
             raise SweepError(f"the executor has broken: {broken}") from None
-        inner.add_done_callback(lambda done: _pass_on(done, outer))
+        has_files = self._client is not None and bool(digests)
+        inner.add_done_callback(lambda done: _pass_on(done, outer, has_files))
         return outer
 
     def send(self, paths: Sequence[str]) -> None:
@@ -52,7 +59,16 @@ class ExecutorWorkers:
             if digest not in self._sent:
                 with open(path, "rb") as file:
                     content = file.read()
+                if _flashkeep.sha256_of_bytes(content) != digest:
+                    raise SweepError(f"{path} has changed since the sweep began")
                 self._sent[digest] = content if self._client is None else self._client.scatter(content)
+
+    def _replace_lost(self) -> None:
+        """Sends files again that died with the only worker of Dask that had them."""
+        lost = [digest for digest, sent in self._sent.items() if getattr(sent, "status", None) in ("cancelled", "lost")]
+        for digest in lost:
+            del self._sent[digest]
+        self.send([path for path, digest in self._inputs.items() if digest in lost])
 
     def stop(self) -> None:
         """The executor is the caller's; running tasks end by themselves."""
@@ -63,10 +79,10 @@ def carry_out_with(task: Task, digests: Sequence[str], *contents: bytes) -> Done
     return carry_out(task, dict(zip(digests, contents, strict=True)))
 
 
-def _pass_on(inner: Future[Done], outer: Future[Done]) -> None:
+def _pass_on(inner: Future[Done], outer: Future[Done], has_files: bool) -> None:
     """The answer of an executor; the loss of a worker as the local ones tell it."""
     if inner.cancelled():
-        outer.set_exception(SweepError("a task was cancelled"))
+        outer.set_exception(FilesLostError() if has_files else SweepError("a task was cancelled"))
         return
     error = inner.exception()
     if error is None:

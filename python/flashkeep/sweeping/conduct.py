@@ -38,6 +38,10 @@ class SweepError(RuntimeError):
     """The sweep cannot go on; what was done is kept."""
 
 
+class FilesLostError(Exception):
+    """A task could not begin, because files that were sent with it were lost with a worker."""
+
+
 class Conductor:
     """Hands out tasks, a window of them at a time, so that memory does not grow with the number of cells."""
 
@@ -89,6 +93,9 @@ class Conductor:
                 self._alone.append(task)
             else:
                 again.appendleft(task)
+            return
+        except FilesLostError:
+            again.append(task)
             return
         if "build" in answer:
             raise SweepError(f"worker {answer['worker']} has another flashkeep ({answer['build']}); "
