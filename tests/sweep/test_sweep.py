@@ -292,6 +292,21 @@ def test_dry_run_says_what_would_be_done(tmp_path: Path, capsys: pytest.CaptureF
     assert [row["redundancy.width"] for row in found["refused"]] == [3, 3]
 
 
+def test_an_estimate_waits_for_the_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a drive that is conditioned first, the share done is unknown until its replay begins."""
+    plan = f'workload = "{WORKLOAD}"\ndrive = "dvs-8chip"\n[options]\ncondition = true\n'
+    plan += "[[variant]]\nname = 'small'\nflash.blocks_per_plane = 512\n"
+    monkeypatch.setattr("flashkeep.sweeping.estimate.SAMPLE_S", 0.0)
+    monkeypatch.setattr("flashkeep.sweeping.estimate.PREPARING_S", 600.0)
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "about " in capsys.readouterr().out
+    monkeypatch.setattr("flashkeep.sweeping.estimate.PREPARING_S", 0.0)
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "no estimate: none of the cells" in capsys.readouterr().out
+
+
 STORM = f"""
 workload = "{WORKLOAD.replace("requests=2k", "requests=60k")}"
 drive = ["2CM-128", "1CNM-64"]

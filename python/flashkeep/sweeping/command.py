@@ -112,6 +112,8 @@ def _told_before(plan: Plan, found: Estimate) -> str:
     lines += _reasons(reasons)
     if found.seconds is not None:
         lines.append(f"about {in_words(found.seconds)} with {found.workers} workers, judged by a few cells")
+    elif found.to_run:
+        lines.append("no estimate: none of the cells that were begun got as far as its replay")
     return "\n".join(lines)
 
 

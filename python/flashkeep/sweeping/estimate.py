@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SAMPLE = 6
 """Cells that are begun, spread over the plan."""
 SAMPLE_S = 1.0
-"""Seconds for each of them."""
+"""Seconds of replay for each of them."""
+PREPARING_S = 15.0
+"""The longest time for what comes before the replay, such as the conditioning of a drive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,16 @@ def estimate(plan: Plan, out: str, workers: int | None) -> Estimate:
 
 def _time_of(cell: Cell) -> tuple[float | None, str | None]:
     """The seconds that a cell would take, from its beginning; or why it is refused."""
-    started = time.monotonic()
+    started = replayed = time.monotonic()
     share = 0.0
 
     def progress(_requests: int, done: float | None, _simulated_ns: int) -> None:
-        nonlocal share
+        nonlocal share, replayed
+        now = time.monotonic()
+        if not done:
+            replayed = now
         share = done or 0.0
-        if time.monotonic() - started > SAMPLE_S:
+        if now - replayed > SAMPLE_S or replayed - started > PREPARING_S:
             raise StoppedError
 
     try:
@@ -82,4 +87,5 @@ def _time_of(cell: Cell) -> tuple[float | None, str | None]:
         pass
     except (_flashkeep.DriveError, _flashkeep.TraceError, _flashkeep.OptionError) as refusal:
         return None, str(refusal)
-    return ((time.monotonic() - started) / share if share > 0 else None), None
+    preparing, replaying = replayed - started, time.monotonic() - replayed
+    return (preparing + replaying / share if share > 0 else None), None
