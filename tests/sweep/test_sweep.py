@@ -292,6 +292,17 @@ def test_dry_run_says_what_would_be_done(tmp_path: Path, capsys: pytest.CaptureF
     assert [row["redundancy.width"] for row in found["refused"]] == [3, 3]
 
 
+def test_cells_of_equal_drives_are_run_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = f'workload = "{WORKLOAD}"\ndrive = "1CNM-64"\n[grid]\n"redundancy.width" = [2, 4]\n'  # no effect on "none"
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "2 cells: 1 to run, 0 done, 0 refused, 1 equal to others" in capsys.readouterr().out
+    assert swept(tmp_path, text=plan) == 0
+    assert "2 cells; 1 run" in capsys.readouterr().out
+    assert len(rows(tmp_path / "out")) == 2
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "2 cells: 0 to run, 2 done, 0 refused" in capsys.readouterr().out
+
+
 def test_an_estimate_waits_for_the_replay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -51,7 +51,8 @@ def estimate(plan: Plan, out: str, workers: int | None) -> Estimate:
     """Checks all cells, and begins a few of those without a result."""
     cells = cells_of(plan)
     refused = [(cell, cell.refused) for cell in cells if cell.refused is not None]
-    missing = to_run(cells, stored(out)[0])
+    finished = stored(out)[0]
+    missing = to_run(cells, finished)
     count = workers or cores()
     sample = missing[:: max(1, len(missing) // SAMPLE)][:SAMPLE]
     times: list[float] = []
@@ -62,8 +63,8 @@ def estimate(plan: Plan, out: str, workers: int | None) -> Estimate:
         elif seconds is not None:
             times.append(seconds)
     seconds = sum(times) / len(times) * len(missing) / min(count, len(missing)) if times else None
-    return Estimate(len(cells), len(cells) - len(missing) - sum(cell.refused is not None for cell in cells),
-                    len(missing), refused, seconds, count)  # fmt: skip
+    done = sum(cell.name in finished for cell in cells)
+    return Estimate(len(cells), done, len(missing), refused, seconds, count)
 
 
 def _time_of(cell: Cell) -> tuple[float | None, str | None]:
