@@ -65,7 +65,9 @@ def write_table(cells: Sequence[Cell], folder: Folder) -> Written:
         if row["error"]:
             written.reasons[row["error"]] += 1
         for column, value in row.items():
-            kinds.setdefault(column, Kind()).see(value)
+            if column not in kinds:
+                kinds[column] = Kind()
+            kinds[column].see(value)
     columns = [*first, *_in_order(kinds, {*first, *LAST}), *LAST]
     source = os.path.join(folder.path, CSV)
     _write_csv(source, columns, rows or _rows(ordered, folder))
