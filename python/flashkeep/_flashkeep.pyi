@@ -1,6 +1,6 @@
 """The extension module: the simulator behind text (JSON) and bytes. See crates/python/src/lib.rs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 __debug_assertions__: bool
 __version__: str
@@ -70,8 +70,8 @@ def conformance(
     `tell(number, total, name)` is called before each check."""
 
 def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
-    """`{"drive": resolved, "members": [resolved], "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text,
-    `drive` stands for its path."""
+    """`{"drive": resolved, "members": [resolved], "files", "capacity_bytes", "tree": drawn, "warnings": […]}`, where
+    `files` are the drive files that were read, by their paths. With a text, `drive` stands for its path."""
 
 def page_errors(
     drive: str,
@@ -119,8 +119,16 @@ def workloads() -> str:
 def workload_text(name: str, /) -> str:
     """A synthetic workload's manual page."""
 
-def drive_changes(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
-    """`{"key": [before, here], …}`: values that differ from the preset that the drive is based on, or from its file."""
+def drive_changes(
+    drive: str,
+    overrides: Sequence[str],
+    text: str | None = None,
+    files: Mapping[str, str] = ...,
+    copies: Mapping[str, str] = ...,
+    /,
+) -> str:
+    """`{"key": [before, here], …}`: values that differ from the preset that the drive is based on, or from its file.
+    `files` and `copies` are those of a job."""
 
 def sha256_of_file(path: str, /) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""

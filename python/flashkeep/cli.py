@@ -293,7 +293,7 @@ def _check(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
     checked = json.loads(_flashkeep.check(arguments["drive"], arguments["set"]))
-    del checked["members"]  # a member of an array is checked by its own name
+    del checked["members"], checked["files"]  # a member of an array is checked by its own name
     if arguments["json"]:
         _print_json(checked)
         return DONE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .extras import need
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .choices import Library
     from .results import Columns
@@ -17,16 +17,21 @@ ORDER: tuple[Library, ...] = ("pandas", "polars")
 
 def flat(values: Mapping[str, Any]) -> dict[str, Any]:
     """Every figure by its dotted path; items of lists by their number."""
-    return dict(_pairs(values, ""))
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        _add(value, str(key), found)
+    return found
 
 
-def _pairs(value: Any, path: str) -> Iterator[tuple[str, Any]]:
-    items: Any = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
-    if items is None:
-        yield path, value
-        return
-    for key, inner in items:
-        yield from _pairs(inner, f"{path}.{key}" if path else str(key))
+def _add(value: Any, path: str, found: dict[str, Any]) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _add(inner, f"{path}.{key}", found)
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            _add(inner, f"{path}.{at}", found)
+    else:
+        found[path] = value
 
 
 def frame(rows: Sequence[Mapping[str, Any]], library: Library | None) -> Any:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 OUTPUTS = frozenset(("operations", "timeline", "timeline_window", "series", "map", "save_aged", "keep_requests"))
 """Keys of a job that say what is written, and change no result."""
 
+BROUGHT = frozenset(("drive_files", "copies"))
+"""Keys of a job that stand in the place of files, which other keys name."""
+
 OPEN = ("drive", "options", "drive_changes")
 """The groups of a summary whose keys are not known beforehand."""
 
@@ -93,7 +96,13 @@ class Inputs:
         summary["command"] = command
         job = self._job
         summary["drive_changes"] = json.loads(
-            _flashkeep.drive_changes(job["drive"], list(job.get("set", ())), job.get("drive_text"))
+            _flashkeep.drive_changes(
+                job["drive"],
+                list(job.get("set", ())),
+                job.get("drive_text"),
+                job.get("drive_files", {}),
+                job.get("copies", {}),
+            )
         )
 
     def _trace(self, stream: str | None) -> str | None:
@@ -105,7 +114,7 @@ class Inputs:
 
     def _options(self, interrupted: bool) -> dict[str, Any]:
         found: dict[str, Any] = {
-            key: _plain(value) for key, value in self._job.items() if key not in OUTPUTS and _is_given(value)
+            key: _plain(value) for key, value in self._job.items() if key not in OUTPUTS | BROUGHT and _is_given(value)
         }
         if "scenario" in found:
             found["scenario"] = {"file": found["scenario"], **_events(found["scenario"])}

@@ -14,28 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import flashkeep as fk
 import pytest
 from flashkeep import _flashkeep
+from small_drives import small_drive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-DRIVE = """\
-[flash]
-channels = 1
-chips_per_channel = 1
-dies_per_chip = 1
-planes_per_die = 1
-blocks_per_plane = 32
-pages_per_block = 16
-page_kib = 4
-timing = { read_us = 50, program_us = 300, erase_us = 1000, bus_ns_per_byte = 10 }
-
-[ftl]
-over_provisioning = 0.5
-
-[start]
-existing = "all"
-"""
-"""One die of 512 pages. A page takes 40.96 µs over the channel: 90.96 µs to read, 340.96 µs to write."""
 
 POLICIES = Path(__file__).parents[1] / "differential"
 """Victim policies in Python."""
@@ -390,7 +372,7 @@ OF_ARRAYS = {
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("knobs") / "die.toml"
-    path.write_text(DRIVE)
+    path.write_text(small_drive())
     return path
 
 

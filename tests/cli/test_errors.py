@@ -6,28 +6,15 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from small_drives import small_drive
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Command
 
-SMALL = """\
-[flash]
-channels = 4
-chips_per_channel = 1
-planes_per_die = 1
-blocks_per_plane = 64
-pages_per_block = 32
-page_kib = 4
-timing = { read_us = 50, program_us = 300, erase_us = 1000, bus_ns_per_byte = 10 }
-
-[ftl]
-over_provisioning = 0.5
-
-[start]
-existing = "all"
-
+SMALL = f"""\
+{small_drive(channels=4, blocks=64, pages=32)}
 [errors]
 model = "kim"
 """

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from elsewhere import check_equal, check_sent, write_sweep
 from flashkeep import cli
 
 # Distributed leaves sockets for the garbage collector; that is not for these tests to judge.
@@ -32,7 +33,7 @@ seed = [1, 2, 3, 4, 5, 6]
 def cluster() -> Iterator[Any]:
     """Two worker processes on this machine."""
     distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(2, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with distributed.LocalCluster(n_workers=2, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster:
         yield cluster
 
 
@@ -94,7 +95,7 @@ def test_workers_elsewhere_get_the_python_files(tmp_path: Path, monkeypatch: pyt
     )
     (here / "plan.toml").write_text(PYTHON.replace("drive.toml", "./drive.toml"))
     monkeypatch.chdir(elsewhere)
-    with distributed.LocalCluster(1, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with distributed.LocalCluster(n_workers=1, processes=True, threads_per_worker=1, dashboard_address=":0") as cluster:
         with distributed.Client(cluster, set_as_default=False) as client:
             assert client.run(os.getcwd) != {}
             client.run(os.chdir, str(elsewhere))
@@ -109,3 +110,55 @@ def test_workers_elsewhere_get_the_python_files(tmp_path: Path, monkeypatch: pyt
         found = [json.loads((here / out / "cells" / name).read_text()) for out in ("local", "dask")]
         assert found[0] == found[1]
         assert found[0]["status"] == 0
+
+
+MOVE = """
+import os, tempfile
+
+def dask_setup(worker):
+    os.chdir({folder!r})
+    tempfile.tempdir = tempfile.mkdtemp(dir={folder!r}, prefix="temporary")
+"""
+"""Has a worker run in a directory, and keep the files that it gets in a new one there."""
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Path, Path]]:
+    """A cluster of one worker, the directory that it runs in, and that of the client with a sweep."""
+    distributed = pytest.importorskip("distributed")
+    here, there = tmp_path / "here", tmp_path / "there"
+    write_sweep(here, there)
+    monkeypatch.chdir(here)
+    preload = MOVE.format(folder=str(there))
+    with distributed.LocalCluster(
+        n_workers=1, processes=True, threads_per_worker=1, dashboard_address=":0", preload=preload
+    ) as cluster:
+        yield cluster, here, there
+
+
+def test_workers_elsewhere_get_the_members_of_arrays(elsewhere: tuple[Any, Path, Path]) -> None:
+    cluster, here, there = elsewhere
+    assert cli.main(["sweep", "plan.toml", "--out", "local", "--quiet"]) == 0
+    assert cli.main(["sweep", "plan.toml", "--out", "dask", "--dask", cluster.scheduler_address, "--quiet"]) == 0
+    check_equal(here / "local", here / "dask", 4)
+    check_sent(there)
+
+
+def test_files_that_die_with_a_worker_are_sent_again(elsewhere: tuple[Any, Path, Path]) -> None:
+    cluster, here, _ = elsewhere
+    plan = (here / "plan.toml").read_text().replace("[1, 2]", str([*range(40)]))
+    (here / "plan.toml").write_text(plan)
+    assert cli.main(["sweep", "plan.toml", "--out", "local", "--quiet"]) == 0
+    victim = next(iter(cluster.workers.values())).process.process.pid
+    killed: list[int] = []
+
+    def kill() -> None:
+        while not list((here / "dask" / "cells").glob("*.json")):
+            time.sleep(0.005)
+        os.kill(victim, signal.SIGKILL)
+        killed.append(len(list((here / "dask" / "cells").glob("*.json"))))
+
+    threading.Thread(target=kill, daemon=True).start()
+    assert cli.main(["sweep", "plan.toml", "--out", "dask", "--dask", cluster.scheduler_address, "--quiet"]) == 0
+    assert killed[0] < 80, "the worker was killed before the end"
+    check_equal(here / "local", here / "dask", 80)

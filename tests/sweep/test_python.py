@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import flashkeep as fk
 import pytest
+from elsewhere import check_equal, check_sent, write_sweep
 
 WORKLOAD = "synth:random,requests=500,write=0.5,size=4KiB,footprint=64MiB,rate=5k"
 
@@ -57,6 +59,42 @@ def test_an_executor_of_the_caller_is_used(tmp_path: Path) -> None:
     with ProcessPoolExecutor(2) as executor:
         found = fk.sweep(drives="1CNM-64", traces=WORKLOAD, seeds=[1, 2], out=tmp_path, executor=executor)
     assert found.counts == {"0": 2}
+
+
+def move_to(folder: str) -> None:
+    """Has a worker run in a directory, with its temporary files there."""
+    tempfile.tempdir = os.path.join(folder, "temporary")
+    os.makedirs(tempfile.tempdir)
+    os.chdir(folder)
+
+
+def test_an_executor_elsewhere_gets_the_members_of_arrays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    write_sweep(here, elsewhere)
+    monkeypatch.chdir(here)
+    local = fk.sweep("plan.toml", out="local")
+    with ProcessPoolExecutor(1, initializer=move_to, initargs=(str(elsewhere),)) as executor:
+        sent = fk.sweep("plan.toml", out="sent", executor=executor)
+    assert sent.counts == {"0": 4}
+    check_equal(here / "local", here / "sent", 4)
+    check_sent(elsewhere)
+    assert len({row["digest"] for row in local}) == 4, "keys of members have an effect"
+
+
+def test_an_array_in_the_folder_of_a_plan_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Members are found beside the array, whatever the working directory is, and a moved array keeps its cells."""
+    write_sweep(tmp_path / "project", tmp_path / "elsewhere")
+    (tmp_path / "project" / "files").rename(tmp_path / "files")  # relative to the working directory
+    monkeypatch.chdir(tmp_path)
+    first = fk.sweep("project/plan.toml", out="out")
+    assert first.counts == {"0": 4}
+    (tmp_path / "project").rename(tmp_path / "moved")
+    calls: list[tuple[int, int]] = []
+    fk.sweep("moved/plan.toml", out="out", progress=lambda done, total: calls.append((done, total)))
+    assert calls == [], "no cell is run again"
+    (tmp_path / "moved" / "drives" / "disk.toml").write_text("[disk]\ncapacity_gb = 0.03\n")
+    fk.sweep("moved/plan.toml", out="out", progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1][1] == 4, "another member is another drive"
 
 
 def test_wrong_calls() -> None:

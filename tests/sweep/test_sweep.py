@@ -292,6 +292,32 @@ def test_dry_run_says_what_would_be_done(tmp_path: Path, capsys: pytest.CaptureF
     assert [row["redundancy.width"] for row in found["refused"]] == [3, 3]
 
 
+def test_cells_of_equal_drives_are_run_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = f'workload = "{WORKLOAD}"\ndrive = "1CNM-64"\n[grid]\n"redundancy.width" = [2, 4]\n'  # no effect on "none"
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "2 cells: 1 to run, 0 done, 0 refused, 1 equal to others" in capsys.readouterr().out
+    assert swept(tmp_path, text=plan) == 0
+    assert "2 cells; 1 run" in capsys.readouterr().out
+    assert len(rows(tmp_path / "out")) == 2
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "2 cells: 0 to run, 2 done, 0 refused" in capsys.readouterr().out
+
+
+def test_an_estimate_waits_for_the_replay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a drive that is conditioned first, the share done is unknown until its replay begins."""
+    plan = f'workload = "{WORKLOAD}"\ndrive = "dvs-8chip"\n[options]\ncondition = true\n'
+    plan += "[[variant]]\nname = 'small'\nflash.blocks_per_plane = 512\n"
+    monkeypatch.setattr("flashkeep.sweeping.estimate.SAMPLE_S", 0.0)
+    monkeypatch.setattr("flashkeep.sweeping.estimate.PREPARING_S", 600.0)
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "about " in capsys.readouterr().out
+    monkeypatch.setattr("flashkeep.sweeping.estimate.PREPARING_S", 0.0)
+    assert swept(tmp_path, "--dry-run", text=plan) == 0
+    assert "no estimate: none of the cells" in capsys.readouterr().out
+
+
 STORM = f"""
 workload = "{WORKLOAD.replace("requests=2k", "requests=60k")}"
 drive = ["2CM-128", "1CNM-64"]
@@ -317,18 +343,20 @@ def alive(process: int) -> bool:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds workers in /proc")
 def test_workers_and_the_client_can_be_killed(tmp_path: Path) -> None:
     """The table of a sweep whose workers and client were killed is that of a serial run."""
+    started = time.monotonic()
     swept(tmp_path, "--workers", "1", text=STORM, out="serial")
+    pause = max(0.4, 3 * (time.monotonic() - started) / 36)  # a cell must have a chance to end
     command = [sys.executable, "-m", "flashkeep", "sweep", written(tmp_path, STORM), "--out", str(tmp_path / "storm"),
                "--workers", "2", "--quiet"]  # fmt: skip
     killed = 0
     client = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     started = time.monotonic()
     while client.poll() is None:
-        time.sleep(0.4)
+        time.sleep(pause)
         for worker in workers_of(client.pid)[:1] if client.poll() is None else []:
             os.kill(worker, signal.SIGKILL if killed % 2 else signal.SIGTERM)
             killed += 1
-        if 2.0 < time.monotonic() - started < 1e9:
+        if 5 * pause < time.monotonic() - started < 1e9:
             orphans = workers_of(client.pid)
             client.kill()
             client.wait()
@@ -378,6 +406,8 @@ class Deadly:
         return future
 
     def send(self, paths: Any) -> None: ...
+
+    def look(self) -> None: ...
 
     def stop(self) -> None: ...
 

@@ -67,6 +67,8 @@ def test_pages_are_whole(browser: Browser, path: Path, scheme: str, width: int) 
     ground = brightness(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     ink = brightness(page.evaluate("getComputedStyle(document.querySelector('#multiples text')).fill"))
     assert (ground < 60 and ink > 180) if dark else (ground > 230 and ink < 80), (ground, ink)
+    hidden = "holder => holder.scrollWidth - holder.clientWidth"
+    assert page.locator("#multiples").evaluate(hidden) <= 0, "a part of the chart is beyond its edge"
     for chart in ("#multiples svg", "#front svg"):
         box = page.locator(chart).bounding_box()
         assert box is not None

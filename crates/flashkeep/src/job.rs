@@ -13,6 +13,11 @@ pub struct Job {
     pub drive: String,
     /// The text of the drive file, if it is not in a file; `drive` stands for the path in messages then.
     pub drive_text: Option<String>,
+    /// Drive files by their paths, in the place of those on disk: the drive's, and those of its bases and members.
+    pub drive_files: BTreeMap<String, String>,
+    /// Where other files lie that drives name (`errors.file`), by the paths that the drives have for them. The summary
+    /// names the copies.
+    pub copies: BTreeMap<String, String>,
     /// `key=value` pairs that override the drive file: `redundancy.scheme=mirror`.
     pub set: Vec<String>,
     /// Trace files (`-` for standard input) or `synth:…` workloads; several are merged by time.

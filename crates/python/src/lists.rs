@@ -1,14 +1,17 @@
 //! Lists of presets, schemes, policies and formats, the schema, and the check of a drive.
 
 use crate::errors::{OptionError, raise_drive};
-use flashkeep::config::{self, Resolved};
+use flashkeep::config::{self, DriveFiles, Resolved};
 use flashkeep::flash::errors::{Conditions, Stage};
 use flashkeep::schemes::SCHEMES;
 use flashkeep_trace::Format;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// `{"drive": resolved, "members": [resolved], "capacity_bytes", "tree": drawn, "warnings": […]}`. With a text, `drive` stands for its path.
+/// `{"drive": resolved, "members": [resolved], "files", "capacity_bytes", "tree": drawn, "warnings": […]}`, where `files`
+/// are the drive files that were read, by their paths. With a text, `drive` stands for its path.
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, /))]
 pub(crate) fn check(
@@ -17,14 +20,13 @@ pub(crate) fn check(
     overrides: Vec<String>,
     text: Option<&str>,
 ) -> PyResult<String> {
-    let read = match text {
-        Some(text) => config::load_text(drive, text, &overrides),
-        None => config::load(drive, &overrides),
-    };
-    let drive = read.map_err(|error| raise_drive(py, &error))?;
+    let files = Rc::default();
+    let drive =
+        config::load_with(&files, drive, text, &overrides).map_err(|error| raise_drive(py, &error))?;
     let checked = json!({
         "drive": drive.to_json(),
         "members": members(&drive),
+        "files": files.read(),
         "capacity_bytes": drive.capacity_bytes(),
         "tree": config::draw(&drive),
         "warnings": drive.warnings,
@@ -50,11 +52,8 @@ pub(crate) fn page_errors(
     bytes: Option<u64>,
     conditions: (f64, f64, f64),
 ) -> PyResult<String> {
-    let read = match text {
-        Some(text) => config::load_text(drive, text, &overrides),
-        None => config::load(drive, &overrides),
-    };
-    let drive = read.map_err(|error| raise_drive(py, &error))?;
+    let drive = config::load_with(&Rc::default(), drive, text, &overrides)
+        .map_err(|error| raise_drive(py, &error))?;
     let Some(model) = drive.error_models().next() else {
         let message = format!("{}: errors.model is \"none\": its pages have no errors", drive.path);
         return Err(OptionError::new_err(message));
@@ -198,16 +197,21 @@ pub(crate) fn workload_text(name: &str) -> PyResult<String> {
 }
 
 /// `{"key": [before, here], …}`: values of the resolved drive that differ from the preset it is based on, or from its
-/// file if there is no preset below it. With a text, `drive` stands for its path.
+/// file if there is no preset below it. With a text, `drive` stands for its path. `files` and `copies` are those of a
+/// job.
 #[pyfunction]
-#[pyo3(signature = (drive, overrides, text=None, /))]
+#[pyo3(signature = (drive, overrides, text=None, files=BTreeMap::new(), copies=BTreeMap::new(), /))]
 pub(crate) fn drive_changes(
     py: Python<'_>,
     drive: &str,
     overrides: Vec<String>,
     text: Option<&str>,
+    files: BTreeMap<String, String>,
+    copies: BTreeMap<String, String>,
 ) -> PyResult<String> {
-    let changes = config::changes(drive, text, &overrides).map_err(|error| raise_drive(py, &error))?;
+    let files = Rc::new(DriveFiles::new(files, copies));
+    let changes =
+        config::changes(&files, drive, text, &overrides).map_err(|error| raise_drive(py, &error))?;
     Ok(changes.to_string())
 }
 

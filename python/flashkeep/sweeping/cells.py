@@ -14,13 +14,12 @@ from ..api import job_of
 from ..drive_files import Drive, set_value
 from ..extras import need
 from ..flat import flat
-from ..listing import toml
 from ..provenance import build
 from ..traces import READING, Trace
 from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from .plan import Plan, Setting, Workload
 
@@ -30,7 +29,7 @@ NAME = 16
 FORMAT = 1
 """The version of the files of cells."""
 
-INPUTS = ("drive", "drive_text", "set", "traces", "seed", "aged", "scenario")
+INPUTS = ("drive", "drive_text", "drive_files", "set", "traces", "seed", "aged", "scenario")
 """Keys of a job that stand for contents, which identify a cell instead of them."""
 
 
@@ -53,9 +52,9 @@ class Cell:
     keep: Mapping[str, Any]
     """What is kept beside the summary."""
     inputs: Mapping[str, str]
-    """The hash of each file that the job reads, but for the drive's."""
-    files: Mapping[str, str]
-    """The files that the drive names, by their keys."""
+    """The hash of each file that the job reads."""
+    named: Sequence[str]
+    """The files among them that the drive or a member names."""
     refused: str | None = None
     """Why the drive cannot be simulated."""
 
@@ -151,8 +150,8 @@ def _cell(workload: Workload, choice: Choice, seed: int, labels: dict[str, Any],
     labels = {**{key: labels[key] for key in LABELS if key in labels}, **labels}
     if choice.drive is None:
         name = digests.refused(trace, choice, seed, {**running, **reading})
-        return Cell(name, labels, {}, {}, {}, {}, {}, choice.refused)
-    job = job_of(_portable(choice.drive), trace, seed, running, "requests" in keep)
+        return Cell(name, labels, {}, {}, {}, {}, (), choice.refused)
+    job = job_of(choice.drive, trace, seed, running, "requests" in keep)
     return cell_of(job, choice.drive, labels, digests, trace.tables, keep)
 
 
@@ -166,16 +165,21 @@ def cell_of(
 ) -> Cell:
     """A job as a cell."""
     tables, keep = tables or {}, keep or {}
-    files = named_files(drive.to_dict())
-    name, inputs = digests.cell(job, drive, tables, keep), digests.inputs(job, tables, files)
-    return Cell(name, labels, job, tables, keep, inputs, files)
+    parts = digests.parts(drive)
+    name, inputs = digests.cell(job, parts, tables, keep), digests.inputs(job, parts, tables)
+    return Cell(name, labels, {**job, "drive_files": parts.texts}, tables, keep, inputs, parts.named)
 
 
-def _portable(drive: Drive) -> Drive:
-    """A drive that other machines can read: the resolved text in the place of a file."""
-    if drive.text is None and ("/" in drive.name or drive.name.partition(",")[0].endswith(".toml")):
-        return Drive(drive.name, (), toml(drive.to_dict()) + "\n")
-    return drive
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a drive consists of."""
+
+    resolved: str
+    """The drive and the members of all levels with every default, in JSON; files that they name by their hashes."""
+    texts: Mapping[str, str]
+    """The drive files by their paths: its own, and those of bases and members."""
+    named: Sequence[str]
+    """Other files that it or a member names."""
 
 
 class Digests:
@@ -185,28 +189,50 @@ class Digests:
     def __init__(self, source: str, known: Mapping[str, str] | None = None) -> None:
         self._source = source
         self._files = dict(known or {})
+        self._parts: dict[Drive, Parts] = {}
+        self._texts: dict[str, str] = {}
         self._program = [FORMAT, _flashkeep.__version__, build()]
 
-    def inputs(self, job: Mapping[str, Any], tables: Mapping[str, bytes], files: Mapping[str, str]) -> dict[str, str]:
-        """The hash of each file that a job reads, but for the drive's."""
+    def parts(self, drive: Drive) -> Parts:
+        """What a drive consists of; worked out once for each drive."""
+        if drive not in self._parts:
+            checked = json.loads(_flashkeep.check(drive.name, drive.overrides, drive.text))
+            named: list[str] = []
+            resolved = self._contents(checked, named)
+            del resolved["name"]
+            # Drives of a sweep share most files, so each text is kept once.
+            texts = {path: self._texts.setdefault(text, text) for path, text in checked["files"].items()}
+            self._parts[drive] = Parts(json.dumps(resolved, sort_keys=True), texts, tuple(dict.fromkeys(named)))
+        return self._parts[drive]
+
+    def _contents(self, checked: dict[str, Any], named: list[str]) -> dict[str, Any]:
+        """A resolved drive without the paths of its files: members are told by what they are, other files by their
+        hashes. The latter's paths are added to `named`."""
+        resolved: dict[str, Any] = checked["drive"]
+        resolved.pop("description", None)
+        values = flat(resolved)
+        for key in NAMED_FILES:
+            if isinstance(path := values.get(key), str):
+                named.append(path)
+                set_value_of(resolved, key, self.file(path, key))
+        if checked["members"]:
+            resolved["members"] = [self._contents(member, named) for member in checked["members"]]
+        return resolved
+
+    def inputs(self, job: Mapping[str, Any], parts: Parts, tables: Mapping[str, bytes]) -> dict[str, str]:
+        """The hash of each file that a job reads."""
         paths = [path for path in job["traces"] if not path.startswith("synth:") and path not in tables]
         found = {path: self.file(path, "workload") for path in paths}
-        found |= {path: self.file(path, key) for key, path in files.items()}
+        found |= {path: _flashkeep.sha256_of_bytes(text.encode()) for path, text in parts.texts.items()}
+        found |= {path: self.file(path, "drive") for path in parts.named}
         return found | {str(job[key]): self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
 
-    def cell(self, job: Mapping[str, Any], drive: Drive, tables: Mapping[str, bytes], keep: Mapping[str, Any]) -> str:
+    def cell(self, job: Mapping[str, Any], parts: Parts, tables: Mapping[str, bytes], keep: Mapping[str, Any]) -> str:
         """The name of a cell."""
         inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
         options = {key: value for key, value in job.items() if key not in INPUTS}
-        resolved = {key: value for key, value in drive.to_dict().items() if key not in ("name", "description")}
-        inputs |= {key: self.file(path, key) for key, path in named_files(resolved).items()}
-        if "members" in resolved:
-            # Their files may change although the array's does not.
-            resolved["members"] = json.loads(_flashkeep.check(drive.name, list(drive.overrides), drive.text))["members"]
-        for key in NAMED_FILES:
-            set_value_of(resolved, key, None)
         traces = [self.trace(path, tables) for path in job["traces"]]
-        return _name([*self._program, resolved, traces, job["seed"], inputs, options, dict(keep)])
+        return _name([*self._program, parts.resolved, traces, job["seed"], inputs, options, dict(keep)])
 
     def refused(self, trace: Trace, choice: Choice, seed: int, options: Mapping[str, Any]) -> str:
         """The name of a cell whose drive is refused."""
@@ -229,12 +255,6 @@ class Digests:
             except OSError as error:
                 raise PlanError(self._source, None, field, f"{path}: cannot be read: {error}") from None
         return self._files[path]
-
-
-def named_files(resolved: Mapping[str, Any]) -> dict[str, str]:
-    """The files that a drive names, by their keys."""
-    values = flat(resolved)
-    return {key: values[key] for key in NAMED_FILES if isinstance(values.get(key), str)}
 
 
 def set_value_of(resolved: dict[str, Any], key: str, value: Any) -> None:

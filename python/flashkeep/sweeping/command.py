@@ -104,14 +104,19 @@ def progress_line(quiet: bool, what: str = "cells") -> Iterator[Callable[[int, i
 
 
 def _told_before(plan: Plan, found: Estimate) -> str:
-    lines = [f"{plan.path}: {found.cells:,} cells: {found.to_run:,} to run, {found.done:,} done, "
-             f"{found.cells - found.to_run - found.done:,} refused"]  # fmt: skip
+    refused = sum(cell.refused is not None for cell, _ in found.refused)
+    equal = found.cells - found.to_run - found.done - refused
+    words = [f"{found.to_run:,} to run", f"{found.done:,} done", f"{refused:,} refused"]
+    words += [f"{equal:,} equal to others"] if equal else []
+    lines = [f"{plan.path}: {found.cells:,} cells: {', '.join(words)}"]
     reasons: dict[str, int] = {}
     for _, error in found.refused:
         reasons[error] = reasons.get(error, 0) + 1
     lines += _reasons(reasons)
     if found.seconds is not None:
         lines.append(f"about {in_words(found.seconds)} with {found.workers} workers, judged by a few cells")
+    elif found.to_run:
+        lines.append("no estimate: none of the cells that were begun got as far as its replay")
     return "\n".join(lines)
 
 

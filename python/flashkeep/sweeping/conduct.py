@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         def send(self, paths: Sequence[str], /) -> None:
             """Sends the contents of input files with all tasks from now on: a worker does not have them."""
 
+        def look(self) -> None:
+            """Ends tasks with an exception that would never end; called now and then."""
+
         def stop(self) -> None: ...
 
 
@@ -36,6 +39,10 @@ TRIES = 3
 
 class SweepError(RuntimeError):
     """The sweep cannot go on; what was done is kept."""
+
+
+class FilesLostError(Exception):
+    """A task has no answer, because files that were sent with it were lost with a worker."""
 
 
 class Conductor:
@@ -65,6 +72,7 @@ class Conductor:
             if not self._running and self._alone:
                 self._submit(self._alone.popleft())
             self._tick()
+            self._workers.look()
             if self._running:
                 done, _ = wait(self._running, timeout=0.1, return_when=FIRST_COMPLETED)
                 for future in done:
@@ -89,6 +97,9 @@ class Conductor:
                 self._alone.append(task)
             else:
                 again.appendleft(task)
+            return
+        except FilesLostError:
+            again.append(task)
             return
         if "build" in answer:
             raise SweepError(f"worker {answer['worker']} has another flashkeep ({answer['build']}); "

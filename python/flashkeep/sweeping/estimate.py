@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 SAMPLE = 6
 """Cells that are begun, spread over the plan."""
 SAMPLE_S = 1.0
-"""Seconds for each of them."""
+"""Seconds of replay for each of them."""
+PREPARING_S = 15.0
+"""The longest time for what comes before the replay, such as the conditioning of a drive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ def estimate(plan: Plan, out: str, workers: int | None) -> Estimate:
     """Checks all cells, and begins a few of those without a result."""
     cells = cells_of(plan)
     refused = [(cell, cell.refused) for cell in cells if cell.refused is not None]
-    missing = to_run(cells, stored(out)[0])
+    finished = stored(out)[0]
+    missing = to_run(cells, finished)
     count = workers or cores()
     sample = missing[:: max(1, len(missing) // SAMPLE)][:SAMPLE]
     times: list[float] = []
@@ -60,19 +63,22 @@ def estimate(plan: Plan, out: str, workers: int | None) -> Estimate:
         elif seconds is not None:
             times.append(seconds)
     seconds = sum(times) / len(times) * len(missing) / min(count, len(missing)) if times else None
-    return Estimate(len(cells), len(cells) - len(missing) - sum(cell.refused is not None for cell in cells),
-                    len(missing), refused, seconds, count)  # fmt: skip
+    done = sum(cell.name in finished for cell in cells)
+    return Estimate(len(cells), done, len(missing), refused, seconds, count)
 
 
 def _time_of(cell: Cell) -> tuple[float | None, str | None]:
     """The seconds that a cell would take, from its beginning; or why it is refused."""
-    started = time.monotonic()
+    started = replayed = time.monotonic()
     share = 0.0
 
     def progress(_requests: int, done: float | None, _simulated_ns: int) -> None:
-        nonlocal share
+        nonlocal share, replayed
+        now = time.monotonic()
+        if not done:
+            replayed = now
         share = done or 0.0
-        if time.monotonic() - started > SAMPLE_S:
+        if now - replayed > SAMPLE_S or replayed - started > PREPARING_S:
             raise StoppedError
 
     try:
@@ -82,4 +88,5 @@ def _time_of(cell: Cell) -> tuple[float | None, str | None]:
         pass
     except (_flashkeep.DriveError, _flashkeep.TraceError, _flashkeep.OptionError) as refusal:
         return None, str(refusal)
-    return ((time.monotonic() - started) / share if share > 0 else None), None
+    preparing, replaying = replayed - started, time.monotonic() - replayed
+    return (preparing + replaying / share if share > 0 else None), None

@@ -93,7 +93,7 @@ class Folder:
         """A cell as a task for workers."""
         tables = {name: self._table(name, content) for name, content in cell.in_memory.items()}
         return {"cell": cell.name, "job": dict(cell.job), "keep": dict(cell.keep), "tables": tables,
-                "inputs": dict(cell.inputs), "files": dict(cell.files), "folder": os.path.abspath(self.path),
+                "inputs": dict(cell.inputs), "named": list(cell.named), "folder": os.path.abspath(self.path),
                 "token": self.token}  # fmt: skip
 
     def _table(self, name: str, content: bytes) -> str:

@@ -66,6 +66,9 @@ class LocalWorkers:
         """Never called: these workers see the client's files."""
         raise FileNotFoundError(f"{paths[0]}: no such file")
 
+    def look(self) -> None:
+        """Nothing to do: the death of a worker ends its task."""
+
     def stop(self) -> None:
         """Ends all workers at once."""
         self._stopped = True

@@ -6,17 +6,13 @@ import json
 import os
 import socket
 import time
-import tomllib
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
-from ..drive_files import set_value
-from ..listing import toml
 from ..provenance import build, hash_of
 from ..traces import READING
 from ..writing import own_mark, put
-from .cells import set_value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +22,8 @@ if TYPE_CHECKING:
     Task = Mapping[str, Any]
     """`cell`, its `job` (with the key `info`, the statistics of its workload are wanted, not a run) and what to `keep`;
     `folder` and `token` of the results; `tables`: files of traces in memory, by name; `inputs`: the hash of each file
-    that the job reads; `files`: the files that the drive names, by their keys; `build`: the hash of the
-    simulator."""
+    that the job reads; `named`: the files among them that the drive or a member names; `build`: the hash of the
+    simulator. Drive files whose text is none in the job are among the inputs too."""
     Done = dict[str, Any]
     """`cell`, `status`, `error`, `wall_s`, `cpu_s`, `worker`; `files` if the folder is not reachable here; `needs`:
     input files that are not here; `build` if another simulator is installed here."""
@@ -65,11 +61,7 @@ def carry_out(task: Task, received: Mapping[str, bytes] | None = None) -> Done:
 
 def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, dict[str, bytes]]:
     """The status, the error and the files of a cell."""
-    job = dict(task["job"])
-    job["traces"] = [places.get(path, path) for path in job["traces"]]
-    job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
-    sent = {key: path for key, path in (task.get("files") or {}).items() if path in places}
-    _name_files(job, {key: places[path] for key, path in sent.items()})
+    job = _placed(task, places)
     summary: dict[str, Any] | None = None
     tables: dict[str, Columns | None] = {}
     status: int | str = DONE
@@ -88,8 +80,10 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
         status, error = FAILED, f"{type(failure).__name__}: {failure}"
     if summary is not None:
         summary = {key: value for key, value in summary.items() if key not in LEFT_OUT}
-        _name_files_back(summary, task["job"], sent)
         status = LOST if any(summary.get("integrity", {}).get(each) for each in ("lost_pages", "wrong_reads")) else DONE
+    if places:
+        origins = {place: path for path, place in places.items()}
+        error, summary = _named_back(error, origins), _named_back(summary, origins)
     kept = {"cell": task["cell"], "status": status, "error": error, "summary": summary}
     ending = "failed.json" if status == FAILED else "json"
     wanted = {name: columns for name, columns in tables.items() if columns is not None}
@@ -100,27 +94,32 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     return status, error, files
 
 
-def _name_files(job: dict[str, Any], files: Mapping[str, str]) -> None:
-    """Has a job's drive name files where they are on this machine."""
-    if files:
-        job["set"] = [*job.get("set", ()), *(f"{key}={set_value(path)}" for key, path in files.items())]
-    if files and job.get("drive_text"):
-        resolved = tomllib.loads(job["drive_text"])
-        for key, path in files.items():
-            set_value_of(resolved, key, path)
-        job["drive_text"] = toml(resolved) + "\n"
+def _placed(task: Task, places: Mapping[str, str]) -> dict[str, Any]:
+    """The job of a task with the files that were sent in the place of those that are not here."""
+    job = dict(task["job"])
+    job["traces"] = [places.get(path, path) for path in job["traces"]]
+    job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
+    texts = job["drive_files"].items()
+    job["drive_files"] = {path: _text(places.get(path, path)) if text is None else text for path, text in texts}
+    job["copies"] = {path: places[path] for path in task["named"] if path in places}
+    return job
 
 
-def _name_files_back(summary: dict[str, Any], job: Mapping[str, Any], files: Mapping[str, str]) -> None:
-    """Has the summary of such a job name them where the client has them."""
-    for key, path in files.items():
-        set_value_of(summary.get("drive", {}), key, path)
-        summary.get("drive_changes", {}).get(key, [None, None])[1] = path
-    told = summary.get("options", {}) if files else {}
-    if "drive_text" in told:
-        told["drive_text"] = job["drive_text"]
-    if told.pop("set", None) and job.get("set"):
-        told["set"] = list(job["set"])
+def _text(path: str) -> str:
+    with open(path, encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def _named_back(value: Any, origins: Mapping[str, str]) -> Any:
+    """A value of JSON that names files where the client has them; `origins` are their paths there by those here."""
+    if isinstance(value, dict):
+        return {key: _named_back(inner, origins) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_named_back(inner, origins) for inner in value]
+    if isinstance(value, str):
+        for place, path in origins.items():
+            value = value.replace(place, path)
+    return value
 
 
 def _info(job: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +170,8 @@ def _inputs(task: Task, received: Mapping[str, bytes]) -> tuple[list[str], dict[
         if found is not None and found.found() == expected:
             continue
         place = _sent_file(path, expected)
-        if not os.path.exists(place):
+        kept = hash_of(place)
+        if kept is None or kept.found() != expected:
             if expected not in received:
                 missing.append(path)
                 continue
@@ -181,13 +181,14 @@ def _inputs(task: Task, received: Mapping[str, bytes]) -> tuple[list[str], dict[
 
 
 def _sent_file(path: str, digest: str) -> str:
-    """Where a file that was sent is kept; its name keeps its ending."""
+    """Where a file that was sent is kept: under its own name, which results may have, in a folder for its content."""
     import tempfile
 
-    folder = os.path.join(tempfile.gettempdir(), f"flashkeep-{os.getuid()}")
-    return os.path.join(folder, f"{digest[:32]}-{os.path.basename(path)}")
+    return os.path.join(tempfile.gettempdir(), f"flashkeep-{os.getuid()}", digest[:32], os.path.basename(path))
 
 
 def _keep_sent(place: str, content: bytes) -> None:
-    os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+    own = os.path.dirname(place)
+    for folder in (os.path.dirname(own), own):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
     put(place, content, own_mark())

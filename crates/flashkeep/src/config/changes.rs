@@ -1,28 +1,30 @@
 //! What was changed in a drive: its resolved values beside those of the preset that it is based on.
 
-use super::load::{load, load_text};
+use super::files::DriveFiles;
+use super::load::{load, load_with};
 use super::source::{Source, is_path, with_pairs};
 use crate::error::DriveError;
 use serde_json::{Map, Value, json};
+use std::rc::Rc;
 use toml::de::DeValue;
 
 /// `{"key": [before, here], …}`: the values of the resolved drive that differ from the nearest preset among its bases,
 /// or from its own file if it has none. A key that one of them does not have is null there. `text` is the drive file, if
-/// it is not in a file.
+/// it is not in a file; `files` are as in [`load_with`].
 ///
 /// # Errors
 /// As [`load`](super::load()).
-pub fn changes(drive: &str, text: Option<&str>, set: &[String]) -> Result<Value, DriveError> {
-    let read = |set: &[String]| match text {
-        Some(text) => load_text(drive, text, set),
-        None => load(drive, set),
-    };
+pub fn changes(
+    files: &Rc<DriveFiles>,
+    drive: &str,
+    text: Option<&str>,
+    set: &[String],
+) -> Result<Value, DriveError> {
     let mut here = Map::new();
-    flatten("", &read(set)?.to_json(), &mut here);
-    let below = preset_below(drive, text).map_or_else(
-        || if text.is_some() { read(&[]) } else { load(with_pairs(drive).0, &[]) },
-        |preset| load(&preset, &[]),
-    );
+    flatten("", &load_with(files, drive, text, set)?.to_json(), &mut here);
+    let own = if text.is_some() { drive } else { with_pairs(drive).0 };
+    let below = preset_below(files, drive, text)
+        .map_or_else(|| load_with(files, own, text, &[]), |preset| load(&preset, &[]));
     let mut before = Map::new();
     flatten("", &below?.to_json(), &mut before);
     let mut found = Map::new();
@@ -39,7 +41,7 @@ pub fn changes(drive: &str, text: Option<&str>, set: &[String]) -> Result<Value,
 }
 
 /// The nearest preset among a drive's bases. A drive that cannot be read has been refused before.
-fn preset_below(drive: &str, text: Option<&str>) -> Option<String> {
+fn preset_below(files: &DriveFiles, drive: &str, text: Option<&str>) -> Option<String> {
     let (mut name, mut directory) = (with_pairs(drive).0.to_owned(), None);
     if let Some(text) = text {
         let source =
@@ -47,7 +49,7 @@ fn preset_below(drive: &str, text: Option<&str>) -> Option<String> {
         name = base(&source)?;
     }
     while is_path(&name) {
-        let source = Source::named(&name, directory.as_deref()).ok()?;
+        let source = Source::named(&name, directory.as_deref(), files).ok()?;
         name = base(&source)?;
         directory = source.directory;
     }
@@ -83,7 +85,8 @@ mod tests {
     use super::*;
 
     fn changed(drive: &str, set: &[&str]) -> Value {
-        changes(drive, None, &set.iter().map(|&pair| pair.to_owned()).collect::<Vec<_>>()).expect("a drive")
+        changes(&Rc::default(), drive, None, &set.iter().map(|&pair| pair.to_owned()).collect::<Vec<_>>())
+            .expect("a drive")
     }
 
     #[test]
@@ -115,7 +118,7 @@ mod tests {
         std::fs::write(path("own.toml"), "[flash]\nchannels = 4\n").expect("a file");
         assert_eq!(changed(&path("own.toml"), &[]), json!({}));
         let text = "base = \"1CNM-64\"\n[flash]\nchannels = 4\n";
-        let found = changes("a mapping", Some(text), &[]).expect("a drive");
+        let found = changes(&Rc::default(), "a mapping", Some(text), &[]).expect("a drive");
         assert_eq!(found["flash.channels"][1], json!(4));
         assert_eq!(changed(&path("own.toml"), &["flash.channels=2"])["flash.channels"], json!([4, 2]));
         std::fs::remove_dir_all(&folder).expect("it is there");

@@ -3,6 +3,7 @@
 use super::array;
 use super::check::{self, Resolved};
 use super::fields::{KeyKind, Scalar, field, join, unknown};
+use super::files::DriveFiles;
 use super::keys::DriveSpec;
 use super::source::{Source, is_path, line, with_pairs};
 use super::values::{bare_word, list, scalar, texts};
@@ -11,6 +12,7 @@ use serde_json::{Map, Value};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use toml::de::{DeTable, DeValue};
 
 /// Reads a drive by a preset's name or a path (it has a `/` or ends in `.toml`), applies `key=value` pairs, and checks
@@ -19,13 +21,7 @@ use toml::de::{DeTable, DeValue};
 /// # Errors
 /// [`DriveError`] names the file, the line and the key, what was found and what is accepted.
 pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
-    let (drive, own) = with_pairs(drive);
-    let mut given = Given::new(drive);
-    let source = Source::named(drive, None).map_err(|message| given.error(&[], message))?;
-    let stem = source.stem();
-    given.layer(source, &mut Vec::new())?;
-    let set: Vec<String> = set.iter().cloned().chain(own.iter().map(|&pair| pair.to_owned())).collect();
-    given.finish(&stem, &set)
+    load_with(&Rc::default(), drive, None, set)
 }
 
 /// Reads a drive from the text of a drive file; `name` stands for the path in messages.
@@ -33,10 +29,34 @@ pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
 /// # Errors
 /// As [`load`].
 pub fn load_text(name: &str, text: &str, set: &[String]) -> Result<Resolved, DriveError> {
-    let mut given = Given::new(name);
-    let source = Source { label: name.into(), text: text.into(), directory: None, identity: name.into() };
+    load_with(&Rc::default(), name, Some(text), set)
+}
+
+/// Reads a drive as [`load`] does or, with a text, as [`load_text`]. `files` stand in the place of those on disk, and
+/// know afterwards which drive files were read.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_with(
+    files: &Rc<DriveFiles>,
+    drive: &str,
+    text: Option<&str>,
+    set: &[String],
+) -> Result<Resolved, DriveError> {
+    if let Some(text) = text {
+        let mut given = Given::new(drive, files);
+        let source =
+            Source { label: drive.into(), text: text.into(), directory: None, identity: drive.into() };
+        given.layer(source, &mut Vec::new())?;
+        return given.finish(drive, set);
+    }
+    let (drive, own) = with_pairs(drive);
+    let mut given = Given::new(drive, files);
+    let source = Source::named(drive, None, files).map_err(|message| given.error(&[], message))?;
+    let stem = source.stem();
     given.layer(source, &mut Vec::new())?;
-    given.finish(name, set)
+    let set: Vec<String> = set.iter().cloned().chain(own.iter().map(|&pair| pair.to_owned())).collect();
+    given.finish(&stem, &set)
 }
 
 /// Reads a drive back from [`Resolved::to_json`].
@@ -44,7 +64,7 @@ pub fn load_text(name: &str, text: &str, set: &[String]) -> Result<Resolved, Dri
 /// # Errors
 /// As [`load`], without lines.
 pub fn from_json(name: &str, drive: &Value, set: &[String]) -> Result<Resolved, DriveError> {
-    let mut given = Given::new(name);
+    let mut given = Given::new(name, &Rc::default());
     given.json("", drive)?;
     given.finish(name, set)
 }
@@ -52,9 +72,9 @@ pub fn from_json(name: &str, drive: &Value, set: &[String]) -> Result<Resolved, 
 /// Reads a member of the array `above`; a path is relative to `directory`.
 pub(super) fn member(drive: &str, directory: Option<&Path>, above: &Given) -> Result<Resolved, DriveError> {
     let (name, own) = with_pairs(drive);
-    let source = Source::named(name, directory)
+    let source = Source::named(name, directory, &above.files)
         .map_err(|message| above.error(&["members"], format!("\"{name}\": {message}")))?;
-    let mut given = Given { depth: above.depth + 1, ..Given::new(name) };
+    let mut given = Given { depth: above.depth + 1, ..Given::new(name, &above.files) };
     let stem = source.stem();
     given.layer(source, &mut Vec::new())?;
     let own = own.iter().map(|&pair| pair.to_owned());
@@ -93,11 +113,13 @@ pub(super) struct Given {
     member_set: Vec<String>,
     /// Arrays above this one.
     depth: usize,
+    files: Rc<DriveFiles>,
 }
 
 impl Given {
-    fn new(drive: &str) -> Self {
-        Given { drive: drive.into(), entries: BTreeMap::new(), member_set: Vec::new(), depth: 0 }
+    fn new(drive: &str, files: &Rc<DriveFiles>) -> Self {
+        let (entries, member_set) = (BTreeMap::new(), Vec::new());
+        Given { drive: drive.into(), entries, member_set, depth: 0, files: Rc::clone(files) }
     }
 
     /// The nesting depth: the number of arrays that it is a member of.
@@ -178,7 +200,7 @@ impl Given {
         if let Some((_, entry)) = entries.iter().find(|(key, _)| key == "base") {
             let Scalar::Text(base) = &entry.value else { unreachable!("a text, as its kind says") };
             let wrong = |message| self.error_by(Some(&entry.giver), Some("base"), message);
-            let below = Source::named(base, source.directory.as_deref())
+            let below = Source::named(base, source.directory.as_deref(), &self.files)
                 .map_err(|message| wrong(format!("\"{base}\": {message}")))?;
             if above.contains(&below.identity) {
                 return Err(wrong(format!("\"{base}\" is based on this file: bases must not form a cycle")));
@@ -315,7 +337,7 @@ impl Given {
             for part in key.split('.') {
                 node = &mut node[part];
             }
-            *node = entry.value.to_json();
+            *node = self.files.here(key, &entry.value).to_json();
         }
         let mut spec: DriveSpec =
             serde_json::from_value(tree).map_err(|error| self.error(&[], error.to_string()))?;

@@ -1,5 +1,6 @@
 //! Finds and reads drive files: presets by name, others by path.
 
+use super::files::DriveFiles;
 use super::presets;
 use crate::error::DriveError;
 use std::io::Read;
@@ -43,10 +44,10 @@ pub(super) struct Source {
 
 impl Source {
     /// Reads a file by a preset's name or a path.
-    pub(super) fn named(name: &str, directory: Option<&Path>) -> Result<Source, String> {
+    pub(super) fn named(name: &str, directory: Option<&Path>, files: &DriveFiles) -> Result<Source, String> {
         if is_path(name) {
             let path = directory.map_or(PathBuf::from(name), |directory| directory.join(name));
-            return Source::file(name, &path);
+            return Source::file(name, &path, files);
         }
         match presets::find(name) {
             Some((name, text)) => {
@@ -59,27 +60,13 @@ impl Source {
         }
     }
 
-    fn file(name: &str, path: &Path) -> Result<Source, String> {
-        let mut bytes = Vec::new();
-        let opened = std::fs::File::open(path).map_err(|error| missing(name, &error))?;
-        if opened.metadata().is_ok_and(|data| data.is_dir()) {
-            return Err("a directory; a drive file (TOML) is accepted".into());
-        }
-        opened
-            .take(LARGEST_FILE + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("cannot be read: {error}"))?;
-        if bytes.len() as u64 > LARGEST_FILE {
-            return Err("larger than 1 MiB, so not a drive file".into());
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = error.utf8_error().valid_up_to();
-            let line = 1 + error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count();
-            format!("not UTF-8 text (byte {good}, line {line}); a drive file (TOML) is accepted")
-        })?;
+    fn file(name: &str, path: &Path, files: &DriveFiles) -> Result<Source, String> {
+        let label = path.to_string_lossy().into_owned();
+        let text = files.text(&label).map_or_else(|| read(name, path), Ok)?;
+        files.note(&label, &text);
         let identity = path.canonicalize().unwrap_or(path.into()).to_string_lossy().into_owned();
         let directory = path.parent().map(Path::to_path_buf);
-        Ok(Source { label: path.to_string_lossy().into_owned(), text, directory, identity })
+        Ok(Source { label, text, directory, identity })
     }
 
     /// The name of a drive without a `name` key.
@@ -98,6 +85,27 @@ impl Source {
             message: format!("not TOML: {}", error.message()),
         })
     }
+}
+
+/// Reads a drive file from disk.
+fn read(name: &str, path: &Path) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let opened = std::fs::File::open(path).map_err(|error| missing(name, &error))?;
+    if opened.metadata().is_ok_and(|data| data.is_dir()) {
+        return Err("a directory; a drive file (TOML) is accepted".into());
+    }
+    opened
+        .take(LARGEST_FILE + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot be read: {error}"))?;
+    if bytes.len() as u64 > LARGEST_FILE {
+        return Err("larger than 1 MiB, so not a drive file".into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = 1 + error.as_bytes()[..good].iter().filter(|&&byte| byte == b'\n').count();
+        format!("not UTF-8 text (byte {good}, line {line}); a drive file (TOML) is accepted")
+    })
 }
 
 fn missing(name: &str, error: &std::io::Error) -> String {

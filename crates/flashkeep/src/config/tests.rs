@@ -2,8 +2,10 @@ use super::*;
 use crate::error::DriveError;
 use crate::flash::StripingLevel;
 use crate::ftl::allocation::Binding;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory of its own, removed at the end.
@@ -429,6 +431,30 @@ fn bases_are_laid_below() {
     let lost = load(&scratch.file("lost.toml", "\nbase = '1CNM-65'"), &[]).unwrap_err();
     assert_eq!((lost.line, lost.field.as_deref()), (Some(2), Some("base")));
     assert!(lost.message.contains("\"1CNM-65\": no preset has this name; did you mean `1CNM-64`?"), "{lost}");
+}
+
+#[test]
+fn files_that_a_job_brings_are_read_in_the_place_of_those_on_disk() {
+    let scratch = Scratch::new();
+    let array = scratch.file("array.toml", "members = ['2 * ./member.toml']\nredundancy.scheme = 'mirror'");
+    scratch.file("member.toml", "base = './base.toml'\nerrors = {model = 'table', file = 'nowhere.csv'}");
+    scratch.file("base.toml", "base = '1CNM-64'\nflash.channels = 2");
+    let measured = scratch.file("measured.csv", "cycles,days,reads,rber\n0,0,0,1e-3\n1000,0,0,2e-3\n");
+    let copies: BTreeMap<_, _> = [("nowhere.csv".to_owned(), measured)].into();
+    let files = Rc::new(DriveFiles::new(BTreeMap::new(), copies.clone()));
+    let first = load_with(&files, &array, None, &[]).unwrap();
+    let texts = files.read();
+    assert_eq!(texts.len(), 3, "{:?}", texts.keys());
+
+    fs::remove_file(&array).unwrap();
+    scratch.file("member.toml", "not what it was");
+    let files = Rc::new(DriveFiles::new(texts.clone(), copies));
+    let second = load_with(&files, &array, None, &[]).unwrap();
+    assert_eq!(second.to_json(), first.to_json());
+    assert_eq!(second.array[1].to_json(), first.array[1].to_json());
+    assert_eq!(second.array[1].spec.name, "member");
+    assert_eq!(files.read(), texts);
+    assert!(load(&array, &[]).unwrap_err().message.contains("no such file"));
 }
 
 #[test]

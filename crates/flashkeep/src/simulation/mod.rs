@@ -1,7 +1,7 @@
 //! Connects workload, host interface, buffer, redundancy, FTLs, flash and report, and advances the clock.
 
 use crate::buffer::{Buffer, PartialWrites};
-use crate::config::{self, Resolved};
+use crate::config::{self, DriveFiles, Resolved};
 use crate::device::latency::PARTS;
 use crate::device::port::{FlushRule, Hits, Link, Port, ps_per_sector};
 use crate::devices::{Body, DeviceStatistics};
@@ -20,6 +20,7 @@ use crate::schemes;
 use crate::workload::{Replay, Workload};
 use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 mod age;
 mod age_blocks;
@@ -75,11 +76,9 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -
     if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
         set.push("start.scan=false".to_owned());
     }
-    let drive = match &job.drive_text {
-        Some(text) => config::load_text(&job.drive, text, &set),
-        None => config::load(&job.drive, &set),
-    }
-    .map_err(|error| name_option(error, job))?;
+    let files = Rc::new(DriveFiles::new(job.drive_files.clone(), job.copies.clone()));
+    let drive = config::load_with(&files, &job.drive, job.drive_text.as_deref(), &set)
+        .map_err(|error| name_option(error, job))?;
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
     check_scan(&drive, &workload)?;

@@ -1,5 +1,7 @@
 // Small multiples: a figure over one key, lines by another, panels by two more.
 
+const LEAST = 130; // pixels that a panel is wide: two fit on a telephone, more are scrolled to
+
 const multiples = (() => {
   const roles = ["x", "by", "column", "row"];
   const held = {};
@@ -137,7 +139,7 @@ const multiples = (() => {
     const numbers = ticks(scale, 5);
     const left = 26 + LETTER * widest(numbers), gap = 16, below = 46, panelHeight = 170;
     const across = found.panels[0].length, rows = found.panels.length;
-    const width = Math.max(holder.clientWidth, left + across * 150 + (across - 1) * gap);
+    const width = Math.max(holder.clientWidth, left + across * LEAST + (across - 1) * gap);
     const panelWidth = (width - left - (across - 1) * gap - 8) / across;
     const titles = found.panels.map((row, at) => row.map((panel) => title(panel, keys, at, panelWidth)));
     const axis = keyAxis(keys.x, panelWidth);
