@@ -190,3 +190,38 @@ def test_a_block_whose_page_a_read_waits_for_in_vain_is_kept(case: Case) -> None
     rows = ["2601002,0,R,308224,4096", "2633003,0,R,595456,15360", "2633003,0,R,597504,65536",
             "4995478,0,R,15872,65536"]  # fmt: skip
     assert case(drive, rows, "--seed", "495")["integrity"]["wrong_reads"] == 0
+
+
+SMALL_LOG = (
+    'base = "8CM-128"\nredundancy.scheme = "ds"\nflash.channels = 4\nflash.chips_per_channel = 1\n'
+    "flash.dies_per_chip = 1\nflash.blocks_per_plane = 16\nflash.pages_per_block = 4\nftl.over_provisioning = 0.3\n"
+    "buffer.dram_mib = 0.25\n"
+)
+
+
+def test_a_write_with_fua_ends_on_the_media_when_its_stripe_tells_so_in_two_parts(case: Case, tmp_path: Path) -> None:
+    # The second write is acknowledged, and then known to be durable later, at the same instant: the second message was
+    # dropped, so the host was answered before the page was programmed.
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text('[[event]]\nwhat = "power"\nwhen = "3req"\n')
+    rows = ["0,0,WF,16896,512", "60001,0,WF,37376,512", "60002,0,R,36864,3072", "290003,0,W,53248,3072"]
+    summary = case(SMALL_LOG, rows, "--scenario", str(scenario))
+    assert summary["integrity"]["power_cuts"] == 1
+    assert summary["integrity"]["lost_pages"] == 0
+
+
+def test_a_flush_is_told_of_a_write_that_is_durable_before_the_host_has_its_answer(case: Case) -> None:
+    # The FLUSH waited for a write that became durable between its completion and the host's look at it, and for ever.
+    rows = [
+        "200000,0,W,489984,512",
+        "400000,0,F,0,0",
+        "2401000,0,W,490496,512",
+        "2431001,0,W,535552,512",
+        "4861002,0,F,0,0",
+        "26112008,0,R,484352,512",
+        "26113008,0,F,0,0",
+        "32603008,0,R,487936,512",
+        "36603008,0,R,473088,512",
+    ]
+    summary = case(SMALL_LOG, rows, "--replay", "closed", "--depth", "4")
+    assert summary["integrity"]["wrong_reads"] == 0

@@ -81,6 +81,8 @@ pub struct Engine<S, C> {
     /// Pages that are being merged.
     pub(super) merging: u32,
     pub(super) finished: Vec<Finished>,
+    /// See [`Engine::settled`].
+    pub(super) settled: SimTime,
     /// Room for the completions that are being handled.
     taken: Vec<Done<C>>,
     /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
@@ -149,6 +151,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             due: Deadlines::default(),
             merging: 0,
             finished: Vec::new(),
+            settled: SimTime::ZERO,
             taken: Vec::new(),
             plans: Vec::new(),
             exposure: Exposure::new(nodes),

@@ -23,6 +23,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.counters = Arena::default();
         self.fences.clear();
+        self.settled = SimTime::ZERO;
         (self.running_plans, self.changes) = (Arena::default(), 0);
         self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.

@@ -265,6 +265,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &mut self.finished
     }
 
+    /// When all pages of a finished request are durable, if that is known.
+    #[must_use]
+    pub fn durable_at(&self, counter: Id<CompletionCounter>) -> Option<SimTime> {
+        let CompletionCounter { undurable, durable, .. } = self.counters[counter];
+        (undurable == 0).then_some(durable)
+    }
+
+    /// The last instant, which may lie ahead, at which pages become durable that were acknowledged before that was known.
+    #[must_use]
+    pub fn settled(&self) -> SimTime {
+        self.settled
+    }
+
     /// The caller no longer needs a finished request. It is kept until its pages are durable.
     #[inline]
     pub fn forget(&mut self, counter: Id<CompletionCounter>) {
@@ -316,21 +329,29 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         if counter.unacknowledged == 0 && !counter.told {
             self.finish_request(owner);
-        } else if counter.undurable == 0 && counter.forgotten {
-            self.let_go(owner);
+        } else if counter.undurable == 0 && counter.told {
+            self.note_durable(owner);
         }
     }
 
-    /// The pages of a finished request are durable.
-    fn let_go(&mut self, owner: Id<CompletionCounter>) {
-        let request = self.counters[owner].request;
+    /// All pages of a request that is acknowledged are durable, perhaps at an instant that lies ahead.
+    fn note_durable(&mut self, owner: Id<CompletionCounter>) {
+        let CompletionCounter { durable, forgotten, request, .. } = self.counters[owner];
         if request.is_some() {
-            self.ports.end(request);
-        } else {
-            if !self.fences.is_empty() {
-                self.lift_fences(owner);
+            if forgotten {
+                self.ports.end(request);
             }
+            return;
+        }
+        self.settled = self.settled.max(durable);
+        if !self.fences.is_empty() {
+            self.lift_fences(owner);
+        }
+        if forgotten {
             self.counters.release(owner);
+        } else if let Some(finished) = self.finished.iter_mut().find(|finished| finished.counter == owner) {
+            // Its caller has not looked at it yet.
+            finished.durable = Some(durable);
         }
     }
 

@@ -22,7 +22,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.end_requests(now);
             self.host.in_flight[id].written = self.promised();
         }
-        let settled = self.host.write_back.settled;
+        let settled = self.host.write_back.settled.max(self.device.engine.settled());
         let flushes_members = self.device.engine.has_caches();
         let this = &mut self.host.in_flight[id];
         (this.durable, this.floor, this.flushes_members) = (true, Some(settled), flushes_members);
@@ -102,8 +102,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             finished.durable = Some(end);
             return true;
         }
-        this.floor = Some(end);
-        self.device.engine.forget(finished.counter);
+        (this.floor, this.finished) = (Some(end), Some(*finished));
         self.host.write_back.stages.push((end, finished.tag));
         self.device.engine.call_host_at(end);
         false
@@ -113,6 +112,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn go_on_flushing(&mut self, tag: u32) {
         let (id, now) = (Id::new(tag), self.clock.now);
+        let this = &mut self.host.in_flight[id];
+        if let Some(Finished { counter, .. }) = this.finished.take() {
+            this.floor = this.floor.max(self.device.engine.durable_at(counter));
+            self.device.engine.forget(counter);
+        }
         let request = self.device.engine.open(tag, 0);
         self.device.engine.begin_request(request, now);
         if !self.device.engine.fence(request, |other, _| other == tag)

@@ -182,7 +182,8 @@ struct OutstandingRequest<C> {
     /// Its volume, in an array of several volumes.
     volume: u32,
     record: RequestRecord,
-    /// For the link to the host: the sectors that cross it, its ranges on the drive, and its completion by the device.
+    /// For the link to the host: the sectors that cross it, its ranges on the drive, and its completion by the device. Between
+    /// two stages of a FLUSH, or of a write with FUA, the completion of the first.
     op: Option<Op>,
     sectors: u64,
     ranges: Vec<Range>,
