@@ -185,6 +185,22 @@ def test_drive_files_and_presets(tmp_path: Path) -> None:
     assert fk.fleet("tlc-client").array.tolerance == 0
 
 
+def test_a_simulated_rebuild_is_the_repair(drive: Path) -> None:
+    text = drive.read_text().replace("blocks_per_plane = 32", "blocks_per_plane = 30000")
+    drive.with_name("large.toml").write_text(text.replace("pages_per_block = 16", "pages_per_block = 64"))
+    spelled = f"4*{drive.with_name('large.toml')}:raid5"
+    found = fk.fleet(spelled, rebuild="simulated", rel_error="5%")
+    assert found.method == "splitting"
+    fixed = found.assumptions.mttr_hours
+    hours = float(fixed.removeprefix("always ").removesuffix(" h"))
+    # A drive of four chips programs 4 KiB in each of them at a time; nothing is quicker than that.
+    assert 1e-3 < hours < 1
+    given = fk.fleet(spelled, mttr_hours=f"fixed:{hours!r}", rel_error="5%")
+    assert given.p_loss == found.p_loss
+    with pytest.raises(fk.OptionError, match="no array of drives with redundancy"):
+        fk.fleet("4*tlc-client:raid0", rebuild="simulated")
+
+
 def test_prices(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text("per_tb = 100\n")

@@ -10,8 +10,9 @@ from .._flashkeep import OptionError
 if TYPE_CHECKING:
     from .spec import Array
 
-WORKLOAD = "synth:random,requests=4000,write=1,size=64KiB,footprint=256MiB,depth=1"
-"""What exists before the failure: the rebuild of these pages has a speed, and that of a full member follows."""
+WORKLOAD = "synth:sequential,requests=32768,write=0,size=64KiB,footprint=1GiB,depth=1"
+"""Two passes over 1 GiB, one request at a time. The first creates the pages; their rebuild during the second has a
+speed, from which the time of a full member follows."""
 
 FAILURE = "member:0@50%,replace_after=1ms"
 
@@ -40,7 +41,9 @@ def simulated_hours(array: Array, seed: int) -> float:
     if array.levels or not array.group.tolerance:
         raise OptionError(f"--rebuild simulated: {array.name} is no array of drives with redundancy; give --mttr-hours")
     drive = Drive(*array.model)
-    result = run(drive, WORKLOAD, seed, fail=FAILURE, requests=False, breakdown=False, progress=False)
+    result = run(
+        drive, WORKLOAD, seed, existing="reads", fail=FAILURE, requests=False, breakdown=False, progress=False
+    )
     rebuilds = result.to_dict().get("rebuilds") or []
     hours = [rebuild["full_member_hours"] for rebuild in rebuilds if rebuild["full_member_hours"]]
     if not hours:
