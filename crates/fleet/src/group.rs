@@ -123,6 +123,10 @@ pub struct State<'a> {
     /// Spares at hand.
     stock: u32,
     queued: u64,
+    /// The probability of a shock, which a method may change.
+    shock: f64,
+    /// Whether the last failure brought a second one; none where it could not.
+    shocked: Option<bool>,
 }
 
 impl<'a> State<'a> {
@@ -140,11 +144,13 @@ impl<'a> State<'a> {
             orders: Vec::new(),
             stock: 0,
             queued: 0,
+            shock: group.shock,
+            shocked: None,
         }
     }
 
-    /// Begins anew with the first failure of a group, which is that of its first drive.
-    pub fn begin(&mut self, first: &FirstFailure, stream: &mut Stream) -> Event {
+    /// Begins anew before the first failure of a group, which is that of its first drive.
+    pub fn begin(&mut self, first: &FirstFailure, stream: &mut Stream) {
         let (at, factor) = first.draw(stream);
         (self.now, self.factor, self.missing, self.queued) = (at, factor, 0, 0);
         self.orders.clear();
@@ -156,7 +162,7 @@ impl<'a> State<'a> {
             self.drives[number] = self.installed(0.0, stream);
             self.drives[number].until = life.age_at(past + exponential(stream) / factor).max(at);
         }
-        self.fail(0, stream)
+        self.drives[0].until = at;
     }
 
     /// Takes the state of another one of the same group.
@@ -222,18 +228,42 @@ impl<'a> State<'a> {
             }
         }
         self.now = first.1.max(self.now);
+        self.redraw(stream);
+        self.fail(first.0, stream)
+    }
+
+    /// Draws the failures of the working drives anew, from now on.
+    pub fn redraw(&mut self, stream: &mut Stream) {
         for number in 0..self.drives.len() {
             if self.drives[number].doing == Doing::Working {
                 self.drives[number].until = self.failure_after(self.drives[number].born, self.now, stream);
             }
         }
-        self.fail(first.0, stream)
     }
 
     /// Failed drives.
     #[must_use]
     pub fn missing(&self) -> u32 {
         self.missing
+    }
+
+    /// Sets the probability of a shock from now on.
+    pub fn set_shock(&mut self, probability: f64) {
+        self.shock = probability;
+    }
+
+    /// Whether the last failure brought a second one at once; none where it could not.
+    #[must_use]
+    pub fn shocked(&self) -> Option<bool> {
+        self.shocked
+    }
+
+    /// Whether the next event is the failure of a drive within the mission.
+    #[must_use]
+    pub fn fails_next(&self) -> bool {
+        let failures = self.drives.iter().filter(|drive| drive.doing == Doing::Working);
+        let at = failures.map(|drive| drive.until).fold(NEVER, f64::min);
+        at < self.mission && at <= self.next_end()
     }
 
     /// The time of the last event, hours.
@@ -307,7 +337,9 @@ impl<'a> State<'a> {
     fn fail(&mut self, number: usize, stream: &mut Stream) -> Event {
         let (tolerance, before) = (self.group.tolerance, self.missing);
         self.miss(number, stream);
-        if self.group.shock > 0.0 && self.missing < self.group.drives && stream.open() < self.group.shock {
+        let can_shock = self.group.shock > 0.0 && self.missing < self.group.drives;
+        self.shocked = can_shock.then(|| stream.open() < self.shock);
+        if self.shocked == Some(true) {
             let working = self.group.drives - self.missing;
             let chosen = ((stream.open() * f64::from(working)) as usize).min(working as usize - 1);
             let mut left = (0..self.drives.len()).filter(|&at| self.drives[at].doing == Doing::Working);

@@ -38,7 +38,8 @@ fn follow<'a>(
     tally: &mut Tally,
 ) {
     let mut losses = 0;
-    let mut event = state.begin(first, stream);
+    state.begin(first, stream);
+    let mut event = state.step(stream);
     loop {
         let loss = match event {
             Event::End => break,

@@ -6,6 +6,10 @@
 //! count, and only copies that fail before the next end are followed by themselves. The first failure is forced into the
 //! mission. The probability that a rebuild meets a latent error is added where the redundancy is used up, instead of
 //! being drawn; the path goes on with the rest of its weight.
+//!
+//! A failure of the whole group that brings a second one (a shock of probability β) is a level of its own: about one of
+//! 1/β copies has it, and ends when the group is whole again. On copies at other levels shocks are drawn more often, and
+//! weighted.
 
 use crate::YEAR;
 use crate::chain::Cause;
@@ -13,6 +17,9 @@ use crate::group::{Event, FirstFailure, State, skipped};
 use crate::model::Group;
 use crate::sampling::{Limits, Loss, Stopped, Tally, sample};
 use flashkeep_errors::draw::Stream;
+
+/// A shock is drawn at least so often where paths end soon.
+const LEAST_SHOCK: f64 = 0.3;
 
 /// The most copies at one level.
 const MOST_COPIES: f64 = 1e9;
@@ -48,6 +55,8 @@ pub fn estimate(group: &Group, years: f64, seed: u64, limits: Limits) -> (Tally,
             group,
             factors: &factors,
             stream: Stream::new(seed, "fleet: splitting", batch),
+            shocks: copies_of(group.shock, group.drives),
+            shocked: Some(State::new(group, mission)),
             scratch: vec![Some([State::new(group, mission), State::new(group, mission)]); levels],
             total: 0.0,
             tally,
@@ -61,6 +70,15 @@ pub fn estimate(group: &Group, years: f64, seed: u64, limits: Limits) -> (Tally,
     })
 }
 
+/// The copies at the level of a shock; 1 where shocks are frequent, or cannot be.
+fn copies_of(shock: f64, drives: u32) -> f64 {
+    if shock > 0.0 && shock < LEAST_SHOCK && drives > 1 {
+        libm::round((1.0 / shock).min(MOST_COPIES))
+    } else {
+        1.0
+    }
+}
+
 /// A path with its copies.
 struct Tree<'a> {
     group: &'a Group,
@@ -68,6 +86,9 @@ struct Tree<'a> {
     stream: Stream,
     /// For each level a state of all equal copies, and one of a copy with a failure of its own; the root is at level 0.
     scratch: Vec<Option<[State<'a>; 2]>>,
+    /// The copies at the level of a shock, and a state for them.
+    shocks: f64,
+    shocked: Option<State<'a>>,
     /// The weights of the losses of this tree.
     total: f64,
     tally: Tally,
@@ -77,8 +98,8 @@ impl<'a> Tree<'a> {
     fn grow(&mut self, first: &FirstFailure) {
         self.total = 0.0;
         let mut states = self.scratch[0].take().expect("a tree has one root at a time");
-        let event = states[0].begin(first, &mut self.stream);
-        self.follow(&mut states[0], event, first.probability, 0, 0);
+        states[0].begin(first, &mut self.stream);
+        self.follow(&mut states[0], Event::Other, first.probability, 0, 0);
         self.scratch[0] = Some(states);
         self.tally.close(self.total);
     }
@@ -98,6 +119,8 @@ impl<'a> Tree<'a> {
         floor: u32,
         mut split: u32,
     ) {
+        // What the path's own shock has made of its weight.
+        let mut shocks = 1.0;
         loop {
             match event {
                 Event::End => return,
@@ -118,8 +141,41 @@ impl<'a> Tree<'a> {
                 split += 1;
                 self.copies(state, weight, split);
             }
+            let whole = state.missing() == 0;
+            if whole {
+                weight /= shocks;
+                shocks = 1.0;
+                self.shock_copies(state, weight);
+            }
             event = state.step(&mut self.stream);
+            if whole && state.shocked() == Some(true) && state.missing() > 0 {
+                shocks = 1.0 / self.shocks;
+                weight *= shocks;
+            }
         }
+    }
+
+    /// Follows the copies of a path whose next event is a failure of the whole group and brings a second one.
+    fn shock_copies(&mut self, state: &State<'a>, weight: f64) {
+        if self.shocks == 1.0 || !state.fails_next() {
+            return;
+        }
+        let mut copy =
+            self.shocked.take().expect("copies with a shock begin in a whole group, and end in one");
+        let mut left = self.shocks - 1.0;
+        loop {
+            left -= skipped(self.group.shock, &mut self.stream) + 1.0;
+            if left < 0.0 {
+                break;
+            }
+            copy.copy(state);
+            copy.set_shock(1.0);
+            let event = copy.step(&mut self.stream);
+            copy.set_shock(self.group.shock);
+            copy.redraw(&mut self.stream);
+            self.follow(&mut copy, event, weight / self.shocks, 1, 0);
+        }
+        self.shocked = Some(copy);
     }
 
     /// Follows all copies but one from a state that has risen to a level.
@@ -138,8 +194,18 @@ impl<'a> Tree<'a> {
                     break;
                 }
                 own.copy(equal);
+                let (shock, drawn) = (self.group.shock, self.group.shock.max(LEAST_SHOCK));
+                own.set_shock(drawn);
                 let event = own.fail_within(&window, &mut self.stream);
-                self.follow(own, event, weight, level, level);
+                own.set_shock(shock);
+                let ratio = match own.shocked() {
+                    None => 1.0,
+                    Some(true) => shock / drawn,
+                    Some(false) => (1.0 - shock) / (1.0 - drawn),
+                };
+                if ratio > 0.0 {
+                    self.follow(own, event, weight * ratio, level, level);
+                }
                 count -= 1.0;
             }
             if equal.recover(&mut self.stream) == Event::End {
