@@ -245,6 +245,7 @@ def test_the_table_names_method_and_assumptions(flashkeep: Command) -> None:
         ((RAID5, "--mttr-hours", "soon"), "--mttr-hours: `soon` is not accepted"),
         ((RAID5, "--mttr-hours", 0), "--mttr-hours: 0 is not accepted"),
         ((RAID5, "--life", "weibull:0:1"), "--life: 0 is not accepted"),
+        ((RAID5, "--life", "weibull:2:50"), "--life: 50 is not accepted"),
         ((RAID5, "--life", "100000"), "--life: `100000` is not accepted"),
         ((RAID5, "--shock", 2), "--shock: found '2'"),
         ((RAID5, "--uber", "-1"), "--uber: found '-1'"),

@@ -141,16 +141,6 @@ impl Builder<'_> {
         steps
     }
 
-    fn add(&mut self, steps: &mut Vec<Step>, to: Goal, rate: f64, failure: bool) {
-        if rate <= 0.0 {
-            return;
-        }
-        match steps.iter_mut().find(|step| step.to == to && step.failure == failure) {
-            Some(step) => step.rate += rate,
-            None => steps.push(Step { to, rate, failure }),
-        }
-    }
-
     fn goal(&mut self, state: State) -> Goal {
         let known = self.states.iter().position(|one| *one == state);
         Goal::State(known.unwrap_or_else(|| {
@@ -177,7 +167,7 @@ impl Builder<'_> {
         let missing = before + count;
         if missing > tolerance {
             let cause = if before < tolerance { Cause::Shock } else { Cause::Failures };
-            return self.add(steps, Goal::Loss(cause), rate, true);
+            return add(steps, Goal::Loss(cause), rate, true);
         }
         let mut next = State { defective: left, ..state };
         match self.rates.detect {
@@ -191,10 +181,10 @@ impl Builder<'_> {
         if missing == tolerance {
             lost = if left > 0 { 1.0 } else { self.group.on_read() };
         }
-        self.add(steps, Goal::Loss(Cause::Latent), rate * lost, true);
+        add(steps, Goal::Loss(Cause::Latent), rate * lost, true);
         if lost < 1.0 {
             let goal = self.goal(next);
-            self.add(steps, goal, rate * (1.0 - lost), true);
+            add(steps, goal, rate * (1.0 - lost), true);
         }
     }
 
@@ -207,21 +197,21 @@ impl Builder<'_> {
                 on_order: state.on_order + ordered,
                 ..state
             });
-            self.add(steps, goal, f64::from(state.undetected) * detect, false);
+            add(steps, goal, f64::from(state.undetected) * detect, false);
         }
         let mut waiting = 0;
         if let Some((count, restock)) = self.rates.restock {
             waiting = state.on_order.saturating_sub(count);
             if state.on_order > 0 {
                 let goal = self.goal(State { on_order: state.on_order - 1, ..state });
-                self.add(steps, goal, f64::from(state.on_order) * restock, false);
+                add(steps, goal, f64::from(state.on_order) * restock, false);
             }
         }
         let ready = state.detected - waiting;
         if ready > 0 {
             let at_once = if self.group.serial { 1 } else { ready };
             let goal = self.goal(State { detected: state.detected - 1, ..state });
-            self.add(steps, goal, f64::from(at_once) * self.rates.repair, false);
+            add(steps, goal, f64::from(at_once) * self.rates.repair, false);
         }
     }
 
@@ -230,12 +220,23 @@ impl Builder<'_> {
         let clean = self.group.drives - state.missing() - state.defective;
         if clean > 0 {
             let goal = self.goal(State { defective: state.defective + 1, ..state });
-            self.add(steps, goal, f64::from(clean) * arising, false);
+            add(steps, goal, f64::from(clean) * arising, false);
         }
         if let Some(scrub) = scrub.filter(|_| state.defective > 0) {
             let goal = self.goal(State { defective: state.defective - 1, ..state });
-            self.add(steps, goal, f64::from(state.defective) * scrub, false);
+            add(steps, goal, f64::from(state.defective) * scrub, false);
         }
+    }
+}
+
+/// Adds a transition, or its rate to one with the same goal.
+fn add(steps: &mut Vec<Step>, to: Goal, rate: f64, failure: bool) {
+    if rate <= 0.0 {
+        return;
+    }
+    match steps.iter_mut().find(|step| step.to == to && step.failure == failure) {
+        Some(step) => step.rate += rate,
+        None => steps.push(Step { to, rate, failure }),
     }
 }
 
@@ -249,7 +250,7 @@ fn defective_after(defective: u32, working: u32, count: u32) -> Vec<(u32, f64)> 
         let of = f64::from(working - failed);
         let drawn = |(left, share): (u32, f64)| {
             let hit = f64::from(left) / of;
-            [(left.wrapping_sub(1), share * hit), (left, share * (1.0 - hit))]
+            [(left.saturating_sub(1), share * hit), (left, share * (1.0 - hit))]
         };
         left = left.into_iter().flat_map(drawn).filter(|(_, share)| *share > 0.0).collect();
     }

@@ -270,7 +270,7 @@ fn twin(group: &Group, years: f64) -> Option<Group> {
         latent => latent,
     };
     (hazard > 0.0).then(|| Group {
-        life: Life(Weibull { shape: 1.0, scale: mission / hazard, location: 0.0 }),
+        life: Life(Weibull { shape: 1.0, scale: (mission / hazard).max(1.0), location: 0.0 }),
         repair: mean(group.repair),
         detect: group.detect.map(mean),
         spares: group.spares.map(|spares| Spares { restock: mean(spares.restock), ..spares }),

@@ -90,7 +90,7 @@ impl Group {
         within("batch_frailty", self.frailty, 0.0, 100.0)?;
         match self.latent {
             Latent::OnRead { probability } => within("uber", probability, 0.0, 1.0).map(drop)?,
-            Latent::Arising { mean, .. } => within("latent_hours", mean, 1e-3, 1e12).map(drop)?,
+            Latent::Arising { mean, .. } => within("latent_hours", mean, 1.0, 1e12).map(drop)?,
             Latent::Never => {}
         }
         if let Some(spares) = self.spares {

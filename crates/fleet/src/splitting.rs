@@ -26,8 +26,7 @@ const MOST_COPIES: f64 = 1e9;
 
 /// The copies at each level from 1 to the tolerance: one over a guess of the probability that the next level is
 /// reached, from mean times.
-#[must_use]
-pub fn factors(group: &Group, years: f64) -> Vec<u32> {
+fn factors(group: &Group, years: f64) -> Vec<u32> {
     let mission = years * YEAR;
     let rate = group.life.0.cumulative_hazard(mission) / mission;
     let mut delay = group.detect.map_or(0.0, |delay| delay.mean());

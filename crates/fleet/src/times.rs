@@ -7,6 +7,9 @@ use flashkeep_errors::draw::Stream;
 const SHORTEST: f64 = 1e-3;
 const LONGEST: f64 = 1e12;
 
+/// The shortest characteristic life of a drive, hours.
+const SHORTEST_LIFE: f64 = 100.0;
+
 /// The forms of a time, for messages.
 const FORMS: &str = "hours (the mean of an exponential time), fixed:HOURS, uniform:HOURS (from 0 to that), \
                      exponential:MEAN or weibull:SHAPE:SCALE[:LOCATION]";
@@ -81,18 +84,18 @@ impl Life {
 
     /// `weibull:SHAPE:SCALE[:LOCATION]` or `exponential:MEAN`, hours.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        match Time::parse("life", text)? {
-            Time::Weibull(life) => Ok(Life(life)),
+        let life = match Time::parse("life", text)? {
+            Time::Weibull(life) => life,
             Time::Exponential { mean } if text.starts_with("exponential:") => {
-                Ok(Life(Weibull { shape: 1.0, scale: mean, location: 0.0 }))
+                Weibull { shape: 1.0, scale: mean, location: 0.0 }
             }
-            _ => Err(Invalid::new(
-                "life",
-                format!(
-                    "`{text}` is not accepted: weibull:SHAPE:SCALE[:LOCATION] or exponential:MEAN, in hours"
-                ),
-            )),
-        }
+            _ => {
+                let forms = "weibull:SHAPE:SCALE[:LOCATION] or exponential:MEAN, in hours";
+                return Err(Invalid::new("life", format!("`{text}` is not accepted: {forms}")));
+            }
+        };
+        within("life", life.scale, SHORTEST_LIFE, LONGEST)?;
+        Ok(Life(life))
     }
 }
 

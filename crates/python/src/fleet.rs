@@ -184,9 +184,10 @@ fn told(found: &Found, group: &Group, groups: f64) -> Value {
         "afr": -libm::expm1(-group.life.0.cumulative_hazard(YEAR)),
         "on_read": on_read,
         "words": {
-            "life": group.life.0.rate().map_or_else(|| group.life.0.to_string(), |rate| {
-                Time::Exponential { mean: 1.0 / rate }.to_string()
-            }),
+            "life": match group.life.0.rate() {
+                Some(rate) => format!("exponential, mean {:.0} h", 1.0 / rate),
+                None => group.life.0.to_string(),
+            },
             "mttr_hours": group.repair.to_string(),
             "detect_hours": words(group.detect),
             "restock_hours": words(group.spares.map(|spares| spares.restock)),

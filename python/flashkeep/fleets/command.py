@@ -66,7 +66,7 @@ def _size(count: float) -> str:
 def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
     p_loss, years, groups = found["p_loss"], found["years"], found["groups"]
     interval = "" if found["samples"] is None else f"  (95 %: {p_loss['low']:.3e} to {p_loss['high']:.3e})"
-    rows = [(f"P(loss) in {years:g} years", f"{p_loss['value']:.6e}{interval}")]
+    rows = [(f"P(loss) in {years:g} year{'' if years == 1 else 's'}", f"{p_loss['value']:.6e}{interval}")]
     rows += [(f"  by {CAUSES[cause]}", f"{value:.3e}") for cause, value in found["causes"].items() if value]
     by_year = found["p_loss_by_year"]
     if len(by_year) > 1:

@@ -70,7 +70,7 @@ class Options:
         self.check()
         afr = None if self.life is not None else self._share("afr", DEFAULT_AFR, 1e-9, 0.999999)
         spares = self._whole("spares", None, 0, 1000)
-        latent = self._number("latent_hours", None, 1e-3, 1e12)
+        latent = self._number("latent_hours", None, 1.0, 1e12)
         return {
             "years": self._number("years", 5.0, 1e-3, 100.0),
             "groups": self._whole("groups", 1, 1, 10**12),

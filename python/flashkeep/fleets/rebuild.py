@@ -41,9 +41,7 @@ def simulated_hours(array: Array, seed: int) -> float:
     if array.levels or not array.group.tolerance:
         raise OptionError(f"--rebuild simulated: {array.name} is no array of drives with redundancy; give --mttr-hours")
     drive = Drive(*array.model)
-    result = run(
-        drive, WORKLOAD, seed, existing="reads", fail=FAILURE, requests=False, breakdown=False, progress=False
-    )
+    result = run(drive, WORKLOAD, seed, existing="reads", fail=FAILURE, requests=False, breakdown=False, progress=False)
     rebuilds = result.to_dict().get("rebuilds") or []
     hours = [rebuild["full_member_hours"] for rebuild in rebuilds if rebuild["full_member_hours"]]
     if not hours:
