@@ -95,6 +95,12 @@ impl Rates {
     }
 }
 
+/// Whether all times of a group are exponential.
+#[must_use]
+pub fn is_exponential(group: &Group) -> bool {
+    Rates::of(group).is_some()
+}
+
 /// A chain; state 0 is the whole group.
 #[derive(Clone, Debug)]
 pub struct Chain {

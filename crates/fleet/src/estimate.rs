@@ -1,6 +1,6 @@
 //! Chooses a method, and reports what it has found about one group.
 
-use crate::chain::Chain;
+use crate::chain::{Chain, is_exponential};
 use crate::model::{Group, Latent, Spares};
 use crate::sampling::{Limits, Stopped, Tally, Z95};
 use crate::times::{Life, Time, Weibull};
@@ -241,7 +241,7 @@ fn choose(group: &Group, years: f64) -> (Method, Option<&'static str>) {
     }
     let guess = twin(group, years).and_then(|twin| exact::solve(&twin, years).ok());
     let value = guess.map(|solution| solution.causes().iter().sum::<f64>());
-    let large = Chain::of(group).is_err() && all_exponential(group);
+    let large = is_exponential(group);
     let why = match (value.is_some_and(|value| value >= NOT_RARE), large) {
         (true, false) => "not all times are exponential, and losses are frequent enough to be counted",
         (true, true) => "the Markov chain has too many states, and losses are frequent enough to be counted",
@@ -250,10 +250,6 @@ fn choose(group: &Group, years: f64) -> (Method, Option<&'static str>) {
     };
     let method = if value.is_some_and(|value| value >= NOT_RARE) { Method::Plain } else { Method::Splitting };
     (method, Some(why))
-}
-
-fn all_exponential(group: &Group) -> bool {
-    group.life.0.rate().is_some() && group.repair.rate().is_some()
 }
 
 /// A group with exponential times of the same means, for a guess; none if no drive fails within the mission.
