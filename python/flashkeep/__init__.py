@@ -7,7 +7,7 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import age, compare, drives, load, load_comparison, load_sweep, run, sweep, torture
+from .api import age, compare, drives, fleet, load, load_comparison, load_sweep, run, sweep, torture
 from .drive_files import Drive, drive
 from .nodes import Figures
 from .results import Requests, Result, Series
@@ -44,6 +44,7 @@ __all__ = [
     "conformance",
     "drive",
     "drives",
+    "fleet",
     "load",
     "load_comparison",
     "load_sweep",

@@ -83,6 +83,15 @@ def page_errors(
     """`{"rber", "codeword_failure", "page_failure", "uber", "codewords", "stages": […], "lifetime_cycles",
     "in_fitted_range"}`: what becomes of a page after (P/E cycles, days, reads of its block a page)."""
 
+def fleet(options: str, /) -> str:
+    """The probability that an array loses data, from options (JSON): see crates/python/src/fleet.rs."""
+
+def fleet_array(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
+    """`{"name", "scheme", "tolerance", "capacity_bytes", "disk", "cost_usd", "members": [the same, …]}`."""
+
+def fleet_scheme(name: str, members: int, bytes: int, /) -> str:
+    """A scheme over equal drives: `{"tolerance", "usable_bytes"}`."""
+
 def drives() -> str:
     """`[{"name", "description"}, …]`: the presets."""
 

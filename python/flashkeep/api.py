@@ -14,7 +14,7 @@ import time
 
 from . import _flashkeep
 from .drive_files import Drive, drive
-from .nodes import suggested
+from .nodes import Figures, suggested
 from .provenance import Inputs
 from .results import Requests, Result, Series
 from .traces import Trace, factor, trace, whole
@@ -359,6 +359,55 @@ def torture(
         keep=os.fspath(keep),
         tick=progress or no_tick,
     )
+
+
+def fleet(
+    array: Given,
+    years: float | None = None,
+    *,
+    groups: SupportsIndex | None = None,
+    afr: float | str | None = None,
+    life: str | None = None,
+    uber: float | None = None,
+    latent_hours: float | None = None,
+    scrub_hours: float | str | None = None,
+    mttr_hours: float | str | None = None,
+    rebuild: str | None = None,
+    repair: str | None = None,
+    detect_hours: float | str | None = None,
+    spares: SupportsIndex | None = None,
+    restock_hours: float | str | None = None,
+    batch_frailty: float | None = None,
+    shock: float | str | None = None,
+    price: str | os.PathLike[str] | None = None,
+    method: str | None = None,
+    rel_error: float | str | None = None,
+    samples: SupportsIndex | None = None,
+    threads: SupportsIndex | None = None,
+    seed: SupportsIndex | None = None,
+) -> Figures:
+    """The probability that an array loses data within `years` (default 5), and that of a fleet of `groups` such arrays.
+
+    `array` is a drive, or a text such as `"8*1.92TB:raid6"` or `"8*tlc-datacenter:raid5"`. The options are those of
+    `flashkeep fleet`: times are hours (the mean of an exponential time), or texts such as `"fixed:24"` and
+    `"weibull:2:12:6"`; shares are numbers or texts such as `"1%"`. `result.p_loss.value`, `result.nines`, and all other
+    keys of `flashkeep fleet --json` are attributes; `result.to_dict()` has them as a dictionary.
+
+    Raises `OptionError` or `DriveError`, both `ValueError`s.
+    """
+    from .fleets.api import fleet_of
+    from .fleets.options import Options
+
+    options = Options(
+        years, whole("groups", groups, 1, 63), afr, life, uber, mttr_hours, rebuild, repair, detect_hours,
+        whole("spares", spares, 0, 32), restock_hours, latent_hours, scrub_hours, batch_frailty, shock,
+        None if price is None else os.fspath(price), method, rel_error, whole("samples", samples, 1, 63),
+        whole("threads", threads, 1, 10), whole("seed", seed, 0, 64),
+    )  # fmt: skip
+    if isinstance(array, str) and "*" in array:
+        return Figures(fleet_of(array, options))
+    drive = _as_drive(array)
+    return Figures(fleet_of(drive.name, options, drive.overrides, drive.text))
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:

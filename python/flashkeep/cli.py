@@ -551,6 +551,13 @@ def _torture(arguments: dict[str, Any]) -> int:
     return run(arguments, _say, _print_json)
 
 
+def _fleet(arguments: dict[str, Any]) -> int:
+    from .fleets.command import run
+
+    _hear_termination()
+    return run(arguments, _say, _print_json, _page())
+
+
 def _report(arguments: dict[str, Any]) -> int:
     from .reproduce.command import need_libraries
 
@@ -602,6 +609,7 @@ HANDLERS = {
     "reproduce documents": _documents,
     "sweep": _sweep,
     "torture": _torture,
+    "fleet": _fleet,
     "report": _report,
     "metrics": _metrics,
     "schema": _schema,

@@ -105,7 +105,7 @@ def _place(command: Command, rest: list[str], options: dict[str, Option], at: st
     if name == "NAME":
         return _names(command.name)
     known: dict[str, Callable[[str], Iterable[str]]] = {
-        "DRIVE": _drives, "TRACE": _workloads, "WORKLOAD": _workloads, "KEY": lambda _: _keys(),
+        "DRIVE": _drives, "ARRAY": _drives, "TRACE": _workloads, "WORKLOAD": _workloads, "KEY": lambda _: _keys(),
         "PAPER": lambda _: _papers(), "SHELL": lambda _: SCRIPTS, "PATH": lambda _: _figures(),
     }  # fmt: skip
     return known[name](at) if name in known else []

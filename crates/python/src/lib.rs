@@ -7,6 +7,7 @@
 mod arrow;
 mod conformance;
 mod errors;
+mod fleet;
 mod lists;
 mod places;
 mod policies;
@@ -30,6 +31,8 @@ mod _flashkeep {
     use super::conformance::conformance;
     #[pymodule_export]
     use super::errors::{DriveError, OptionError, TraceError};
+    #[pymodule_export]
+    use super::fleet::{fleet, fleet_array, fleet_scheme};
     #[pymodule_export]
     use super::lists::{
         check, drive_changes, drive_text, drives, format_text, formats, metrics, page_errors, policies,

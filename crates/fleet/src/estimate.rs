@@ -1,0 +1,276 @@
+//! Chooses a method, and reports what it has found about one group.
+
+use crate::chain::{Chain, is_exponential};
+use crate::model::{Group, Latent, Spares};
+use crate::sampling::{Limits, Stopped, Tally, Z95};
+use crate::times::{Life, Time, Weibull};
+use crate::{Invalid, YEAR, biasing, exact, plain, splitting, within};
+
+/// From this guess of the probability on, plain Monte Carlo needs no help.
+const NOT_RARE: f64 = 5e-5;
+
+/// How the probability is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Chosen for the group.
+    Auto,
+    /// The Markov chain, solved.
+    Exact,
+    /// Plain Monte Carlo.
+    Plain,
+    /// Forcing and balanced failure biasing.
+    Biasing,
+    /// Fixed splitting.
+    Splitting,
+}
+
+impl Method {
+    /// All, by name.
+    pub const NAMES: [(&'static str, Method); 5] = [
+        ("auto", Method::Auto),
+        ("exact", Method::Exact),
+        ("plain", Method::Plain),
+        ("biasing", Method::Biasing),
+        ("splitting", Method::Splitting),
+    ];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Method::NAMES.iter().find(|(_, method)| *method == self).map_or("auto", |(name, _)| name)
+    }
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// The mission, years.
+    pub years: f64,
+    /// The method.
+    pub method: Method,
+    /// Seed of all random numbers.
+    pub seed: u64,
+    /// The half-width of the 95 % interval, relative to the estimate, at which sampling ends.
+    pub relative_error: f64,
+    /// The most paths.
+    pub samples: u64,
+    /// Threads.
+    pub threads: usize,
+}
+
+impl Default for Wanted {
+    fn default() -> Self {
+        Wanted {
+            years: 5.0,
+            method: Method::Auto,
+            seed: 1,
+            relative_error: 0.01,
+            samples: 10_000_000,
+            threads: 1,
+        }
+    }
+}
+
+/// An estimate and its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Interval {
+    /// The estimate.
+    pub value: f64,
+    /// The interval's low end.
+    pub low: f64,
+    /// The interval's high end.
+    pub high: f64,
+}
+
+/// What sampling took.
+#[derive(Clone, Copy, Debug)]
+pub struct Sampled {
+    /// Paths.
+    pub samples: u64,
+    /// Paths with a loss.
+    pub hits: u64,
+    /// The standard error of P(loss).
+    pub standard_error: f64,
+    /// Why it ended.
+    pub stopped: Stopped,
+}
+
+/// What was found about a group.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The method that was used.
+    pub method: Method,
+    /// Why this one, if it was chosen.
+    pub reason: Option<&'static str>,
+    /// P(loss) within the mission.
+    pub p_loss: Interval,
+    /// P(loss) at the end of each year and of the mission.
+    pub by_year: Vec<f64>,
+    /// P(loss) by the cause of the first loss: failures, latent errors, shocks.
+    pub causes: [f64; 3],
+    /// The expected number of losses; repeated losses count if `repeats`.
+    pub losses: f64,
+    /// Whether losses after the first one are counted.
+    pub repeats: bool,
+    /// The expected share of the data of `tolerance + 1` drives that a first loss by failures loses.
+    pub unrebuilt: f64,
+    /// The mean time to the first loss, years; only for exponential times without a frailty.
+    pub mttdl_years: Option<f64>,
+    /// For methods that sample.
+    pub sampled: Option<Sampled>,
+}
+
+/// Estimates the probability that a group loses data.
+pub fn estimate(group: &Group, wanted: &Wanted) -> Result<Found, Invalid> {
+    group.check()?;
+    within("years", wanted.years, 1e-3, 100.0)?;
+    within("rel_error", wanted.relative_error, 1e-6, 1.0)?;
+    within("samples", wanted.samples as f64, 1.0, 1e15)?;
+    within("threads", wanted.threads as f64, 1.0, 1024.0)?;
+    let (method, reason) = match wanted.method {
+        Method::Auto => choose(group, wanted.years),
+        method => (method, None),
+    };
+    let limits =
+        Limits { relative_error: wanted.relative_error, samples: wanted.samples, threads: wanted.threads };
+    let mut found = match method {
+        Method::Exact | Method::Auto => solved(group, wanted.years)?,
+        Method::Plain => {
+            let (tally, stopped) = plain::estimate(group, wanted.years, wanted.seed, limits);
+            let interval = wilson(tally.hits, tally.paths);
+            let losses = tally.losses / tally.paths as f64;
+            sampled(Method::Plain, &tally, stopped, interval, Some(losses))
+        }
+        Method::Biasing => {
+            let (tally, stopped) = biasing::estimate(group, wanted.years, wanted.seed, limits)?;
+            let mut found = sampled(Method::Biasing, &tally, stopped, normal(&tally), None);
+            found.unrebuilt = unrebuilt(group, found.causes);
+            found
+        }
+        Method::Splitting => {
+            let (tally, stopped) = splitting::estimate(group, wanted.years, wanted.seed, limits);
+            sampled(Method::Splitting, &tally, stopped, normal(&tally), None)
+        }
+    };
+    found.reason = reason;
+    if group.frailty == 0.0 {
+        found.mttdl_years = exact::mean_time_to_loss(group).ok().map(|hours| hours / YEAR);
+    }
+    Ok(found)
+}
+
+fn solved(group: &Group, years: f64) -> Result<Found, Invalid> {
+    let solution = exact::solve(group, years)?;
+    let causes = solution.causes();
+    let value = causes.iter().sum();
+    Ok(Found {
+        method: Method::Exact,
+        reason: None,
+        p_loss: Interval { value, low: value, high: value },
+        by_year: solution.by_year.iter().map(|causes| causes.iter().sum()).collect(),
+        causes,
+        losses: solution.losses,
+        repeats: true,
+        unrebuilt: unrebuilt(group, causes),
+        mttdl_years: None,
+        sampled: None,
+    })
+}
+
+fn sampled(method: Method, tally: &Tally, stopped: Stopped, p_loss: Interval, losses: Option<f64>) -> Found {
+    let paths = tally.paths as f64;
+    let mut sum = 0.0;
+    let so_far = |year: &f64| {
+        sum += year;
+        sum / paths
+    };
+    Found {
+        method,
+        reason: None,
+        p_loss,
+        by_year: tally.years.iter().map(so_far).collect(),
+        causes: tally.causes.map(|cause| cause / paths),
+        losses: losses.unwrap_or(p_loss.value),
+        repeats: losses.is_some(),
+        unrebuilt: tally.unrebuilt / paths,
+        mttdl_years: None,
+        sampled: Some(Sampled {
+            samples: tally.paths,
+            hits: tally.hits,
+            standard_error: tally.standard_error(),
+            stopped,
+        }),
+    }
+}
+
+/// The normal 95 % interval. Without a loss its high end is that of Wilson with as many paths of weight 1.
+fn normal(tally: &Tally) -> Interval {
+    if tally.hits == 0 {
+        return wilson(0, tally.paths);
+    }
+    let (value, half) = (tally.mean(), Z95 * tally.standard_error());
+    Interval { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
+}
+
+/// Wilson's 95 % interval of a share (1927).
+fn wilson(hits: u64, paths: u64) -> Interval {
+    let (paths, squared) = (paths as f64, Z95 * Z95);
+    let share = hits as f64 / paths;
+    let centre = share + squared / (2.0 * paths);
+    let half = Z95 * libm::sqrt(share * (1.0 - share) / paths + squared / (4.0 * paths * paths));
+    let scale = 1.0 + squared / paths;
+    let low = if hits == 0 { 0.0 } else { ((centre - half) / scale).max(0.0) };
+    Interval { value: share, low, high: ((centre + half) / scale).min(1.0) }
+}
+
+/// The share of the failed drives' data that is lost, to the leading order in λ/μ for exponential repairs: of r drives
+/// that are being repaired when one more fails, each has been restored to a share that is uniform from 0 to 1, so the
+/// furthest leaves 1/(r + 1); serial repair gives the same. A shock finds one drive less under repair.
+fn unrebuilt(group: &Group, causes: [f64; 3]) -> f64 {
+    let tolerance = f64::from(group.tolerance);
+    causes[0] / (tolerance + 1.0) + causes[2] / tolerance.max(1.0)
+}
+
+/// The method for a group, and why.
+fn choose(group: &Group, years: f64) -> (Method, Option<&'static str>) {
+    if Chain::of(group).is_ok() && exact::is_solvable(group) {
+        return (
+            Method::Exact,
+            Some("all times are exponential, so a Markov chain has the answer without sampling"),
+        );
+    }
+    let guess = twin(group, years).and_then(|twin| exact::solve(&twin, years).ok());
+    let value = guess.map(|solution| solution.causes().iter().sum::<f64>());
+    let large = is_exponential(group);
+    let why = match (value.is_some_and(|value| value >= NOT_RARE), large) {
+        (true, false) => "not all times are exponential, and losses are frequent enough to be counted",
+        (true, true) => "the Markov chain has too many states, and losses are frequent enough to be counted",
+        (false, false) => "not all times are exponential, and losses are rare",
+        (false, true) => "the Markov chain has too many states, and losses are rare",
+    };
+    let method = if value.is_some_and(|value| value >= NOT_RARE) { Method::Plain } else { Method::Splitting };
+    (method, Some(why))
+}
+
+/// A group with exponential times of the same means, for a guess; none if no drive fails within the mission.
+fn twin(group: &Group, years: f64) -> Option<Group> {
+    let mission = years * YEAR;
+    let hazard = group.life.0.cumulative_hazard(mission);
+    let mean = |time: Time| Time::Exponential { mean: time.mean() };
+    let latent = match group.latent {
+        Latent::Arising { mean, scrub } => {
+            let stays = scrub.map_or(mission / 2.0, |scrub| scrub.mean());
+            let others = f64::from(group.drives - group.tolerance);
+            Latent::OnRead { probability: -libm::expm1(-others * stays / (mean + stays)) }
+        }
+        latent => latent,
+    };
+    (hazard > 0.0).then(|| Group {
+        life: Life(Weibull { shape: 1.0, scale: (mission / hazard).max(1.0), location: 0.0 }),
+        repair: mean(group.repair),
+        detect: group.detect.map(mean),
+        spares: group.spares.map(|spares| Spares { restock: mean(spares.restock), ..spares }),
+        latent,
+        ..*group
+    })
+}

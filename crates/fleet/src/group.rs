@@ -1,0 +1,471 @@
+//! A group of drives, event by event, with any distributions of lives and times.
+
+use crate::chain::Cause;
+use crate::model::{Group, Latent};
+use crate::sampling::Loss;
+use crate::times::{Weibull, exponential};
+use flashkeep_errors::draw::Stream;
+
+const NEVER: f64 = f64::INFINITY;
+
+/// What a drive does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Doing {
+    /// It works until it fails.
+    Working,
+    /// It has failed, and nobody knows.
+    Undetected,
+    /// It waits for its repair; the number is its place in the queue.
+    Waiting(u64),
+    /// It is repaired since this time.
+    Repaired(f64),
+}
+
+/// A drive. Its latent error comes or goes at `turns`.
+#[derive(Clone, Copy, Debug)]
+struct Drive {
+    doing: Doing,
+    /// When what it does ends.
+    until: f64,
+    /// When it was new.
+    born: f64,
+    defective: bool,
+    turns: f64,
+}
+
+/// The first failure of groups whose drives are all new at time 0.
+///
+/// With H the cumulative hazard of a drive, no drive of n has failed by t with probability e^(−nH(t)), or, over a
+/// gamma factor of variance v, (1 + v·n·H(t))^(−1/v).
+#[derive(Clone, Copy, Debug)]
+pub struct FirstFailure {
+    life: Weibull,
+    drives: f64,
+    frailty: f64,
+    /// The probability that a group has a failure within the mission.
+    pub probability: f64,
+}
+
+impl FirstFailure {
+    /// Within a mission of so many hours.
+    #[must_use]
+    pub fn new(group: &Group, mission: f64) -> FirstFailure {
+        let (life, drives, frailty) = (group.life.0, f64::from(group.drives), group.frailty);
+        let hazard = drives * life.cumulative_hazard(mission);
+        let log_none = if frailty > 0.0 { -libm::log1p(frailty * hazard) / frailty } else { -hazard };
+        FirstFailure { life, drives, frailty, probability: -libm::expm1(log_none) }
+    }
+
+    /// The time of the first failure of a group that has one, and the factor of its failure rates.
+    fn draw(&self, stream: &mut Stream) -> (f64, f64) {
+        let log_none = libm::log1p(-self.probability * stream.open());
+        if self.frailty == 0.0 {
+            return (self.life.age_at(-log_none / self.drives), 1.0);
+        }
+        let hazard = libm::expm1(-self.frailty * log_none) / self.frailty;
+        // The factor of a group with a first failure at this time is gamma again.
+        let shape = 1.0 / self.frailty + 1.0;
+        let factor = stream.gamma(shape) * shape / (1.0 / self.frailty + hazard);
+        (self.life.age_at(hazard / self.drives), factor)
+    }
+}
+
+/// How many trials without success come before one that succeeds with this probability.
+pub fn skipped(probability: f64, stream: &mut Stream) -> f64 {
+    match probability {
+        0.0 => f64::INFINITY,
+        1.0 => 0.0,
+        _ => libm::floor(libm::log(stream.open()) / libm::log1p(-probability)),
+    }
+}
+
+/// The time until the next repair, detection or delivery ends, and the hazard that the working drives accumulate in it.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// For each working drive its number, and its cumulative hazard at both ends of the time.
+    hazards: Vec<(usize, f64, f64)>,
+    sum: f64,
+}
+
+impl Window {
+    /// The probability that a drive fails in it.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        -libm::expm1(-self.sum)
+    }
+}
+
+/// What an event was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event {
+    /// The mission is over.
+    End,
+    /// Nothing that matters to a method.
+    Other,
+    /// Drives failed, and no redundancy is left; a rebuild now reads the drives that are left.
+    Exposed,
+    /// Data are lost.
+    Lost(Loss),
+}
+
+/// The state of a group.
+#[derive(Clone, Debug)]
+pub struct State<'a> {
+    group: &'a Group,
+    mission: f64,
+    factor: f64,
+    now: f64,
+    drives: Vec<Drive>,
+    /// Failed drives.
+    missing: u32,
+    /// Arrivals of spares.
+    orders: Vec<f64>,
+    /// Spares at hand.
+    stock: u32,
+    queued: u64,
+    /// The probability of a shock, which a method may change.
+    shock: f64,
+    /// Whether the last failure brought a second one; none where it could not.
+    shocked: Option<bool>,
+}
+
+impl<'a> State<'a> {
+    /// A group of new drives.
+    #[must_use]
+    pub fn new(group: &'a Group, mission: f64) -> State<'a> {
+        let idle = Drive { doing: Doing::Working, until: NEVER, born: 0.0, defective: false, turns: NEVER };
+        State {
+            group,
+            mission,
+            factor: 1.0,
+            now: 0.0,
+            drives: vec![idle; group.drives as usize],
+            missing: 0,
+            orders: Vec::new(),
+            stock: 0,
+            queued: 0,
+            shock: group.shock,
+            shocked: None,
+        }
+    }
+
+    /// Begins anew before the first failure of a group, which is that of its first drive.
+    pub fn begin(&mut self, first: &FirstFailure, stream: &mut Stream) {
+        let (at, factor) = first.draw(stream);
+        (self.now, self.factor, self.missing, self.queued) = (at, factor, 0, 0);
+        self.orders.clear();
+        self.stock = self.group.spares.map_or(0, |spares| spares.count);
+        // All are as old as the mission, so they share the hazard of the past.
+        let life = self.group.life.0;
+        let past = life.cumulative_hazard(at);
+        for number in 0..self.drives.len() {
+            self.drives[number] = self.installed(0.0, stream);
+            self.drives[number].until = life.age_at(past + exponential(stream) / factor).max(at);
+        }
+        self.drives[0].until = at;
+    }
+
+    /// Takes the state of another one of the same group.
+    pub fn copy(&mut self, from: &State<'a>) {
+        self.drives.copy_from_slice(&from.drives);
+        self.orders.clone_from(&from.orders);
+        (self.factor, self.now, self.missing) = (from.factor, from.now, from.missing);
+        (self.stock, self.queued) = (from.stock, from.queued);
+    }
+
+    /// The time until the next end of what the failed drives wait for, or of the mission.
+    #[must_use]
+    pub fn window(&self) -> Window {
+        let end = self.next_end().min(self.mission);
+        let life = &self.group.life.0;
+        let mut hazards = Vec::with_capacity(self.drives.len());
+        let mut sum = 0.0;
+        for (number, drive) in
+            self.drives.iter().enumerate().filter(|(_, drive)| drive.doing == Doing::Working)
+        {
+            let before = life.cumulative_hazard(self.now - drive.born) * self.factor;
+            let after = life.cumulative_hazard(end - drive.born) * self.factor;
+            hazards.push((number, before, after));
+            sum += after - before;
+        }
+        Window { hazards, sum }
+    }
+
+    /// When the first of the things ends that failed drives wait for.
+    fn next_end(&self) -> f64 {
+        let failed =
+            self.drives.iter().filter(|drive| drive.doing != Doing::Working).map(|drive| drive.until);
+        failed.chain(self.orders.iter().copied()).fold(NEVER, f64::min)
+    }
+
+    /// Goes on to that end, without failures until then.
+    pub fn recover(&mut self, stream: &mut Stream) -> Event {
+        for drive in self.drives.iter_mut().filter(|drive| drive.doing == Doing::Working) {
+            drive.until = NEVER;
+        }
+        self.step(stream)
+    }
+
+    /// A failure within a window that begins now; failures after it are drawn anew.
+    ///
+    /// Given the number of failures that a Poisson process with these hazards has, each belongs to a drive and lies at a
+    /// place of its hazard independently of the others; the first of them is the failure.
+    pub fn fail_within(&mut self, window: &Window, stream: &mut Stream) -> Event {
+        let mut count = 0;
+        let mut rest = libm::log1p(-window.probability() * stream.open()) + window.sum;
+        // The first failure leaves this much of the hazard for others.
+        while rest > 0.0 {
+            count += 1;
+            rest -= exponential(stream);
+        }
+        let life = self.group.life.0;
+        let mut first = (0, NEVER);
+        for _ in 0..count.max(1) {
+            let (number, hazard) = drawn(window, stream);
+            let at = self.drives[number].born + life.age_at(hazard / self.factor);
+            if at < first.1 {
+                first = (number, at);
+            }
+        }
+        self.now = first.1.max(self.now);
+        self.redraw(stream);
+        self.fail(first.0, stream)
+    }
+
+    /// Draws the failures of the working drives anew, from now on.
+    pub fn redraw(&mut self, stream: &mut Stream) {
+        for number in 0..self.drives.len() {
+            if self.drives[number].doing == Doing::Working {
+                self.drives[number].until = self.failure_after(self.drives[number].born, self.now, stream);
+            }
+        }
+    }
+
+    /// Failed drives.
+    #[must_use]
+    pub fn missing(&self) -> u32 {
+        self.missing
+    }
+
+    /// Sets the probability of a shock from now on.
+    pub fn set_shock(&mut self, probability: f64) {
+        self.shock = probability;
+    }
+
+    /// Whether the last failure brought a second one at once; none where it could not.
+    #[must_use]
+    pub fn shocked(&self) -> Option<bool> {
+        self.shocked
+    }
+
+    /// Whether the next event is the failure of a drive within the mission.
+    #[must_use]
+    pub fn fails_next(&self) -> bool {
+        let failures = self.drives.iter().filter(|drive| drive.doing == Doing::Working);
+        let at = failures.map(|drive| drive.until).fold(NEVER, f64::min);
+        at < self.mission && at <= self.next_end()
+    }
+
+    /// The time of the last event, hours.
+    #[must_use]
+    pub fn now(&self) -> f64 {
+        self.now
+    }
+
+    /// A drive that is new at this time.
+    fn installed(&self, at: f64, stream: &mut Stream) -> Drive {
+        let turns = match self.group.latent {
+            Latent::Arising { mean, .. } => at + mean * exponential(stream),
+            Latent::Never | Latent::OnRead { .. } => NEVER,
+        };
+        Drive { doing: Doing::Working, until: NEVER, born: at, defective: false, turns }
+    }
+
+    /// When a drive fails that was new at `born` and works at `now`.
+    fn failure_after(&self, born: f64, now: f64, stream: &mut Stream) -> f64 {
+        let life = &self.group.life.0;
+        let more = exponential(stream) / self.factor;
+        match life.rate() {
+            Some(_) => now + life.scale * more,
+            // Rounding must not put it into the past.
+            None => (born + life.age_at(life.cumulative_hazard(now - born) + more)).max(now),
+        }
+    }
+
+    /// Goes on to the next event.
+    pub fn step(&mut self, stream: &mut Stream) -> Event {
+        let (mut number, mut at) = (0, NEVER);
+        for (index, drive) in self.drives.iter().enumerate() {
+            if drive.until < at {
+                (number, at) = (index, drive.until);
+            }
+        }
+        if let Some((order, arrival)) = earliest(&self.orders).filter(|(_, arrival)| *arrival < at) {
+            if arrival >= self.mission {
+                return Event::End;
+            }
+            self.now = arrival;
+            self.orders.swap_remove(order);
+            self.stock += 1;
+            self.start_repairs(stream);
+            return Event::Other;
+        }
+        if at >= self.mission {
+            return Event::End;
+        }
+        self.now = at;
+        match self.drives[number].doing {
+            Doing::Working => return self.fail(number, stream),
+            Doing::Undetected => self.queue(number, stream),
+            Doing::Repaired(_) => {
+                self.missing -= 1;
+                self.renew(number, stream);
+            }
+            Doing::Waiting(_) => unreachable!("waiting does not end by itself"),
+        }
+        self.start_repairs(stream);
+        Event::Other
+    }
+
+    /// A new drive takes the place of another.
+    fn renew(&mut self, number: usize, stream: &mut Stream) {
+        self.drives[number] = self.installed(self.now, stream);
+        self.drives[number].until = self.failure_after(self.now, self.now, stream);
+    }
+
+    /// A drive fails, and by a shock a second one at once.
+    fn fail(&mut self, number: usize, stream: &mut Stream) -> Event {
+        let (tolerance, before) = (self.group.tolerance, self.missing);
+        self.miss(number, stream);
+        let can_shock = self.group.shock > 0.0 && self.missing < self.group.drives;
+        self.shocked = can_shock.then(|| stream.open() < self.shock);
+        if self.shocked == Some(true) {
+            let working = self.group.drives - self.missing;
+            let chosen = ((stream.open() * f64::from(working)) as usize).min(working as usize - 1);
+            let mut left = (0..self.drives.len()).filter(|&at| self.drives[at].doing == Doing::Working);
+            let second = left.nth(chosen).expect("one of the working drives");
+            self.miss(second, stream);
+        }
+        if self.missing > tolerance {
+            let cause = if before < tolerance { Cause::Shock } else { Cause::Failures };
+            return Event::Lost(Loss { at: self.now, cause, unrebuilt: self.unrebuilt() });
+        }
+        self.start_repairs(stream);
+        if self.missing < tolerance {
+            return Event::Other;
+        }
+        match self.is_defective(stream) {
+            true => Event::Lost(Loss { at: self.now, cause: Cause::Latent, unrebuilt: 0.0 }),
+            false => Event::Exposed,
+        }
+    }
+
+    /// A drive is missing from now on.
+    fn miss(&mut self, number: usize, stream: &mut Stream) {
+        self.missing += 1;
+        match self.group.detect {
+            Some(delay) => {
+                self.drives[number].doing = Doing::Undetected;
+                self.drives[number].until = self.now + delay.draw(stream);
+            }
+            None => self.queue(number, stream),
+        }
+    }
+
+    /// A failed drive waits for its repair, and a spare for it is ordered.
+    fn queue(&mut self, number: usize, stream: &mut Stream) {
+        self.queued += 1;
+        self.drives[number].doing = Doing::Waiting(self.queued);
+        self.drives[number].until = NEVER;
+        if let Some(spares) = self.group.spares {
+            self.orders.push(self.now + spares.restock.draw(stream));
+        }
+    }
+
+    /// Begins the repairs that can begin, those of the drives that wait longest first.
+    fn start_repairs(&mut self, stream: &mut Stream) {
+        let is_repaired = |drive: &Drive| matches!(drive.doing, Doing::Repaired(_));
+        loop {
+            let busy = self.group.serial && self.drives.iter().any(is_repaired);
+            if busy || (self.group.spares.is_some() && self.stock == 0) {
+                return;
+            }
+            let place = |number: &usize| match self.drives[*number].doing {
+                Doing::Waiting(place) => Some(place),
+                _ => None,
+            };
+            let waiting = (0..self.drives.len()).filter(|number| place(number).is_some());
+            let Some(next) = waiting.min_by_key(place) else { return };
+            self.stock = self.stock.saturating_sub(1);
+            self.drives[next].doing = Doing::Repaired(self.now);
+            self.drives[next].until = self.now + self.group.repair.draw(stream);
+        }
+    }
+
+    /// The share of the missing drives' data that no repair has restored: all repairs go through the group in the same
+    /// order, so the one that is furthest counts.
+    fn unrebuilt(&self) -> f64 {
+        let done = |drive: &Drive| match drive.doing {
+            Doing::Repaired(since) if drive.until > since => (self.now - since) / (drive.until - since),
+            _ => 0.0,
+        };
+        1.0 - self.drives.iter().map(done).fold(0.0, f64::max)
+    }
+
+    /// Whether a working drive has a latent error now.
+    fn is_defective(&mut self, stream: &mut Stream) -> bool {
+        let Latent::Arising { mean, scrub } = self.group.latent else { return false };
+        if self.group.tolerance == 0 {
+            return false;
+        }
+        let mut any = false;
+        for drive in self.drives.iter_mut().filter(|drive| drive.doing == Doing::Working) {
+            while drive.turns <= self.now {
+                drive.turns += match (drive.defective, scrub) {
+                    (true, _) => mean * exponential(stream),
+                    (false, Some(scrub)) => scrub.draw(stream),
+                    (false, None) => NEVER,
+                };
+                drive.defective = !drive.defective;
+            }
+            any |= drive.defective;
+        }
+        any
+    }
+
+    /// After a loss: failed drives are replaced, and the contents restored without errors, at once.
+    pub fn restore(&mut self, stream: &mut Stream) {
+        for number in 0..self.drives.len() {
+            if self.drives[number].doing != Doing::Working {
+                self.renew(number, stream);
+            } else {
+                let fresh = self.installed(self.now, stream);
+                self.drives[number].defective = false;
+                self.drives[number].turns = fresh.turns;
+            }
+        }
+        self.missing = 0;
+        self.orders.clear();
+        self.stock = self.group.spares.map_or(0, |spares| spares.count);
+    }
+}
+
+/// A drive and a place of its hazard, drawn from those of a window.
+fn drawn(window: &Window, stream: &mut Stream) -> (usize, f64) {
+    let mut place = stream.open() * window.sum;
+    let mut last = (0, 0.0);
+    for &(number, before, after) in &window.hazards {
+        last = (number, after);
+        if place < after - before {
+            return (number, before + place);
+        }
+        place -= after - before;
+    }
+    last
+}
+
+/// The first of some times, with its place.
+fn earliest(times: &[f64]) -> Option<(usize, f64)> {
+    let first = |best: (usize, f64), next: (usize, f64)| if next.1 < best.1 { next } else { best };
+    times.iter().copied().enumerate().reduce(first)
+}

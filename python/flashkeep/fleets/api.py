@@ -1,0 +1,154 @@
+"""What `flashkeep fleet` and `flashkeep.fleet` do."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from .. import _flashkeep
+from .options import SECTOR_BYTES, Options
+from .prices import cost
+from .rebuild import simulated_hours
+from .spec import read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .spec import Array
+
+RULES = (
+    "a repaired drive is as good as new",
+    "repairs do not wear or fail the drives that they read",
+    "a group that lost data is whole again at once",
+)
+"""Assumptions that no option changes."""
+
+
+def fleet_of(
+    array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None
+) -> dict[str, Any]:
+    """The probability that an array loses data, and what follows from it: the keys of `flashkeep fleet --json`."""
+    from ..sweeping.local import cores
+
+    asked = options.of_model()
+    found = read(array, overrides, contents)
+    price = cost(found, options.price, asked["spares"] or 0)
+    if options.rebuild is not None:
+        asked["mttr_hours"] = f"fixed:{simulated_hours(found, asked['seed'])!r}"
+    levels = [[len(level.members), level.tolerance] for level in found.levels]
+    job = {
+        **asked,
+        "drives": found.group_drives, "tolerance": found.group.tolerance, "rebuild_bits": found.rebuild_bits,
+        "levels": levels, "threads": options.threads or cores(),
+    }  # fmt: skip
+    answer = json.loads(_flashkeep.fleet(json.dumps(job)))
+    result = _result(found, asked, answer, price)
+    text = json.dumps(result, sort_keys=True, separators=(",", ":"))
+    result["digest"] = hashlib.sha256(text.encode()).hexdigest()
+    return result
+
+
+def _result(
+    array: Array, asked: dict[str, Any], answer: dict[str, Any], price: dict[str, Any] | None
+) -> dict[str, Any]:
+    groups = asked["groups"]
+    failures, latent, shock = answer["causes"]
+    return {
+        "schema": 1,
+        "flashkeep": _flashkeep.__version__,
+        "array": _described(array),
+        "years": asked["years"],
+        "groups": groups,
+        "p_loss": answer["p_loss"],
+        "p_loss_by_year": answer["p_loss_by_year"],
+        "nines": answer["nines"],
+        "expected_losses": groups * answer["losses"],
+        "expected_groups_lost": groups * answer["p_loss"]["value"],
+        "p_any_loss": answer["p_any_loss"],
+        "nomdl": _bytes_lost(array, answer) / (array.node.bytes / 1e12),
+        "mttdl_years": answer["mttdl_years"],
+        "causes": {"failures": failures, "latent_errors": latent, "wear": None, "shock": shock},
+        "cost": price,
+        "method": answer["method"],
+        "method_reason": answer["reason"],
+        "samples": answer["samples"],
+        "paths_with_loss": answer["hits"],
+        "standard_error": answer["standard_error"],
+        "stopped_by": answer["stopped"],
+        "seed": asked["seed"],
+        "assumptions": _assumptions(array, asked, answer),
+        "notes": _notes(array, answer),
+    }
+
+
+def _described(array: Array) -> dict[str, Any]:
+    group, node = array.group, array.node
+    return {
+        "name": array.name,
+        "scheme": group.scheme,
+        "drives": node.drives,
+        "group_drives": array.group_drives,
+        "tolerance": group.tolerance,
+        "drive_bytes": array.drive_bytes,
+        "raw_bytes": node.raw_bytes,
+        "usable_bytes": node.bytes,
+        "levels": [
+            {"scheme": level.scheme, "members": len(level.members), "tolerance": level.tolerance}
+            for level in array.levels
+        ],
+    }
+
+
+def _bytes_lost(array: Array, answer: dict[str, Any]) -> float:
+    """The expected bytes lost within the mission: of the failed drives what was not rebuilt, of a latent error a
+    sector."""
+    protected, members = array.group, array.group_drives
+    for level in array.levels:
+        if level.tolerance:
+            protected, members = level, len(level.members)
+    share = (protected.tolerance + 1) / members
+    whole: float = answer["unrebuilt"] * share * protected.bytes
+    return whole + float(answer["causes"][1]) * SECTOR_BYTES
+
+
+def _assumptions(array: Array, asked: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+    """Everything that the result follows from, defaults included."""
+    words = answer["words"]
+    return {
+        "life": words["life"],
+        "afr": answer["afr"],
+        "mttr_hours": words["mttr_hours"],
+        "repair": asked["repair"],
+        "detect_hours": words["detect_hours"] or "at once",
+        "spares": "always one" if asked["spares"] is None else asked["spares"],
+        "restock_hours": words["restock_hours"],
+        "uber": asked["uber"],
+        "rebuild_bits": array.rebuild_bits if asked["uber"] else None,
+        "rebuild_error_probability": answer["on_read"],
+        "latent_hours": asked["latent_hours"],
+        "scrub_hours": words["scrub_hours"] or (None if asked["latent_hours"] is None else "never"),
+        "batch_frailty": asked["batch_frailty"],
+        "shock": asked["shock"],
+        "hours_per_year": 8760,
+        "sector_bytes": SECTOR_BYTES,
+        "rel_error": asked["rel_error"],
+        "samples": asked["samples"],
+        "rules": list(RULES),
+    }
+
+
+def _notes(array: Array, answer: dict[str, Any]) -> list[str]:
+    """Where a figure would mislead."""
+    notes = []
+    if answer["hits"] == 0:
+        notes.append(f"none of {answer['samples']:,} paths lost data: only the interval's high end means something")
+    if not answer["repeats"]:
+        notes.append("expected_losses counts the first loss of each group only")
+    if answer["stopped"] == "samples" and answer["hits"]:
+        notes.append("sampling ended at --samples, before the interval was as narrow as --rel-error")
+    if any(level.tolerance for level in array.levels):
+        notes.append("the arrays below a redundant level are taken as members that fail with their own rate of loss")
+    if array.node.members == ():
+        notes.append("a drive alone: its failure is the loss")
+    return notes

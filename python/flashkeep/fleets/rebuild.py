@@ -1,0 +1,49 @@
+"""How long a rebuild takes: an array is simulated, a member of it fails, and the new one is rebuilt."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from .._flashkeep import OptionError
+
+if TYPE_CHECKING:
+    from .spec import Array
+
+WORKLOAD = "synth:sequential,requests=32768,write=0,size=64KiB,footprint=1GiB,depth=1"
+"""Two passes over 1 GiB, one request at a time. The first creates the pages; their rebuild during the second has a
+speed, from which the time of a full member follows."""
+
+FAILURE = "member:0@50%,replace_after=1ms"
+
+
+def text_of(count: int, drive: str, scheme: str, overrides: tuple[str, ...]) -> str:
+    """The drive file of an array of equal drives."""
+    path = os.path.abspath(drive) if "/" in drive or drive.endswith(".toml") else drive
+    member = ",".join([f"{count} * {path}", *overrides])
+    return f"members = [{_quoted(member)}]\n\n[redundancy]\nscheme = {_quoted(scheme)}\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def simulated_hours(array: Array, seed: int) -> float:
+    """The hours that the rebuild of a full drive takes by a simulation of the array.
+
+    Raises `OptionError` if there is no drive model or nothing to rebuild.
+    """
+    from ..api import run
+    from ..drive_files import Drive
+
+    if array.model is None:
+        raise OptionError(f"--rebuild simulated: {array.name} has no drive model; give --mttr-hours")
+    if array.levels or not array.group.tolerance:
+        raise OptionError(f"--rebuild simulated: {array.name} is no array of drives with redundancy; give --mttr-hours")
+    drive = Drive(*array.model)
+    result = run(drive, WORKLOAD, seed, existing="reads", fail=FAILURE, requests=False, breakdown=False, progress=False)
+    rebuilds = result.to_dict().get("rebuilds") or []
+    hours = [rebuild["full_member_hours"] for rebuild in rebuilds if rebuild["full_member_hours"]]
+    if not hours:
+        raise OptionError(f"--rebuild simulated: the simulation of {array.name} rebuilt nothing; give --mttr-hours")
+    return float(hours[-1])
