@@ -74,6 +74,45 @@ def test_failures_of_a_page_are_those_of_its_codewords(flashkeep: Command) -> No
     assert "first read" in flashkeep("errors", "tlc-client", "--cycles", 3000).out
 
 
+@pytest.mark.parametrize(
+    ("preset", "cycles"),
+    [("tlc-client", 3128), ("tlc-datacenter", 5464), ("tlc-datacenter-3dwpd", 5464), ("qlc-capacity", 891)],
+)
+def test_one_key_switches_on_the_errors_of_a_preset(flashkeep: Command, preset: str, cycles: int) -> None:
+    """Until then the drive has no errors, and nothing of them in the summary."""
+    found = flashkeep.json("errors", preset, "--set", "errors.model=kim")
+    assert found["lifetime_cycles"] == pytest.approx(cycles, rel=0.02)
+    off = flashkeep.json("check", preset)
+    assert (off["drive"]["errors"], off["warnings"]) == ({"model": "none"}, [])
+    on = flashkeep.json("check", preset, "--set", "errors.model=kim")["drive"]["errors"]
+    assert (on["ecc"]["corrects"], on["retry"]["factor"]) == (72, 0.72)
+
+
+def test_values_of_a_model_that_is_off_are_checked(flashkeep: Command, tmp_path: Path) -> None:
+    path = tmp_path / "off.toml"
+    for wrong, said in [
+        ("[errors.ecc]\ncorrects = 9200", ":19: errors.ecc.corrects: 9200 is not accepted"),
+        ("[errors]\ntype_factors = [1, 2]", ":19: errors.type_factors: 2 factors for 1 types of pages"),
+        ("[errors]\nfile = 'nowhere.csv'", ":19: errors.file:"),
+    ]:
+        path.write_text(SMALL.replace("model = ", "model = 'none' # ") + wrong.removeprefix("[errors]"))
+        code, out, err = flashkeep("check", path)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert said in err
+    path.write_text(SMALL.replace("model = ", "retry.steps = 2 # "))
+    assert 'errors.retry.steps: no effect with errors.model = "none"' in flashkeep("check", path).out
+    assert len(flashkeep.json("errors", path)["stages"]) == 3
+
+
+def test_one_key_gives_both_bands_of_the_field(flashkeep: Command, drive: Path) -> None:
+    """20 to 63 % of drives in four years, on 2 to 6 of 1,000 days, and about 30 % another one (FAST '16)."""
+    field = run(flashkeep, drive, READS, "--limit", 10, "--set", "errors.events_per_drive_day=0.003")[1]["errors"]["field"]
+    assert 2 < field["events_per_1000_drive_days"] < 6
+    assert 0.20 < field["drives_in_4_years"] < 0.63
+    assert field["drives_in_4_years"] == pytest.approx(0.518, abs=5e-4)
+    assert field["again_in_30_days"] == pytest.approx(0.319, abs=5e-4)
+
+
 def test_unknown_presets_and_bad_numbers_are_refused(flashkeep: Command, tmp_path: Path) -> None:
     for arguments, said in [
         (("errors", "--preset", "qlc"), "`mlc-2ynm` is accepted"),

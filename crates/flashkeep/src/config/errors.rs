@@ -3,6 +3,7 @@
 use super::check::{Check, Resolved};
 use super::options::fixes_places;
 use crate::error::DriveError;
+use crate::flash::errors::ErrorsSpec;
 use crate::flash::{ErrorModel, PageTypes};
 use crate::ftl::Copyback;
 use std::sync::Arc;
@@ -20,10 +21,16 @@ impl Resolved {
 }
 
 impl Check<'_> {
-    /// Builds the error model, and warns where it extrapolates or leaves something out.
-    pub(super) fn errors(&mut self, types: &PageTypes) -> Result<Option<Arc<ErrorModel>>, DriveError> {
+    /// Builds the error model, and warns where it extrapolates or leaves something out. `stated` is `[errors]` before
+    /// options without an effect were removed: with the model off its values are checked as well, because they describe
+    /// the drive once somebody switches the model on.
+    pub(super) fn errors(
+        &mut self,
+        stated: &ErrorsSpec,
+        types: &PageTypes,
+    ) -> Result<Option<Arc<ErrorModel>>, DriveError> {
         let errors = &self.spec.errors;
-        let model = ErrorModel::of(errors)
+        let model = ErrorModel::of(&stated.switched_on())
             .map_err(|(key, message)| self.wrong(&[&format!("errors.{key}"), "errors.model"], message))?;
         let Some(model) = model else { return Ok(None) };
         let (factors, there) = (model.type_factors().len(), types.read_ns.len());
@@ -32,6 +39,9 @@ impl Check<'_> {
                 "{factors} factors for {there} types of pages: one each, or one for all, is accepted"
             );
             return Err(self.wrong(&["errors.type_factors", "flash.timing.read_us"], message));
+        }
+        if !errors.is_on() {
+            return Ok(None);
         }
         if !model.is_in_fitted_range() {
             let text = format!(

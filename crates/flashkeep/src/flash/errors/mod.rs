@@ -61,6 +61,21 @@ impl ErrorsSpec {
     pub fn is_on(&self) -> bool {
         self.model != "none"
     }
+
+    /// The same with a model, if there are values that one would read: that of a table where they name a file.
+    #[must_use]
+    pub fn switched_on(&self) -> ErrorsSpec {
+        let tables = [&self.options, &self.ecc.options, &self.retry.options, &self.maintenance.options];
+        let mut given = tables.into_iter().flat_map(Options::given).map(|(key, _)| key.as_str());
+        let model = match (self.is_on(), given.next()) {
+            (false, Some(first)) => {
+                let measured = first == "file" || given.any(|key| key == "file");
+                if measured { table::SOURCE.name } else { kim::SOURCE.name }
+            }
+            _ => &self.model,
+        };
+        ErrorsSpec { model: model.into(), ..self.clone() }
+    }
 }
 
 /// A source of raw bit error rates.
