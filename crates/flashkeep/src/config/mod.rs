@@ -32,6 +32,7 @@ mod tests;
 
 pub use changes::changes;
 pub use check::Resolved;
+pub use errors::ProtectedPage;
 pub use fields::schema;
 pub use keys::*;
 pub use load::{from_json, load, load_text};
