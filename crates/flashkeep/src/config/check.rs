@@ -333,7 +333,8 @@ impl Check<'_> {
         }
         if options::fixes_places(&self.spec) {
             let message = format!(
-                "found {}; 0 is accepted if the scheme or the map determines each page's place: an SLC cache needs a page                  map that can move its pages",
+                "found {}; 0 is accepted if the scheme or the map determines each page's place: an SLC cache needs \
+                 a page map that can move its pages",
                 flash.slc.blocks
             );
             return Err(self.wrong(&["flash.slc.blocks", "redundancy.scheme", "ftl.map"], message));
