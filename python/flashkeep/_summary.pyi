@@ -586,11 +586,62 @@ class Member(Node):
     def buffer(self) -> BufferHits:
         """Hits and misses of its DRAM."""
     @property
+    def errors(self) -> MemberErrors:
+        """Errors of its flash; only with an error model."""
+    @property
     def energy(self) -> Energy:
         """Energy of a disk."""
     @property
     def disk(self) -> DiskActivity:
         """Operations of a disk, and its time by activity."""
+
+class MemberErrors(Node):
+    """Errors of the flash of a member."""
+
+    @property
+    def rber(self) -> Rber:
+        """Raw bit error rates of the pages read."""
+    @property
+    def retries_per_read(self) -> float | None:
+        """Retries for each page read. (retries, lower is better)"""
+    @property
+    def corrected_reads(self) -> int | None:
+        """Pages that hard decoding corrected after at least one retry. (pages, lower is better)"""
+    @property
+    def soft_reads(self) -> int | None:
+        """Pages that soft decoding corrected. (pages, lower is better)"""
+    @property
+    def uncorrectable(self) -> Uncorrectable:
+        """Pages that no stage of the read chain corrected."""
+    @property
+    def uber(self) -> float | None:
+        """Expected uncorrectable codewords for each bit of data read. (1/bit, lower is better)"""
+    @property
+    def lifetime_cycles(self) -> int | None:
+        """P/E cycles after which the UBER exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more than 10 million. (P/E cycles, higher is better)"""
+
+class Rber(Node):
+    """Raw bit error rates of the pages read."""
+
+    @property
+    def mean(self) -> float | None:
+        """Their mean. (1/bit, lower is better)"""
+    @property
+    def p99(self) -> float | None:
+        """The RBER that 99 % of the reads do not exceed, at most 1 % too high. (1/bit, lower is better)"""
+    @property
+    def max(self) -> float | None:
+        """The largest. (1/bit, lower is better)"""
+
+class Uncorrectable(Node):
+    """Pages that no stage of the read chain corrected."""
+
+    @property
+    def drawn(self) -> int | None:
+        """As they were drawn, each page counted once until its block is erased. (pages, lower is better)"""
+    @property
+    def expected(self) -> float | None:
+        """Their expected number: the sum of the probabilities over all reads. (pages, lower is better)"""
 
 class Energy(Node):
     """Energy, if the drive file gives currents or powers."""
@@ -1213,29 +1264,6 @@ class Error(Node):
     @property
     def field(self) -> FieldRates:
         """Rates of errors in the field; only with `errors.events_per_drive_day`."""
-
-class Rber(Node):
-    """Raw bit error rates of the pages read."""
-
-    @property
-    def mean(self) -> float | None:
-        """Their mean. (1/bit, lower is better)"""
-    @property
-    def p99(self) -> float | None:
-        """The RBER that 99 % of the reads do not exceed, at most 1 % too high. (1/bit, lower is better)"""
-    @property
-    def max(self) -> float | None:
-        """The largest. (1/bit, lower is better)"""
-
-class Uncorrectable(Node):
-    """Pages that no stage of the read chain corrected."""
-
-    @property
-    def drawn(self) -> int | None:
-        """As they were drawn, each page counted once until its block is erased. (pages, lower is better)"""
-    @property
-    def expected(self) -> float | None:
-        """Their expected number: the sum of the probabilities over all reads. (pages, lower is better)"""
 
 class FieldRates(Node):
     """Rates of errors in the field, of drives that differ by a gamma frailty."""

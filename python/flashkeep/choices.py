@@ -108,12 +108,12 @@ class ErrorsSpec(TypedDict, total=False):
     events_per_drive_day: float
     frailty_shape: float
     file: str
-    ecc: EccSpec
-    retry: RetrySpec
-    maintenance: MaintenanceSpec
+    ecc: EccOptionsTable
+    retry: RetryOptionsTable
+    maintenance: MaintenanceOptionsTable
 
-class EccSpec(TypedDict, total=False):
-    """The error-correcting code."""
+class EccOptionsTable(TypedDict, total=False):
+    """A table of `[errors]`: the options `T`, which a drive with errors has."""
 
     codeword_bits: int
     user_bits: int
@@ -125,8 +125,8 @@ class EccSpec(TypedDict, total=False):
     miscorrects: float
     end_to_end: bool
 
-class RetrySpec(TypedDict, total=False):
-    """Read retries."""
+class RetryOptionsTable(TypedDict, total=False):
+    """A table of `[errors]`: the options `T`, which a drive with errors has."""
 
     steps: int
     factor: float
@@ -134,8 +134,8 @@ class RetrySpec(TypedDict, total=False):
     sense_us: float
     pipelined: bool
 
-class MaintenanceSpec(TypedDict, total=False):
-    """What keeps data readable."""
+class MaintenanceOptionsTable(TypedDict, total=False):
+    """A table of `[errors]`: the options `T`, which a drive with errors has."""
 
     reclaim_reads: float
     refresh_days: float

@@ -73,6 +73,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "energy": run("2CM-128", "synth:random,requests=2k,footprint=64MiB"),
         "interrupted": run(drive, "synth:random,requests=100M", progress=lambda *_: True),
         "worn": run(str(pair), "synth:random,requests=20k,write=1,size=4KiB"),
+        "members": run(str(pair), "synth:random,requests=2k,write=0.5,size=4KiB", "member.errors.model=kim"),
         "disk": run("st3500630a", "synth:random,requests=500"),
         "backup": run("t7-backup-3disks", "synth:hybrid-usr,requests=2k"),
         "volumes": run(str(volumes), fk.trace(*2 * ["synth:random,requests=30k,write=0.5,flush_every=500"])),

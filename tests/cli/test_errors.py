@@ -61,6 +61,47 @@ def test_failures_of_a_page_are_those_of_its_codewords(flashkeep: Command) -> No
     assert "first read" in flashkeep("errors", "tlc-client", "--cycles", 3000).out
 
 
+@pytest.mark.parametrize(
+    ("preset", "cycles"),
+    [("tlc-client", 3128), ("tlc-datacenter", 5464), ("tlc-datacenter-3dwpd", 5464), ("qlc-capacity", 891)],
+)
+def test_one_key_switches_on_the_errors_of_a_preset(flashkeep: Command, preset: str, cycles: int) -> None:
+    """Until then the drive has no errors, and nothing of them in the summary."""
+    found = flashkeep.json("errors", preset, "--set", "errors.model=kim")
+    assert found["lifetime_cycles"] == pytest.approx(cycles, rel=0.02)
+    off = flashkeep.json("check", preset)
+    assert (off["drive"]["errors"], off["warnings"]) == ({"model": "none"}, [])
+    on = flashkeep.json("check", preset, "--set", "errors.model=kim")["drive"]["errors"]
+    assert (on["ecc"]["corrects"], on["retry"]["factor"]) == (72, 0.72)
+
+
+def test_values_of_a_model_that_is_off_are_checked(flashkeep: Command, tmp_path: Path) -> None:
+    path = tmp_path / "off.toml"
+    for wrong, said in [
+        ("[errors.ecc]\ncorrects = 9200", ":19: errors.ecc.corrects: 9200 is not accepted"),
+        ("[errors]\ntype_factors = [1, 2]", ":19: errors.type_factors: 2 factors for 1 types of pages"),
+        ("[errors]\nfile = 'nowhere.csv'", ":19: errors.file:"),
+    ]:
+        path.write_text(SMALL.replace("model = ", "model = 'none' # ") + wrong.removeprefix("[errors]"))
+        code, out, err = flashkeep("check", path)
+        assert (code, out, err.count("\n")) == (2, "", 1), err
+        assert said in err
+    path.write_text(SMALL.replace("model = ", "retry.steps = 2 # "))
+    assert 'errors.retry.steps: no effect with errors.model = "none"' in flashkeep("check", path).out
+    assert len(flashkeep.json("errors", path)["stages"]) == 3
+
+
+def test_one_key_gives_both_bands_of_the_field(flashkeep: Command, drive: Path) -> None:
+    """20 to 63 % of drives in four years, on 2 to 6 of 1,000 days, and about 30 % another one (FAST '16)."""
+    field = run(flashkeep, drive, READS, "--limit", 10, "--set", "errors.events_per_drive_day=0.003")[1]["errors"][
+        "field"
+    ]
+    assert 2 < field["events_per_1000_drive_days"] < 6
+    assert 0.20 < field["drives_in_4_years"] < 0.63
+    assert field["drives_in_4_years"] == pytest.approx(0.518, abs=5e-4)
+    assert field["again_in_30_days"] == pytest.approx(0.319, abs=5e-4)
+
+
 def test_unknown_presets_and_bad_numbers_are_refused(flashkeep: Command, tmp_path: Path) -> None:
     for arguments, said in [
         (("errors", "--preset", "qlc"), "`mlc-2ynm` is accepted"),
@@ -130,6 +171,61 @@ def test_silent_corruption_is_seen_by_verify_unless_checked_end_to_end(flashkeep
     assert found["errors"]["caught"] == found["errors"]["uncorrectable"]["drawn"] > 50
 
 
+def test_what_redundancy_leaves_is_its_closed_form(flashkeep: Command, drive: Path) -> None:
+    """A page of four codewords in stripes of four, at a failure of 4.565e-3 each."""
+
+    def page(scheme: str) -> dict[str, Any]:
+        asked = ("--set", f"redundancy.scheme={scheme}", *FIXED)
+        left: dict[str, Any] = flashkeep.json("errors", drive, *asked)["redundancy"]
+        return left
+
+    codeword = 4.565353216666e-3
+    p = 1 - (1 - codeword) ** 4
+    for scheme, others, spare, unrestored in [
+        ("raid5", 3, 0, 1 - (1 - p) ** 3),
+        ("raid6", 3, 1, 3 * p**2 * (1 - p) + p**3),
+        ("mirror", 1, 0, p),
+        ("dvs", 3, 0, 1 - (1 - p) ** 3),
+        ("lifespan", 3, 0, 1 - (1 - p) ** 3),
+    ]:
+        left = page(scheme)
+        assert (left["scheme"], left["others"], left["spare"]) == (scheme, others, spare)
+        assert left["page_loss"] == pytest.approx(p * unrestored, rel=1e-5)
+        assert left["uber"] == pytest.approx(codeword * unrestored / 8192, rel=1e-5)
+    assert flashkeep.json("errors", drive)["redundancy"] is None
+    restored = flashkeep.json("errors", "tlc-client", "--set", "errors.model=kim", "--set", "redundancy.scheme=raid5")
+    assert restored["lifetime_cycles"] == 3128 < restored["redundancy"]["lifetime_cycles"] < 10_000
+    assert "other pages of the stripe: 7" in flashkeep("errors", "tlc-client", "--set", "redundancy.scheme=raid5").out
+
+
+def test_redundancy_around_drives_restores_what_that_within_them_leaves(
+    flashkeep: Command, drive: Path, tmp_path: Path
+) -> None:
+    array = tmp_path / "array.toml"
+    array.write_text('members = ["./small.toml", "./small.toml", "./small.toml"]\n[redundancy]\nscheme = "raid5"\n')
+    within = ("--set", "member.redundancy.scheme=mirror")
+    keys = tuple(f"member.{word}" if word != "--set" else word for word in FIXED)
+    p = 1 - (1 - 4.565353216666e-3) ** 4
+    plain, both = (flashkeep.json("errors", array, *keys, *more)["redundancy"] for more in ((), within))
+    assert plain["page_loss"] == pytest.approx(p * (1 - (1 - p) ** 2), rel=1e-5)
+    assert both["page_loss"] == pytest.approx(p**2 * (1 - (1 - p**2) ** 2), rel=1e-5)
+
+
+def test_stripes_of_lifespan_follow_the_error_model(flashkeep: Command, drive: Path) -> None:
+    """Old flash has stripes of four pages, new flash of all eight: more parity, more programs."""
+    eight = ("--set", "flash.channels=8", "--set", "redundancy.scheme=lifespan", "--set", "start.existing=none")
+    writes = "synth:sequential,requests=2k,write=1,size=4KiB,depth=8"
+
+    def parities(*more: str) -> int:
+        found: int = run(flashkeep, drive, writes, *eight, *more)[1]["operations"]["program"]["parity"]
+        return found
+
+    new, old = parities(), parities("--set", "errors.cycles=20000")
+    assert new == pytest.approx(2000 / 7, abs=40)
+    assert old == pytest.approx(2000 / 3, abs=40)
+    assert parities("--set", "errors.model=none") == pytest.approx(2000 / 7, abs=40)
+
+
 def test_gc_meets_unreadable_pages(flashkeep: Command, drive: Path) -> None:
     """Pages that GC cannot read are lost, and never wrong."""
     churn = "synth:random,requests=30k,write=1,size=4KiB,depth=8"
@@ -151,6 +247,19 @@ def test_a_drive_alone_and_an_array_of_one_have_the_same_errors(
     member = run(flashkeep, array, READS, *(word for key in worn for word in ("--set", key)))[1]
     assert alone["errors"] == member["errors"]
     assert alone["response_us"] == member["response_us"]
+
+
+def test_members_of_an_array_have_errors_of_their_own(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
+    array = tmp_path / "array.toml"
+    members = '"./small.toml,errors.cycles=3000,errors.retention_days=365", "./small.toml"'
+    array.write_text(f'members = [{members}]\n[redundancy]\nstripe_kib = 4\n[start]\nexisting = "all"\n')
+    found = run(flashkeep, array, READS, "--limit", 10_000)[1]
+    old, new = (member["errors"] for member in found["members"])
+    assert old["rber"]["mean"] == pytest.approx(1.1378067037e-2, rel=1e-3)
+    assert new["rber"]["mean"] == pytest.approx(1.48e-3, rel=1e-3)
+    assert (new["retries_per_read"], old["lifetime_cycles"]) == (0, 3128)
+    assert found["errors"]["corrected_reads"] == old["corrected_reads"] > 4000
+    assert "errors" not in flashkeep.json("run", "2CM-128", READS, "--limit", 10)["members"][0]
 
 
 def test_results_depend_on_the_seed_and_on_nothing_else(flashkeep: Command, drive: Path) -> None:

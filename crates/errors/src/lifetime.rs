@@ -13,14 +13,19 @@ pub const MOST_CYCLES: u64 = 10_000_000;
 /// months at 40 °C (noted from memory).
 #[must_use]
 pub fn first_cycle(rber: &Rber, chain: &ReadChain, target: f64, days: f64, reads: f64) -> Option<u64> {
-    let exceeds = |cycles: u64| {
+    first_where(|cycles| {
         let conditions = Conditions { cycles: cycles as f64, days, reads };
         chain.uber(rber.at(conditions, 1.0)) > target
-    };
+    })
+}
+
+/// The first P/E cycle, up to [`MOST_CYCLES`], at which `exceeds` is true. It must stay true from there on: the RBER does not
+/// fall while cycles rise.
+#[must_use]
+pub fn first_where(exceeds: impl Fn(u64) -> bool) -> Option<u64> {
     if !exceeds(MOST_CYCLES) {
         return None;
     }
-    // The RBER does not fall while cycles rise, so the first cycle is found by halving.
     let (mut low, mut high) = (0, MOST_CYCLES);
     while low < high {
         let middle = low + (high - low) / 2;

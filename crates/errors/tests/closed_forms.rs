@@ -3,11 +3,12 @@
 use flashkeep_errors::chain::{ReadChain, ReadLatency, Retry, Stage};
 use flashkeep_errors::draw::uniform;
 use flashkeep_errors::ecc::{Code, FailureTable, codeword_failure};
+use flashkeep_errors::factors;
 use flashkeep_errors::field::Frailty;
 use flashkeep_errors::lifetime::first_cycle;
 use flashkeep_errors::rber::{Conditions, PRESETS, Rber, acceleration, preset};
+use flashkeep_errors::stripe::Stripe;
 use flashkeep_errors::table::Table;
-use flashkeep_errors::{factors, stripe};
 use proptest::prelude::*;
 
 fn near(found: f64, expected: f64, relative: f64) {
@@ -151,10 +152,23 @@ fn drawn_failures_are_as_frequent_as_computed() {
 #[test]
 fn a_stripe_is_lost_with_its_page_and_another() {
     for (k, expected) in [(7, 6.979034965e-6), (15, 1.4895453638e-5), (31, 3.0539463704e-5)] {
-        near(stripe::loss(1e-3, k), expected, 1e-9);
+        near(Stripe { others: k, spare: 0 }.loss(1e-3), expected, 1e-9);
     }
-    near(stripe::loss(1e-2, 7), 6.793465209e-4, 1e-9);
-    near(stripe::loss(1e-20, 7), 7e-40, 1e-9);
+    let raid5 = Stripe { others: 7, spare: 0 };
+    near(raid5.loss(1e-2), 6.793465209e-4, 1e-9);
+    near(raid5.loss(1e-20), 7e-40, 1e-9);
+    assert_eq!((raid5.loss(0.0), raid5.unrestored(1.0)), (0.0, 1.0));
+}
+
+#[test]
+fn two_parities_and_copies_restore_more() {
+    // Of seven others two or more fail: 21 p² (1 − p)⁵ + 35 p³ (1 − p)⁴ + …; all three other copies do: p³.
+    let q: f64 = 0.99;
+    let none_or_one = q.powi(7) + 7.0 * 0.01 * q.powi(6);
+    near(Stripe { others: 7, spare: 1 }.unrestored(1e-2), 1.0 - none_or_one, 1e-9);
+    near(Stripe { others: 7, spare: 1 }.loss(1e-9), 21e-27, 1e-7);
+    near(Stripe { others: 3, spare: 2 }.loss(1e-2), 1e-8, 1e-9);
+    near(Stripe { others: 1, spare: 0 }.loss(1e-2), 1e-4, 1e-9);
 }
 
 #[test]

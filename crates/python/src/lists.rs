@@ -42,7 +42,8 @@ fn members(drive: &Resolved) -> Vec<Value> {
 
 /// What becomes of a page of a drive with an error model, of `bytes` or as long as the drive's:
 /// `{"rber", "codeword_failure", "page_failure", "uber", "codewords", "stages": [{"stage", "retries", "rber",
-/// "codeword_failure", "page_failure", "uber"}, …], "lifetime_cycles", "in_fitted_range", "warnings": […]}`.
+/// "codeword_failure", "page_failure", "uber"}, …], "lifetime_cycles", "in_fitted_range", "redundancy": {"scheme", "others",
+/// "spare", "page_loss", "uber", "lifetime_cycles"} or null}`.
 #[pyfunction]
 pub(crate) fn page_errors(
     py: Python<'_>,
@@ -59,7 +60,19 @@ pub(crate) fn page_errors(
         return Err(OptionError::new_err(message));
     };
     let (cycles, days, reads) = conditions;
-    let page = model.page(bytes.unwrap_or_else(|| drive.page_bytes()), Conditions { cycles, days, reads });
+    let (bytes, conditions) =
+        (bytes.unwrap_or_else(|| drive.page_bytes()), Conditions { cycles, days, reads });
+    let page = model.page(bytes, conditions);
+    let protected = drive.protected_page(model, bytes, conditions).map(|page| {
+        json!({
+            "scheme": drive.spec.redundancy.scheme,
+            "others": page.stripe.others,
+            "spare": page.stripe.spare,
+            "page_loss": page.loss,
+            "uber": page.uber,
+            "lifetime_cycles": page.lifetime_cycles,
+        })
+    });
     let uber = |codeword_failure: f64| codeword_failure / f64::from(page.user_bits);
     let stages = page.attempts.iter().map(|attempt| {
         let (stage, retries) = match attempt.stage {
@@ -86,6 +99,7 @@ pub(crate) fn page_errors(
         "stages": stages.collect::<Vec<_>>(),
         "lifetime_cycles": page.lifetime_cycles,
         "in_fitted_range": page.in_fitted_range,
+        "redundancy": protected,
     });
     Ok(told.to_string())
 }

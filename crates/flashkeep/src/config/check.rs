@@ -179,6 +179,7 @@ impl Resolved {
 pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
     let mut check = Check { spec, given, warnings: Vec::new() };
     check.choose_victims();
+    let stated_errors = check.spec.errors.clone();
     check.warnings = options::select(&mut check.spec, given);
     check.disk()?;
     check.page()?;
@@ -203,7 +204,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.energy()?;
     let page_types = check.page_types()?;
     check.word_lines(&page_types)?;
-    let errors = check.errors(&page_types)?;
+    let errors = check.errors(&stated_errors, &page_types)?;
     let timing = timing(&check.spec, &page_types);
     let Check { spec, warnings, .. } = check;
     Ok(Resolved {
@@ -332,7 +333,8 @@ impl Check<'_> {
         }
         if options::fixes_places(&self.spec) {
             let message = format!(
-                "found {}; 0 is accepted if the scheme or the map determines each page's place: an SLC cache needs a page                  map that can move its pages",
+                "found {}; 0 is accepted if the scheme or the map determines each page's place: an SLC cache needs \
+                 a page map that can move its pages",
                 flash.slc.blocks
             );
             return Err(self.wrong(&["flash.slc.blocks", "redundancy.scheme", "ftl.map"], message));

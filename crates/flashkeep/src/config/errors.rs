@@ -3,8 +3,12 @@
 use super::check::{Check, Resolved};
 use super::options::fixes_places;
 use crate::error::DriveError;
+use crate::flash::errors::{Conditions, ErrorsSpec};
 use crate::flash::{ErrorModel, PageTypes};
 use crate::ftl::Copyback;
+use crate::schemes::WornFlash;
+use flashkeep_errors::lifetime::{self, MOST_CYCLES};
+use flashkeep_errors::stripe::Stripe;
 use std::sync::Arc;
 
 impl Resolved {
@@ -17,13 +21,81 @@ impl Resolved {
     fn all_error_models(&self) -> Vec<&ErrorModel> {
         self.error_models().collect()
     }
+
+    /// What becomes of a page of `bytes` that redundancy can restore, in flash with these errors; none without redundancy.
+    #[must_use]
+    pub fn protected_page(
+        &self,
+        model: &ErrorModel,
+        bytes: u64,
+        conditions: Conditions,
+    ) -> Option<ProtectedPage> {
+        let user_bits = f64::from(model.chain.code().user_bits());
+        let at = |conditions: Conditions, worn: f64| {
+            let rber = model.rber.at(conditions, 1.0);
+            let failures = [1, model.codewords(bytes)].map(|count| model.chain.uncorrectable(rber, count));
+            self.left_by_redundancy(model, worn, failures)
+        };
+        let ([codeword, page], stripe) = at(conditions, conditions.cycles);
+        let (target, days) = model.lifetime;
+        let exceeds = |cycles: u64| {
+            let conditions = Conditions { cycles: cycles as f64, days, reads: 0.0 };
+            // Stripes that get narrower with wear are narrowest when the flash is worn out.
+            at(conditions, MOST_CYCLES as f64).0[0] / user_bits > target
+        };
+        Some(ProtectedPage {
+            stripe: stripe?,
+            loss: page,
+            uber: codeword / user_bits,
+            lifetime_cycles: lifetime::first_where(exceeds),
+        })
+    }
+
+    /// The probabilities that a codeword, and a page, are lost, from those that no stage corrects them, and the pages of the
+    /// outermost stripe: redundancy within members restores what it can before that around them.
+    fn left_by_redundancy(
+        &self,
+        errors: &ErrorModel,
+        cycles: f64,
+        failures: [f64; 2],
+    ) -> ([f64; 2], Option<Stripe>) {
+        let (failures, within) = match self.array.iter().find(|member| member.error_models().next().is_some())
+        {
+            Some(member) => member.left_by_redundancy(errors, cycles, failures),
+            None => (failures, None),
+        };
+        let worn =
+            WornFlash { redundancy: &self.spec.redundancy, errors, cycles, page_bytes: self.page_bytes() };
+        let Some(stripe) = self.scheme().stripe(self.members(), &worn) else { return (failures, within) };
+        let unrestored = stripe.unrestored(failures[1]);
+        (failures.map(|failure| failure * unrestored), Some(stripe))
+    }
+}
+
+/// What becomes of one page that redundancy can restore.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ProtectedPage {
+    /// The pages that restore it.
+    pub stripe: Stripe,
+    /// The probability that it is lost: no stage corrects it, nor enough of the others.
+    pub loss: f64,
+    /// Lost codewords for each bit of data read.
+    pub uber: f64,
+    /// P/E cycles until that exceeds its target.
+    pub lifetime_cycles: Option<u64>,
 }
 
 impl Check<'_> {
-    /// Builds the error model, and warns where it extrapolates or leaves something out.
-    pub(super) fn errors(&mut self, types: &PageTypes) -> Result<Option<Arc<ErrorModel>>, DriveError> {
+    /// Builds the error model, and warns where it extrapolates or leaves something out. `stated` is `[errors]` before
+    /// options without an effect were removed: with the model off its values are checked as well, because they describe
+    /// the drive once somebody switches the model on.
+    pub(super) fn errors(
+        &mut self,
+        stated: &ErrorsSpec,
+        types: &PageTypes,
+    ) -> Result<Option<Arc<ErrorModel>>, DriveError> {
         let errors = &self.spec.errors;
-        let model = ErrorModel::of(errors)
+        let model = ErrorModel::of(&stated.switched_on())
             .map_err(|(key, message)| self.wrong(&[&format!("errors.{key}"), "errors.model"], message))?;
         let Some(model) = model else { return Ok(None) };
         let (factors, there) = (model.type_factors().len(), types.read_ns.len());
@@ -32,6 +104,9 @@ impl Check<'_> {
                 "{factors} factors for {there} types of pages: one each, or one for all, is accepted"
             );
             return Err(self.wrong(&["errors.type_factors", "flash.timing.read_us"], message));
+        }
+        if !errors.is_on() {
+            return Ok(None);
         }
         if !model.is_in_fitted_range() {
             let text = format!(

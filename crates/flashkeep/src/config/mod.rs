@@ -33,6 +33,7 @@ mod tests;
 
 pub use changes::changes;
 pub use check::Resolved;
+pub use errors::ProtectedPage;
 pub use fields::schema;
 pub use files::DriveFiles;
 pub use keys::*;

@@ -55,6 +55,7 @@ const TABLE: &[(&str, &str)] = table![
     "atc08-gang16-bus",
     "atc08-gang8-async",
     "atc08-gang8-sync",
+    "asplos21-tlc",
     "intel-320-160",
     "t7-mirror-base",
     "t7-ssd-raid1",

@@ -645,8 +645,17 @@ fn presets_set_what_has_an_effect() {
     for info in presets() {
         let (drive, mut keys) = (preset(info.name, &[]).to_json(), Vec::new());
         backends(&info.text.parse().expect("TOML"), "", &mut keys);
-        for key in keys.iter().filter(|key| *key != "/base") {
+        // Values of the error model have one when it is switched on.
+        let (errors, others): (Vec<_>, Vec<_>) =
+            keys.iter().filter(|key| *key != "/base").partition(|key| key.starts_with("/errors/"));
+        for key in others {
             assert!(drive.pointer(key).is_some(), "{}: {key}", info.name);
+        }
+        if !errors.is_empty() {
+            let on = preset(info.name, &["errors.model=kim"]).to_json();
+            for key in errors {
+                assert!(on.pointer(key).is_some(), "{}: {key}", info.name);
+            }
         }
     }
 }

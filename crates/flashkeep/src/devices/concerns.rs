@@ -162,6 +162,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
                 erases_before: drive.erases_before().clone(),
                 expired: drive.life().expired,
                 disk: None,
+                errors: drive.error_counts(),
             },
             AnyDevice::Disk(disk) => DeviceStatistics {
                 counters: disk.counters().clone(),

@@ -56,6 +56,8 @@ pub struct DeviceStatistics {
     pub expired: u32,
     /// For a disk: its time by activity.
     pub disk: Option<DiskStatistics>,
+    /// What error correction had to do while requests were counted; none without an error model.
+    pub errors: Option<ErrorCounts>,
 }
 
 /// Read access to counters and states, without side effects.

@@ -39,6 +39,27 @@ figures! {
 }
 
 figures! {
+    /// Errors of the flash of a member.
+    pub struct MemberErrors {
+        /// Raw bit error rates of the pages read.
+        rber: RberFigures => plain(),
+        /// Retries for each page read.
+        retries_per_read: Option<f64> => unit("retries").lower(),
+        /// Pages that hard decoding corrected after at least one retry.
+        corrected_reads: u64 => unit("pages").lower(),
+        /// Pages that soft decoding corrected.
+        soft_reads: u64 => unit("pages").lower(),
+        /// Pages that no stage of the read chain corrected.
+        uncorrectable: Uncorrectable => plain(),
+        /// Expected uncorrectable codewords for each bit of data read.
+        uber: Option<f64> => unit("1/bit").lower(),
+        /// P/E cycles after which the UBER exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more
+        /// than 10 million.
+        lifetime_cycles: Option<u64> => unit("P/E cycles").higher().derived(),
+    }
+}
+
+figures! {
     /// Raw bit error rates of the pages read.
     pub struct RberFigures {
         /// Their mean.
@@ -92,6 +113,22 @@ pub struct ErrorEffects {
     pub recovered: u64,
     /// Read requests that ended in an error.
     pub host_errors: u64,
+}
+
+impl MemberErrors {
+    /// Those of a drive with this model.
+    pub(super) fn new(counts: &ErrorCounts, model: &ErrorModel) -> MemberErrors {
+        let all = ErrorFigures::new(counts, ErrorEffects::default(), std::iter::once(model));
+        MemberErrors {
+            rber: all.rber,
+            retries_per_read: all.retries_per_read,
+            corrected_reads: all.corrected_reads,
+            soft_reads: all.soft_reads,
+            uncorrectable: all.uncorrectable,
+            uber: all.uber,
+            lifetime_cycles: all.lifetime_cycles,
+        }
+    }
 }
 
 impl ErrorFigures {

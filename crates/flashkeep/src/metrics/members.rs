@@ -3,6 +3,7 @@
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::disk::DiskActivity;
 use super::energy::Energy;
+use super::errors::MemberErrors;
 use super::wear::{CountedWrites, Wear};
 use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
@@ -58,6 +59,8 @@ figures! {
         written_mib_s: IfAny<Option<f64>> => unit("MiB/s"),
         /// Hits and misses of its DRAM.
         buffer: IfAny<BufferHits> => plain(),
+        /// Errors of its flash; only with an error model.
+        errors: IfAny<MemberErrors> => plain(),
         /// Energy of a disk.
         energy: IfAny<Option<Energy>> => plain(),
         /// Operations of a disk, and its time by activity.
@@ -77,6 +80,7 @@ pub(super) fn of_drive(counters: &Counters) -> Vec<Member> {
         host_pages_written: IfAny(None),
         written_mib_s: IfAny(None),
         buffer: IfAny(None),
+        errors: IfAny(None),
         energy: IfAny(None),
         disk: IfAny(None),
     };
@@ -128,6 +132,11 @@ impl MemberActivity<'_> {
         runs_left(self.drive, &self.erases_before(), programmed)
     }
 
+    /// The errors of its flash.
+    fn errors(&self) -> Option<MemberErrors> {
+        Some(MemberErrors::new(self.now.errors.as_ref()?, self.drive.errors.as_deref()?))
+    }
+
     pub(super) fn figures(&self, seconds: f64) -> Member {
         let counters = self.now.counters.since(&self.before.counters);
         let given = given(&counters);
@@ -177,6 +186,7 @@ impl MemberActivity<'_> {
                 seconds,
             ))),
             buffer: IfAny(self.hits.map(BufferHits::new)),
+            errors: IfAny(self.errors()),
             energy: IfAny(energy),
             disk: IfAny(activity),
         }

@@ -32,6 +32,7 @@ use crate::engine::{
 };
 use crate::figures;
 use crate::figures::{Reported, unit};
+use flashkeep_errors::stripe::Stripe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     members: |parts, width, level| members::row(parts, width, level, CHAIN),
     check,
     capacity: Some(|each, members, redundancy| ChainedLayout::new(each, members, 1, redundancy).pages()),
+    stripe: Some(|_, _| Stripe { others: 1, spare: 0 }),
     over_drives,
     survives: |_| 1,
     follows_load: |redundancy| redundancy.read::<ChainedOptions>().chain_read == ChainRead::LeastBusy,

@@ -4,7 +4,9 @@ use super::options::{Extents, Groups, Inside, Striping};
 use super::{RedundancySpec, hybrid, members};
 use crate::blocks::Policies;
 use crate::figures::FigureShape;
+use crate::flash::ErrorModel;
 use crate::options::{OptionsPart, WrongOption};
+use flashkeep_errors::stripe::Stripe;
 use schemars::SchemaGenerator;
 use serde_json::Value;
 
@@ -55,6 +57,8 @@ pub struct SchemeOptions<'a> {
     pub array: &'a [MemberFacts],
     /// Parity stays with a member for this many consecutive stripes: 1 in a drive.
     pub unit_pages: u32,
+    /// In a drive: the errors of its flash; none without an error model.
+    pub errors: Option<&'a ErrorModel>,
 }
 
 /// The kind of a scheme's members.
@@ -66,6 +70,19 @@ pub enum Members {
     WithHiddenRange,
     /// Physical pages: the scheme decides where each page is, and erases blocks.
     Physical,
+}
+
+/// Flash with errors below a scheme, and the options of the scheme.
+#[derive(Clone, Copy, Debug)]
+pub struct WornFlash<'a> {
+    /// The keys of the drive file.
+    pub redundancy: &'a RedundancySpec,
+    /// Its errors.
+    pub errors: &'a ErrorModel,
+    /// P/E cycles of its blocks.
+    pub cycles: f64,
+    /// Bytes of a page.
+    pub page_bytes: u64,
 }
 
 /// The cost of a GB and the life of the flash, by the formulas of table 1 of the hybrid-backup paper.
@@ -128,6 +145,9 @@ pub struct SchemeEntry {
     /// The capacity inside a drive, of members that offer `each`. By default `each` times the data pages of a stripe,
     /// or `each`. Called with pages and with sectors: the drive offers the smaller capacity.
     pub capacity: Option<fn(each: u64, members: u32, redundancy: &RedundancySpec) -> u64>,
+    /// The pages that restore a page in flash with this error model, after so many P/E cycles, if that does not follow from
+    /// `data_members` or `copies`.
+    pub stripe: Option<fn(members: u32, worn: &WornFlash<'_>) -> Stripe>,
     /// Checks its options for this number of members; the error names the key and the reason.
     pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
     /// The number of units that may fail, one after the other, without loss of data.
@@ -180,6 +200,7 @@ impl SchemeEntry {
         members: hybrid::only_over_drives,
         data_members: None,
         capacity: None,
+        stripe: None,
         check: |_, _| Ok(()),
         survives: |_| 0,
         survives_with: None,
@@ -214,6 +235,20 @@ impl SchemeEntry {
             Some(survives) => survives(members, redundancy),
             None => (self.survives)(members),
         }
+    }
+
+    /// The pages that restore a page; none if there are no such pages, or if the scheme does not know them beforehand.
+    #[must_use]
+    pub fn stripe(&self, members: u32, worn: &WornFlash<'_>) -> Option<Stripe> {
+        if let Some(stripe) = self.stripe {
+            return Some(stripe(members, worn));
+        }
+        if self.copies {
+            return Some(Stripe { others: members - 1, spare: members.saturating_sub(2) });
+        }
+        let parities = self.survivable(members, worn.redundancy);
+        let data = self.data_members.map(|data| data(members, worn.redundancy)).filter(|_| parities > 0)?;
+        Some(Stripe { others: data + parities - 1, spare: parities - 1 })
     }
 
     /// Whether this part is among its options.

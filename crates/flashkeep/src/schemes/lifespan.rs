@@ -4,7 +4,8 @@
 //! a stripe stays below `redundancy.stripe_loss`, but at least `redundancy.narrowest`. A stripe is lost when
 //! two of its pages are unreadable. The probability of an unreadable page follows from the raw bit error
 //! rate, which grows with the superblock's erases from `rber_new` through `rber_worn` at `rber_cycles`, and
-//! from the code, which corrects `ecc_bits` of each 512 bytes.
+//! from the code, which corrects `ecc_bits` of each 512 bytes. With `errors.model` it is that of the model instead, with its
+//! code and retries, for data as old as `errors.uber_days`.
 //!
 //! Over drives a superblock is an extent of `redundancy.extent_kib` on each of them, erased by a TRIM, and every write
 //! also writes a page of a journal, which is read after a power loss.
@@ -28,7 +29,9 @@
 use super::log::{self, Policy, Reliability, StripeLog, Widths};
 use super::{
     Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
+    WornFlash,
 };
+use flashkeep_errors::stripe::Stripe;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +48,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     ],
     members: log::members,
     data_members: Some(data_in_superpage),
+    stripe: Some(stripe),
     survives: |_| 1,
     kind: Members::Physical,
     over_drives: |members, redundancy| log::over_drives(members, redundancy, data_in_superpage),
@@ -95,8 +99,17 @@ fn data_in_superpage(members: u32, redundancy: &RedundancySpec) -> u32 {
     log::data_in_superpage(members, redundancy.read::<LifespanOptions>().narrowest)
 }
 
+/// The stripes of superblocks that have had so many P/E cycles.
+fn stripe(members: u32, worn: &WornFlash<'_>) -> Stripe {
+    let (options, members) = (worn.redundancy.read(), u8::try_from(members).unwrap_or(u8::MAX));
+    let reliability = Reliability::new(&options, worn.page_bytes, Some(worn.errors), worn.cycles);
+    Stripe { others: u32::from(Widths::by_wear(members, &reliability).after(0)) - 1, spare: 0 }
+}
+
 pub(super) fn build(options: &SchemeOptions<'_>) -> Lifespan {
-    let reliability = Reliability::new(&options.redundancy.read(), options.page_bytes);
+    let before = options.errors.and_then(|errors| errors.cycles).unwrap_or_default();
+    let reliability =
+        Reliability::new(&options.redundancy.read(), options.page_bytes, options.errors, before);
     let policy = Policy { timeout: None, widths: Widths::by_wear(options.members, &reliability) };
     StripeLog::new(options, policy)
 }

@@ -48,7 +48,7 @@ pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFact
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
-pub use entry::{MemberFacts, MemberTerms, Members, SchemeEntry, SchemeOptions, Terms, TriedWith};
+pub use entry::{MemberFacts, MemberTerms, Members, SchemeEntry, SchemeOptions, Terms, TriedWith, WornFlash};
 pub use fra::Fra;
 pub use griffin::Griffin;
 pub use hpda::Hpda;
@@ -105,6 +105,7 @@ pub fn alone(redundancy: &RedundancySpec, pages: u64) -> Any {
         page_bytes: 0,
         array: &[],
         unit_pages: 1,
+        errors: None,
     };
     Any::Plain(Plain::new(&options))
 }

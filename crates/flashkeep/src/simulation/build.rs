@@ -72,6 +72,7 @@ pub fn build<C: Contents>(drive: &Resolved, seed: u64) -> Built<Drive<C>> {
         page_bytes: drive.page_bytes(),
         array: &[],
         unit_pages: 1,
+        errors: drive.errors.as_deref(),
     };
     let root = schemes::build(&options).expect("checked when the drive was resolved");
     debug_assert!(root.capacity() >= drive.logical_pages(), "a scheme offers what its table line declares");
@@ -170,6 +171,7 @@ impl<C: Contents> DeviceBuilder<C> {
             page_bytes: drive.page_bytes(),
             array: &facts,
             unit_pages: drive.unit_pages(),
+            errors: None,
         };
         let root = schemes::build(&options).expect("checked when the drive was resolved");
         debug_assert!(

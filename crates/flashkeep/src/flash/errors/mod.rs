@@ -17,7 +17,9 @@ use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
 use flashkeep_errors::Invalid;
 use flashkeep_errors::rber::Rber;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
 /// Bit errors of the flash, and what the controller does about them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,14 +35,14 @@ pub struct ErrorsSpec {
     #[schemars(schema_with = "of_models")]
     pub options: Options,
     /// The error-correcting code.
-    #[serde(skip_serializing_if = "EccSpec::is_empty")]
-    pub ecc: EccSpec,
+    #[serde(skip_serializing_if = "TableOf::is_empty")]
+    pub ecc: TableOf<EccOptions>,
     /// Read retries.
-    #[serde(skip_serializing_if = "RetrySpec::is_empty")]
-    pub retry: RetrySpec,
+    #[serde(skip_serializing_if = "TableOf::is_empty")]
+    pub retry: TableOf<RetryOptions>,
     /// What keeps data readable.
-    #[serde(skip_serializing_if = "MaintenanceSpec::is_empty")]
-    pub maintenance: MaintenanceSpec,
+    #[serde(skip_serializing_if = "TableOf::is_empty")]
+    pub maintenance: TableOf<MaintenanceOptions>,
 }
 
 impl Default for ErrorsSpec {
@@ -48,9 +50,9 @@ impl Default for ErrorsSpec {
         ErrorsSpec {
             model: "none".into(),
             options: Options::default(),
-            ecc: EccSpec::default(),
-            retry: RetrySpec::default(),
-            maintenance: MaintenanceSpec::default(),
+            ecc: TableOf::default(),
+            retry: TableOf::default(),
+            maintenance: TableOf::default(),
         }
     }
 }
@@ -60,6 +62,21 @@ impl ErrorsSpec {
     #[must_use]
     pub fn is_on(&self) -> bool {
         self.model != "none"
+    }
+
+    /// The same with a model, if there are values that one would read: that of a table where they name a file.
+    #[must_use]
+    pub fn switched_on(&self) -> ErrorsSpec {
+        let tables = [&self.options, &self.ecc.options, &self.retry.options, &self.maintenance.options];
+        let mut given = tables.into_iter().flat_map(Options::given).map(|(key, _)| key.as_str());
+        let model = match (self.is_on(), given.next()) {
+            (false, Some(first)) => {
+                let measured = first == "file" || given.any(|key| key == "file");
+                if measured { table::SOURCE.name } else { kim::SOURCE.name }
+            }
+            _ => &self.model,
+        };
+        ErrorsSpec { model: model.into(), ..self.clone() }
     }
 }
 
@@ -90,80 +107,53 @@ fn of_models(generator: &mut SchemaGenerator) -> Schema {
     options::schema(generator, &[ERRORS])
 }
 
-/// The error-correcting code.
+/// A table of `[errors]`: the options `T`, which a drive with errors has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-#[schemars(deny_unknown_fields)]
-pub struct EccSpec {
-    /// The options of a drive with errors.
+#[schemars(deny_unknown_fields, rename = "{T}Table")]
+#[schemars(bound = "T: JsonSchema + Serialize + DeserializeOwned + Default + 'static")]
+pub struct TableOf<T> {
+    /// The options.
     #[serde(flatten)]
-    #[schemars(schema_with = "of_ecc")]
+    #[schemars(schema_with = "of_table::<T>")]
     pub options: Options,
+    #[serde(skip)]
+    part: PhantomData<T>,
 }
 
-impl EccSpec {
+impl<T: DeserializeOwned> TableOf<T> {
     fn is_empty(&self) -> bool {
         self.options.given().next().is_none()
     }
-}
 
-fn of_ecc(generator: &mut SchemaGenerator) -> Schema {
-    options::schema(generator, &[ECC])
-}
-
-/// The options of `errors.ecc`. Saved drives have no state of it.
-pub const ECC: Selector = Selector::of::<EccOptions>("model");
-
-/// Read retries.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(deny_unknown_fields)]
-pub struct RetrySpec {
-    /// The options of a drive with errors.
-    #[serde(flatten)]
-    #[schemars(schema_with = "of_retry")]
-    pub options: Options,
-}
-
-impl RetrySpec {
-    fn is_empty(&self) -> bool {
-        self.options.given().next().is_none()
+    /// The options that are set, with defaults for missing ones.
+    #[must_use]
+    pub fn read(&self) -> T {
+        self.options.read()
     }
 }
 
-fn of_retry(generator: &mut SchemaGenerator) -> Schema {
-    options::schema(generator, &[RETRY])
+fn of_table<T: JsonSchema + Serialize + DeserializeOwned + 'static>(
+    generator: &mut SchemaGenerator,
+) -> Schema {
+    options::schema(generator, &[table_selector::<T>()])
 }
+
+const fn table_selector<T: JsonSchema + Serialize + DeserializeOwned + 'static>() -> Selector {
+    Selector::of::<T>("model")
+}
+
+/// The options of `errors.ecc`. Saved drives have no state of these tables.
+pub const ECC: Selector = table_selector::<EccOptions>();
 
 /// The options of `errors.retry`.
-pub const RETRY: Selector = Selector::of::<RetryOptions>("model");
-
-/// What keeps data readable.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(default)]
-#[schemars(deny_unknown_fields)]
-pub struct MaintenanceSpec {
-    /// The options of a drive with errors.
-    #[serde(flatten)]
-    #[schemars(schema_with = "of_maintenance")]
-    pub options: Options,
-}
-
-impl MaintenanceSpec {
-    fn is_empty(&self) -> bool {
-        self.options.given().next().is_none()
-    }
-}
-
-fn of_maintenance(generator: &mut SchemaGenerator) -> Schema {
-    options::schema(generator, &[MAINTENANCE])
-}
+pub const RETRY: Selector = table_selector::<RetryOptions>();
 
 /// The options of `errors.maintenance`.
-pub const MAINTENANCE: Selector = Selector::of::<MaintenanceOptions>("model");
+pub const MAINTENANCE: Selector = table_selector::<MaintenanceOptions>();
 
 /// When data are moved before they become unreadable, and what else a controller does for them.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MaintenanceOptions {
     /// Read reclaim: the data of a block are moved after this many reads of the block, divided by its pages. Default: never.
@@ -183,7 +173,7 @@ pub struct MaintenanceOptions {
 }
 
 /// The code, and how long decoding takes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct EccOptions {
     /// Bits of a codeword, n.
@@ -231,7 +221,7 @@ impl Default for EccOptions {
 }
 
 /// What is tried when hard decoding fails.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RetryOptions {
     /// Retries at most, each with other reference voltages.

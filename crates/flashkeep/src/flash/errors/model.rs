@@ -1,6 +1,6 @@
 //! The error model of a drive: what follows from the keys of `[errors]` for any page of it.
 
-use super::{EccOptions, ErrorsSpec, MaintenanceOptions, RberOptions, RetryOptions, SOURCES};
+use super::{ErrorsSpec, RberOptions, SOURCES};
 use crate::flash::{PageTypes, PerType};
 use crate::kernel::{Span, whole};
 use flashkeep_errors::chain::{Attempt, ReadChain, Retry};
@@ -75,8 +75,7 @@ impl ErrorModel {
             move |invalid: Invalid| (format!("{table}.{}", invalid.field), invalid.message)
         };
         let options: RberOptions = spec.options.read();
-        let (ecc, retry): (EccOptions, RetryOptions) = (spec.ecc.options.read(), spec.retry.options.read());
-        let maintenance: MaintenanceOptions = spec.maintenance.options.read();
+        let (ecc, retry, maintenance) = (spec.ecc.read(), spec.retry.read(), spec.maintenance.read());
         let faster = options.temperature_c.map(|celsius| acceleration(celsius, options.reference_c));
         let rber = (source.rber)(&spec.options).map_err(top)?.with_scale(options.scale).map_err(top)?;
         let rber = rber.with_acceleration(faster.transpose().map_err(top)?.unwrap_or(1.0)).map_err(top)?;
@@ -146,6 +145,14 @@ impl ErrorModel {
     pub fn codewords(&self, bytes: u64) -> u32 {
         let bits = u64::from(self.chain.code().user_bits());
         (bytes * 8).div_ceil(bits).max(1) as u32
+    }
+
+    /// How likely it is that a page of `bytes` cannot be read at the end of the retention time (`uber_days`), after so many P/E
+    /// cycles.
+    #[must_use]
+    pub fn old_page_failure(&self, bytes: u64, cycles: f64) -> f64 {
+        let conditions = Conditions { cycles, days: self.lifetime.1, reads: 0.0 };
+        self.chain.uncorrectable(self.rber.at(conditions, 1.0), self.codewords(bytes))
     }
 
     /// Whether the RBERs of a drive are known at time 0: data as old as these, in blocks with as many cycles and reads.

@@ -1,11 +1,15 @@
 //! The widest stripe for a given wear, from the probability of losing it, which follows from the bit error
 //! rate of its pages.
 //!
+//! With an error model in the drive that probability is the model's, for data as old as `errors.uber_days`. Otherwise the
+//! scheme's own options say it:
+//!
 //! A block erased c times has a raw bit error rate r = a·(b/a)^(c/k): a when it is new, b after k erases. The
 //! code of 512 bytes corrects t bits of its n. A page of w such words is unreadable with probability q = 1 −
 //! (1 − P)^w, where P = Σ C(n, i)·rⁱ·(1 − r)^(n − i) over i > t. A stripe is lost when two or more of its
 //! units are unreadable. This becomes a table of erase counts when the drive is set up.
 
+use crate::flash::ErrorModel;
 use crate::schemes::lifespan::LifespanOptions;
 use libm::{exp, expm1, log, log1p};
 
@@ -31,7 +35,7 @@ impl Widths {
     }
 
     /// The widest that keep the chance of losing a stripe below what is tolerated, and never below the narrowest.
-    pub(in crate::schemes) fn by_wear(members: u8, reliability: &Reliability) -> Self {
+    pub(in crate::schemes) fn by_wear(members: u8, reliability: &Reliability<'_>) -> Self {
         let narrowest = u8::try_from(reliability.narrowest).unwrap_or(members).clamp(2, members);
         let widths = (narrowest + 1..=members).rev();
         let upto = widths.filter_map(|width| Some((width, reliability.last_erase(width.into())?)));
@@ -51,7 +55,24 @@ impl Widths {
 
 /// What the chance of losing a stripe follows from.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::schemes) struct Reliability {
+pub(in crate::schemes) struct Reliability<'a> {
+    pages: PageLoss<'a>,
+    tolerated: f64,
+    narrowest: u32,
+}
+
+/// What the chance of an unreadable page follows from.
+#[derive(Clone, Copy, Debug)]
+enum PageLoss<'a> {
+    /// The drive's error model, for pages of so many bytes in blocks that had so many cycles before time 0.
+    Model { errors: &'a ErrorModel, bytes: u64, before: f64 },
+    /// The options of the scheme.
+    Anchors(Anchors),
+}
+
+/// A bit error rate that rises exponentially.
+#[derive(Clone, Copy, Debug)]
+struct Anchors {
     /// Bits of a code word, and how many of them it corrects.
     bits: u32,
     corrects: u32,
@@ -60,28 +81,51 @@ pub(in crate::schemes) struct Reliability {
     /// The logarithm of a new block's bit error rate, and what an erase adds to it.
     new: f64,
     erase: f64,
-    tolerated: f64,
-    narrowest: u32,
 }
 
-impl Reliability {
-    pub(in crate::schemes) fn new(redundancy: &LifespanOptions, page_bytes: u64) -> Self {
-        let new = log(redundancy.rber_new);
-        Reliability {
-            bits: WORD_BYTES as u32 * 8 + CHECK_BITS * redundancy.ecc_bits,
-            corrects: redundancy.ecc_bits,
+impl Anchors {
+    fn new(options: &LifespanOptions, page_bytes: u64) -> Self {
+        let new = log(options.rber_new);
+        Anchors {
+            bits: WORD_BYTES as u32 * 8 + CHECK_BITS * options.ecc_bits,
+            corrects: options.ecc_bits,
             words: page_bytes.div_ceil(WORD_BYTES) as f64,
             new,
-            erase: (log(redundancy.rber_worn) - new) / f64::from(redundancy.rber_cycles),
-            tolerated: redundancy.stripe_loss,
-            narrowest: redundancy.narrowest,
+            erase: (log(options.rber_worn) - new) / f64::from(options.rber_cycles),
         }
+    }
+
+    fn page_loss(&self, erases: u32) -> f64 {
+        let bit = exp(self.new + self.erase * f64::from(erases)).min(0.5);
+        page_loss(tail(self.bits, self.corrects, bit), self.words)
+    }
+}
+
+impl<'a> Reliability<'a> {
+    /// Pages of `page_bytes` in flash with these errors, if there is a model of them; its blocks had `before` P/E cycles when
+    /// erases began to count.
+    pub(in crate::schemes) fn new(
+        options: &LifespanOptions,
+        page_bytes: u64,
+        errors: Option<&'a ErrorModel>,
+        before: f64,
+    ) -> Self {
+        let pages = match errors {
+            Some(errors) => PageLoss::Model { errors, bytes: page_bytes, before },
+            None => PageLoss::Anchors(Anchors::new(options, page_bytes)),
+        };
+        Reliability { pages, tolerated: options.stripe_loss, narrowest: options.narrowest }
     }
 
     /// The chance that a stripe of `units` is lost after `erases`.
     fn stripe_loss(&self, width: u32, erases: u32) -> f64 {
-        let bit = exp(self.new + self.erase * f64::from(erases)).min(0.5);
-        tail(width, 1, page_loss(tail(self.bits, self.corrects, bit), self.words))
+        let page = match self.pages {
+            PageLoss::Model { errors, bytes, before } => {
+                errors.old_page_failure(bytes, before + f64::from(erases))
+            }
+            PageLoss::Anchors(anchors) => anchors.page_loss(erases),
+        };
+        tail(width, 1, page)
     }
 
     /// The last erase after which stripes of that width are safe enough.
@@ -165,15 +209,18 @@ mod tests {
         assert_eq!(tail(4148, 4, 0.5), 1.0);
     }
 
-    fn reliability(tolerated: f64) -> Reliability {
+    fn anchors() -> Anchors {
         let new = log(1e-6);
-        let erase = (log(1e-4) - new) / 5000.0;
-        Reliability { bits: 4148, corrects: 4, words: 8.0, new, erase, tolerated, narrowest: 3 }
+        Anchors { bits: 4148, corrects: 4, words: 8.0, new, erase: (log(1e-4) - new) / 5000.0 }
+    }
+
+    fn reliability(tolerated: f64) -> Reliability<'static> {
+        Reliability { pages: PageLoss::Anchors(anchors()), tolerated, narrowest: 3 }
     }
 
     #[test]
     fn the_bit_error_rate_goes_through_both_anchors() {
-        let r = reliability(1e-9);
+        let r = anchors();
         close(exp(r.new), 1e-6, 1e-12);
         close(exp(r.new + r.erase * 5000.0), 1e-4, 1e-12);
         close(r.erase, 9.21e-4, 1e-3);

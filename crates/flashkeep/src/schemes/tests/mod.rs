@@ -103,6 +103,7 @@ impl<'a> SchemeOptions<'a> {
             page_bytes: 4096,
             array: &[],
             unit_pages: 1,
+            errors: None,
         }
     }
 }

@@ -89,6 +89,7 @@ impl Setup {
             page_bytes: 1024,
             array: &array,
             unit_pages: 1,
+            errors: None,
         };
         build(&options).expect("a scheme of the table")
     }

@@ -79,6 +79,7 @@ impl Setup {
             page_bytes: 4096,
             array: &[],
             unit_pages: 1,
+            errors: None,
         };
         let scheme = build(&options).expect("a scheme");
         let mut store = Store::new(self.seed);
