@@ -78,9 +78,9 @@ def test_one_key_switches_on_the_errors_of_a_preset(flashkeep: Command, preset: 
 def test_values_of_a_model_that_is_off_are_checked(flashkeep: Command, tmp_path: Path) -> None:
     path = tmp_path / "off.toml"
     for wrong, said in [
-        ("[errors.ecc]\ncorrects = 9200", ":19: errors.ecc.corrects: 9200 is not accepted"),
-        ("[errors]\ntype_factors = [1, 2]", ":19: errors.type_factors: 2 factors for 1 types of pages"),
-        ("[errors]\nfile = 'nowhere.csv'", ":19: errors.file:"),
+        ("[errors.ecc]\ncorrects = 9200", ":20: errors.ecc.corrects: 9200 is not accepted"),
+        ("[errors]\ntype_factors = [1, 2]", ":20: errors.type_factors: 2 factors for 1 types of pages"),
+        ("[errors]\nfile = 'nowhere.csv'", ":20: errors.file:"),
     ]:
         path.write_text(SMALL.replace("model = ", "model = 'none' # ") + wrong.removeprefix("[errors]"))
         code, out, err = flashkeep("check", path)

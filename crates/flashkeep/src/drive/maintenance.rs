@@ -168,11 +168,7 @@ impl<C: Contents> Drive<C> {
     pub(super) fn next_refresh(&mut self, plane: PlaneId) -> Option<Collection> {
         let due = self.maintenance.due.get_mut(plane.0 as usize).filter(|due| !due.is_empty())?;
         due.retain(|&block| self.ftl.blocks.holds_data(plane, block));
-        let free = self.ftl.blocks.plane(plane).free_pages;
-        let fits = |&block: &u32| {
-            self.ftl.blocks.is_closed(plane, block) && self.ftl.blocks.valid_in(plane, block) <= free
-        };
-        let at = due.iter().position(fits)?;
+        let at = due.iter().position(|&block| self.ftl.blocks.can_move(plane, block))?;
         let block = due.remove(at);
         self.ftl.blocks.choose_victim(plane, block);
         Some(Collection::of((block, Levelled::Refreshed)))
@@ -190,12 +186,8 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a block of the plane is due that can be moved.
     pub(super) fn has_refresh(&self, plane: PlaneId) -> bool {
-        self.maintenance.due.get(plane.0 as usize).is_some_and(|due| {
-            let free = self.ftl.blocks.plane(plane).free_pages;
-            due.iter().any(|&block| {
-                self.ftl.blocks.is_closed(plane, block) && self.ftl.blocks.valid_in(plane, block) <= free
-            })
-        })
+        let due = self.maintenance.due.get(plane.0 as usize);
+        due.is_some_and(|due| due.iter().any(|&block| self.ftl.blocks.can_move(plane, block)))
     }
 
     /// In untimed runs: moves the data of the blocks that are due now.

@@ -20,6 +20,12 @@ impl<C: Contents> Blocks<C> {
         self.score[self.geometry.block_index(plane, block)] != FREE && !self.is_failed_block(plane, block)
     }
 
+    /// Whether all of its pages have been programmed, and what is free of its plane has room for those that are valid.
+    #[must_use]
+    pub fn can_move(&self, plane: PlaneId, block: u32) -> bool {
+        self.is_closed(plane, block) && self.valid_in(plane, block) <= self.plane(plane).free_pages
+    }
+
     /// Whether all of its pages have been programmed.
     #[must_use]
     pub fn is_closed(&self, plane: PlaneId, block: u32) -> bool {
