@@ -17,6 +17,7 @@ PAPERS = {
     "aging": "how a drive is aged in SSDSim: Figures 4 and 5 of Kim, Park and Shin",
     "hybrid": "disks that back up SSDs through a small memory: Tables 1 to 7 of the hybrid backup (Fan)",
     "errors": "errors of flash: retries, refresh, retention, drives in the field, as published ratios",
+    "fleet": "fleets of arrays: MTTDL, mlec-sim, Elerath and Pecht, field rates, Diff-RAID",
 }
 """The papers, in the order of `reproduce all`: the name of the file, and a line about it."""
 

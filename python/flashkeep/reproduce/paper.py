@@ -51,12 +51,17 @@ class Run:
 class Results:
     """The summaries of a paper's runs."""
 
-    __slots__ = ("_summaries", "real")
+    __slots__ = ("_summaries", "real", "scale", "seed")
 
-    def __init__(self, summaries: Mapping[Run, dict[str, Any]], real: Iterable[str]) -> None:
+    def __init__(
+        self, summaries: Mapping[Run, dict[str, Any]], real: Iterable[str], scale: float = 1.0, seed: int = 1
+    ) -> None:
         self._summaries = summaries
         self.real = frozenset(real)
         """The workloads for which the user has given a trace."""
+        self.scale = scale
+        self.seed = seed
+        """The share of the requests and the seed, for what `find` computes itself."""
 
     def __getitem__(self, run: Run) -> dict[str, Any]:
         return self._summaries[run]

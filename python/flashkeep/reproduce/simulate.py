@@ -146,7 +146,8 @@ def simulate(setup: Setup, folder: Folder, workers: int | None, progress: Progre
             summaries[name] = _there(folder.result(name))
     times = folder.timings()
     took = {"runs": len(names), **{key: sum(times[name][key] for name in names) for key in ("cpu_s", "wall_s")}}
-    results = Results({run: summaries[cell.name] for run, cell in cells.items()}, setup.real)
+    of_runs = {run: summaries[cell.name] for run, cell in cells.items()}
+    results = Results(of_runs, setup.real, setup.scale, setup.seed)
     return Done(results, ran, len(names) - ran, took)
 
 

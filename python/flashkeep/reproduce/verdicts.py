@@ -35,11 +35,13 @@ class Near:
     order: str
     """A group, in words: "the three test pairs of a workload"."""
     relative: bool = False
+    unit: str = "point"
+    """What `within` is in, in words, where it is no share."""
 
     @property
     def text(self) -> str:
         def amount(value: float) -> str:
-            return f"{100 * value:g} %" if self.relative else f"{value:g} point{'' if value == 1 else 's'}"
+            return f"{100 * value:g} %" if self.relative else f"{value:g} {self.unit}{'' if value == 1 else 's'}"
 
         near = f"agrees: off by {amount(self.within)} at most"
         if not self.relative:
