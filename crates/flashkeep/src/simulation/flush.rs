@@ -36,8 +36,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         // Without a cache, only writes that have been acknowledged early are awaited.
         let evicts = self.device.buffer.has_cache();
         asked |= self.device.engine.fence(request, |tag, acknowledged| {
+            if acknowledged {
+                // A write; its place may be another request's by now.
+                return true;
+            }
             let this = &in_flight[Id::new(tag)];
-            this.flushes.is_some() || this.record.op != Op::Read as u8 && (evicts || acknowledged)
+            this.flushes.is_some() || evicts && this.record.op != Op::Read as u8
         });
         asked
     }
