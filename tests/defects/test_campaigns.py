@@ -228,13 +228,16 @@ def test_a_flush_is_told_of_a_write_that_is_durable_before_the_host_has_its_answ
 
 
 def test_a_flush_waits_for_writes_whose_places_are_others_by_now(case: Case) -> None:
-    # The disks had acknowledged the writes in their caches, and reads had taken the writes' places in the host: the FLUSH
-    # looked at the reads, and was acknowledged at once.
+    # The disks had acknowledged the writes of four volumes in their caches, and reads had taken the writes' places in the
+    # host: the FLUSH looked at the reads, and was acknowledged at once.
     drive = (
         'members = ["4 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,'
         'ftl.over_provisioning=0.15", "2 * st3500630a,disk.write_cache_mib=0.0625,disk.capacity_gb=0.00104858"]\n'
-        'redundancy.scheme = "hpda"\nredundancy.log_mib = 4\nredundancy.stripe_kib = 512\n'
+        'redundancy = { scheme = "hpda", log_mib = 4, stripe_kib = 512 }\narray.volumes = 4\n'
+        'buffer = { dram_mib = 1, write_policy = "through" }\n'
     )
     rows = ["31000,0,W,298496,16384", "491001,0,R,340480,16384", "491002,0,R,306176,16384", "2491003,0,F,0,0"]
-    summary = case(drive, [*rows, "2600000,0,R,507904,16384"], "--fail", "power@5req", "--existing", "none")
-    assert summary["integrity"]["lost_pages"] == 0
+    summary = case(
+        drive, [*rows, "9014007,0,R,1024,512"], *["trace.csv"] * 3, "--existing", "none", "--fail", "power@3ms"
+    )
+    assert (summary["integrity"]["lost_pages"], summary["integrity"]["volatile_pages_lost"]) == (0, 20)
