@@ -37,7 +37,7 @@ def test_rows_are_the_runs_and_the_model(advice: Any, tmp_path: Path, drive: Pat
     assert row.response_us.read.p99 == healthy.response_us.read.p99
     assert row.response_us.write.mean == healthy.response_us.write.mean
     assert row.waf_bytes == healthy.waf_bytes
-    wait_us = round(0.1 * 1e6 * healthy.simulated_s)
+    wait_us = round(0.1 * 1e6 * (healthy.simulated_s or 0.0))
     failed = fk.run(str(file), WORKLOAD, fail=f"member:0@50%,replace_after={wait_us}us").to_dict()
     assert row.failed_digest == failed["digest"]
     (degraded,) = [phase for phase in failed["phases"] if phase["phase"] == "degraded"]
@@ -60,8 +60,8 @@ def test_capacity_and_tolerance_are_those_of_the_schemes(advice: Any) -> None:
 
 
 def test_the_front_has_what_nothing_beats(advice: Any) -> None:
-    def figures(row: Any) -> tuple[float, float, float]:
-        return row.p_loss.value, row.response_us.read.p99, row.raw_per_usable
+    def figures(row: Any) -> list[float]:
+        return [row.p_loss.value, row.response_us.read.p99, row.raw_per_usable]
 
     on_front = {row.scheme for row in advice.front}
     assert "none" in on_front  # the cheapest
@@ -109,7 +109,7 @@ def test_the_uber_is_the_drive_s_unless_it_is_given(tmp_path: Path, drive: Path)
     base.write_text(drive.read_text() + "\n[errors]\nuber_target = 3e-15\n")
     derived = tmp_path / "derived.toml"
     derived.write_text('base = "base.toml"\n')
-    wanted = {"schemes": ["raid5"], "mttr_hours": 24}
+    wanted: dict[str, Any] = {"schemes": ["raid5"], "mttr_hours": 24}
     short = "synth:random,requests=100,rate=2k,footprint=1MiB"
     assert fk.advise(short, f"3*{derived}", **wanted).assumptions.uber == 3e-15
     assert fk.advise(short, f"3*{derived},errors.uber_target=1e-14", **wanted).assumptions.uber == 1e-14

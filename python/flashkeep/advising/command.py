@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import textwrap
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -53,10 +54,11 @@ def told(found: dict[str, Any], page: Page) -> str:
     page = Page(page.colour, page.width or WIDTH)
     rows = [row for row in found["rows"] if row["reason"] is None]
     parts = [_head(found, page), "", *_blocks(rows, _columns(found), page), ""]
-    parts += [f"* {_front(found)}"]
-    parts += [f"{row['scheme']}: {reason}" for row in found["rows"] if (reason := _reason(row))]
+    texts = [f"* {_front(found)}"]
+    texts += [f"{row['scheme']}: {reason}" for row in found["rows"] if (reason := _reason(row))]
+    parts += [textwrap.fill(text, page.width or WIDTH, subsequent_indent="  ") for text in texts]
     parts += ["", page.paint("Assumptions", BOLD), listing.listing(_assumptions(found), page)]
-    parts += [f"note: {note}" for note in found["notes"]]
+    parts += [textwrap.fill(f"note: {note}", page.width or WIDTH, subsequent_indent="  ") for note in found["notes"]]
     return "\n".join(parts)
 
 
