@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     Row = dict[str, Any]
 
 DAYS_A_YEAR = 365
+REL_ERROR = 0.05
+"""Half the 95 % interval of a sampled probability, as a share of it: ten estimates are to take seconds."""
 LEAST_HOURS = 0.001
 """The shortest repair that the fleet's model takes; rebuilds of very small drives are shorter."""
 SHARED = ("life", "afr", "repair", "detect_hours", "spares", "restock_hours", "uber", "latent_hours", "scrub_hours",
@@ -121,7 +123,7 @@ def advise_on(
         raise OptionError("advise: each redundancy reads the trace anew, and standard input can be read only once")
     given = drives_of(drives)
     uber = stated_uber(given) if asked.uber is None and asked.latent_hours is None else None
-    model = asked if uber is None else replace(asked, uber=uber)
+    model = replace(asked, uber=asked.uber if uber is None else uber, rel_error=REL_ERROR)
     designs = designs_of(given, schemes)
     arrays = [None if each.drive is None else read("array", (), each.drive.text) for each in designs]
     tolerances = [0 if array is None else array.group.tolerance for array in arrays]
@@ -230,7 +232,7 @@ def _result(
         **{key: assumed.get(key) for key in SHARED},
         "uber_from": "the drive (errors.uber_target)" if uber is not None else "given" if model.uber else None,
         "mttr_from": "measured: the rebuild of a full member, fixed" if model.mttr_hours is None else "given",
-        "failed_at": FAILED_AT, "missing": MISSING,
+        "failed_at": FAILED_AT, "missing": MISSING, "rel_error": REL_ERROR,
         "cost_from": None if not prices else "given (--price)" if model.price else "the drives (price_per_gb)",
         "rules": list(RULES),
     }  # fmt: skip

@@ -93,7 +93,7 @@ def _columns(found: dict[str, Any]) -> list[Column]:
         (("member", "failed", "p99 µs"), lambda row: _number(_with_failure(row, latency))),
         (("", "WAF", "×"), lambda row: _plain(row["waf_bytes"], "{:.2f}")),
         (("flash", "life", "years"), lambda row: _plain(row["life_years"], "{:,.3g}")),
-        (("full", "build", "h"), lambda row: _plain(row["rebuild_hours"], "{:.3g}")),
+        (("full", "rebuild", "h"), lambda row: _plain(row["rebuild_hours"], "{:.3g}")),
         (("P(loss)", f"in {found['years']:g}", "years"), lambda row: _plain(row["p_loss"] and row["p_loss"]["value"],
                                                                          "{:.1e}")),
         (("", "", "nines"), lambda row: _plain(row["nines"], "{:.1f}")),
@@ -176,6 +176,9 @@ def _assumptions(found: dict[str, Any]) -> list[tuple[str, str]]:
         ("cost", f"from {given['cost_from']}" if given["cost_from"] else "no prices: give --price, or price_per_gb of "
          "the drives"),
     ]  # fmt: skip
+    if any(row["p_loss"] and row["p_loss"]["low"] < row["p_loss"]["high"] for row in found["rows"]):
+        rows.append(("P(loss)", f"sampled until half its 95 % interval is {100 * given['rel_error']:g} % of it; "
+                     "overlapping intervals count as equal"))  # fmt: skip
     for key in ("repair", "detect_hours", "spares", "restock_hours", "latent_hours", "scrub_hours"):
         if given[key] is not None:
             rows.append((key, str(given[key])))
