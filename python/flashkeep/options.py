@@ -358,7 +358,7 @@ COMMANDS = (
         *REPAIR,
         *(option for option in WORKLOAD if option.flag in ADVISED),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
-        JSON, QUIET), "advise synth:sirf-fin1,requests=100k,footprint=8GiB --drives 8*tlc-datacenter --years 5"),
+        JSON, QUIET), "advise oltp.spc --drives 8*tlc-datacenter --years 5"),
     Command("report", "show results of run, compare, reproduce or sweep as one page", "DIR...", (
         Option("--output", "the page to write", "FILE", filled, short="-o"),
         Option("--figures", "write each figure of the page to a directory, as SVG and PNG", "FOLDER", filled), QUIET),
