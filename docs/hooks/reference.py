@@ -34,7 +34,7 @@ TABLES = {
 PUBLIC = (
     ("Drives", ("drive", "drives", "Drive", "Preset", "Presets")),
     ("Traces", ("trace", "Trace")),
-    ("Runs", ("run", "compare", "age", "sweep", "torture", "fleet", "load", "load_comparison", "load_sweep")),
+    ("Runs", ("run", "compare", "age", "sweep", "torture", "fleet", "advise", "load", "load_comparison", "load_sweep")),
     ("Results", ("Result", "Comparison", "Requests", "Figures")),
     ("Errors", ("DriveError", "TraceError", "OptionError")),
 )

@@ -7,7 +7,7 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import age, compare, drives, fleet, load, load_comparison, load_sweep, run, sweep, torture
+from .api import advise, age, compare, drives, fleet, load, load_comparison, load_sweep, run, sweep, torture
 from .drive_files import Drive, drive
 from .nodes import Figures
 from .results import Requests, Result, Series
@@ -15,6 +15,7 @@ from .traces import Trace, trace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from .advising.api import Advice
     from .catalogue import Preset, Presets
     from .comparison import Comparison
     from .errors_of_page import page_errors
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from .torturing.api import TortureResult
 
 __all__ = [
+    "Advice",
     "Comparison",
     "Conformance",
     "Drive",
@@ -39,6 +41,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "__version__",
+    "advise",
     "age",
     "compare",
     "conformance",
@@ -58,6 +61,10 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """The types that only their users import, so that the command starts quickly."""
+    if name == "Advice":
+        from .advising.api import Advice
+
+        return Advice
     if name == "Comparison":
         from .comparison import Comparison
 

@@ -92,6 +92,9 @@ def fleet_array(drive: str, overrides: Sequence[str], text: str | None = None, /
 def fleet_scheme(name: str, members: int, bytes: int, /) -> str:
     """A scheme over equal drives: `{"tolerance", "usable_bytes"}`."""
 
+def fleet_schemes() -> str:
+    """What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes"}, …]`."""
+
 def drives() -> str:
     """`[{"name", "description"}, …]`: the presets."""
 

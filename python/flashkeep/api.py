@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from typing import Any, SupportsIndex, TypeAlias, TypedDict, Unpack
 
+    from .advising.api import Advice
     from .catalogue import Presets
     from .choices import DriveFile, Existing, Replay
     from .comparison import Comparison
@@ -408,6 +409,62 @@ def fleet(
         return Figures(fleet_of(array, options))
     drive = _as_drive(array)
     return Figures(fleet_of(drive.name, options, drive.overrides, drive.text))
+
+
+def advise(
+    trace: Trace | str | os.PathLike[str] | Table,
+    drives: str,
+    years: float | None = None,
+    *,
+    schemes: Sequence[str] | None = None,
+    seed: SupportsIndex = 1,
+    groups: SupportsIndex | None = None,
+    afr: float | str | None = None,
+    life: str | None = None,
+    uber: float | str | None = None,
+    latent_hours: float | None = None,
+    scrub_hours: float | str | None = None,
+    mttr_hours: float | str | None = None,
+    repair: str | None = None,
+    detect_hours: float | str | None = None,
+    spares: SupportsIndex | None = None,
+    restock_hours: float | str | None = None,
+    batch_frailty: float | None = None,
+    shock: float | str | None = None,
+    price: str | os.PathLike[str] | None = None,
+    replay: Replay | None = None,
+    depth: SupportsIndex | None = None,
+    existing: Existing | None = None,
+    workers: SupportsIndex | None = None,
+    progress: bool | None = None,
+) -> Advice:
+    """The redundancies for `drives` (`"8*tlc-datacenter"`) under a trace, as rows: simulated response times, also
+    with a failed member, the rebuild, the life of the flash, the probability of data loss within `years` (default 5),
+    and the cost.
+
+    `schemes` are names (default: all that suit equal drives); the other options are those of `fleet` and `run`. A
+    redundancy that cannot be built or run is a row whose `reason` says why. `row.pareto` marks the Pareto front of
+    probability of loss, 99th percentile of reads and cost of a usable TB. Times are µs.
+
+    Raises `OptionError`, `DriveError` or `TraceError`, all `ValueError`s.
+    """
+    from .advising.api import Advice, advise_on
+    from .fleets.options import Options
+    from .progress import display
+
+    if isinstance(schemes, str):
+        raise TypeError("advise takes a list of schemes")
+    asked = Options(
+        years=years, groups=whole("groups", groups, 1, 63), afr=afr, life=life, uber=uber, mttr_hours=mttr_hours,
+        repair=repair, detect_hours=detect_hours, spares=whole("spares", spares, 0, 32), restock_hours=restock_hours,
+        latent_hours=latent_hours, scrub_hours=scrub_hours, batch_frailty=batch_frailty, shock=shock,
+        price=None if price is None else os.fspath(price), seed=whole("seed", seed, 0, 64),
+    )  # fmt: skip
+    options = {"replay": replay, "depth": depth, "existing": existing}
+    given = {key: value for key, value in options.items() if value is not None}
+    found = advise_on(_as_trace(trace), drives, schemes, asked, asked.seed or 0, given,
+                      whole("workers", workers, 1, 32), display(progress))  # fmt: skip
+    return Advice(found)
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:

@@ -558,6 +558,13 @@ def _fleet(arguments: dict[str, Any]) -> int:
     return run(arguments, _say, _print_json, _page())
 
 
+def _advise(arguments: dict[str, Any]) -> int:
+    from .advising.command import run
+
+    _hear_termination()
+    return run(arguments, _say, _print_json, _page())
+
+
 def _report(arguments: dict[str, Any]) -> int:
     from .reproduce.command import need_libraries
 
@@ -610,6 +617,7 @@ HANDLERS = {
     "sweep": _sweep,
     "torture": _torture,
     "fleet": _fleet,
+    "advise": _advise,
     "report": _report,
     "metrics": _metrics,
     "schema": _schema,

@@ -208,6 +208,35 @@ OUT = (
     Option("--force", "write to --out even if it is not empty"),
 )
 
+ADVISED = ("--seed", "--limit", "--format", "--sector-bytes", "--columns", "--bad-records", "--replay", "--depth",
+           "--time-scale", "--compact", "--wrap", "--merge-devices", "--existing")  # fmt: skip
+"""The options of a workload that `advise` has."""
+
+LIFE = (
+    Option("--years", "length of the mission (default 5)", "Y", factor),
+    Option("--groups", "arrays in the fleet (default 1)", "N", whole(1)),
+    Option("--afr", "share of drives that fails in a year, at a constant rate (default 1%)", "SHARE", filled),
+    Option("--life", "instead: how long drives live, weibull:SHAPE:SCALE[:LOCATION] in hours", "LIFE", filled),
+    Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default 0)",
+           "P", filled),
+    Option("--latent-hours", "instead: mean time until a drive has an error that nobody knows of", "H", filled),
+    Option("--scrub-hours", "time until scrubbing removes such an error (default: never)", "TIME", filled),
+)  # fmt: skip
+"""How long drives of a fleet live, and the errors that a rebuild meets."""
+
+REPAIR = (
+    Option("--repair", "repair all failed drives at once (default), or one after the other",
+           "parallel|serial", one_of("parallel", "serial")),
+    Option("--detect-hours", "time until a failure is noticed (default 0)", "TIME", filled),
+    Option("--spares", "hot spares of each group of drives (default: there is always one)", "N", whole(0, 10)),
+    Option("--restock-hours", "time until a spare that was taken is replaced (default 24)", "TIME", filled),
+    Option("--batch-frailty", "variance of a gamma factor of the failure rate that the drives of a group share "
+           "(default 0)", "V", filled),
+    Option("--shock", "probability that a failure brings a second one at once (default 0)", "BETA", filled),
+    Option("--price", "a TOML file with per_drive or per_tb, in USD", "FILE", filled),
+)  # fmt: skip
+"""How the drives of a fleet are repaired, what correlates their failures, and what they cost."""
+
 COMMANDS = (
     Command("run", "simulate one drive under one workload", "DRIVE TRACE...", (
         SET, *WORKLOAD, *OUT,
@@ -304,27 +333,12 @@ COMMANDS = (
     Command("fleet", "the probability that a fleet of arrays loses data, for drive lives, repairs and latent errors "
             "that you name", "ARRAY", (
         SET,
-        Option("--years", "length of the mission (default 5)", "Y", factor),
-        Option("--groups", "arrays in the fleet (default 1)", "N", whole(1)),
-        Option("--afr", "share of drives that fails in a year, at a constant rate (default 1%)", "SHARE", filled),
-        Option("--life", "instead: how long drives live, weibull:SHAPE:SCALE[:LOCATION] in hours", "LIFE", filled),
-        Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default 0)",
-               "P", filled),
-        Option("--latent-hours", "instead: mean time until a drive has an error that nobody knows of", "H", filled),
-        Option("--scrub-hours", "time until scrubbing removes such an error (default: never)", "TIME", filled),
+        *LIFE,
         Option("--mttr-hours", "time of a repair: hours (the mean of an exponential time), fixed:H, uniform:H or "
                "weibull:SHAPE:SCALE[:LOCATION]; other times are given alike (default 24)", "TIME", filled),
         Option("--rebuild", "instead: as long as the array's simulated rebuild takes", "simulated",
                one_of("simulated")),
-        Option("--repair", "repair all failed drives at once (default), or one after the other",
-               "parallel|serial", one_of("parallel", "serial")),
-        Option("--detect-hours", "time until a failure is noticed (default 0)", "TIME", filled),
-        Option("--spares", "hot spares of each group of drives (default: there is always one)", "N", whole(0, 10)),
-        Option("--restock-hours", "time until a spare that was taken is replaced (default 24)", "TIME", filled),
-        Option("--batch-frailty", "variance of a gamma factor of the failure rate that the drives of a group share "
-               "(default 0)", "V", filled),
-        Option("--shock", "probability that a failure brings a second one at once (default 0)", "BETA", filled),
-        Option("--price", "a TOML file with per_drive or per_tb, in USD", "FILE", filled),
+        *REPAIR,
         Option("--method", "how the probability is found (default auto)", "auto|exact|plain|biasing|splitting",
                one_of("auto", "exact", "plain", "biasing", "splitting")),
         Option("--rel-error", "end sampling when half the 95 % interval is this share of the estimate (default 1%)",
@@ -332,6 +346,19 @@ COMMANDS = (
         Option("--samples", "end it after this many paths (default 10M)", "N", whole(1)),
         Option("--threads", "threads, which change no result (default: one per core)", "N", whole(1, 10)),
         SEED, JSON), "fleet 8*1.92TB:raid6 --afr 1% --mttr-hours 24 --uber 1e-17"),
+    Command("advise", "the redundancies for drives under a trace: response times, rebuild, life, probability of loss "
+            "and cost in one table", "TRACE", (
+        Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),
+        Option("--schemes", "redundancies, with commas between (default: all that suit equal drives)", "A,B,…", filled),
+        *(option for option in LIFE if option.flag != "--uber"),
+        Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default: the "
+               "errors.uber_target that the drive names, else 0)", "P", filled),
+        Option("--mttr-hours", "time of a repair, as fleet takes it (default: that of the simulated rebuild of a full "
+               "member)", "TIME", filled),
+        *REPAIR,
+        *(option for option in WORKLOAD if option.flag in ADVISED),
+        Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
+        JSON, QUIET), "advise oltp.spc --drives 8*tlc-datacenter --years 5"),
     Command("report", "show results of run, compare, reproduce or sweep as one page", "DIR...", (
         Option("--output", "the page to write", "FILE", filled, short="-o"),
         Option("--figures", "write each figure of the page to a directory, as SVG and PNG", "FOLDER", filled), QUIET),

@@ -59,6 +59,28 @@ pub(crate) fn fleet_scheme(name: &str, members: u32, bytes: u64) -> PyResult<Str
     Ok(told.to_string())
 }
 
+/// What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes"}, …]`. `disks`:
+/// it needs some beside the drives; `sizes`: it is for drives of different sizes.
+#[pyfunction]
+pub(crate) fn fleet_schemes() -> String {
+    let (options, drives) = (RedundancySpec::default(), 8);
+    let facts = schemes::SCHEMES.iter().map(|scheme| {
+        // Over equal drives these would give up more drives than they survive.
+        let data = scheme.data_members.map(|data| data(drives, &options));
+        let sizes = data.is_some_and(|data| data + scheme.survivable(drives, &options) < drives);
+        json!({
+            "name": scheme.name,
+            "copies": scheme.copies,
+            "defers": scheme.defers,
+            "memory": scheme.memory,
+            "disks": scheme.tried_with.iter().all(|tried| tried.disks > 0),
+            "file": scheme.file.is_some(),
+            "sizes": sizes,
+        })
+    });
+    Value::Array(facts.collect()).to_string()
+}
+
 /// Estimates the probability that an array loses data, from the options as JSON; the keys of the result are those of
 /// `Found`, for the array as a whole, and the times in words.
 #[pyfunction]

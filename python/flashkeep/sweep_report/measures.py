@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..registry import read
-from ..rows import HIGHER, LOWER, SECTIONS, count, micros, ratio, share
+from ..rows import HIGHER, LOWER, SECTIONS, count, micros, rate, ratio, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-FORMS: dict[str, Callable[[float], str]] = {"count": count, "share": share, "ratio": ratio, "micros": micros}
+FORMS: dict[str, Callable[[float], str]] = {
+    "count": count,
+    "share": share,
+    "ratio": ratio,
+    "micros": micros,
+    "rate": rate,
+}
 """How numbers are written, by the name that the page's script knows."""
 
 DEFAULTS = (
@@ -23,7 +29,7 @@ DEFAULTS = (
     ("wear.tbw", "wear.lifetime_days", "economy.lifespan"),
     ("throughput.iops",),
     ("economy.cost_per_gb", "economy.cost_usd"),
-    ("loss.p_loss.value", "fleet.p_loss.value"),
+    ("fleet.nines", "fleet.p_loss.value"),
 )
 """The figures that are shown first: of each row the first that the sweep has."""
 
@@ -71,6 +77,27 @@ class Measure:
         return {LOWER: "lower is better", HIGHER: "higher is better"}.get(self.better, "")
 
 
+FLEETS = {
+    one.path: one
+    for one in (
+        Measure("fleet.p_loss.value", "probability of data loss", "", LOWER, "rate"),
+        Measure("fleet.p_loss.low", "probability of data loss, low end of 95 %", "", LOWER, "rate"),
+        Measure("fleet.p_loss.high", "probability of data loss, high end of 95 %", "", LOWER, "rate"),
+        Measure("fleet.nines", "nines of keeping all data", "", HIGHER, "ratio"),
+        Measure("fleet.expected_losses", "expected losses of the fleet", "", LOWER, "rate"),
+        Measure("fleet.p_any_loss", "probability of a loss in the fleet", "", LOWER, "rate"),
+        Measure("fleet.nomdl", "bytes lost per usable TB (NOMDL)", "", LOWER, "micros"),
+        Measure("fleet.mttdl_years", "MTTDL", "years", HIGHER, "micros"),
+        Measure("fleet.causes.failures", "losses by more failures than it survives", "", LOWER, "rate"),
+        Measure("fleet.causes.latent_errors", "losses by latent errors", "", LOWER, "rate"),
+        Measure("fleet.causes.shock", "losses by shocks", "", LOWER, "rate"),
+        Measure("fleet.cost.usd", "cost of drives and spares", "USD", LOWER, "micros"),
+        Measure("fleet.cost.usd_per_usable_tb", "cost of a usable TB", "USD", LOWER, "micros"),
+    )
+}
+"""The figures of `[fleet]` in a plan, which no summary has."""
+
+
 @cache
 def _registered() -> dict[str, dict[str, object]]:
     return {metric["path"]: metric for metric in read()["metrics"]}
@@ -85,6 +112,8 @@ def _labels() -> dict[str, str]:
 @cache
 def measure(path: str) -> Measure:
     """A figure by its dotted path; one that the registry does not know has no unit and no direction."""
+    if path in FLEETS:
+        return FLEETS[path]
     known = _registered().get(re.sub(r"\.\d+(?=\.|$)", "[]", path)) or _registered().get(re.sub(r"\.\d+$", "", path))
     if known is None:
         return Measure(path, path, "", 0, "micros")

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from .. import _flashkeep
 from ..drive_files import Drive, plain
 from ..drive_files import drive as drive_of
+from ..fleets.options import Options as Fleet
 from ..options import did_you_mean
 from ..traces import READING, Trace
+from .assumptions import KEYS, check
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,6 +80,8 @@ class Plan:
     exclude: Sequence[Mapping[str, Sequence[Value]]]
     options: Mapping[str, Value]
     ageing: Mapping[str, Value]
+    fleet: Fleet | None
+    """The assumptions about fleets, if the table is to have their figures."""
     text: str
     """The plan as TOML, for `plan.toml`."""
 
@@ -148,8 +152,6 @@ class _Reader:
 
     def plan(self, values: dict[str, Any], text: str) -> Plan:
         self._known("", values, PARTS, "a plan has")
-        if values.get("fleet"):
-            self.wrong("fleet", "fleets are not supported yet; leave the table out")
         options = self._options(self._table(values, "options"))
         grid = {key: self._list(f"grid.{key}", key, value) for key, value in self._keys(values, "grid").items()}
         variants = self._variants(values.get("variant"))
@@ -163,6 +165,7 @@ class _Reader:
             exclude=(),
             options=options,
             ageing={f"ageing.{key}": plain(value) for key, value in self._table(values, "ageing").items()},
+            fleet=self._fleet(self._table(values, "fleet")),
             text=text,
         )
         return replace(plan, exclude=self._exclude(values.get("exclude"), plan))
@@ -216,6 +219,26 @@ class _Reader:
             options["fail"] = [fail] if isinstance(fail, str) else fail
             if not all(isinstance(each, str) for each in options["fail"]):
                 self.wrong(where or "options.fail", f"found {fail!r}; texts such as 'chip:3.0@10s' are accepted")
+        return options
+
+    def _fleet(self, given: dict[str, Any]) -> Fleet | None:
+        """The assumptions of `[fleet]`; an empty table has none."""
+        if not given:
+            return None
+        if "rebuild" in given:
+            self.wrong("fleet.rebuild", "each array would need a simulation of its own; give mttr_hours, which "
+                       "flashkeep fleet ARRAY --rebuild simulated measures")  # fmt: skip
+        self._known("fleet", given, KEYS, "the assumptions are")
+        values = {key: plain(value) for key, value in given.items()}
+        if "price" in values:
+            values["price"] = self._file(str(values["price"]))
+        options = Fleet(**values)
+        try:
+            check(options)
+        except _flashkeep.OptionError as error:
+            flag, _, message = str(error).partition(": ")
+            key = flag.removeprefix("--").replace("-", "_")
+            self.wrong(f"fleet.{key}" if key in values else "fleet", message if key in values else str(error))
         return options
 
     def _file(self, path: str) -> str:

@@ -57,12 +57,12 @@ def sweep_plan(
         except BaseException as stopped:
             runner.stop()
             folder.look()
-            write_table(cells, folder)
+            write_table(cells, folder, plan.fleet)
             if not isinstance(stopped, Exception):  # interrupted or terminated
                 done = sum(cell.name in folder.done for cell in cells)
                 stopped.args = (f"{out}: {done} of {len(cells)} cells are done; the same command goes on from here",)
             raise
-        return Swept(len(cells), runner.ran, time.monotonic() - started, write_table(cells, folder))
+        return Swept(len(cells), runner.ran, time.monotonic() - started, write_table(cells, folder, plan.fleet))
 
 
 def to_run(cells: Sequence[Cell], done: Container[str]) -> list[Cell]:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..extras import need
 from ..options import UsageError, did_you_mean
 from ..registry import read
+from ..sweep_report.measures import FLEETS
 from ..writing import unfinished
+from .assumptions import FleetFigures
 from .cells import cells_of, need_for
 from .folder import Folder
 from .run import Runner
@@ -91,6 +93,7 @@ def _limit(text: str) -> Limit:
 
 def _check_figure(figure: str, option: str) -> None:
     known = [metric["path"] for metric in read()["metrics"] if metric["kind"] in ("count", "number")]
+    known += FLEETS
     if re.sub(r"\.\d+(?=\.|$)", "[]", figure) not in known:
         hint = did_you_mean(figure, known) or "; flashkeep metrics lists them"
         raise UsageError(f"flashkeep sweep: {option}: there is no figure {figure!r}{hint}")
@@ -137,19 +140,27 @@ def search(
 
     The same command goes on where an interrupted search ended: it makes the same choices, whose cells are stored.
     """
+    _need_fleet(plan, goal)
     cells = cells_of(plan)
     need_for(cells)
     choices = _choices(cells)
     with Folder(out, plan.text) as folder, Runner(folder, workers, executor, progress) as runner:
-        judge = _Judge(folder, runner, goal)
+        judge = _Judge(folder, runner, goal, FleetFigures(plan.fleet))
         every = len(choices) <= trials
         done = judge.all(list(choices.values())) if every else _optimise(choices, judge, goal, trials)
         tried = list({id(cell): cell for trial in done for cell in trial.cells}.values())
-        table = write_table(tried, folder)
+        table = write_table(tried, folder, plan.fleet)
         _write_trials(os.path.join(folder.path, TRIALS), done, goal)
     feasible = [trial for trial in done if trial.feasible]
     best = min(feasible, key=lambda trial: _rank(trial, goal), default=None)
     return Found(done, best, len(choices), runner.ran, table)
+
+
+def _need_fleet(plan: Plan, goal: Goal) -> None:
+    """Figures of fleets need the assumptions that they follow from."""
+    for figure in (goal.figure, *(limit.figure for limit in goal.limits)):
+        if figure.startswith("fleet.") and plan.fleet is None:
+            raise UsageError(f"flashkeep sweep: {figure} needs the assumptions of [fleet] in the plan")
 
 
 def _rank(trial: Trial, goal: Goal) -> float:
@@ -175,8 +186,8 @@ def _point(cell: Cell) -> dict[str, Any]:
 class _Judge:
     """Has choices run, and reads their figures."""
 
-    def __init__(self, folder: Folder, runner: Runner, goal: Goal) -> None:
-        self._folder, self._runner, self._goal = folder, runner, goal
+    def __init__(self, folder: Folder, runner: Runner, goal: Goal, fleets: FleetFigures) -> None:
+        self._folder, self._runner, self._goal, self._fleets = folder, runner, goal, fleets
 
     def all(self, several: Sequence[Sequence[Cell]]) -> list[Trial]:
         self._runner.run([cell for cells in several for cell in cells])
@@ -193,7 +204,8 @@ class _Judge:
 
     def _figures(self, cell: Cell) -> Mapping[str, Any]:
         found = None if cell.refused is not None else self._folder.result(cell.name)
-        return figures((found or {}).get("summary") or {})
+        summary = (found or {}).get("summary") or {}
+        return {**figures(summary), **(self._fleets.of(cell) if summary else {})}
 
 
 def _optimise(choices: Mapping[Choice, list[Cell]], judge: _Judge, goal: Goal, trials: int) -> list[Trial]:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 from ..drive_files import set_value
 from ..flat import flat
 from ..writing import unfinished
+from .assumptions import FleetFigures
 from .task import FAILED, LOST, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ..fleets.options import Options
     from .cells import Cell
     from .folder import Folder
 
@@ -50,8 +52,8 @@ class Written:
         return 1 if self.status[FAILED] else 3 if self.status[str(LOST)] else 0
 
 
-def write_table(cells: Sequence[Cell], folder: Folder) -> Written:
-    """Writes the table, sorted by cell.
+def write_table(cells: Sequence[Cell], folder: Folder, fleet: Options | None = None) -> Written:
+    """Writes the table, sorted by cell; with assumptions about fleets it has their figures.
 
     It reads many cells twice, the columns first, so that memory does not grow with their number.
     """
@@ -59,8 +61,9 @@ def write_table(cells: Sequence[Cell], folder: Folder) -> Written:
     first = list(dict.fromkeys(["cell", *(key for cell in ordered for key in cell.labels)]))
     kinds: dict[str, Kind] = {}
     written = Written()
-    rows = list(_rows(ordered, folder)) if len(ordered) <= FEW else None
-    for row in rows or _rows(ordered, folder):
+    fleets = FleetFigures(fleet)
+    rows = list(_rows(ordered, folder, fleets)) if len(ordered) <= FEW else None
+    for row in rows or _rows(ordered, folder, fleets):
         written.status[row["status"]] += 1
         if row["error"]:
             written.reasons[row["error"]] += 1
@@ -70,7 +73,7 @@ def write_table(cells: Sequence[Cell], folder: Folder) -> Written:
             kinds[column].see(value)
     columns = [*first, *_in_order(kinds, {*first, *LAST}), *LAST]
     source = os.path.join(folder.path, CSV)
-    _write_csv(source, columns, rows or _rows(ordered, folder))
+    _write_csv(source, columns, rows or _rows(ordered, folder, fleets))
     try:
         import pyarrow as pa  # noqa: F401
     except ImportError:
@@ -91,7 +94,7 @@ def _in_order(kinds: Mapping[str, Kind], others: set[str]) -> list[str]:
     return sorted(figures, key=lambda column: groups.get(column.partition(".")[0], len(groups)))
 
 
-def _rows(cells: Iterable[Cell], folder: Folder) -> Iterator[Row]:
+def _rows(cells: Iterable[Cell], folder: Folder, fleets: FleetFigures) -> Iterator[Row]:
     for cell in cells:
         if cell.refused is not None:
             result: Mapping[str, Any] = {"status": REFUSED, "error": cell.refused}
@@ -103,6 +106,7 @@ def _rows(cells: Iterable[Cell], folder: Folder) -> Iterator[Row]:
         summary = result.get("summary") or {}
         yield {
             **figures(summary),
+            **(fleets.of(cell) if summary else {}),
             "cell": cell.name,
             **{key: _label(value) for key, value in cell.labels.items()},
             "status": str(result["status"]),

@@ -16,6 +16,7 @@ function write(column, value) {
   if (column.form === "count") return minus(whole.format(value));
   if (column.form === "ratio") return minus(value.toFixed(3));
   if (column.form === "share") return `${(100 * value).toFixed(value >= 0.01 || value === 0 ? 1 : 3)} %`;
+  if (column.form === "rate") return value === 0 ? "0" : minus(value.toExponential(2));
   const size = Math.abs(value);
   if (size >= 1000) return minus(whole.format(value));
   return minus(value.toFixed(size < 10 ? 3 : size < 100 ? 2 : 1));

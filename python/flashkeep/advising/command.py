@@ -1,0 +1,201 @@
+"""The command `flashkeep advise`."""
+
+from __future__ import annotations
+
+import math
+import os
+import textwrap
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+from .. import listing
+from ..fleets.options import Options
+from ..progress import Line
+from ..rows import micros
+from ..terminal import BOLD, DIM, Page
+from ..traces import READING, Trace
+from .api import advise_on
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Column = tuple[tuple[str, ...], Callable[[dict[str, Any]], str]]
+
+PLACING = ("time_scale", "compact", "wrap", "merge_devices")
+RUNNING = ("replay", "depth", "existing")
+WIDTH = 100
+"""Columns of a table where the page has no width."""
+NONE = "–"
+
+
+def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None], page: Page) -> int:
+    """Simulates, asks the fleet's model, and prints what they say. Returns the exit code."""
+    from ..options import UsageError
+
+    if arguments["drives"] is None:
+        raise UsageError("flashkeep advise: --drives missing: the drives of the array, such as --drives "
+                         "'8*tlc-datacenter'")  # fmt: skip
+    trace = Trace((os.fspath(arguments["trace"]),), {key: arguments[key] for key in (*READING, *PLACING)})
+    model = Options(**{field.name: arguments.get(field.name) for field in fields(Options)})
+    options = {key: arguments[key] for key in RUNNING if arguments[key] is not None}
+    schemes = None if arguments["schemes"] is None else [each.strip() for each in arguments["schemes"].split(",")]
+    seed = 1 if arguments["seed"] is None else arguments["seed"]
+    found = advise_on(trace, arguments["drives"], schemes, model, seed, options, arguments["workers"],
+                      Line(arguments["quiet"]))  # fmt: skip
+    if arguments["json"]:
+        print_json(found)
+    else:
+        say(told(found, page))
+    return 0
+
+
+def told(found: dict[str, Any], page: Page) -> str:
+    """The result as a table: the rows, what the columns are, why rows are missing, the assumptions, the notes."""
+    page = Page(page.colour, page.width or WIDTH)
+    rows = [row for row in found["rows"] if row["reason"] is None]
+    parts = [_head(found, page), "", *_blocks(rows, _columns(found), page), ""]
+    texts = [f"* {_front(found)}"]
+    texts += [f"{row['scheme']}: {reason}" for row in found["rows"] if (reason := _reason(row))]
+    parts += [textwrap.fill(text, page.width or WIDTH, subsequent_indent="  ") for text in texts]
+    parts += ["", page.paint("Assumptions", BOLD), listing.listing(_assumptions(found), page)]
+    parts += [textwrap.fill(f"note: {note}", page.width or WIDTH, subsequent_indent="  ") for note in found["notes"]]
+    return "\n".join(parts)
+
+
+def _head(found: dict[str, Any], page: Page) -> str:
+    workload, drives = found["workload"], found["drives"]
+    requests = workload["requests"]
+    limit = " (--limit)" if found["limit"] else ""
+    told_drives = f"{drives['text']} ({drives['capacity_bytes'] / 1e12:.4g} TB each)"
+    first = page.paint(f"{told_drives} under {workload['name']}", BOLD)
+    writes = f"{100 * workload['writes'] / requests:.1f} % writes" if requests else "no requests"
+    second = f"{requests:,} requests{limit}, {writes}, {found['simulated_s']:,.1f} s simulated, seed {found['seed']}"
+    return f"{first}\n{page.paint(second, DIM)}"
+
+
+def _columns(found: dict[str, Any]) -> list[Column]:
+    """Headings of up to three lines, the unit in the last, and what writes a cell."""
+
+    def times(key: str, kind: str, which: str) -> Callable[[dict[str, Any]], str]:
+        return lambda row: _number(row[key] and row[key][kind][which])
+
+    latency = "read" if "response_us.read.p99" in found["front"] else "write"
+    cost: Column = (("raw", "per", "TB"), lambda row: _plain(row["raw_per_usable"], "{:.2f}"))
+    if any(row["cost"] for row in found["rows"]):
+        cost = (("USD", "per", "TB"),
+                lambda row: _plain(row["cost"] and row["cost"]["usd_per_usable_tb"], "{:,.1f}"))  # fmt: skip
+    return [
+        (("", "usable", "TB"), lambda row: _plain(row["usable_bytes"] and row["usable_bytes"] / 1e12, "{:.3g}")),
+        (("read", "mean", "µs"), times("response_us", "read", "mean")),
+        (("read", "p99", "µs"), times("response_us", "read", "p99")),
+        (("write", "mean", "µs"), times("response_us", "write", "mean")),
+        (("write", "p99", "µs"), times("response_us", "write", "p99")),
+        (("member", "failed", "p99 µs"), lambda row: _number(_with_failure(row, latency))),
+        (("", "WAF", "×"), lambda row: _plain(row["waf_bytes"], "{:.2f}")),
+        (("flash", "life", "years"), lambda row: _plain(row["life_years"], "{:,.3g}")),
+        (("full", "rebuild", "h"), lambda row: _plain(row["rebuild_hours"], "{:.3g}")),
+        (("P(loss)", f"in {found['years']:g}", "years"), lambda row: _plain(row["p_loss"] and row["p_loss"]["value"],
+                                                                         "{:.1e}")),
+        (("", "", "nines"), lambda row: _plain(row["nines"], "{:.1f}")),
+        cost,
+    ]  # fmt: skip
+
+
+def _with_failure(row: dict[str, Any], latency: str) -> float | None:
+    """The 99th percentile while a member is missing; log-structured schemes rebuild at once."""
+    phase = row["degraded_us"] or row["rebuilding_us"]
+    found: float | None = phase and phase[latency]["p99"]
+    return found
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else micros(value)
+
+
+def _plain(value: float | None, form: str) -> str:
+    if value is None:
+        return NONE
+    # Three digits of a number from a thousand on would be written with an exponent.
+    return f"{value:,.0f}" if form.endswith("g}") and value >= 1000 else form.format(value)
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['scheme']} {row['width']}" if row["width"] else str(row["scheme"])
+
+
+def _blocks(rows: Sequence[dict[str, Any]], columns: Sequence[Column], page: Page) -> list[str]:
+    """The table, in as many parts below each other as its width needs; each begins with the names."""
+    names = ["", "", "  scheme", *(f"{'*' if row['pareto'] else ' '} {_name(row)}" for row in rows)]
+    cells = [[*heads, *(write(row) for row in rows)] for heads, write in columns]
+    wide = max(map(len, names))
+    room = (page.width or WIDTH) - wide
+    parts: list[list[list[str]]] = [[]]
+    for column in cells:
+        used = sum(_gap(each) + max(map(len, each)) for each in parts[-1])
+        if parts[-1] and used + _gap(column) + max(map(len, column)) > room:
+            parts.append([])
+        parts[-1].append(column)
+    lines = []
+    for part in parts:
+        widths = [max(map(len, column)) for column in part]
+        for at, name in enumerate(names):
+            line = f"{name:{wide}}" + "".join(f"{'':{_gap(column)}}{column[at]:>{width}}" for column, width in
+                                              zip(part, widths, strict=True))  # fmt: skip
+            lines.append(page.paint(line.rstrip(), DIM) if at < 3 else line.rstrip())
+        if part is not parts[-1]:
+            lines.append("")
+    return lines
+
+
+def _gap(column: Sequence[str]) -> int:
+    """Spaces before a column: a percentile stands beside its mean."""
+    return 1 if column[1] == "p99" else 2
+
+
+def _front(found: dict[str, Any]) -> str:
+    latency = "read" if "response_us.read.p99" in found["front"] else "write"
+    cost = "cost of a usable TB" if "cost.usd_per_usable_tb" in found["front"] else "raw bytes for each usable byte"
+    return f"no other row is better in P(loss), {latency} p99 or {cost} and not worse in the others (Pareto front)"
+
+
+def _reason(row: dict[str, Any]) -> str | None:
+    if row["reason"] is not None:
+        return str(row["reason"])
+    told = [reason for reason in (row["fleet_reason"], row["tolerance"] and row["failed_reason"]) if reason]
+    return "; ".join(dict.fromkeys(told)) or None
+
+
+def _assumptions(found: dict[str, Any]) -> list[tuple[str, str]]:
+    given = found["assumptions"]
+    rows = [
+        ("repair time", f"{given['mttr_from']}"),
+        ("the failure", f"member 0 fails after {100 * given['failed_at']:g} % of the requests, and an empty one "
+         f"replaces it after {100 * given['missing']:g} % of the run's time; p99 until then"),
+        ("life", f"{given['life']} (AFR {100 * given['afr']:.3g} %)"),
+        ("uber", f"{given['uber']:g}, from {given['uber_from']}" if given["uber_from"] else _whether(given)),
+        ("cost", f"from {given['cost_from']}" if given["cost_from"] else "no prices: give --price, or price_per_gb of "
+         "the drives"),
+    ]  # fmt: skip
+    if any(row["p_loss"] and row["p_loss"]["low"] < row["p_loss"]["high"] for row in found["rows"]):
+        rows.append(("P(loss)", f"sampled until half its 95 % interval is {100 * given['rel_error']:g} % of it; "
+                     "overlapping intervals count as equal"))  # fmt: skip
+    for key in ("repair", "detect_hours", "spares", "restock_hours", "latent_hours", "scrub_hours"):
+        if given[key] is not None:
+            rows.append((key, str(given[key])))
+    rows += [(key, f"{given[key]:g}") for key in ("batch_frailty", "shock", "hours_per_year")]
+    rows += [("TB", "10^12 bytes; costs and raw bytes are for each usable one"),
+             ("WAF", "bytes programmed for each byte that the host wrote"),
+             ("life of flash", "until the most written member has programmed what its erase budget allows, if this "
+              "workload goes on")]  # fmt: skip
+    if any(row["width"] for row in found["rows"]):
+        rows.append(("mirror 2", "a number is redundancy.width: stripes over groups of so many drives"))
+    if found["options"]:
+        rows.append(("options", ", ".join(f"{key}={value}" for key, value in found["options"].items())))
+    return rows + [("rule", rule) for rule in given["rules"]]
+
+
+def _whether(given: dict[str, Any]) -> str:
+    if given["latent_hours"] is not None:
+        return "none: latent errors arise with time"
+    uber = given["uber"] or 0.0
+    return f"{uber:g}: the drive names none" if not math.isnan(uber) else NONE

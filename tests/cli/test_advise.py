@@ -1,0 +1,137 @@
+"""Advice on redundancy as a user meets it: the command `advise`, and `flashkeep.advise`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import flashkeep as fk
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Command
+
+WORKLOAD = "synth:random,requests=2000,rate=2k,write=0.5,footprint=2MiB"
+SCHEMES = ["none", "mirror", "raid5", "raid6"]
+
+
+@pytest.fixture(scope="module")
+def advice(drive: Path) -> Any:
+    return fk.advise(WORKLOAD, f"4*{drive}", schemes=SCHEMES, uber=1e-15)
+
+
+def test_the_command_and_python_say_the_same(flashkeep: Command, drive: Path, advice: Any) -> None:
+    said = flashkeep.json("advise", WORKLOAD, "--drives", f"4 * {drive}", "--schemes", ",".join(SCHEMES), "--uber",
+                          "1e-15", "--workers", 1)  # fmt: skip
+    told = advice.to_dict()
+    assert said["drives"].pop("text") != told["drives"].pop("text")
+    assert said == told
+
+
+def test_rows_are_the_runs_and_the_model(advice: Any, tmp_path: Path, drive: Path) -> None:
+    row = advice["raid5"]
+    file = tmp_path / "array.toml"
+    file.write_text(f'members = ["4 * {drive}"]\n\n[redundancy]\nscheme = "raid5"\n')
+    healthy = fk.run(str(file), WORKLOAD)
+    assert row.response_us.read.p99 == healthy.response_us.read.p99
+    assert row.response_us.write.mean == healthy.response_us.write.mean
+    assert row.waf_bytes == healthy.waf_bytes
+    wait_us = round(0.1 * 1e6 * (healthy.simulated_s or 0.0))
+    failed = fk.run(str(file), WORKLOAD, fail=f"member:0@50%,replace_after={wait_us}us").to_dict()
+    assert row.failed_digest == failed["digest"]
+    (degraded,) = [phase for phase in failed["phases"] if phase["phase"] == "degraded"]
+    assert row.degraded_us.read.p99 == degraded["response_us"]["read"]["p99"]
+    assert row.rebuild_hours == failed["rebuilds"][-1]["full_member_hours"]
+    # These drives are so small that the shortest repair is theirs.
+    fleet = fk.fleet(str(file), 5, mttr_hours="fixed:0.001", uber=1e-15, rel_error="5%")
+    assert row.p_loss == fleet.p_loss
+    assert row.nines == fleet.nines
+    assert row.usable_bytes == fleet.array.usable_bytes
+
+
+def test_capacity_and_tolerance_are_those_of_the_schemes(advice: Any) -> None:
+    found = {row.scheme: (row.tolerance, round(4 / row.raw_per_usable, 1)) for row in advice}
+    assert found == {"none": (0, 4.0), "mirror": (1, 2.0), "raid5": (1, 3.0), "raid6": (2, 2.0)}
+    assert advice["none"].p_loss.value == pytest.approx(1 - 0.99**20)
+    assert advice["raid6"].p_loss.value < advice["raid5"].p_loss.value < advice["none"].p_loss.value
+    assert advice["raid6"].degraded_us.read.p99 > 0
+    assert advice["none"].degraded_us is None
+
+
+def test_the_front_has_what_nothing_beats(advice: Any) -> None:
+    def figures(row: Any) -> list[float]:
+        return [row.p_loss.value, row.response_us.read.p99, row.raw_per_usable]
+
+    on_front = {row.scheme for row in advice.front}
+    assert "none" in on_front  # the cheapest
+    assert "raid6" in on_front  # the safest
+    for row in advice:
+        beaten = [
+            other.scheme
+            for other in advice
+            if all(a < 0.99 * b for a, b in zip(figures(other), figures(row), strict=True))
+        ]
+        assert not (beaten and row.pareto), row.scheme
+
+
+def test_default_schemes_need_equal_drives_alone(drive: Path) -> None:
+    advice = fk.advise("synth:random,requests=100,rate=2k,footprint=1MiB", f"3*{drive}", mttr_hours=24)
+    schemes = [row.scheme for row in advice]
+    assert {"none", "mirror", "chained", "raid5", "raid6", "dvs"} <= set(schemes)
+    assert not {"hpda", "griffin", "backup", "fra", "ppc", "python", "spd-raid4"} & set(schemes)
+    assert "needs 4" in advice["raid6"].reason
+    assert advice["mirror"].reason
+    assert advice["raid6"].p_loss is None
+    assert not advice["raid6"].pareto
+    assert advice["raid5"].reason is None
+    assert advice["raid5"].mttr_hours == "exponential, mean 24 h"
+    assert advice["raid5"].p_loss.value == pytest.approx(fk.fleet("3*1TB:raid5").p_loss.value)
+
+
+def test_the_table_fits_and_states_its_assumptions(flashkeep: Command, drive: Path) -> None:
+    words = ("advise", WORKLOAD, "--drives", f"4*{drive},price_per_gb=0.1", "--limit", 1000, "--schemes", "raid0,raid6")
+    code, out, err = flashkeep(*words)
+    assert (code, err) == (0, "")
+    assert max(map(len, out.partition("note:")[0].splitlines()[1:])) <= 100
+    for text in ("1,000 requests (--limit)", "p99", "nines", "USD", "P(loss)", "* none", "the drive names none",
+                 "AFR 1 %", "always one", "measured: the rebuild of a full member", "Pareto front",
+                 "the drives (price_per_gb)", "is as good as new"):  # fmt: skip
+        assert text in out, text
+    priced = flashkeep.json(*words)
+    assert priced["front"][-1] == "cost.usd_per_usable_tb"
+    assert priced["rows"][0]["cost"]["usd_per_usable_tb"] == pytest.approx(100, rel=0.05)
+    assert priced["workload"]["requests"] == priced["limit"] == 1000
+
+
+def test_the_uber_is_the_drive_s_unless_it_is_given(tmp_path: Path, drive: Path) -> None:
+    base = tmp_path / "base.toml"
+    base.write_text(drive.read_text() + "\n[errors]\nuber_target = 3e-15\n")
+    derived = tmp_path / "derived.toml"
+    derived.write_text('base = "base.toml"\n')
+    wanted: dict[str, Any] = {"schemes": ["raid5"], "mttr_hours": 24}
+    short = "synth:random,requests=100,rate=2k,footprint=1MiB"
+    assert fk.advise(short, f"3*{derived}", **wanted).assumptions.uber == 3e-15
+    assert fk.advise(short, f"3*{derived},errors.uber_target=1e-14", **wanted).assumptions.uber == 1e-14
+    assert fk.advise(short, f"3*{derived}", uber=0, **wanted).assumptions.uber == 0
+    assert fk.advise(short, f"3*{drive}", **wanted).assumptions.uber == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "--drives missing"),
+        (("--drives", "tlc-client"), "N*DRIVE[,KEY=VALUE…] is accepted"),
+        (("--drives", "8*1.92TB"), "no drive model"),
+        (("--drives", "0*tlc-client"), "1 to 255"),
+        (("--drives", "2*tlc-clint"), "tlc-client"),
+        (("--drives", "2*tlc-client", "--schemes", "raid7"), "there is no scheme 'raid7'"),
+        (("--drives", "2*tlc-client", "--afr", "2"), "--afr: found '2'"),
+        (("--drives", "2*tlc-client", "--schemes", "raid6"), "no redundancy can be simulated; raid6:"),
+    ],
+)
+def test_wrong_input_is_one_message(flashkeep: Command, words: tuple[str, ...], told: str) -> None:
+    code, out, err = flashkeep("advise", "synth:random,requests=10", *words)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert len(err.splitlines()) == 1
