@@ -228,8 +228,8 @@ def test_a_flush_is_told_of_a_write_that_is_durable_before_the_host_has_its_answ
 
 
 def test_a_flush_waits_for_writes_whose_places_are_others_by_now(case: Case) -> None:
-    # The disks had acknowledged the writes of four volumes in their caches, and reads had taken the writes' places in the
-    # host: the FLUSH looked at the reads, and was acknowledged at once.
+    # The disks had acknowledged the writes of four volumes in their caches, and reads had taken the writes' places in
+    # the host: the FLUSH looked at the reads, and was acknowledged at once.
     drive = (
         'members = ["4 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,'
         'ftl.over_provisioning=0.15", "2 * st3500630a,disk.write_cache_mib=0.0625,disk.capacity_gb=0.00104858"]\n'
