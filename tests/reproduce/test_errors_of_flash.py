@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 from conftest import Command
 from flashkeep.reproduce import errors
 from flashkeep.reproduce.errors import PUBLISHED, READS, RETRIES, SHORTER, TR_US, certain, lasting, longer
 from flashkeep.reproduce.paper import Results
-
-Cells = dict[tuple[str, str, str], dict[str, Any]]
+from quick_papers import Cells, reproduced, simulated
 
 
 @pytest.fixture(scope="module")
 def cells(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Cells:
     """The cells of a run with a thousand requests each."""
-    out = tmp_path_factory.mktemp("errors") / "out"
-    code, said, err = flashkeep("reproduce", "errors", "--scale", "0.05", "--out", out)
-    assert (code, err) == (0, ""), err
-    assert "errors: " in said
-    assert {"errors.html", "errors.csv", "errors-read-retry.svg", "errors-refresh.png"} <= {
-        path.name for path in out.rglob("*")
-    }
-    found = json.loads((out / "errors.json").read_text(encoding="utf-8"))
-    return {(cell["table"], cell["row"], cell["column"]): cell for cell in found["cells"]}
-
-
-def simulated(cells: Cells, *key: str) -> float:
-    table, row, column = key
-    value: float = cells[table, row, column]["simulated"]
-    return value
+    files = {"errors.html", "errors.csv", "errors-read-retry.svg", "errors-refresh.png"}
+    return reproduced(flashkeep, "errors", "0.05", tmp_path_factory.mktemp("errors") / "out", files)
 
 
 def idle(retries: int, *, pipelined: bool, sense_us: float) -> float:

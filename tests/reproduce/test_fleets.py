@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any
 
 import pytest
 from conftest import Command
@@ -13,29 +11,16 @@ from flashkeep.reproduce import fleet_wear as wear
 from flashkeep.reproduce.hybrid_lives import ageing
 from flashkeep.reproduce.published import Published
 from flashkeep.reproduce.verdicts import Near, own_group
+from quick_papers import Cells, reproduced, simulated
 
 PUBLISHED = Published("fleet")
-Cells = dict[tuple[str, str, str], dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
 def cells(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Cells:
     """The cells of a run with the fewest arrays."""
-    out = tmp_path_factory.mktemp("fleet") / "out"
-    code, said, err = flashkeep("reproduce", "fleet", "--scale", "0.01", "--out", out)
-    assert (code, err) == (0, ""), err
-    assert "fleet: " in said
-    assert {"fleet.html", "fleet.csv", "fleet-scrubbing.svg", "fleet-diff-raid.png"} <= {
-        path.name for path in out.rglob("*")
-    }
-    found = json.loads((out / "fleet.json").read_text(encoding="utf-8"))
-    return {(cell["table"], cell["row"], cell["column"]): cell for cell in found["cells"]}
-
-
-def simulated(cells: Cells, *key: str) -> float:
-    table, row, column = key
-    value: float = cells[table, row, column]["simulated"]
-    return value
+    files = {"fleet.html", "fleet.csv", "fleet-scrubbing.svg", "fleet-diff-raid.png"}
+    return reproduced(flashkeep, "fleet", "0.01", tmp_path_factory.mktemp("fleet") / "out", files)
 
 
 def test_every_published_cell_has_a_verdict_and_one_differs(cells: Cells) -> None:

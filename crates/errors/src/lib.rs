@@ -47,6 +47,13 @@ pub struct Invalid {
     pub message: String,
 }
 
+impl Invalid {
+    /// A value of `field` that is not accepted.
+    pub fn new(field: &'static str, message: impl Into<String>) -> Self {
+        Invalid { field, message: message.into() }
+    }
+}
+
 impl std::fmt::Display for Invalid {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}: {}", self.field, self.message)
@@ -56,9 +63,12 @@ impl std::fmt::Display for Invalid {
 impl std::error::Error for Invalid {}
 
 /// Refuses a value that is not a number between two bounds (both accepted).
-pub(crate) fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<f64, Invalid> {
+///
+/// # Errors
+/// What was found, and the bounds.
+pub fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<f64, Invalid> {
     if value >= low && value <= high {
         return Ok(value);
     }
-    Err(Invalid { field, message: format!("{value} is not accepted: from {low} to {high}") })
+    Err(Invalid::new(field, format!("{value} is not accepted: from {low} to {high}")))
 }

@@ -44,33 +44,5 @@ pub mod times;
 /// Hours in a year.
 pub const YEAR: f64 = 8760.0;
 
-/// A value that makes no sense: which one, what was found, and what is accepted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Invalid {
-    /// The value's name: `repair`.
-    pub field: &'static str,
-    /// States the value found and the values accepted.
-    pub message: String,
-}
-
-impl Invalid {
-    pub(crate) fn new(field: &'static str, message: impl Into<String>) -> Self {
-        Invalid { field, message: message.into() }
-    }
-}
-
-impl std::fmt::Display for Invalid {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.field, self.message)
-    }
-}
-
-impl std::error::Error for Invalid {}
-
-/// Refuses a value that is not a number between two bounds (both accepted).
-pub(crate) fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<f64, Invalid> {
-    if value >= low && value <= high {
-        return Ok(value);
-    }
-    Err(Invalid::new(field, format!("{value} is not accepted: from {low} to {high}")))
-}
+pub use flashkeep_errors::Invalid;
+pub(crate) use flashkeep_errors::within;

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..choices import Library
+    from ..fleets.spec import Array
     from ..progress import Display
     from ..traces import Trace
     from .designs import Design, Drives
@@ -130,13 +131,13 @@ def advise_on(
     ended = simulate_all(designs, tolerances, trace, seed, options, workers or cores(), view)
     if not any(each.healthy for each in ended):
         raise OptionError(f"no redundancy can be simulated; {designs[0].scheme}: {ended[0].reason}")
-    rows = [_row(design, each, model) for design, each in zip(designs, ended, strict=True)]
+    rows = [_row(*each, model) for each in zip(designs, arrays, ended, strict=True)]
     latency = "read" if any(row["response_us"] and row["response_us"]["read"]["p99"] for row in rows) else "write"
     mark([row for row in rows if row["reason"] is None], latency)
     return _result(trace, given, rows, ended, model, uber, latency, seed, options)
 
 
-def _row(design: Design, ended: Simulated, model: Options) -> Row:
+def _row(design: Design, array: Array | None, ended: Simulated, model: Options) -> Row:
     row: Row = {
         "scheme": design.scheme, "width": design.width, "reason": ended.reason, "pareto": False, "tolerance": None,
         "usable_bytes": None, "raw_per_usable": None, "response_us": None, "degraded_us": None, "rebuilding_us": None,
@@ -146,8 +147,10 @@ def _row(design: Design, ended: Simulated, model: Options) -> Row:
         "failed_digest": None,
     }  # fmt: skip
     if ended.healthy is not None:
+        assert design.drive is not None
+        assert array is not None
         row |= _of_runs(ended)
-        row |= _of_fleet(design, row, model)
+        row |= _of_fleet(design.drive.text, array, row, model)
     return row
 
 
@@ -188,11 +191,8 @@ def _life_years(summary: Mapping[str, Any]) -> float | None:
     return float(tbw * 1e12 / (a_day * summary["capacity_bytes"]) / DAYS_A_YEAR)
 
 
-def _of_fleet(design: Design, row: Row, model: Options) -> Row:
-    """What the model of fleets says, with the repair time that was measured unless one is given."""
-    assert design.drive is not None
-    text = design.drive.text
-    array = read("array", (), text)
+def _of_fleet(text: str | None, array: Array, row: Row, model: Options) -> Row:
+    """What the model of fleets says of an array, with the repair time that was measured unless one is given."""
     found: Row = {
         "tolerance": array.group.tolerance, "usable_bytes": array.node.bytes,
         "raw_per_usable": array.node.raw_bytes / array.node.bytes,
@@ -227,7 +227,7 @@ def _result(
     prices = any(row["cost"] for row in rows)
     for row in rows:
         row.pop("assumed", None)
-    first = healthy[0]
+    first, asked = healthy[0], model.of_model()
     assumptions = {
         **{key: assumed.get(key) for key in SHARED},
         "uber_from": "the drive (errors.uber_target)" if uber is not None else "given" if model.uber else None,
@@ -245,8 +245,8 @@ def _result(
         "options": {key: value for key, value in {**trace.options, **options}.items() if key != "limit"},
         "seed": seed,
         "drives": {"text": drives.text, "count": drives.count, "capacity_bytes": drives.single.capacity_bytes},
-        "years": model.of_model()["years"],
-        "groups": model.of_model()["groups"],
+        "years": asked["years"],
+        "groups": asked["groups"],
         "front": ["p_loss", f"response_us.{latency}.p99",
                   "cost.usd_per_usable_tb" if prices else "raw_per_usable"],
         "rows": rows,

@@ -5,8 +5,9 @@
 //! the same order, so they have the same outcomes.
 //!
 //! Of what the RBER depends on, the age of data and the reads of a block change with each read. They count in steps of a
-//! sixteenth of an octave, the reads from one a page on and the age from an hour after the program on, so that probabilities are computed once for many
-//! reads of a block. What the drive counts in floating point are sums of these probabilities, block by block.
+//! sixteenth of an octave, the reads from one a page on and the age from an hour after the program on, so that probabilities
+//! are computed once for many reads of a block. What the drive counts in floating point are sums of these probabilities,
+//! block by block.
 //!
 //! A page that no stage corrects is *unreadable* until its block is erased, as after a transient fault
 //! ([`faults`](super::faults)). From its submission until its answer such a read is listed as *doomed*: later reads of the
@@ -204,9 +205,16 @@ struct BlockRates {
 }
 
 /// Probabilities that were computed lately: blocks are often in the same condition.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct RecentRates {
     entries: Vec<([u64; 5], ReadRates)>,
+}
+
+impl Default for RecentRates {
+    /// All rates are those of no codewords at first, which no read has.
+    fn default() -> Self {
+        RecentRates { entries: vec![Default::default(); RecentRates::PLACES] }
+    }
 }
 
 impl RecentRates {
@@ -218,8 +226,6 @@ impl RecentRates {
         let key = [cycles, days, reads, factor_bits, codewords.into()];
         let place =
             uniform(cycles, days, reads, factor_bits, codewords.into()) as usize % RecentRates::PLACES;
-        // All rates are those of no codewords at first, which no read has.
-        self.entries.resize_with(RecentRates::PLACES, Default::default);
         let entry = &mut self.entries[place];
         if entry.0 != key {
             *entry = (key, ReadRates::of(model, conditions, factor, codewords));

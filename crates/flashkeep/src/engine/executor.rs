@@ -83,8 +83,6 @@ pub struct Engine<S, C> {
     pub(super) finished: Vec<Finished>,
     /// See [`Engine::settled`].
     pub(super) settled: SimTime,
-    /// Room for the completions that are being handled.
-    taken: Vec<Done<C>>,
     /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
     #[allow(clippy::vec_box)]
     pub(super) plans: Vec<Box<Plan>>,
@@ -152,7 +150,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             merging: 0,
             finished: Vec::new(),
             settled: SimTime::ZERO,
-            taken: Vec::new(),
             plans: Vec::new(),
             exposure: Exposure::new(nodes),
             controller: Controller::default(),
@@ -247,13 +244,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn take_all_in<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         loop {
             // Completions that are added meanwhile are handled after these.
-            while !backends.done().is_empty() {
-                let mut done = std::mem::take(&mut self.taken);
-                std::mem::swap(backends.done(), &mut done);
-                done.iter().for_each(|done| self.complete(backends, now, done));
-                done.clear();
-                self.taken = done;
+            let mut taken = 0;
+            while let Some(&done) = backends.done().get(taken) {
+                taken += 1;
+                self.complete(backends, now, &done);
             }
+            backends.done().clear();
             if let Some(breakdowns) = backends.breakdowns() {
                 breakdowns.clear();
             }
