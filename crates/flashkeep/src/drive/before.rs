@@ -246,18 +246,27 @@ impl<C: Contents> Drive<C> {
     }
 
     /// All planes have only the reserve of GC: returns one that has something to collect, of those to which the page is
-    /// bound if that is possible.
+    /// bound if that is possible. Pages are evicted only where no plane can be collected without that.
     fn plane_with_garbage(&mut self, ftl: usize, lpn: u32) -> Option<PlaneId> {
+        let mut evicts = false;
         loop {
             let Ftl { die_queues, allocation, domain, .. } = &self.ftl.backends[ftl];
             let planes = die_queues
                 .clone()
                 .flat_map(|die_queue| self.queues.die_queues[die_queue as usize].planes.iter().copied());
             let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
-            let bound = planes.clone().find(|&plane| allows(plane) && self.has_garbage(plane));
+            let collects = |plane| if evicts { self.has_garbage(plane) } else { self.can_collect(plane) };
+            let bound = planes.clone().find(|&plane| allows(plane) && collects(plane));
             let mut others = planes.filter(|_| self.ftl.remaps);
             let has_room = |plane| self.ftl.blocks.has_room(plane);
-            let plane = bound.or_else(|| others.find(|&plane| has_room(plane) || self.has_garbage(plane)))?;
+            let other = || others.find(|&plane| has_room(plane) || collects(plane));
+            let Some(plane) = bound.or_else(other) else {
+                if !evicts && self.power.is_some() && self.must_evict(self.now, ftl) {
+                    evicts = true;
+                    continue;
+                }
+                return None;
+            };
             if !has_room(plane) {
                 self.collect_immediately(plane);
             }
@@ -271,7 +280,7 @@ impl<C: Contents> Drive<C> {
     /// Collects until the plane has room; false if that is impossible.
     fn make_room(&mut self, plane: PlaneId) -> bool {
         while !self.ftl.blocks.has_room(plane) {
-            if !self.has_garbage(plane) {
+            if !self.can_collect(plane) {
                 return false;
             }
             self.collect_immediately(plane);

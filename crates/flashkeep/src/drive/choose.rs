@@ -16,6 +16,14 @@ impl<C: Contents> Drive<C> {
         self.next_victim_of(plane).is_some_and(|victim| !self.health.damaged || !self.is_stuck(plane, victim))
     }
 
+    /// Whether a plane has something to collect, and the room to move its valid pages: torn pages may have left it too
+    /// little.
+    pub(super) fn can_collect(&self, plane: PlaneId) -> bool {
+        let lacks_room = |victim| self.lacks_room(plane, victim);
+        self.has_garbage(plane)
+            && (self.power.is_none() || !self.next_victim_of(plane).is_some_and(lacks_room))
+    }
+
     /// The victim of a plane's collection, or the one that its next collection would have.
     pub(super) fn next_victim_of(&self, plane: PlaneId) -> Option<u32> {
         let under_way = self.gc.collections[plane.0 as usize].victim();

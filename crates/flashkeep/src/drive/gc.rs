@@ -259,6 +259,10 @@ impl<C: Contents> Drive<C> {
             if let Some(first) = pages.first() {
                 self.leave_rest(stream, plane, first.target.to);
                 self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
+                // Folding in idle time does not go on to collect the plane that it fills.
+                if self.folds(plane) && self.is_low_for_idle(plane) {
+                    self.look_at(plane);
+                }
             }
         }
         pages

@@ -59,7 +59,7 @@ impl<C: Contents> Drive<C> {
         let Ftl { allocation, domain, .. } = &self.ftl.backends[usize::from(die_queue.ftl)];
         let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
         let waits =
-            |&plane: &PlaneId| allows(plane) && (self.ftl.blocks.has_room(plane) || self.has_garbage(plane));
+            |&plane: &PlaneId| allows(plane) && (self.ftl.blocks.has_room(plane) || self.can_collect(plane));
         let die_queues =
             &self.queues.die_queues[self.ftl.backends[usize::from(die_queue.ftl)].die_queues_range()];
         let mut die_queues = die_queues.iter().filter(|other| other.write_queue == die_queue.write_queue);

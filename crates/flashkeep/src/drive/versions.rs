@@ -67,7 +67,7 @@ impl<C: Contents> Drive<C> {
             let mut others = self.queues.die_queues[ftl.die_queues_range()]
                 .iter()
                 .filter(|other| other.write_queue == die_queue.write_queue);
-            let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.has_garbage(*plane));
+            let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.can_collect(*plane));
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()
         })

@@ -204,8 +204,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn press<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         while self.scheme_mut(node).urgent()
             && self.recovery.is_none()
+            && !self.has_stopped(node)
             && self.ask(backends, now, node, Why::Urgent)
         {}
+    }
+
+    /// Whether the node belongs to a member that has failed as a whole, and no command waits at it: its scheme knows
+    /// nothing of the failure, and would repeat work that cannot succeed.
+    fn has_stopped(&self, node: NodeId) -> bool {
+        let shape = |node: NodeId| &self.shape[node.index()];
+        let mut path = std::iter::successors(Some(node), |&node| shape(node).parent.map(|(above, _)| above));
+        self.troubled && self.parked.has_none(node) && path.any(|node| !shape(node).alive)
     }
 
     /// A background plan has ended: if the work is urgent, or in idle time, the next piece follows.
