@@ -264,12 +264,25 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, 
     assert (summary["integrity"]["power_cuts"], summary["integrity"]["lost_pages"]) == (2, 0)
 
 
-def test_a_page_from_before_time_0_finds_a_plane_after_torn_pages(tmp_path: Path) -> None:
-    # The page was created at its first touch, after a power loss, in a plane whose victim had more valid pages than the
-    # plane had free ones: "a program needs an erased block, or an open one".
-    words = ["torture", "8CM-128", "--set", "redundancy.scheme=ppc", "--set", "buffer.dram_mib=0"]
-    words += ["--seed", "2", "--only", "2387", "--json"]
-    done = subprocess.run([str(COMMAND), *words], capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+@pytest.mark.parametrize(
+    "words",
+    [
+        # The page was created at its first touch, after a power loss, in a plane whose victim had more valid pages than
+        # the plane had free ones: "a program needs an erased block, or an open one".
+        "8CM-128 --set redundancy.scheme=ppc --set buffer.dram_mib=0 --seed 2 --only 2387",
+        # Torn pages had stopped the collection of all planes of a channel, and pages were bound to this channel.
+        "atc08-interplane --set redundancy.scheme=none --seed 41 --only 2413",
+    ],
+)
+def test_cases_of_torture_that_could_not_be_reduced_far(words: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(COMMAND), "torture", *words.split(), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        cwd=tmp_path,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -306,4 +319,37 @@ def test_a_member_that_has_failed_as_a_whole_does_no_more_work(case: Case) -> No
     )
     workload = "synth:random,requests=60,write=0.8,size=60KiB,align=1KiB,depth=4"
     summary = case(drive, workload, "--fail", "member:3@30ms")
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_a_plane_is_collected_when_it_loses_a_page(case: Case) -> None:
+    # A page turned out to be unreadable in a plane that had no room and nothing to collect. That left garbage, and
+    # nothing asked for its collection.
+    drive = (
+        'base = "qlc-capacity"\nredundancy.scheme = "mirror"\nbuffer.dram_mib = 4\n'
+        "flash = { chips_per_channel = 1, blocks_per_plane = 16, pages_per_block = 8 }\n"
+        'errors = { model = "kim", scale = 5, retry.steps = 0, maintenance.scrub_days = 1e-06 }\n'
+    )
+    summary = case(drive, ["2601003,0,R,3355136,262144"], "--existing", "all")
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_a_port_finishes_a_request_after_the_command_that_it_hands_down(case: Case, tmp_path: Path) -> None:
+    # The port of a drive finished requests while the port of the mirror above it, whose request had ended as well, was
+    # handing down a command: "the port is not at work".
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        '[[event]]\nwhat = "member:3/member:0"\nwhen = "8req"\n\n[[event]]\nwhat = "power"\nwhen = "4req"\n'
+    )
+    drive = (
+        'base = "t7-hybrid-raid1"\nbuffer.dram_mib = 1\nmembers = ["4 * t7-hybrid-mirror-base,members='
+        "['1 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,"
+        "ftl.over_provisioning=0.15', '1 * st3500630a,disk.write_cache_mib=16,disk.capacity_gb=0.00104858,"
+        "disk.write_cache_mib=0.0625']\"]\n"
+    )
+    rows = [
+        "2001000,0,W,13312,16384", "6261002,0,W,17408,1024", "6261002,0,F,0,0", "6262002,0,F,0,0",
+        "8262002,0,R,14336,1024", "8493002,0,W,15360,16384", "10585004,0,W,12288,16384", "12816004,0,R,12288,1024",
+    ]  # fmt: skip
+    summary = case(drive, rows, *["trace.csv"] * 3, "--scenario", str(scenario))
     assert summary["integrity"]["wrong_reads"] == 0

@@ -247,7 +247,7 @@ impl<C: Contents> Drive<C> {
         if self.power.is_some() && self.is_kept(backend, lpn, ppn) {
             return self.drop_version(backend, lpn);
         }
-        self.ftl.blocks.invalidate(ppn);
+        self.discard(ppn);
         self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
         self.ftl.backends[backend].lost.set(lpn, true);
         self.count_unmapped(backend);

@@ -368,11 +368,16 @@ impl<C: Contents> Drive<C> {
         self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
     }
 
-    /// Whether all planes of an FTL are in that state, so that waiting would never end. Such an FTL is degraded: it
-    /// evicts pages to the controller's memory, and a power loss may lose those.
+    /// Whether all planes for some of an FTL's writes are in that state, so that waiting would never end. Such an FTL is
+    /// degraded: it places pages in any plane, evicts pages to the controller's memory, and a power loss may lose those.
     pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize) -> bool {
-        let planes = self.planes_of(ftl);
-        if !planes.iter().all(|&plane| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane)) {
+        let is_stopped = |&plane: &PlaneId| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane);
+        let write_queue = |plane: &PlaneId| {
+            self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize].write_queue
+        };
+        let mut planes = self.planes_of(ftl);
+        planes.sort_by_key(write_queue);
+        if !planes.chunk_by(|a, b| write_queue(a) == write_queue(b)).any(|all| all.iter().all(is_stopped)) {
             return false;
         }
         if self.ftl.backends[ftl].limit.is_none() {

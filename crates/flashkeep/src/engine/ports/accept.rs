@@ -367,7 +367,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Finishes port requests whose pages are all acknowledged, and reports those that are durable after that.
     pub(in super::super) fn end_port_requests<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        while let Some(id) = self.ports.ended.pop_front() {
+        while let Some(id) = self.ports.next_ended() {
             let phase = self.ports.requests[id].flush;
             if let FlushPhase::Victim(sectors) = phase {
                 self.end_victim(now, id, sectors);

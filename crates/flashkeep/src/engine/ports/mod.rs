@@ -219,6 +219,12 @@ impl<C: Contents> Ports<C> {
         !self.ended.is_empty()
     }
 
+    /// The port request that ended first, unless its port is handing down a command now: it is finished after that.
+    fn next_ended(&mut self) -> Option<Id<PortRequest>> {
+        let at = usize::from(self.requests[*self.ended.front()?].port);
+        if self.all[at].port.is_some() { self.ended.pop_front() } else { None }
+    }
+
     /// The owner that waits for a port request, if there is one.
     pub(super) fn caller(&self, id: Id<PortRequest>) -> Id<CompletionCounter> {
         if id.is_some() { self.requests[id].waiting() } else { Id::NONE }
