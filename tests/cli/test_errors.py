@@ -295,6 +295,26 @@ def test_read_reclaim_moves_what_is_read_often(flashkeep: Command, drive: Path) 
     assert run(flashkeep, drive, hot)[1]["operations"]["erase"]["refresh"] == 0
 
 
+@pytest.mark.parametrize("untimed", [(), ("--untimed",)])
+def test_copybacks_carry_errors_along(
+    flashkeep: Command, drive: Path, tmp_path: Path, untimed: tuple[str, ...]
+) -> None:
+    """Each program adds 1e-5: with copyback, data that GC has moved n times have n + 1 times that."""
+    (tmp_path / "flat.csv").write_text("cycles,rber\n0,1e-5\n100000,1e-5\n")
+    drive.write_text(SMALL.replace('model = "kim"', f'model = "table"\nfile = "{tmp_path / "flat.csv"}"'))
+    rewrites = "synth:random,requests=40k,write=0.7,size=4KiB,rate=2k"
+    moved, copied = (
+        run(flashkeep, drive, rewrites, "--existing", "all", "--set", f"ftl.gc.copyback={value}", *untimed)[1]
+        for value in ("off", "on")
+    )
+    assert moved["operations"]["erase"]["gc"] > 500
+    assert moved["errors"]["rber"]["max"] == pytest.approx(1e-5)
+    times = copied["errors"]["rber"]["max"] / 1e-5
+    assert times == pytest.approx(round(times))
+    assert times >= 4
+    assert 1.2e-5 < copied["errors"]["rber"]["mean"] < 3e-5
+
+
 def test_refresh_moves_data_that_are_old(flashkeep: Command, drive: Path) -> None:
     """Data of 100 days are moved when they are read, and are new then."""
     reads = "synth:sequential,requests=10k,write=0,size=4KiB,rate=500"

@@ -16,7 +16,7 @@
 use super::{Drive, OpKind, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
-use crate::kernel::{Bits, SimTime, Span};
+use crate::kernel::{Bits, FixedMap, SimTime, Span};
 use flashkeep_errors::chain::Stage;
 use flashkeep_errors::draw::uniform;
 use flashkeep_errors::ecc::threshold;
@@ -132,8 +132,8 @@ struct ReadRates {
 }
 
 impl ReadRates {
-    fn of(model: &ErrorModel, conditions: Conditions, factor: f64, codewords: u32) -> ReadRates {
-        let rber = model.rber.at(conditions, factor);
+    fn of(model: &ErrorModel, data: DataCondition, codewords: u32) -> ReadRates {
+        let rber = data.rber(model);
         let first = model.chain.attempts(rber, codewords).next().map_or(0.0, |attempt| attempt.page_failure);
         let bin = BINS_PER_DECADE * (libm::log10(rber.max(LEAST)) - libm::log10(LEAST));
         ReadRates {
@@ -172,6 +172,22 @@ struct BlockState {
     programmed: bool,
 }
 
+/// What the RBER of a page follows from.
+#[derive(Clone, Copy, Debug)]
+struct DataCondition {
+    conditions: Conditions,
+    /// The factors of its block and page.
+    factor: f64,
+    /// The RBER of the data that were copied to it.
+    carried: f64,
+}
+
+impl DataCondition {
+    fn rber(&self, model: &ErrorModel) -> f64 {
+        (model.rber.at(self.conditions, self.factor) + self.carried).min(0.5)
+    }
+}
+
 /// Stands for the erases of a block that has not been looked at.
 const UNSEEN: u32 = u32::MAX;
 
@@ -207,7 +223,7 @@ struct BlockRates {
 /// Probabilities that were computed lately: blocks are often in the same condition.
 #[derive(Clone, Debug)]
 struct RecentRates {
-    entries: Vec<([u64; 5], ReadRates)>,
+    entries: Vec<([u64; 6], ReadRates)>,
 }
 
 impl Default for RecentRates {
@@ -220,15 +236,15 @@ impl Default for RecentRates {
 impl RecentRates {
     const PLACES: usize = 256;
 
-    fn of(&mut self, model: &ErrorModel, conditions: Conditions, factor: f64, codewords: u32) -> ReadRates {
-        let Conditions { cycles, days, reads } = conditions;
-        let [cycles, days, reads, factor_bits] = [cycles, days, reads, factor].map(f64::to_bits);
-        let key = [cycles, days, reads, factor_bits, codewords.into()];
+    fn of(&mut self, model: &ErrorModel, data: DataCondition, codewords: u32) -> ReadRates {
+        let DataCondition { conditions: Conditions { cycles, days, reads }, factor, carried } = data;
+        let [cycles, days, reads, factor, carried] = [cycles, days, reads, factor, carried].map(f64::to_bits);
+        let key = [cycles, days, reads, factor, carried, codewords.into()];
         let place =
-            uniform(cycles, days, reads, factor_bits, codewords.into()) as usize % RecentRates::PLACES;
+            uniform(cycles, days, reads, factor ^ carried, codewords.into()) as usize % RecentRates::PLACES;
         let entry = &mut self.entries[place];
         if entry.0 != key {
-            *entry = (key, ReadRates::of(model, conditions, factor, codewords));
+            *entry = (key, ReadRates::of(model, data, codewords));
         }
         entry.1
     }
@@ -300,6 +316,9 @@ pub(super) struct ReadErrors {
     recent: RecentRates,
     /// Pages programmed since time 0; only where data have an age at time 0.
     fresh: Bits,
+    /// By block, for each of its pages: the RBER of the data that a copyback brought there, since nothing corrects them on
+    /// the way.
+    carried: FixedMap<u32, Vec<f64>>,
     /// Pages of reads under way that will fail.
     doomed: Vec<Ppn>,
     /// A page of a block that was found to be due for a refresh by the last draw.
@@ -325,6 +344,7 @@ impl ReadErrors {
             rates: vec![BlockRates::default(); geometry.block_space()],
             recent: RecentRates::default(),
             fresh: Bits::default(),
+            carried: FixedMap::default(),
             doomed: Vec::new(),
             due: None,
             counts: ErrorCounts::default(),
@@ -348,6 +368,7 @@ impl ReadErrors {
     pub(super) fn begin(&mut self) {
         self.forget_blocks();
         self.fresh = Bits::default();
+        self.carried = FixedMap::default();
         self.doomed.clear();
         self.counts = ErrorCounts::default();
     }
@@ -377,14 +398,31 @@ impl ReadErrors {
 
     /// A page is programmed at `now`.
     fn note_programmed(&mut self, now: SimTime, at: usize, ppn: Ppn, erases: u32) {
-        if self.blocks[at].erases != erases {
-            self.begin_block(at, erases);
-        }
+        self.look_at_block(at, erases);
         let block = &mut self.blocks[at];
         if !block.programmed {
             (block.programmed, self.rates[at].programmed) = (true, now);
         }
         self.fresh.set(ppn.0, true);
+    }
+
+    /// The data of a page are copied to another one without error correction: the errors that they have now stay in them.
+    fn note_copied(&mut self, now: SimTime, from: Sensed, to: Sensed) {
+        self.look_at_block(from.block, from.erases);
+        self.look_at_block(to.block, to.erases);
+        let carried = self.condition(now, from, !self.fresh.has(from.ppn.0)).data.rber(&self.model);
+        let block = &mut self.blocks[from.block];
+        block.reads = block.reads.saturating_add(1);
+        let pages = self.carried.entry(to.block as u32).or_default();
+        pages.resize(pages.len().max(to.page as usize + 1), 0.0);
+        pages[to.page as usize] = carried;
+    }
+
+    #[inline]
+    fn look_at_block(&mut self, at: usize, erases: u32) {
+        if self.blocks[at].erases != erases {
+            self.begin_block(at, erases);
+        }
     }
 
     /// A block is seen for the first time, or for the first time since it was erased.
@@ -395,6 +433,7 @@ impl ReadErrors {
             self.rates[at].factor = self.model.block_factor(self.seed, at as u64);
         }
         self.blocks[at] = BlockState::of(erases);
+        self.carried.remove(&(at as u32));
     }
 }
 
@@ -427,14 +466,24 @@ struct Sensed {
     slc: bool,
 }
 
+/// The condition of the data of a page, and how long it counts as this one.
+struct Condition {
+    data: DataCondition,
+    /// Reads of the page before time 0.
+    before: f64,
+    /// Sensings of its block.
+    sensings: u64,
+    /// The number of sensings, and the instant, from which on it is another one.
+    until_reads: u64,
+    until: SimTime,
+}
+
 impl ReadErrors {
     /// Draws what becomes of a read of so many sectors, 0 for a whole page.
     #[inline]
     fn draw(&mut self, now: SimTime, sensed: Sensed, sectors: u16) -> Course {
         let Sensed { ppn, block: at, page, erases, .. } = sensed;
-        if self.blocks[at].erases != erases {
-            self.begin_block(at, erases);
-        }
+        self.look_at_block(at, erases);
         let old = !self.fresh.has(ppn.0);
         let block = &mut self.blocks[at];
         let number = block.reads;
@@ -445,6 +494,7 @@ impl ReadErrors {
             || old != block.old
             || block.pending == u16::MAX
             || !self.page_factors.is_empty()
+            || !self.carried.is_empty()
         {
             self.renew(now, sensed, old, sectors);
         }
@@ -465,6 +515,20 @@ impl ReadErrors {
     fn renew(&mut self, now: SimTime, sensed: Sensed, old: bool, sectors: u16) {
         let model = Arc::clone(&self.model);
         self.count_pending(sensed.block);
+        let Condition { data, before, sensings, until_reads, until } = self.condition(now, sensed, old);
+        let until_reads = self.limit(sensed.ppn, before, data.conditions.days, [sensings, until_reads]);
+        let codewords = self.codewords[usize::from(sectors)];
+        let (block, rates) = (&mut self.blocks[sensed.block], &mut self.rates[sensed.block]);
+        rates.rates = self.recent.of(&model, data, codewords);
+        block.can_fail = rates.rates.first_failure > 0;
+        block.first_failure = (rates.rates.first_failure >> 32) as u32;
+        (block.until_reads, block.until) = (until_reads.min(u32::MAX.into()) as u32, until);
+        (block.sectors, block.old) = (sectors, old);
+    }
+
+    /// The condition of the data of a page; `old` data existed at time 0.
+    fn condition(&self, now: SimTime, sensed: Sensed, old: bool) -> Condition {
+        let model = &*self.model;
         let (block, rates) = (&self.blocks[sensed.block], &self.rates[sensed.block]);
         let pages = u64::from(self.flash_pages);
         let sensings = u64::from(block.reads);
@@ -477,17 +541,14 @@ impl ReadErrors {
             None => f64::from(sensed.erases),
         };
         let days = age / DAY + if old { model.retention_days } else { 0.0 };
-        let until_reads = self.limit(sensed.ppn, before, days, [sensings, until_reads]);
         let conditions = Conditions { cycles, days, reads: before + reads / pages as f64 };
         let of_page = self.page_factors.get((sensed.page / self.places) as usize).copied().unwrap_or(1.0);
         let cells = if sensed.slc { model.slc_factor } else { of_page };
-        let codewords = self.codewords[usize::from(sectors)];
-        let (block, rates) = (&mut self.blocks[sensed.block], &mut self.rates[sensed.block]);
-        rates.rates = self.recent.of(&model, conditions, rates.factor * cells, codewords);
-        block.can_fail = rates.rates.first_failure > 0;
-        block.first_failure = (rates.rates.first_failure >> 32) as u32;
-        (block.until_reads, block.until) = (until_reads.min(u32::MAX.into()) as u32, since + Span(until_age));
-        (block.sectors, block.old) = (sectors, old);
+        let carried =
+            self.carried.get(&(sensed.block as u32)).and_then(|pages| pages.get(sensed.page as usize));
+        let carried = carried.copied().unwrap_or(0.0);
+        let data = DataCondition { conditions, factor: rates.factor * cells, carried };
+        Condition { data, before, sensings, until_reads, until: since + Span(until_age) }
     }
 
     /// Looks whether the data of a block are to be moved now. Returns the number of its reads at which it looks again: at the
@@ -579,20 +640,7 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn draw_course(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
         let unreadable = self.checks_pages() && self.ftl.blocks.is_unreadable(ppn);
-        let geometry = &self.flash.geometry;
-        let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
-        let slc = geometry.is_slc_block(number);
-        let sensed = Sensed {
-            ppn,
-            block: geometry.block_index_of(ppn),
-            page: geometry.page_of(ppn),
-            erases: self.ftl.blocks.erases_of(plane, number),
-            erases_before: match slc {
-                true => 0,
-                false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
-            },
-            slc,
-        };
+        let sensed = self.sensed(ppn);
         let Some(errors) = &mut self.errors else { return Course::default() };
         if unreadable || errors.doomed.contains(&ppn) {
             return Course { verdict: Verdict::Unreadable, ..Course::default() };
@@ -605,6 +653,32 @@ impl<C: Contents> Drive<C> {
             self.ask_for_refresh(now, due);
         }
         course
+    }
+
+    fn sensed(&self, ppn: Ppn) -> Sensed {
+        let geometry = &self.flash.geometry;
+        let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
+        let slc = geometry.is_slc_block(number);
+        Sensed {
+            ppn,
+            block: geometry.block_index_of(ppn),
+            page: geometry.page_of(ppn),
+            erases: self.ftl.blocks.erases_of(plane, number),
+            erases_before: match slc {
+                true => 0,
+                false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
+            },
+            slc,
+        }
+    }
+
+    /// A page has been copied to another one inside its plane.
+    #[inline]
+    pub(super) fn note_copied(&mut self, now: SimTime, from: Ppn, to: Ppn) {
+        if self.errors.is_some() {
+            let (from, to) = (self.sensed(from), self.sensed(to));
+            self.errors.as_mut().expect("just seen").note_copied(now, from, to);
+        }
     }
 
     /// Whether too many pages of a block were unreadable for it to be used again.

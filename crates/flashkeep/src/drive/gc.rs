@@ -194,7 +194,7 @@ impl<C: Contents> Drive<C> {
             if self.checks_pages() && self.cannot_move(now, plane, lpn, first) {
                 return GcStep::Again;
             }
-            return self.copy_back(plane, lpn, first);
+            return self.copy_back(now, plane, lpn, first);
         }
         let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places };
         let number = self.flash.geometry.page_of(first);
@@ -212,12 +212,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Copies a word line back: all of its places hold pages that stay together.
-    fn copy_back(&mut self, plane: PlaneId, lpn: u32, first: Ppn) -> GcStep {
+    fn copy_back(&mut self, now: SimTime, plane: PlaneId, lpn: u32, first: Ppn) -> GcStep {
         let stream = self.stream_of_move(plane, lpn);
         let mut pages = std::mem::take(&mut self.scratch.pages);
         let together = self.flash.geometry.word_line;
         for from in (first.0..first.0 + together).map(Ppn) {
             let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed);
+            self.note_copied(now, from, page.target.to);
             page.target.along = from != first && self.flash.geometry.share_a_page(from, Ppn(from.0 - 1));
             pages.push(page);
         }
@@ -245,11 +246,11 @@ impl<C: Contents> Drive<C> {
                 return true;
             }
             if !(self.checks_pages() && self.cannot_move(now, plane, lpn, from)) {
-                let leaves_out = self.gc.copyback == Copyback::ParitySkip && !self.packing.active;
-                if pace == Pace::Immediate && leaves_out {
-                    self.copies_back(plane, lpn, from);
-                }
+                let is_copied = pace == Pace::Immediate && self.is_copied_without_time(plane, lpn, from);
                 let page = self.move_one(plane, lpn, from, pace);
+                if is_copied {
+                    self.note_copied(now, from, page.target.to);
+                }
                 pages.push(page);
             }
             false
@@ -266,6 +267,12 @@ impl<C: Contents> Drive<C> {
             }
         }
         pages
+    }
+
+    /// Whether a page is copied back, where pages move without time. With `parity-skip`, its plane skips what it has to.
+    fn is_copied_without_time(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+        let matters = self.gc.copyback == Copyback::ParitySkip || self.errors.is_some();
+        matters && !self.packing.active && self.copies_back(plane, lpn, from)
     }
 
     /// A page gets its new place.

@@ -235,6 +235,7 @@ impl<C: Contents> Drive<C> {
             && !self.ftl.streams.are_several()
             && !self.gc.chooser.levels()
             && self.gc.copyback != Copyback::ParitySkip
+            && (self.errors.is_none() || self.gc.copyback == Copyback::Off)
     }
 
     /// There are no observers of operations, and no errors that depend on them.
