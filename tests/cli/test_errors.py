@@ -353,8 +353,25 @@ def test_scrubbing_reads_everything_at_its_rate_and_finds_latent_errors(
     assert ",scrub," in log.read_text()
 
 
-def test_maintenance_that_a_log_cannot_do_is_said(flashkeep: Command) -> None:
-    asked = ("errors.model=kim", "redundancy.scheme=dvs", "errors.maintenance.refresh_days=30")
-    code, out, err = flashkeep("check", "dvs-8chip", *(word for key in asked for word in ("--set", key)))
+@pytest.mark.parametrize("scheme", ["ds", "dvs", "lifespan"])
+def test_logs_move_data_that_are_old_or_were_read_often(flashkeep: Command, drive: Path, scheme: str) -> None:
+    log = ("--set", f"redundancy.scheme={scheme}", "--verify")
+    reads = "synth:sequential,requests=10k,write=0,size=4KiB,footprint=10MiB,rate=500"
+    old = ("--set", "errors.cycles=3000", "--set", "errors.retention_days=100")
+    left, moved = (run(flashkeep, drive, reads, *log, *old, *more)[1]
+                   for more in ((), ("--set", "errors.maintenance.refresh_days=90")))  # fmt: skip
+    assert left["operations"]["erase"]["refresh"] == 0
+    assert moved["operations"]["erase"]["refresh"] > 50
+    assert moved["errors"]["rber"]["mean"] < 0.9 * left["errors"]["rber"]["mean"]
+    assert moved["integrity"]["wrong_reads"] == 0
+    hot = "synth:random,requests=4k,write=0,size=4KiB,footprint=128KiB,rate=2k"
+    reclaimed = run(flashkeep, drive, hot, *log, "--set", "errors.maintenance.reclaim_reads=10")[1]
+    assert reclaimed["operations"]["program"]["refresh"] >= 32
+    assert reclaimed["integrity"]["wrong_reads"] == 0
+
+
+def test_maintenance_that_a_map_of_blocks_cannot_do_is_said(flashkeep: Command) -> None:
+    asked = ("errors.model=kim", "ftl.map=block", "errors.maintenance.refresh_days=30")
+    code, out, err = flashkeep("check", "1CNM-64", *(word for key in asked for word in ("--set", key)))
     assert code == 0
     assert "refresh_days have no effect" in out + err

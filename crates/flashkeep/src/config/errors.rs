@@ -1,11 +1,11 @@
 //! `[errors]`: the error model that its keys describe.
 
 use super::check::{Check, Resolved};
-use super::options::fixes_places;
 use crate::error::DriveError;
 use crate::flash::errors::{Conditions, ErrorsSpec};
 use crate::flash::{ErrorModel, PageTypes};
 use crate::ftl::Copyback;
+use crate::mapping::{self, BackendKind};
 use crate::schemes::WornFlash;
 use flashkeep_errors::lifetime::{self, MOST_CYCLES};
 use flashkeep_errors::stripe::Stripe;
@@ -120,9 +120,11 @@ impl Check<'_> {
             let text = "errors.model: pages that are copied back are not decoded, and the model does not take their errors along";
             self.warnings.push(text.into());
         }
-        if (model.reclaim_reads.is_some() || model.refresh_days.is_some()) && fixes_places(&self.spec) {
-            let text = "errors.maintenance: reclaim_reads and refresh_days have no effect if the scheme or the map determines \
-                        each page's place: the drive moves no pages by itself";
+        let maps_blocks =
+            mapping::named(&self.spec.ftl.map).is_some_and(|map| map.below == BackendKind::Blocks);
+        if (model.reclaim_reads.is_some() || model.refresh_days.is_some()) && maps_blocks {
+            let text = "errors.maintenance: reclaim_reads and refresh_days have no effect with a map of blocks, which moves data \
+                        only to merge them";
             self.warnings.push(text.into());
         }
         Ok(Some(Arc::new(model)))

@@ -4,13 +4,13 @@
 //!
 //! A block is found to be due when one of its pages is read, by the host, by GC or by scrubbing. It is then collected
 //! like a victim of GC, with the cause `refresh`, when its plane has room for its valid pages. The open blocks of a plane
-//! wait until they are closed. Drives whose scheme or map determines the place of each page do not move data by
-//! themselves.
+//! wait until they are closed. If what is above the drive determines the place of each page, it is told: a log moves the
+//! data, and maps of blocks do not.
 
 use super::limit::UNASKED;
 use super::{Drive, DriveOp};
 use crate::blocks::{Collection, Levelled};
-use crate::engine::{Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
@@ -148,7 +148,12 @@ impl<C: Contents> Drive<C> {
     #[cold]
     pub(super) fn ask_for_refresh(&mut self, now: SimTime, ppn: Ppn) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-        if self.ftl.physical || self.flash.geometry.is_slc_block(block) {
+        if self.ftl.physical {
+            // What is above the drive decides where pages are.
+            let backend = BackendId(self.ftl_of(plane) as u16);
+            return self.done.push(Done::due(backend, Page(self.ftl.blocks.owner(ppn))));
+        }
+        if self.flash.geometry.is_slc_block(block) {
             return;
         }
         let due = &mut self.maintenance.due[plane.0 as usize];

@@ -91,6 +91,9 @@ pub enum CompletionPart {
     Moved,
     /// An event of the backend: the block of the page that [`Done::failed`] names cannot be programmed any more.
     Retired,
+    /// An event of the backend, whose parent decides where pages are: the data of the block of the page that
+    /// [`Done::failed`] names are to be moved.
+    Due,
 }
 
 /// The completion of pages. Its instants may lie ahead: the end of a granted operation is known when it is granted.
@@ -278,6 +281,12 @@ impl<C: Contents> Done<C> {
     #[must_use]
     pub fn retired(backend: BackendId, page: Page) -> Self {
         Done { part: CompletionPart::Retired, ..Done::gone(backend, page) }
+    }
+
+    /// An event: the data of the block of a backend's page are to be moved, because they are old or were read often.
+    #[must_use]
+    pub fn due(backend: BackendId, page: Page) -> Self {
+        Done { part: CompletionPart::Due, ..Done::gone(backend, page) }
     }
 
     /// The completion of this many pages at `now`, with a service time of 0.

@@ -408,6 +408,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let why: Option<fn(Member, Page) -> Why> = match part {
             CompletionPart::Leaving => Some(Why::Leaving),
             CompletionPart::Moved => Some(Why::Moved),
+            CompletionPart::Due => Some(Why::Due),
             _ => None,
         };
         if let Some(why) = why {

@@ -339,6 +339,9 @@ pub enum Why {
     Leaving(Member, Page),
     /// Garbage collection of a member has moved this page: a copy of its address elsewhere is outdated.
     Moved(Member, Page),
+    /// The data of this page of a member with physical pages are old, or were read often: they are to be moved, with those
+    /// of its block.
+    Due(Member, Page),
     /// A command waits until the scheme has made room, or the scheme has urgent work (`BackgroundWork::urgent`). The
     /// scheme returns false when enough work for that has begun.
     Urgent,

@@ -229,7 +229,7 @@ impl BackgroundWork for Fra {
             // As many at once as there are members, so that each has work.
             Why::Urgent if self.renewing >= self.members => return false,
             Why::Idle | Why::Urgent => {}
-            Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) => return false,
+            Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) | Why::Due(..) => return false,
         }
         let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else { return false };
         let makes_room = why == Why::Urgent;

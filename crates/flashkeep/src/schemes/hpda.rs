@@ -332,7 +332,7 @@ impl BackgroundWork for Hpda {
             Why::Renew(stripe) => self.restore(stripe, view, plan),
             Why::Idle => self.reclaim(false, view, plan),
             Why::Urgent => self.reclaim(true, view, plan),
-            Why::Wake | Why::Rebuild | Why::Leaving(..) | Why::Moved(..) => false,
+            Why::Wake | Why::Rebuild | Why::Leaving(..) | Why::Moved(..) | Why::Due(..) => false,
         }
     }
 }

@@ -290,7 +290,7 @@ impl BackgroundWork for Ppc {
             Why::Renew(stripe) => {
                 Some((stripe, self.versions.renew(stripe, None, self.partial(stripe), plan)))
             }
-            Why::Idle | Why::Wake | Why::Moved(..) | Why::Rebuild => None,
+            Why::Idle | Why::Wake | Why::Moved(..) | Why::Due(..) | Why::Rebuild => None,
         };
         let Some((stripe, settling)) = work else { return false };
         self.versions.stripes.settling.insert(stripe, settling);

@@ -356,7 +356,7 @@ impl BackgroundWork for Backup {
             Why::Urgent => {}
             Why::Wake => self.quiet = true,
             Why::Rebuild => return self.rebuild(view, plan),
-            Why::Idle | Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => return false,
+            Why::Idle | Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) | Why::Due(..) => return false,
         }
         (0..self.disks.len()).any(|disk| self.work(disk, view, plan))
     }

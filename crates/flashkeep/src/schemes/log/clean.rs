@@ -53,9 +53,9 @@ pub(super) struct Cleaning {
 }
 
 impl Cleaning {
-    /// Whether it is begun for the room that it makes, or for wear; a rebuild has a pace of its own.
+    /// Whether it is begun for the room that it makes, for wear, or for old data; a rebuild has a pace of its own.
     fn is_gc(&self) -> bool {
-        matches!(self.cause, Cause::Gc | Cause::Wear | Cause::Migrate)
+        matches!(self.cause, Cause::Gc | Cause::Wear | Cause::Migrate | Cause::Refresh)
     }
 
     /// Superpages are laid over all members from now on: over fewer, what is to be moved might not fit.
@@ -159,6 +159,7 @@ impl StripeLog {
             None => {
                 let can_clean = || self.superblocks.free() > 0 || self.can_erase_immediately();
                 self.wants_room && (self.is_low() && can_clean() || self.migration.is_some())
+                    || self.can_refresh()
             }
         }
     }
@@ -170,7 +171,7 @@ impl StripeLog {
     }
 
     /// Whether little space is left for the host.
-    fn is_low(&self) -> bool {
+    pub(super) fn is_low(&self) -> bool {
         let left = self.superblocks_left().saturating_sub(self.kept() - 1);
         self.ageing.is_none() && self.thresholds.is_low(left as u32)
     }
@@ -193,7 +194,7 @@ impl StripeLog {
             let goes_on = !waits && (cleaning.is_gc() || cleaning.is_over) || self.is_starved();
             return goes_on && self.go_on(plan);
         }
-        if self.migrate() {
+        if self.migrate() || self.refresh() {
             return self.go_on(plan);
         }
         let reason = self.is_starved() || self.wants_room && self.is_low();
@@ -542,6 +543,7 @@ impl StripeLog {
         self.health.erased(superblock, places, self.medium.erases_first);
         self.erase_records(superblock);
         self.superblocks.erased(superblock);
+        self.due.retain(|&other| other != superblock);
         self.erasing -= 1;
         self.wants_room = true;
     }

@@ -15,6 +15,7 @@
 //! | `retire` | superblocks that have had their last erase, and the end |
 //! | `write` | what the host asks, and stripes that are closed early |
 //! | `clean`, `victims` | cleaning, piece by piece; which superblock, and what that gains |
+//! | `refresh` | superblocks whose data are moved before they can no longer be corrected |
 //! | `health` | units that stripes lack, and what that exposes |
 //! | `repair` | a page that cannot be read, had from the rest of its stripe |
 //! | `rebuild` | members that fail and are replaced, stripes made whole in place or elsewhere |
@@ -64,6 +65,7 @@ mod medium;
 mod places;
 mod rebuild;
 mod recover;
+mod refresh;
 mod repair;
 mod retire;
 mod streams;
@@ -150,6 +152,9 @@ pub struct StripeLog {
     ageing: Option<LogAgeing>,
     cleaning: Option<Cleaning>,
     migration: Option<Migration>,
+    /// Closed superblocks whose data are to be moved, because they are old or were read often.
+    #[serde(skip)]
+    due: VecDeque<u32>,
     /// The piece of a cleaning that is under way, and whether one is.
     #[serde(skip)]
     piece: Piece,
@@ -205,6 +210,7 @@ impl StripeLog {
             ageing: None,
             cleaning: None,
             migration: None,
+            due: VecDeque::new(),
             piece: Piece::default(),
             moving: false,
             erasing: 0,
@@ -401,13 +407,14 @@ impl BackgroundWork for StripeLog {
         self.look_back(view);
         self.watch_order(view);
         self.note_wear(view);
-        // What pages that were there before time 0 make necessary takes no time either; a rebuild does.
-        self.before &= why != Why::Rebuild;
+        // What pages that were there before time 0 make necessary takes no time either; a rebuild and a refresh do.
+        self.before &= !matches!(why, Why::Rebuild | Why::Due(..));
         let begun = match why {
             Why::Wake => self.close_early(plan),
             Why::Urgent => self.make_room(plan),
             Why::Rebuild => self.rebuild(view, plan),
             Why::Idle => self.clean_softly(plan),
+            Why::Due(_, page) => self.note_due(page) && self.make_room(plan),
             Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => false,
         };
         if self.before {
