@@ -14,7 +14,7 @@ import time
 
 from . import _flashkeep
 from .drive_files import Drive, drive
-from .nodes import Figures, suggested
+from .nodes import suggested
 from .provenance import Inputs
 from .results import Requests, Result, Series
 from .traces import Trace, factor, trace, whole
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .catalogue import Presets
     from .choices import DriveFile, Existing, Replay
     from .comparison import Comparison
+    from .fleets.api import FleetResult
     from .sweep_report.results import SweepResults
     from .tabular import Table
     from .torturing.api import TortureResult
@@ -386,17 +387,18 @@ def fleet(
     samples: SupportsIndex | None = None,
     threads: SupportsIndex | None = None,
     seed: SupportsIndex | None = None,
-) -> Figures:
+) -> FleetResult:
     """The probability that an array loses data within `years` (default 5), and that of a fleet of `groups` such arrays.
 
     `array` is a drive, or a text such as `"8*1.92TB:raid6"` or `"8*tlc-datacenter:raid5"`. The options are those of
     `flashkeep fleet`: times are hours (the mean of an exponential time), or texts such as `"fixed:24"` and
     `"weibull:2:12:6"`; shares are numbers or texts such as `"1%"`. `result.p_loss.value`, `result.nines`, and all other
-    keys of `flashkeep fleet --json` are attributes; `result.to_dict()` has them as a dictionary.
+    keys of `flashkeep fleet --json` are attributes; `result.to_dict()` has them as a dictionary, and
+    `result.report("fleet.html")` writes a page.
 
     Raises `OptionError` or `DriveError`, both `ValueError`s.
     """
-    from .fleets.api import fleet_of
+    from .fleets.api import FleetResult, question_of, result_of
     from .fleets.options import Options
 
     options = Options(
@@ -406,9 +408,21 @@ def fleet(
         whole("threads", threads, 1, 10), whole("seed", seed, 0, 64),
     )  # fmt: skip
     if isinstance(array, str) and "*" in array:
-        return Figures(fleet_of(array, options))
-    drive = _as_drive(array)
-    return Figures(fleet_of(drive.name, options, drive.overrides, drive.text))
+        question = question_of(array, options)
+    else:
+        drive = _as_drive(array)
+        question = question_of(drive.name, options, drive.overrides, drive.text)
+    return FleetResult(result_of(question), question)
+
+
+def fleet_report(results: Sequence[FleetResult], path: str | os.PathLike[str]) -> None:
+    """Writes a page that compares results of `fleet`: loss against cost, and what each assumption changes.
+
+    Raises `OptionError` without results, or if their missions differ.
+    """
+    from .fleets.api import report
+
+    report(results, path)
 
 
 def advise(

@@ -212,6 +212,9 @@ ADVISED = ("--seed", "--limit", "--format", "--sector-bytes", "--columns", "--ba
            "--time-scale", "--compact", "--wrap", "--merge-devices", "--existing")  # fmt: skip
 """The options of a workload that `advise` has."""
 
+REPORT = Option("--report", "also write a page: loss against cost, and what each assumption changes", "FILE.html",
+                filled)  # fmt: skip
+
 LIFE = (
     Option("--years", "length of the mission (default 5)", "Y", factor),
     Option("--groups", "arrays in the fleet (default 1)", "N", whole(1)),
@@ -331,7 +334,7 @@ COMMANDS = (
         Option("--keep", "directory of the files of reduced cases (default: the current one)", "DIR", filled),
         JSON, QUIET), "torture 8-tlc-datacenter-raid6 --minutes 5"),
     Command("fleet", "the probability that a fleet of arrays loses data, for drive lives, repairs and latent errors "
-            "that you name", "ARRAY", (
+            "that you name; several arrays are compared", "ARRAY...", (
         SET,
         *LIFE,
         Option("--mttr-hours", "time of a repair: hours (the mean of an exponential time), fixed:H, uniform:H or "
@@ -345,7 +348,7 @@ COMMANDS = (
                "SHARE", filled),
         Option("--samples", "end it after this many paths (default 10M)", "N", whole(1)),
         Option("--threads", "threads, which change no result (default: one per core)", "N", whole(1, 10)),
-        SEED, JSON), "fleet 8*1.92TB:raid6 --afr 1% --mttr-hours 24 --uber 1e-17"),
+        REPORT, SEED, JSON, QUIET), "fleet 8*1.92TB:raid5 8*1.92TB:raid6 --uber 1e-17 --report fleet.html"),
     Command("advise", "the redundancies for drives under a trace: response times, rebuild, life, probability of loss "
             "and cost in one table", "TRACE", (
         Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),

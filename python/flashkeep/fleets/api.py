@@ -4,18 +4,63 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
+from .._flashkeep import OptionError
+from ..extras import need
+from ..nodes import Figures
 from .options import SECTOR_BYTES, Options
 from .prices import cost
 from .rebuild import simulated_hours
 from .spec import read
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .spec import Array
+
+
+class FleetResult(Figures):
+    """What the model says of an array: the keys of `flashkeep fleet --json` as attributes."""
+
+    __slots__ = ("_question",)
+
+    def __init__(self, values: Mapping[str, Any], question: Question) -> None:
+        super().__init__(values)
+        self._question = question
+
+    @property
+    def question(self) -> Question:
+        """What was asked."""
+        return self._question
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page: loss against cost, and what each assumption changes."""
+        report([self], path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._values, self._question))
+
+
+def report(results: Sequence[FleetResult], path: str | os.PathLike[str]) -> None:
+    """Writes a page that compares results.
+
+    Raises `OptionError` without results, or if their missions differ.
+    """
+    from ..fleet_pages.write import write_page
+    from ..progress import Counted
+    from ..runner import run_call
+
+    need("a page of fleets", "reports", "jinja2")
+    need("a page of fleets", "reports", "matplotlib")
+    if not results:
+        raise OptionError("a page of fleets needs at least one result")
+    asked = [(result.question, result.to_dict()) for result in results]
+    run_call(lambda: write_page(asked, os.fspath(path), Counted(True)))
+
 
 RULES = (
     "a repaired drive is as good as new",
@@ -25,10 +70,33 @@ RULES = (
 """Assumptions that no option changes."""
 
 
-def fleet_of(
-    array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None
-) -> dict[str, Any]:
-    """The probability that an array loses data, and what follows from it: the keys of `flashkeep fleet --json`."""
+@dataclass(frozen=True)
+class Question:
+    """An array, and what is asked of the model about it."""
+
+    array: Array
+    asked: dict[str, Any]
+    """The options of the model, defaults filled in; what is here of the array takes precedence."""
+    price: dict[str, Any] | None
+    threads: int
+
+    def answer(self) -> dict[str, Any]:
+        """What the model says."""
+        array = self.array
+        job = {
+            "drives": array.group_drives, "tolerance": array.group.tolerance, "rebuild_bits": array.rebuild_bits,
+            "levels": [[len(level.members), level.tolerance] for level in array.levels], "threads": self.threads,
+            **self.asked,
+        }  # fmt: skip
+        answer: dict[str, Any] = json.loads(_flashkeep.fleet(json.dumps(job)))
+        return answer
+
+
+def question_of(array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None) -> Question:
+    """Reads an array and checks what is asked of it.
+
+    Raises `OptionError` or `DriveError`.
+    """
     from ..sweeping.local import cores
 
     asked = options.of_model()
@@ -36,17 +104,22 @@ def fleet_of(
     price = cost(found, options.price, asked["spares"] or 0)
     if options.rebuild is not None:
         asked["mttr_hours"] = f"fixed:{simulated_hours(found, asked['seed'])!r}"
-    levels = [[len(level.members), level.tolerance] for level in found.levels]
-    job = {
-        **asked,
-        "drives": found.group_drives, "tolerance": found.group.tolerance, "rebuild_bits": found.rebuild_bits,
-        "levels": levels, "threads": options.threads or cores(),
-    }  # fmt: skip
-    answer = json.loads(_flashkeep.fleet(json.dumps(job)))
-    result = _result(found, asked, answer, price)
+    return Question(found, asked, price, options.threads or cores())
+
+
+def result_of(question: Question) -> dict[str, Any]:
+    """The probability that an array loses data, and what follows from it: the keys of `flashkeep fleet --json`."""
+    result = _result(question.array, question.asked, question.answer(), question.price)
     text = json.dumps(result, sort_keys=True, separators=(",", ":"))
     result["digest"] = hashlib.sha256(text.encode()).hexdigest()
     return result
+
+
+def fleet_of(
+    array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None
+) -> dict[str, Any]:
+    """The same for an array as text."""
+    return result_of(question_of(array, options, overrides, contents))
 
 
 def _result(
