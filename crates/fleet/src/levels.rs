@@ -6,7 +6,7 @@
 //! error below is then no loss: the upper level restores the sector.
 
 use crate::estimate::{Found, Interval};
-use crate::exact;
+use crate::exact::{self, CAUSES};
 use crate::model::Group;
 use crate::times::{Life, Time, Weibull};
 use crate::{Invalid, YEAR, within};
@@ -52,7 +52,7 @@ fn striped(lower: &Found, count: f64) -> Found {
 }
 
 fn redundant(lower: &Found, group: &Group, level: Level, years: f64) -> Result<Found, Invalid> {
-    let fatal = lower.causes[0] + lower.causes[2];
+    let fatal = lower.causes[0] + lower.causes[2] + lower.causes[3];
     let share = if lower.p_loss.value > 0.0 { fatal / lower.p_loss.value } else { 0.0 };
     let upper = |p: f64| -> Result<Option<Group>, Invalid> {
         if p <= 0.0 {
@@ -65,7 +65,7 @@ fn redundant(lower: &Found, group: &Group, level: Level, years: f64) -> Result<F
     };
     let solve = |p: f64| match upper(p)? {
         Some(upper) => exact::solve(&upper, years),
-        None => Ok(exact::Solution { by_year: vec![[0.0; 3]; lower.by_year.len()], losses: 0.0 }),
+        None => Ok(exact::Solution { by_year: vec![[0.0; CAUSES]; lower.by_year.len()], losses: 0.0 }),
     };
     let total = |solution: &exact::Solution| solution.causes().iter().sum::<f64>();
     let middle = solve(fatal)?;
