@@ -58,6 +58,26 @@ if TYPE_CHECKING:
         flush_at_end: bool
         series: SupportsIndex | str
 
+    class FleetAssumptions(TypedDict, total=False):
+        """What is assumed of fleets: the options of `flashkeep fleet` and `flashkeep advise`."""
+
+        groups: SupportsIndex | None
+        afr: float | str | None
+        life: str | None
+        wear: float | str | None
+        wear_spread: float | str | None
+        uber: float | str | None
+        latent_hours: float | str | None
+        scrub_hours: float | str | None
+        mttr_hours: float | str | None
+        repair: str | None
+        detect_hours: float | str | None
+        spares: SupportsIndex | None
+        restock_hours: float | str | None
+        batch_frailty: float | str | None
+        shock: float | str | None
+        price: str | os.PathLike[str] | None
+
     Given: TypeAlias = "Drive | str | os.PathLike[str] | DriveFile | Mapping[str, object]"
     """What names a drive."""
 
@@ -367,26 +387,14 @@ def fleet(
     array: Given,
     years: float | None = None,
     *,
-    groups: SupportsIndex | None = None,
-    afr: float | str | None = None,
-    life: str | None = None,
-    uber: float | None = None,
-    latent_hours: float | None = None,
-    scrub_hours: float | str | None = None,
-    mttr_hours: float | str | None = None,
     rebuild: str | None = None,
-    repair: str | None = None,
-    detect_hours: float | str | None = None,
-    spares: SupportsIndex | None = None,
-    restock_hours: float | str | None = None,
-    batch_frailty: float | None = None,
-    shock: float | str | None = None,
-    price: str | os.PathLike[str] | None = None,
+    workload: str | os.PathLike[str] | None = None,
     method: str | None = None,
     rel_error: float | str | None = None,
     samples: SupportsIndex | None = None,
     threads: SupportsIndex | None = None,
     seed: SupportsIndex | None = None,
+    **assumptions: Unpack[FleetAssumptions],
 ) -> FleetResult:
     """The probability that an array loses data within `years` (default 5), and that of a fleet of `groups` such arrays.
 
@@ -401,11 +409,9 @@ def fleet(
     from .fleets.api import FleetResult, question_of, result_of
     from .fleets.options import Options
 
-    options = Options(
-        years, whole("groups", groups, 1, 63), afr, life, uber, mttr_hours, rebuild, repair, detect_hours,
-        whole("spares", spares, 0, 32), restock_hours, latent_hours, scrub_hours, batch_frailty, shock,
-        None if price is None else os.fspath(price), method, rel_error, whole("samples", samples, 1, 63),
-        whole("threads", threads, 1, 10), whole("seed", seed, 0, 64),
+    options = Options.of(
+        assumptions, "fleet", years=years, rebuild=rebuild, workload=workload, method=method, rel_error=rel_error,
+        samples=samples, threads=threads, seed=seed,
     )  # fmt: skip
     if isinstance(array, str) and "*" in array:
         question = question_of(array, options)
@@ -432,25 +438,12 @@ def advise(
     *,
     schemes: Sequence[str] | None = None,
     seed: SupportsIndex = 1,
-    groups: SupportsIndex | None = None,
-    afr: float | str | None = None,
-    life: str | None = None,
-    uber: float | str | None = None,
-    latent_hours: float | None = None,
-    scrub_hours: float | str | None = None,
-    mttr_hours: float | str | None = None,
-    repair: str | None = None,
-    detect_hours: float | str | None = None,
-    spares: SupportsIndex | None = None,
-    restock_hours: float | str | None = None,
-    batch_frailty: float | None = None,
-    shock: float | str | None = None,
-    price: str | os.PathLike[str] | None = None,
     replay: Replay | None = None,
     depth: SupportsIndex | None = None,
     existing: Existing | None = None,
     workers: SupportsIndex | None = None,
     progress: bool | None = None,
+    **assumptions: Unpack[FleetAssumptions],
 ) -> Advice:
     """The redundancies for `drives` (`"8*tlc-datacenter"`) under a trace, as rows: simulated response times, also
     with a failed member, the rebuild, the life of the flash, the probability of data loss within `years` (default 5),
@@ -468,12 +461,7 @@ def advise(
 
     if isinstance(schemes, str):
         raise TypeError("advise takes a list of schemes")
-    asked = Options(
-        years=years, groups=whole("groups", groups, 1, 63), afr=afr, life=life, uber=uber, mttr_hours=mttr_hours,
-        repair=repair, detect_hours=detect_hours, spares=whole("spares", spares, 0, 32), restock_hours=restock_hours,
-        latent_hours=latent_hours, scrub_hours=scrub_hours, batch_frailty=batch_frailty, shock=shock,
-        price=None if price is None else os.fspath(price), seed=whole("seed", seed, 0, 64),
-    )  # fmt: skip
+    asked = Options.of(assumptions, "advise", years=years, seed=seed)
     options = {"replay": replay, "depth": depth, "existing": existing}
     given = {key: value for key, value in options.items() if value is not None}
     found = advise_on(_as_trace(trace), drives, schemes, asked, asked.seed or 0, given,

@@ -560,6 +560,7 @@ def _fleet(arguments: dict[str, Any]) -> int:
 
 
 def _advise(arguments: dict[str, Any]) -> int:
+    _check_report("advise", arguments["report"])
     from .advising.command import run
 
     _hear_termination()

@@ -220,6 +220,10 @@ LIFE = (
     Option("--groups", "arrays in the fleet (default 1)", "N", whole(1)),
     Option("--afr", "share of drives that fails in a year, at a constant rate (default 1%)", "SHARE", filled),
     Option("--life", "instead: how long drives live, weibull:SHAPE:SCALE[:LOCATION] in hours", "LIFE", filled),
+    Option("--wear", "also: when drives are worn out, hours until the rated endurance is used up, dwpd:WRITTEN:RATED, "
+           "weibull:SHAPE:SCALE[:LOCATION], or simulated (default: never)", "LIFE", filled),
+    Option("--wear-spread", "how much the rate differs at which groups are written, standard deviation of its "
+           "logarithm (default 0)", "S", filled),
     Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default 0)",
            "P", filled),
     Option("--latent-hours", "instead: mean time until a drive has an error that nobody knows of", "H", filled),
@@ -341,6 +345,8 @@ COMMANDS = (
                "weibull:SHAPE:SCALE[:LOCATION]; other times are given alike (default 24)", "TIME", filled),
         Option("--rebuild", "instead: as long as the array's simulated rebuild takes", "simulated",
                one_of("simulated")),
+        Option("--workload", "under which --rebuild and --wear simulated run the array (rebuild: default one "
+               "sequential read at a time)", "TRACE", filled),
         *REPAIR,
         Option("--method", "how the probability is found (default auto)", "auto|exact|plain|biasing|splitting",
                one_of("auto", "exact", "plain", "biasing", "splitting")),
@@ -361,6 +367,7 @@ COMMANDS = (
         *REPAIR,
         *(option for option in WORKLOAD if option.flag in ADVISED),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
+        Option("--report", "also write a page: loss against response time and cost", "FILE.html", filled),
         JSON, QUIET), "advise oltp.spc --drives 8*tlc-datacenter --years 5"),
     Command("report", "show results of run, compare, reproduce or sweep as one page", "DIR...", (
         Option("--output", "the page to write", "FILE", filled, short="-o"),

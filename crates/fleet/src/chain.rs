@@ -175,15 +175,16 @@ impl Builder<'_> {
     /// `count` drives fail at once, and `left` of the others have a latent error.
     fn failed(&mut self, state: State, count: u32, left: u32, rate: f64, steps: &mut Vec<Step>) {
         let missing = state.missing() + count;
-        let mut rate = rate;
+        let mut survives = 1.0;
         for (failed, cause) in (1..=count).zip([Cause::Failures, Cause::Shock]) {
             let loses = self.group.loses(state.missing() + failed);
-            add(steps, Goal::Loss(cause), rate * loses, true);
-            rate *= 1.0 - loses;
+            add(steps, Goal::Loss(cause), rate * survives * loses, true);
+            survives *= 1.0 - loses;
         }
-        if rate == 0.0 {
+        if survives == 0.0 {
             return;
         }
+        let rate = rate * survives;
         let mut next = State { defective: left, ..state };
         match self.rates.detect {
             Some(_) => next.undetected += count,

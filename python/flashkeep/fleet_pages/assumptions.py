@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..fleets.times import SHORTEST, duration, percent, scaled, shortest, told_time
+from ..fleets.wear import LATE, at_share
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -15,15 +18,13 @@ if TYPE_CHECKING:
 
     Options = dict[str, Any]
 
-SHORTEST = 1e-3
-"""The shortest time that the model takes, hours."""
 LEAST_AFR, MOST_AFR = 1e-9, 0.999999
 FAR = 1e6
 """No assumption is changed by more than this factor."""
 SHAPES = (0.8, 1.25)
 """Factors of the shape of a Weibull life. Half of it would be another kind of life."""
 
-DETECT, UBER, SCRUB, RESTOCK, SHOCK, FRAILTY = "24", 1e-16, "168", "24", 0.01, 0.5
+DETECT, UBER, SCRUB, RESTOCK, SHOCK, FRAILTY, SPREAD = "24", 1e-16, "168", "24", 0.01, 0.5, 0.2
 """Where an assumption is switched off: its other end (ours)."""
 
 
@@ -55,11 +56,33 @@ class Assumption:
 def assumptions_of(question: Question) -> list[Assumption]:
     """All assumptions of a question."""
     asked = question.asked
-    found = [*_lives(asked), _time("mttr_hours", "time of a repair", asked), _order(asked), _detection(asked)]
+    found = [*_lives(asked), *_wear(asked)]
+    found += [_time("mttr_hours", "time of a repair", asked), _order(asked), _detection(asked)]
     found += [*_spares(asked), *_latent(asked)]
     found.append(_share("shock", "failures that bring a second one (shock)", asked, SHOCK, 1.0))
     found.append(_share("batch_frailty", "variance within batches (frailty)", asked, FRAILTY, 100.0, "{:.3g}"))
     return found
+
+
+def _life(name: str, title: str, life: str) -> Assumption:
+    """The scale of a life."""
+
+    def change(by: float) -> Change:
+        return Change(told_time(scaled(life, by)), {name: scaled(life, by)})
+
+    return Assumption(name, title, told_time(life), (change(0.5), change(2.0)), change)
+
+
+def _shape(name: str, title: str, life: str) -> Iterator[Assumption]:
+    """The shape of a Weibull life."""
+    kind, *numbers = life.split(":")
+    if kind == "weibull":
+        shape, rest = float(numbers[0]), numbers[1:]
+
+        def change(by: float) -> Change:
+            return Change(f"{by * shape:.3g}", {name: ":".join([kind, repr(by * shape), *rest])})
+
+        yield Assumption(f"{name}_shape", title, f"{shape:.3g}", tuple(map(change, SHAPES)), change, 100.0 / shape)
 
 
 def _lives(asked: Options) -> Iterator[Assumption]:
@@ -67,21 +90,20 @@ def _lives(asked: Options) -> Iterator[Assumption]:
         yield _scaled("afr", "drives that fail in a year (AFR)", asked["afr"], lambda value: {"afr": value}, percent,
                       least=LEAST_AFR, most=MOST_AFR)  # fmt: skip
         return
-    life = asked["life"]
-    yield Assumption(
-        "life", "characteristic life of a drive", told_time(life),
-        tuple(Change(told_time(scaled(life, by)), {"life": scaled(life, by)}) for by in (0.5, 2.0)),
-        lambda by: Change(told_time(scaled(life, by)), {"life": scaled(life, by)}),
-    )  # fmt: skip
-    kind, *numbers = life.split(":")
-    if kind == "weibull":
-        shape, rest = float(numbers[0]), numbers[1:]
+    yield _life("life", "characteristic life of a drive", asked["life"])
+    yield from _shape("life", "shape of the lives (Weibull)", asked["life"])
 
-        def shaped(by: float) -> Change:
-            return Change(f"{by * shape:.3g}", {"life": ":".join([kind, repr(by * shape), *rest])})
 
-        yield Assumption("shape", "shape of the lives (Weibull)", f"{shape:.3g}", tuple(map(shaped, SHAPES)),
-                         shaped, 100.0 / shape)  # fmt: skip
+def _wear(asked: Options) -> Iterator[Assumption]:
+    wear, title = asked["wear"], "drives that are worn out"
+    if wear is None:
+        worn = {"wear": at_share(LATE, 8760.0 * asked["years"])}
+        yield Assumption("wear", title, "none", (Change(f"{percent(LATE)} by the end of the mission", worn),))
+        return
+    yield _life("wear", "time until a drive is worn out", wear)
+    yield from _shape("wear", "shape of wear (Weibull)", wear)
+    title = "spread of the wear of groups"
+    yield _share("wear_spread", title, asked, SPREAD, 3.0, "{:.3g}")
 
 
 def _time(name: str, title: str, asked: Options) -> Assumption:
@@ -169,43 +191,3 @@ def _scaled(
     limit = most / value if more else value / least if least else FAR
     return Assumption(name, title, told(value), (change(0.5), change(2.0)),
                       lambda by: change(by if more else 1 / by), min(limit, FAR))  # fmt: skip
-
-
-def percent(share: float) -> str:
-    """`1 %`, `0.0233 %`."""
-    return f"{100 * share:.3g} %"
-
-
-def scaled(text: str, by: float) -> str:
-    """A time as the model takes it, with all hours times a factor."""
-    kind, colon, numbers = text.partition(":")
-    if not colon:
-        return repr(float(text) * by)
-    parts = numbers.split(":")
-    kept = 1 if kind == "weibull" else 0
-    return ":".join([kind, *parts[:kept], *(repr(float(part) * by) for part in parts[kept:])])
-
-
-def shortest(text: str) -> float:
-    """The scale of a time, hours."""
-    kind, colon, numbers = text.partition(":")
-    return float(numbers.split(":")[kind == "weibull"] if colon else kind)
-
-
-def told_time(text: str) -> str:
-    """`24 h`, `always 24 h`, `Weibull 2, 12 h + 6 h`."""
-    kind, colon, numbers = text.partition(":")
-    if not colon:
-        return duration(float(text))
-    if kind != "weibull":
-        words = {"fixed": "always ", "uniform": "up to "}.get(kind, "")
-        return f"{words}{duration(float(numbers))}"
-    shape, scale, *location = map(float, numbers.split(":"))
-    after = f" + {duration(location[0])}" if location and location[0] else ""
-    return f"Weibull {shape:.3g}, {duration(scale)}{after}"
-
-
-def duration(value: float) -> str:
-    """`24 h`, `461,000 h`."""
-    rounded = float(f"{value:.3g}")
-    return f"{rounded:,.0f} h" if rounded >= 1000 else f"{rounded:.3g} h"

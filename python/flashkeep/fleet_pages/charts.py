@@ -79,17 +79,33 @@ def loss_and_cost(fleets: Sequence[Row], names: Sequence[str]) -> Picture:
 def _draw_costs(
     fleets: Sequence[Row], names: Sequence[str], axes: Sequence[Axis], figure: Figure, style: Style
 ) -> None:
-    for axis, panel in zip(axes, figure.subplots(1, len(axes), squeeze=False, sharey=True)[0], strict=True):
-        _draw_points(fleets, names, axis, panel, style)
-    figure.axes[0].set_ylabel(f"P(loss) in {fleets[0]['years']:g} years")
+    losses = [fleet["p_loss"] for fleet in fleets]
+    fronts = [front_of(fleets, axis) for axis in axes]
+    draw_losses(figure, style, losses, names, axes, fronts, fleets[0]["years"])
 
 
-def _draw_points(fleets: Sequence[Row], names: Sequence[str], axis: Axis, panel: Axes, style: Style) -> None:
-    front = front_of(fleets, axis)
+def draw_losses(
+    figure: Figure,
+    style: Style,
+    losses: Sequence[Row],
+    names: Sequence[str],
+    axes: Sequence[Axis],
+    fronts: Sequence[Sequence[int]],
+    years: float,
+) -> None:
+    """P(loss) against each of some measures, side by side."""
+    panels = figure.subplots(1, len(axes), squeeze=False, sharey=True)[0]
+    for axis, front, panel in zip(axes, fronts, panels, strict=True):
+        _draw_points(losses, names, axis, front, panel, style)
+    panels[0].set_ylabel(f"P(loss) in {years:g} years")
+
+
+def _draw_points(
+    losses: Sequence[Row], names: Sequence[str], axis: Axis, front: Sequence[int], panel: Axes, style: Style
+) -> None:
     panel.set_yscale("log")
     middle = (min(axis.values) + max(axis.values)) / 2
-    for at, fleet in enumerate(fleets):
-        p_loss, place = fleet["p_loss"], axis.values[at]
+    for at, (p_loss, place) in enumerate(zip(losses, axis.values, strict=True)):
         low, value = _shown(p_loss)
         panel.plot([place, place], [low, p_loss["high"] or value], color=style["ink"], linewidth=1.0)
         panel.plot(
@@ -97,7 +113,7 @@ def _draw_points(fleets: Sequence[Row], names: Sequence[str], axis: Axis, panel:
             markerfacecolor=style.series(5) if at in front else style["grid"], markeredgecolor=style["ink"],
             markeredgewidth=0.7,
         )  # fmt: skip
-        if len(fleets) <= MOST_NAMED:
+        if len(losses) <= MOST_NAMED:
             right = place > middle
             panel.annotate(
                 wrapped(names[at], 26), (place, value), (-8 if right else 8, 0), textcoords="offset points",

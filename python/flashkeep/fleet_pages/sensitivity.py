@@ -126,7 +126,9 @@ def sensitivity_of(question: Question, found: dict[str, Any]) -> Sensitivity:
             continue
         told.swings.append(swing)
     told.swings.sort(key=lambda swing: -swing.width)
-    told.targets = [_more_redundancy(question, asker, base)]
+    group = question.array.group
+    if group.fatal is None and group.layout is None:
+        told.targets.append(_more_redundancy(question, asker, base))
     told.targets += [target for swing in told.swings if (target := _target(swing, asker)) is not None]
     return told
 

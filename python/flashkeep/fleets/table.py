@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 CAUSES = {
     "failures": "more failures than it survives",
     "latent_errors": "latent errors in a rebuild",
+    "wear": "drives that were worn out",
     "shock": "shocks",
 }
 
