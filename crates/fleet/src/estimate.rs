@@ -132,6 +132,16 @@ pub fn estimate(group: &Group, wanted: &Wanted) -> Result<Found, Invalid> {
         Method::Auto => choose(group, wanted.years),
         method => (method, None),
     };
+    if method == Method::Splitting && group.tolerance > splitting::MOST_LEVELS {
+        let message = format!(
+            "splitting follows up to {} missing drives at once, and this group survives {}; exact and biasing have no such \
+             limit where all times are exponential, exact without a batch frailty or with few drives, and plain counts \
+             losses of any group",
+            splitting::MOST_LEVELS,
+            group.tolerance
+        );
+        return Err(Invalid::new("method", message));
+    }
     let limits =
         Limits { relative_error: wanted.relative_error, samples: wanted.samples, threads: wanted.threads };
     let mut found = match method {

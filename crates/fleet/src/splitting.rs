@@ -21,6 +21,9 @@ use flashkeep_errors::draw::Stream;
 /// A shock is drawn at least so often where paths end soon.
 const LEAST_SHOCK: f64 = 0.3;
 
+/// The most levels: each multiplies the work of a path, and a loss beyond so many has a probability of 1e-30 or so.
+pub const MOST_LEVELS: u32 = 8;
+
 /// The most copies at one level.
 const MOST_COPIES: f64 = 1e9;
 

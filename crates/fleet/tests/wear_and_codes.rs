@@ -178,6 +178,16 @@ fn shares_of_an_optimal_code_are_its_tolerance() {
 }
 
 #[test]
+fn splitting_says_at_once_that_a_group_has_too_many_levels() {
+    let mirror = Group { frailty: 0.5, ..group(200, 199, 0.01, 24.0) };
+    for method in [Method::Auto, Method::Splitting] {
+        let refused = estimate(&mirror, &Wanted { method, ..Wanted::default() }).unwrap_err();
+        assert!(refused.message.contains("survives 199"), "{refused:?}");
+    }
+    assert!(by(&group(200, 199, 0.01, 24.0), Method::Auto, 0.01, 1).p_loss.value < 1e-300);
+}
+
+#[test]
 fn methods_agree_on_local_codes() {
     let shares = of_local_parities(&[4, 4], 1);
     assert!(shares[2] == 0.0 && shares[3] > 0.0 && shares[3] < 1.0, "{shares:?}");

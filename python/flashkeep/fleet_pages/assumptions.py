@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..fleets.times import SHORTEST, duration, percent, scaled, shortest, told_time
+from ..fleets.times import SHORTEST, duration, percent, scaled, shortest, told_scale, told_time
 from ..fleets.wear import LATE, at_share
 
 if TYPE_CHECKING:
@@ -68,9 +68,9 @@ def _life(name: str, title: str, life: str) -> Assumption:
     """The scale of a life."""
 
     def change(by: float) -> Change:
-        return Change(told_time(scaled(life, by)), {name: scaled(life, by)})
+        return Change(told_scale(scaled(life, by)), {name: scaled(life, by)})
 
-    return Assumption(name, title, told_time(life), (change(0.5), change(2.0)), change)
+    return Assumption(name, title, told_scale(life), (change(0.5), change(2.0)), change)
 
 
 def _shape(name: str, title: str, life: str) -> Iterator[Assumption]:

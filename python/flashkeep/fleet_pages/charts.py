@@ -191,7 +191,7 @@ def _draw_tornado(base: float, swings: Sequence[Swing], figure: Figure, style: S
     panel.grid(visible=True, axis="x", color=style["grid"])
     values = [base, *(max(end.loss.value, base * 1e-9) for swing in swings for end in swing.ends)]
     low, high = math.log10(min(values)), math.log10(max(values))
-    room = 0.22 * max(high - low, 0.5)
+    room = 0.25 * max(high - low, 0.5)
     panel.set_xlim(10 ** (low - room), 10 ** (high + room))
     panel.set_xlabel("P(loss)")
     _powers(panel, "x")

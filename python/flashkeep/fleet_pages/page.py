@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST_IN_DETAIL = 8
 """The largest number of arrays whose assumptions are varied."""
+LEAST_SHOWN = 0.005
+"""Smaller shares of causes are left out."""
 ALIKE = 1.5
 """Arrays whose usable capacities differ by a larger factor are compared for equal capacities, too."""
 
@@ -219,6 +221,7 @@ def _per_petabyte(fleet: Row) -> str:
 def _causes(fleet: Row) -> str:
     value = fleet["p_loss"]["value"]
     shares = {cause: share / value for cause, share in fleet["causes"].items() if share} if value else {}
+    shares = {cause: share for cause, share in shares.items() if share >= LEAST_SHOWN}
     return ", ".join(f"{cause.replace('_', ' ')} {100 * share:.0f} %" for cause, share in shares.items()) or "–"
 
 

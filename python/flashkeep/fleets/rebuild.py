@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from .._flashkeep import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .spec import Array
 
 WORKLOAD = "synth:sequential,requests=32768,write=0,size=64KiB,footprint=1GiB,depth=1"
@@ -17,11 +19,14 @@ speed, from which the time of a full member follows."""
 FAILURE = "member:0@50%,replace_after=1ms"
 
 
-def text_of(count: int, drive: str, scheme: str, overrides: tuple[str, ...]) -> str:
-    """The drive file of an array of equal drives."""
+def text_of(
+    count: int, drive: str, scheme: str, overrides: tuple[str, ...], keys: Mapping[str, int] | None = None
+) -> str:
+    """The drive file of an array of equal drives; `keys` are those of the scheme."""
     path = os.path.abspath(drive) if "/" in drive or drive.endswith(".toml") else drive
     member = ",".join([f"{count} * {path}", *overrides])
-    return f"members = [{_quoted(member)}]\n\n[redundancy]\nscheme = {_quoted(scheme)}\n"
+    own = "".join(f"{key} = {value}\n" for key, value in (keys or {}).items())
+    return f"members = [{_quoted(member)}]\n\n[redundancy]\nscheme = {_quoted(scheme)}\n" + own
 
 
 def _quoted(text: str) -> str:

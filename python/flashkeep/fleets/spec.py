@@ -23,7 +23,8 @@ LOCAL = re.compile(r"lrc=(\d+)\+(\d+)\+(\d+)")
 DECLUSTERED = re.compile(r"declustered=(\d+)\+(\d+)\+(\d+)")
 MOST_PARITIES = 20
 """Of a code with local parities."""
-CODES = (CODE, LOCAL, DECLUSTERED)
+OPTIMAL = {1: "raid5", 2: "raid6", 3: "raid-tp"}
+"""The schemes of the simulator for K+M, by M."""
 ALIASES = {"raid0": "none", "raid1": "mirror"}
 
 FORMS = (
@@ -152,9 +153,29 @@ def _model(text: str, overrides: Sequence[str], contents: str | None) -> Model |
     if over is None or contents is not None:
         return text, tuple(overrides), contents
     count, drive, scheme = int(over[1]), over[2].strip(), over[3].strip()
-    if SIZE.fullmatch(drive) or OVER.fullmatch(drive) or any(code.fullmatch(scheme) for code in CODES):
+    name, keys = _simulated(scheme)
+    if SIZE.fullmatch(drive) or OVER.fullmatch(drive) or name not in _schemes():
         return None
-    return "array", (), text_of(count, drive, ALIASES.get(scheme, scheme), tuple(overrides))
+    return "array", (), text_of(count, drive, name, tuple(overrides), keys)
+
+
+def _simulated(scheme: str) -> tuple[str, dict[str, int]]:
+    """The scheme and the keys with which the simulator runs a code; no name if it does not."""
+    optimal = CODE.fullmatch(scheme)
+    if optimal is not None:
+        return OPTIMAL.get(int(optimal[2]), ""), {}
+    for code, name, keys in (
+        (LOCAL, "lrc", ("", "local_groups", "global_parities")),
+        (DECLUSTERED, "declustered", ("stripe_data", "stripe_parities", "distributed_spares")),
+    ):
+        numbers = code.fullmatch(scheme)
+        if numbers is not None:
+            return name, {key: int(number) for key, number in zip(keys, numbers.groups(), strict=True) if key}
+    return ALIASES.get(scheme, scheme), {}
+
+
+def _schemes() -> list[str]:
+    return [entry["name"] for entry in json.loads(_flashkeep.schemes())]
 
 
 def _node(text: str, overrides: Sequence[str]) -> Node:
@@ -185,19 +206,27 @@ def _over(text: str, member: Node, count: int, scheme: str) -> Node:
         if numbers is not None:
             node = of_code(text, member, count, tuple(map(int, numbers.groups())))
             return replace(node, scheme=scheme, cost_usd=cost)
-    known = [entry["name"] for entry in json.loads(_flashkeep.schemes())]
+    known = _schemes()
     if scheme not in known:
         raise OptionError(
             f"{text}: there is no scheme {scheme!r}; {', '.join(known)}, raid0, raid1, K+M (any M of K + M members may "
             "be missing), lrc=K+L+R (L local and R global parities), or declustered=K+M+S (S spares)"
         )
     found = json.loads(_flashkeep.fleet_scheme(scheme, count, member.bytes))
-    return Node(text, scheme, found["tolerance"], found["usable_bytes"], cost, (member,) * count, _fatal(found))
+    return Node(
+        text, scheme, found["tolerance"], found["usable_bytes"], cost, (member,) * count, _fatal(found), _layout(found)
+    )
 
 
 def _fatal(found: dict[str, Any]) -> tuple[float, ...] | None:
     """What a scheme says of patterns of failures, if it says anything."""
     return tuple(found["fatal"]) if found.get("fatal") else None
+
+
+def _layout(found: dict[str, Any]) -> Declustered | None:
+    """What a scheme says of stripes that are spread over more members than they have units."""
+    layout = found.get("layout")
+    return None if layout is None else Declustered(layout["stripe"], layout["spares"])
 
 
 def _optimal(text: str, member: Node, count: int, code: tuple[int, ...]) -> Node:
@@ -247,7 +276,7 @@ def _resolved(text: str, overrides: Sequence[str], contents: str | None = None) 
 
 def _of_tree(tree: dict[str, Any]) -> Node:
     members = tuple(map(_of_tree, tree["members"]))
-    name = tree["name"] or "drive"
     return Node(
-        name, tree["scheme"], tree["tolerance"], tree["capacity_bytes"], tree["cost_usd"], members, _fatal(tree)
-    )
+        tree["name"] or "drive", tree["scheme"], tree["tolerance"], tree["capacity_bytes"], tree["cost_usd"], members,
+        _fatal(tree), _layout(tree),
+    )  # fmt: skip

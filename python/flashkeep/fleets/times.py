@@ -40,6 +40,12 @@ def told_time(text: str) -> str:
     return f"Weibull {shape:.3g}, {duration(scale)}{after}"
 
 
+def told_scale(text: str) -> str:
+    """`8.33 years`: the time by which 63 % of lives have ended, or the mean of exponential ones."""
+    hours = shortest(text)
+    return f"{hours / 8760:.3g} years" if hours >= 8760 else duration(hours)
+
+
 def duration(value: float) -> str:
     """`24 h`, `461,000 h`."""
     rounded = float(f"{value:.3g}")
