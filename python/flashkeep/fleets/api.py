@@ -107,11 +107,11 @@ def question_of(array: str, options: Options, overrides: Sequence[str] = (), con
     asked = options.of_model()
     found = read(array, overrides, contents)
     price = cost(found, options.price, asked["spares"] or 0)
-    notes = [*_spread(found, asked, options), *_simulate(found, asked, options)]
+    notes = [*_spares(found, asked, options), *_simulate(found, asked, options)]
     return Question(found, asked, price, options.threads or cores(), tuple(notes))
 
 
-def _spread(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
+def _spares(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
     """Fills in spares; if they are distributed, how many there are and how long a rebuild into them takes."""
     layout = array.group.layout
     if layout is not None and layout.spares:
