@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 TENTH = 0.1
 SAMPLED_ERROR = 0.05
 """Half of the 95 % interval of a sampled probability, as a share of it: a page takes dozens of estimates."""
-MOST_SAMPLES = 1_000_000
+MOST_SAMPLES = 200_000
 STEPS = (2.0, 8.0, 64.0, 4096.0)
 """Factors that are tried one after the other until the loss is a tenth."""
 
