@@ -163,8 +163,8 @@ def tornado(sensitivity: Sensitivity, name: str, number: int) -> Picture | None:
     if not swings:
         return None
     caption = (f"{name}: P(loss) if one assumption is changed. The line is P(loss) with all assumptions as they are. "
-               "The present value stands below a name, the changed one at the end of a bar; hatched bars are of what "
-               "is switched off here")  # fmt: skip
+               "The present value stands below a name, the changed one at the end of a bar: blue where it is "
+               "smaller, orange where it is larger, hatched where it is switched off here")  # fmt: skip
     tall = 1.0 + 0.42 * len(swings)
     return Picture(f"tornado-{number}", caption, partial(_draw_tornado, sensitivity.base.value, swings), (8.6, tall))
 
