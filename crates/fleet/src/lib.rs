@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`times`] | distributions of lives, repairs and other times |
-//! | [`model`] | a group of drives: its tolerance, failures, repairs, latent errors and correlations |
+//! | [`model`] | a group of drives: its tolerance, failures, wear, repairs, latent errors and correlations |
 //! | [`fatal`] | codes that survive some patterns of more failures than others |
 //! | [`chain`] | the Markov chain of a group whose times are all exponential |
 //! | [`exact`] | the transient solution of that chain, without cancellation |
