@@ -7,7 +7,20 @@ result.response_us.read.p99
 """
 
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .api import advise, age, compare, drives, fleet, load, load_comparison, load_sweep, run, sweep, torture
+from .api import (
+    advise,
+    age,
+    compare,
+    drives,
+    fleet,
+    fleet_report,
+    load,
+    load_comparison,
+    load_sweep,
+    run,
+    sweep,
+    torture,
+)
 from .drive_files import Drive, drive
 from .nodes import Figures
 from .results import Requests, Result, Series
@@ -20,6 +33,7 @@ if TYPE_CHECKING:
     from .comparison import Comparison
     from .errors_of_page import page_errors
     from .extending import Conformance, conformance
+    from .fleets.api import FleetResult
     from .sweep_report.results import SweepResults
     from .torturing.api import TortureResult
 
@@ -30,6 +44,7 @@ __all__ = [
     "Drive",
     "DriveError",
     "Figures",
+    "FleetResult",
     "OptionError",
     "Preset",
     "Presets",
@@ -48,6 +63,7 @@ __all__ = [
     "drive",
     "drives",
     "fleet",
+    "fleet_report",
     "load",
     "load_comparison",
     "load_sweep",
@@ -77,6 +93,10 @@ def __getattr__(name: str) -> object:
         from .errors_of_page import page_errors
 
         return page_errors
+    if name == "FleetResult":
+        from .fleets.api import FleetResult
+
+        return FleetResult
     if name in ("Preset", "Presets"):
         from . import catalogue
 

@@ -92,6 +92,9 @@ def fleet_array(drive: str, overrides: Sequence[str], text: str | None = None, /
 def fleet_scheme(name: str, members: int, bytes: int, /) -> str:
     """A scheme over equal drives: `{"tolerance", "usable_bytes"}`."""
 
+def fleet_local_code(data: int, local: int, parity: int, /) -> str:
+    """The share of patterns of 0, 1, … missing members that lose data under a code with local parities: `[0, …]`."""
+
 def fleet_schemes() -> str:
     """What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes"}, …]`."""
 

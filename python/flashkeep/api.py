@@ -14,7 +14,7 @@ import time
 
 from . import _flashkeep
 from .drive_files import Drive, drive
-from .nodes import Figures, suggested
+from .nodes import suggested
 from .provenance import Inputs
 from .results import Requests, Result, Series
 from .traces import Trace, factor, trace, whole
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .catalogue import Presets
     from .choices import DriveFile, Existing, Replay
     from .comparison import Comparison
+    from .fleets.api import FleetResult
     from .sweep_report.results import SweepResults
     from .tabular import Table
     from .torturing.api import TortureResult
@@ -56,6 +57,26 @@ if TYPE_CHECKING:
         breakdown: bool
         flush_at_end: bool
         series: SupportsIndex | str
+
+    class FleetAssumptions(TypedDict, total=False):
+        """What is assumed of fleets: the options of `flashkeep fleet` and `flashkeep advise`."""
+
+        groups: SupportsIndex | None
+        afr: float | str | None
+        life: str | None
+        wear: float | str | None
+        wear_spread: float | str | None
+        uber: float | str | None
+        latent_hours: float | str | None
+        scrub_hours: float | str | None
+        mttr_hours: float | str | None
+        repair: str | None
+        detect_hours: float | str | None
+        spares: SupportsIndex | None
+        restock_hours: float | str | None
+        batch_frailty: float | str | None
+        shock: float | str | None
+        price: str | os.PathLike[str] | None
 
     Given: TypeAlias = "Drive | str | os.PathLike[str] | DriveFile | Mapping[str, object]"
     """What names a drive."""
@@ -366,49 +387,48 @@ def fleet(
     array: Given,
     years: float | None = None,
     *,
-    groups: SupportsIndex | None = None,
-    afr: float | str | None = None,
-    life: str | None = None,
-    uber: float | None = None,
-    latent_hours: float | None = None,
-    scrub_hours: float | str | None = None,
-    mttr_hours: float | str | None = None,
     rebuild: str | None = None,
-    repair: str | None = None,
-    detect_hours: float | str | None = None,
-    spares: SupportsIndex | None = None,
-    restock_hours: float | str | None = None,
-    batch_frailty: float | None = None,
-    shock: float | str | None = None,
-    price: str | os.PathLike[str] | None = None,
+    workload: str | os.PathLike[str] | None = None,
     method: str | None = None,
     rel_error: float | str | None = None,
     samples: SupportsIndex | None = None,
     threads: SupportsIndex | None = None,
     seed: SupportsIndex | None = None,
-) -> Figures:
+    **assumptions: Unpack[FleetAssumptions],
+) -> FleetResult:
     """The probability that an array loses data within `years` (default 5), and that of a fleet of `groups` such arrays.
 
     `array` is a drive, or a text such as `"8*1.92TB:raid6"` or `"8*tlc-datacenter:raid5"`. The options are those of
     `flashkeep fleet`: times are hours (the mean of an exponential time), or texts such as `"fixed:24"` and
     `"weibull:2:12:6"`; shares are numbers or texts such as `"1%"`. `result.p_loss.value`, `result.nines`, and all other
-    keys of `flashkeep fleet --json` are attributes; `result.to_dict()` has them as a dictionary.
+    keys of `flashkeep fleet --json` are attributes; `result.to_dict()` has them as a dictionary, and
+    `result.report("fleet.html")` writes a page.
 
     Raises `OptionError` or `DriveError`, both `ValueError`s.
     """
-    from .fleets.api import fleet_of
+    from .fleets.api import FleetResult, question_of, result_of
     from .fleets.options import Options
 
-    options = Options(
-        years, whole("groups", groups, 1, 63), afr, life, uber, mttr_hours, rebuild, repair, detect_hours,
-        whole("spares", spares, 0, 32), restock_hours, latent_hours, scrub_hours, batch_frailty, shock,
-        None if price is None else os.fspath(price), method, rel_error, whole("samples", samples, 1, 63),
-        whole("threads", threads, 1, 10), whole("seed", seed, 0, 64),
+    options = Options.of(
+        assumptions, "fleet", years=years, rebuild=rebuild, workload=workload, method=method, rel_error=rel_error,
+        samples=samples, threads=threads, seed=seed,
     )  # fmt: skip
     if isinstance(array, str) and "*" in array:
-        return Figures(fleet_of(array, options))
-    drive = _as_drive(array)
-    return Figures(fleet_of(drive.name, options, drive.overrides, drive.text))
+        question = question_of(array, options)
+    else:
+        drive = _as_drive(array)
+        question = question_of(drive.name, options, drive.overrides, drive.text)
+    return FleetResult(result_of(question), question)
+
+
+def fleet_report(results: Sequence[FleetResult], path: str | os.PathLike[str]) -> None:
+    """Writes a page that compares results of `fleet`: loss against cost, and what each assumption changes.
+
+    Raises `OptionError` without results, or if their missions differ.
+    """
+    from .fleets.api import report
+
+    report(results, path)
 
 
 def advise(
@@ -418,25 +438,12 @@ def advise(
     *,
     schemes: Sequence[str] | None = None,
     seed: SupportsIndex = 1,
-    groups: SupportsIndex | None = None,
-    afr: float | str | None = None,
-    life: str | None = None,
-    uber: float | str | None = None,
-    latent_hours: float | None = None,
-    scrub_hours: float | str | None = None,
-    mttr_hours: float | str | None = None,
-    repair: str | None = None,
-    detect_hours: float | str | None = None,
-    spares: SupportsIndex | None = None,
-    restock_hours: float | str | None = None,
-    batch_frailty: float | None = None,
-    shock: float | str | None = None,
-    price: str | os.PathLike[str] | None = None,
     replay: Replay | None = None,
     depth: SupportsIndex | None = None,
     existing: Existing | None = None,
     workers: SupportsIndex | None = None,
     progress: bool | None = None,
+    **assumptions: Unpack[FleetAssumptions],
 ) -> Advice:
     """The redundancies for `drives` (`"8*tlc-datacenter"`) under a trace, as rows: simulated response times, also
     with a failed member, the rebuild, the life of the flash, the probability of data loss within `years` (default 5),
@@ -454,12 +461,7 @@ def advise(
 
     if isinstance(schemes, str):
         raise TypeError("advise takes a list of schemes")
-    asked = Options(
-        years=years, groups=whole("groups", groups, 1, 63), afr=afr, life=life, uber=uber, mttr_hours=mttr_hours,
-        repair=repair, detect_hours=detect_hours, spares=whole("spares", spares, 0, 32), restock_hours=restock_hours,
-        latent_hours=latent_hours, scrub_hours=scrub_hours, batch_frailty=batch_frailty, shock=shock,
-        price=None if price is None else os.fspath(price), seed=whole("seed", seed, 0, 64),
-    )  # fmt: skip
+    asked = Options.of(assumptions, "advise", years=years, seed=seed)
     options = {"replay": replay, "depth": depth, "existing": existing}
     given = {key: value for key, value in options.items() if value is not None}
     found = advise_on(_as_trace(trace), drives, schemes, asked, asked.seed or 0, given,

@@ -552,6 +552,7 @@ def _torture(arguments: dict[str, Any]) -> int:
 
 
 def _fleet(arguments: dict[str, Any]) -> int:
+    _check_report("fleet", arguments["report"])
     from .fleets.command import run
 
     _hear_termination()
@@ -559,10 +560,21 @@ def _fleet(arguments: dict[str, Any]) -> int:
 
 
 def _advise(arguments: dict[str, Any]) -> int:
+    _check_report("advise", arguments["report"])
     from .advising.command import run
 
     _hear_termination()
     return run(arguments, _say, _print_json, _page())
+
+
+def _check_report(command: str, path: str | None) -> None:
+    """A page that a command writes beside its output."""
+    if path is None:
+        return
+    from .reproduce.command import need_libraries
+
+    need_libraries(f"{command} --report")
+    _check_file(f"flashkeep {command}: --report", path)
 
 
 def _report(arguments: dict[str, Any]) -> int:

@@ -105,7 +105,7 @@ def _place(command: Command, rest: list[str], options: dict[str, Option], at: st
     if name == "NAME":
         return _names(command.name)
     known: dict[str, Callable[[str], Iterable[str]]] = {
-        "DRIVE": _drives, "ARRAY": _drives, "TRACE": _workloads, "WORKLOAD": _workloads, "KEY": lambda _: _keys(),
+        "DRIVE": _drives, "ARRAY": _arrays, "TRACE": _workloads, "WORKLOAD": _workloads, "KEY": lambda _: _keys(),
         "PAPER": lambda _: _papers(), "SHELL": lambda _: SCRIPTS, "PATH": lambda _: _figures(),
     }  # fmt: skip
     return known[name](at) if name in known else []
@@ -118,8 +118,11 @@ def _values(option: Option, at: str) -> Iterable[str]:
         return _pairs(at)
     if option.flag in ("--format", "--to"):
         return _names("formats")
-    if metavar == "DRIVE":
-        return _drives(at)
+    if option.flag == "--schemes":
+        return _schemes(at)
+    known = {"DRIVE": _drives, "N*DRIVE": _several, "TRACE": _workloads}
+    if metavar in known:
+        return known[metavar](at)
     words = metavar.split("|")
     return words if len(words) > 1 and all(word.islower() for word in words) else []
 
@@ -137,6 +140,34 @@ def _drives(at: str) -> Iterable[str]:
     if not comma:
         return _names("drives")
     return [f"{drive},{found}" for found in _pairs(pair)]
+
+
+def _several(at: str) -> Iterable[str]:
+    """`8*tlc-client`, and the keys behind it."""
+    count, star, drive = at.partition("*")
+    count = count if star or count.isdigit() else "8"
+    return [f"{count}*{found}" for found in _drives(drive)]
+
+
+def _arrays(at: str) -> Iterable[str]:
+    """Presets, `8*tlc-client` once there is a number, and schemes behind it."""
+    if not at[:1].isdigit():
+        return _drives(at)
+    drives, colon, _ = at.rpartition(":")
+    # The names of presets may begin with a digit, too.
+    return [f"{drives}:{name}" for name in _scheme_names()] if colon else [*_drives(at), *_several(at)]
+
+
+def _schemes(at: str) -> Iterable[str]:
+    """Schemes with commas between them, each once."""
+    taken, comma, _ = at.rpartition(",")
+    return [f"{taken}{comma}{name}" for name in _scheme_names() if name not in taken.split(",")]
+
+
+def _scheme_names() -> list[str]:
+    from .fleets.spec import ALIASES
+
+    return [*_names("schemes"), *ALIASES]
 
 
 def _workloads(at: str) -> Iterable[str]:

@@ -212,11 +212,18 @@ ADVISED = ("--seed", "--limit", "--format", "--sector-bytes", "--columns", "--ba
            "--time-scale", "--compact", "--wrap", "--merge-devices", "--existing")  # fmt: skip
 """The options of a workload that `advise` has."""
 
+REPORT = Option("--report", "also write a page: loss against cost, and what each assumption changes", "FILE.html",
+                filled)  # fmt: skip
+
 LIFE = (
     Option("--years", "length of the mission (default 5)", "Y", factor),
     Option("--groups", "arrays in the fleet (default 1)", "N", whole(1)),
     Option("--afr", "share of drives that fails in a year, at a constant rate (default 1%)", "SHARE", filled),
     Option("--life", "instead: how long drives live, weibull:SHAPE:SCALE[:LOCATION] in hours", "LIFE", filled),
+    Option("--wear", "also: when drives are worn out, hours until the rated endurance is used up, dwpd:WRITTEN:RATED, "
+           "weibull:SHAPE:SCALE[:LOCATION], or simulated (default: never)", "LIFE", filled),
+    Option("--wear-spread", "how much the rate differs at which groups are written, standard deviation of its "
+           "logarithm (default 0)", "S", filled),
     Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default 0)",
            "P", filled),
     Option("--latent-hours", "instead: mean time until a drive has an error that nobody knows of", "H", filled),
@@ -331,13 +338,15 @@ COMMANDS = (
         Option("--keep", "directory of the files of reduced cases (default: the current one)", "DIR", filled),
         JSON, QUIET), "torture 8-tlc-datacenter-raid6 --minutes 5"),
     Command("fleet", "the probability that a fleet of arrays loses data, for drive lives, repairs and latent errors "
-            "that you name", "ARRAY", (
+            "that you name; several arrays are compared", "ARRAY...", (
         SET,
         *LIFE,
         Option("--mttr-hours", "time of a repair: hours (the mean of an exponential time), fixed:H, uniform:H or "
                "weibull:SHAPE:SCALE[:LOCATION]; other times are given alike (default 24)", "TIME", filled),
         Option("--rebuild", "instead: as long as the array's simulated rebuild takes", "simulated",
                one_of("simulated")),
+        Option("--workload", "under which --rebuild and --wear simulated run the array (rebuild: default one "
+               "sequential read at a time)", "TRACE", filled),
         *REPAIR,
         Option("--method", "how the probability is found (default auto)", "auto|exact|plain|biasing|splitting",
                one_of("auto", "exact", "plain", "biasing", "splitting")),
@@ -345,7 +354,7 @@ COMMANDS = (
                "SHARE", filled),
         Option("--samples", "end it after this many paths (default 10M)", "N", whole(1)),
         Option("--threads", "threads, which change no result (default: one per core)", "N", whole(1, 10)),
-        SEED, JSON), "fleet 8*1.92TB:raid6 --afr 1% --mttr-hours 24 --uber 1e-17"),
+        REPORT, SEED, JSON, QUIET), "fleet 8*1.92TB:raid5 8*1.92TB:raid6 --uber 1e-17 --report fleet.html"),
     Command("advise", "the redundancies for drives under a trace: response times, rebuild, life, probability of loss "
             "and cost in one table", "TRACE", (
         Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),
@@ -358,6 +367,7 @@ COMMANDS = (
         *REPAIR,
         *(option for option in WORKLOAD if option.flag in ADVISED),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
+        Option("--report", "also write a page: loss against response time and cost", "FILE.html", filled),
         JSON, QUIET), "advise oltp.spc --drives 8*tlc-datacenter --years 5"),
     Command("report", "show results of run, compare, reproduce or sweep as one page", "DIR...", (
         Option("--output", "the page to write", "FILE", filled, short="-o"),

@@ -14,7 +14,6 @@ from .rows import SECTIONS
 from .run_tables import run_tables
 from .table import compared, notes_of
 from .words import change, in_words
-from .writing import put
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +68,7 @@ def report(folders: Sequence[str], out: str, figures: str | None = None) -> str:
     else:
         page, drawn = _page_of_runs(names, runs)
         told = _plural(len(runs), "run")
-    _write(out, page)
+    pages.write(out, page)
     told = f"{out}: {told}, {_plural(len(drawn), 'figure')}"
     if figures is None:
         return told
@@ -104,16 +103,6 @@ def _page_of_runs(folders: Sequence[str], runs: list[Found]) -> tuple[str, list[
         groups=groups, missing=missing, provenance=_provenance(runs), overview=OVERVIEW, inputs=_inputs(runs),
     )  # fmt: skip
     return page, [figure for group in groups for figure in group.figures]
-
-
-def _write(out: str, page: str) -> None:
-    """Replaces the page at once; a symbolic link is kept, and a pipe or device is written to directly."""
-    place = os.path.realpath(out)
-    if os.path.isfile(place) or not os.path.exists(place):
-        put(place, page.encode())
-    else:
-        with open(place, "w", encoding="utf-8") as file:
-            file.write(page)
 
 
 def _draw(group: Group, number: int) -> None:

@@ -106,6 +106,12 @@ def test_the_manual_page_has_every_command_and_option(flashkeep: Command) -> Non
         ("schemes raid", ["raid4", "raid5", "raid6"]),
         ("completion ", ["bash", "fish", "zsh"]),
         ("metrics wear.", ["wear.erases_total"]),
+        ("advise oltp.spc --drives ", ["8*tlc-client"]),
+        ("advise oltp.spc --drives 4*tlc-client,redundancy.sch", ["4*tlc-client,redundancy.scheme="]),
+        ("advise oltp.spc --schemes raid5,rai", ["raid5,raid6", "raid5,raid1"]),
+        ("fleet 8*tlc-c", ["8*tlc-client"]),
+        ("fleet 8*tlc-client:rai", ["8*tlc-client:raid6", "8*tlc-client:raid0"]),
+        ("fleet 8*tlc-client:raid6 --workload synth:zip", ["synth:zipf"]),
     ],
 )
 def test_what_may_stand_at_the_cursor(line: str, some: list[str]) -> None:

@@ -4,7 +4,7 @@
 //! that is left, with the weight 1 − exp(−rate·left). Elsewhere the next transition is a failure with probability 1/2.
 //! Failures that lead to different places (one of them the loss by a latent error) are equally likely. The weight of a
 //! path is the ratio of true and drawn probabilities. A gamma factor of the failure rate is drawn with the density
-//! times z^(tolerance + 1), which is how the probability of a loss grows with it.
+//! times z^(r + 1) for r failures that are survived, which is how the probability of a loss grows with it.
 
 use crate::chain::{Chain, Goal, Step};
 use crate::model::{Group, Latent};
@@ -63,7 +63,7 @@ impl Factor {
         if group.frailty == 0.0 {
             return None;
         }
-        let (shape, power) = (1.0 / group.frailty, f64::from(group.tolerance) + 1.0);
+        let (shape, power) = (1.0 / group.frailty, f64::from(group.certain()) + 1.0);
         let grown = libm::lgamma(shape + power) - libm::lgamma(shape);
         let moment = libm::exp(grown + power * libm::log(group.frailty));
         Some(Factor { shape: shape + power, variance: group.frailty, power, moment })

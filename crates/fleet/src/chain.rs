@@ -20,11 +20,13 @@ pub enum Cause {
     Latent,
     /// A failure brought a second one at once, and so the loss.
     Shock,
+    /// More drives than the tolerance had failed, and at least one of them was worn out.
+    Wear,
 }
 
 impl Cause {
     /// All of them, in the order of tallies.
-    pub const ALL: [Cause; 3] = [Cause::Failures, Cause::Latent, Cause::Shock];
+    pub const ALL: [Cause; 4] = [Cause::Failures, Cause::Latent, Cause::Shock, Cause::Wear];
 }
 
 /// Where a transition goes.
@@ -77,6 +79,9 @@ struct Rates {
 
 impl Rates {
     fn of(group: &Group) -> Option<Rates> {
+        if group.wear.is_some() {
+            return None;
+        }
         let detect = match group.detect {
             Some(time) => Some(time.rate()?),
             None => None,
@@ -112,7 +117,7 @@ impl Chain {
     /// The chain of a group without its frailty; refused if a time is not exponential, or with too many states.
     pub fn of(group: &Group) -> Result<Chain, Invalid> {
         let Some(rates) = Rates::of(group) else {
-            let message = "the Markov chain needs exponential lives and times; plain and splitting take any";
+            let message = "the Markov chain needs exponential lives and times, and no wear; plain and splitting take any";
             return Err(Invalid::new("method", message));
         };
         let mut builder = Builder { group, rates, states: vec![State::default()], steps: Vec::new() };
@@ -169,12 +174,17 @@ impl Builder<'_> {
 
     /// `count` drives fail at once, and `left` of the others have a latent error.
     fn failed(&mut self, state: State, count: u32, left: u32, rate: f64, steps: &mut Vec<Step>) {
-        let (tolerance, before) = (self.group.tolerance, state.missing());
-        let missing = before + count;
-        if missing > tolerance {
-            let cause = if before < tolerance { Cause::Shock } else { Cause::Failures };
-            return add(steps, Goal::Loss(cause), rate, true);
+        let missing = state.missing() + count;
+        let mut survives = 1.0;
+        for (failed, cause) in (1..=count).zip([Cause::Failures, Cause::Shock]) {
+            let loses = self.group.loses(state.missing() + failed);
+            add(steps, Goal::Loss(cause), rate * survives * loses, true);
+            survives *= 1.0 - loses;
         }
+        if survives == 0.0 {
+            return;
+        }
+        let rate = rate * survives;
         let mut next = State { defective: left, ..state };
         match self.rates.detect {
             Some(_) => next.undetected += count,
@@ -183,10 +193,7 @@ impl Builder<'_> {
                 next.on_order += if self.rates.restock.is_some() { count } else { 0 };
             }
         }
-        let mut lost = 0.0;
-        if missing == tolerance {
-            lost = if left > 0 { 1.0 } else { self.group.on_read() };
-        }
+        let lost = if left > 0 { self.group.loses(missing + 1) } else { self.group.on_read(missing) };
         add(steps, Goal::Loss(Cause::Latent), rate * lost, true);
         if lost < 1.0 {
             let goal = self.goal(next);

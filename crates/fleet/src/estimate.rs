@@ -1,6 +1,7 @@
 //! Chooses a method, and reports what it has found about one group.
 
 use crate::chain::{Chain, is_exponential};
+use crate::exact::CAUSES;
 use crate::model::{Group, Latent, Spares};
 use crate::sampling::{Limits, Stopped, Tally, Z95};
 use crate::times::{Life, Time, Weibull};
@@ -106,8 +107,8 @@ pub struct Found {
     pub p_loss: Interval,
     /// P(loss) at the end of each year and of the mission.
     pub by_year: Vec<f64>,
-    /// P(loss) by the cause of the first loss: failures, latent errors, shocks.
-    pub causes: [f64; 3],
+    /// P(loss) by the cause of the first loss: failures, latent errors, shocks, wear.
+    pub causes: [f64; CAUSES],
     /// The expected number of losses; repeated losses count if `repeats`.
     pub losses: f64,
     /// Whether losses after the first one are counted.
@@ -131,6 +132,16 @@ pub fn estimate(group: &Group, wanted: &Wanted) -> Result<Found, Invalid> {
         Method::Auto => choose(group, wanted.years),
         method => (method, None),
     };
+    if method == Method::Splitting && group.tolerance > splitting::MOST_LEVELS {
+        let message = format!(
+            "splitting follows up to {} missing drives at once, and this group survives {}; exact and biasing have no such \
+             limit where all times are exponential, exact without a batch frailty or with few drives, and plain counts \
+             losses of any group",
+            splitting::MOST_LEVELS,
+            group.tolerance
+        );
+        return Err(Invalid::new("method", message));
+    }
     let limits =
         Limits { relative_error: wanted.relative_error, samples: wanted.samples, threads: wanted.threads };
     let mut found = match method {
@@ -226,8 +237,8 @@ fn wilson(hits: u64, paths: u64) -> Interval {
 /// The share of the failed drives' data that is lost, to the leading order in λ/μ for exponential repairs: of r drives
 /// that are being repaired when one more fails, each has been restored to a share that is uniform from 0 to 1, so the
 /// furthest leaves 1/(r + 1); serial repair gives the same. A shock finds one drive less under repair.
-fn unrebuilt(group: &Group, causes: [f64; 3]) -> f64 {
-    let tolerance = f64::from(group.tolerance);
+fn unrebuilt(group: &Group, causes: [f64; CAUSES]) -> f64 {
+    let tolerance = f64::from(group.certain());
     causes[0] / (tolerance + 1.0) + causes[2] / tolerance.max(1.0)
 }
 
@@ -255,7 +266,7 @@ fn choose(group: &Group, years: f64) -> (Method, Option<&'static str>) {
 /// A group with exponential times of the same means, for a guess; none if no drive fails within the mission.
 fn twin(group: &Group, years: f64) -> Option<Group> {
     let mission = years * YEAR;
-    let hazard = group.life.0.cumulative_hazard(mission);
+    let hazard = group.hazard(mission);
     let mean = |time: Time| Time::Exponential { mean: time.mean() };
     let latent = match group.latent {
         Latent::Arising { mean, scrub } => {
@@ -270,6 +281,7 @@ fn twin(group: &Group, years: f64) -> Option<Group> {
         repair: mean(group.repair),
         detect: group.detect.map(mean),
         spares: group.spares.map(|spares| Spares { restock: mean(spares.restock), ..spares }),
+        wear: None,
         latent,
         ..*group
     })

@@ -12,6 +12,9 @@ use crate::{Invalid, YEAR};
 /// A chain with more states than this is not integrated over a gamma factor.
 const MOST_STATES_WITH_FRAILTY: usize = 40;
 
+/// The causes of losses.
+pub const CAUSES: usize = Cause::ALL.len();
+
 /// A square matrix without negative entries.
 #[derive(Clone)]
 struct Matrix {
@@ -70,7 +73,7 @@ struct Generator {
 impl Generator {
     fn new(chain: &Chain, renewed: bool) -> Generator {
         let states = chain.steps.len();
-        let size = states + Cause::ALL.len() + 1;
+        let size = states + CAUSES + 1;
         let mut rates = Matrix::zero(size);
         let mut leaving = vec![0.0; size];
         for (from, steps) in chain.steps.iter().enumerate() {
@@ -126,7 +129,7 @@ impl Generator {
 #[derive(Clone, Debug, Default)]
 pub struct Solution {
     /// P(loss) at the end of each year, and at the end of the mission, by cause.
-    pub by_year: Vec<[f64; 3]>,
+    pub by_year: Vec<[f64; CAUSES]>,
     /// The expected number of losses of a group that starts anew after each of them.
     pub losses: f64,
 }
@@ -134,12 +137,12 @@ pub struct Solution {
 impl Solution {
     /// P(loss) within the mission, by cause.
     #[must_use]
-    pub fn causes(&self) -> [f64; 3] {
+    pub fn causes(&self) -> [f64; CAUSES] {
         self.by_year.last().copied().unwrap_or_default()
     }
 
     fn add(&mut self, other: &Solution, weight: f64) {
-        self.by_year.resize(other.by_year.len(), [0.0; 3]);
+        self.by_year.resize(other.by_year.len(), [0.0; CAUSES]);
         for (sum, value) in self.by_year.iter_mut().flatten().zip(other.by_year.iter().flatten()) {
             *sum += weight * value;
         }
@@ -162,7 +165,7 @@ pub fn solve(group: &Group, years: f64) -> Result<Solution, Invalid> {
         return Err(Invalid::new("method", message));
     }
     let mut mean = Solution::default();
-    for (factor, weight) in gamma_points(group.frailty, group.tolerance) {
+    for (factor, weight) in gamma_points(group.frailty, group.certain()) {
         mean.add(&of_chain(&with_factor(&chain, factor), years), weight);
     }
     Ok(mean)

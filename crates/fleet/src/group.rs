@@ -3,6 +3,7 @@
 use crate::chain::Cause;
 use crate::model::{Group, Latent};
 use crate::sampling::Loss;
+use crate::shared::Shared;
 use crate::times::{Weibull, exponential};
 use flashkeep_errors::draw::Stream;
 
@@ -27,46 +28,117 @@ struct Drive {
     doing: Doing,
     /// When what it does ends.
     until: f64,
+    /// Whether it fails, or has failed, because it is worn out.
+    worn: bool,
     /// When it was new.
     born: f64,
     defective: bool,
     turns: f64,
 }
 
+impl Drive {
+    /// It fails at one of two times, the second of them by wear.
+    fn fails_at(&mut self, end: f64, wears: Option<f64>) {
+        let wears = wears.unwrap_or(NEVER);
+        self.worn = wears < end;
+        self.until = end.min(wears);
+    }
+}
+
+/// What drives fail of: a distribution of ages, and the factor of the hazard that a group shares.
+#[derive(Clone, Copy, Debug)]
+struct Process {
+    life: Weibull,
+    shared: Shared,
+    /// The drives of a group.
+    drives: f64,
+    /// The probability that a group has such a failure within the mission.
+    probability: f64,
+}
+
+impl Process {
+    fn new(life: Weibull, shared: Shared, drives: u32, mission: f64) -> Process {
+        let drives = f64::from(drives);
+        let log_none = shared.log_none(drives * life.cumulative_hazard(mission));
+        Process { life, shared, drives, probability: -libm::expm1(log_none) }
+    }
+
+    /// The hazard of the group at the first failure, if that is within the mission.
+    fn hazard(&self, stream: &mut Stream) -> f64 {
+        self.shared.hazard_at(libm::log1p(-self.probability * stream.open()))
+    }
+
+    fn age_at(&self, hazard: f64) -> f64 {
+        self.life.age_at(hazard / self.drives)
+    }
+
+    /// The factor of a group that had no such failure by this time.
+    fn factor_without(&self, at: f64, stream: &mut Stream) -> f64 {
+        self.shared.draw(self.drives * self.life.cumulative_hazard(at), 0.0, stream)
+    }
+}
+
 /// The first failure of groups whose drives are all new at time 0.
 ///
 /// With H the cumulative hazard of a drive, no drive of n has failed by t with probability e^(−nH(t)), or, over a
-/// gamma factor of variance v, (1 + v·n·H(t))^(−1/v).
+/// gamma factor of variance v, (1 + v·n·H(t))^(−1/v). Wear has a hazard and a factor of its own, and the first of both is
+/// the failure.
 #[derive(Clone, Copy, Debug)]
 pub struct FirstFailure {
-    life: Weibull,
-    drives: f64,
-    frailty: f64,
+    life: Process,
+    wear: Option<Process>,
     /// The probability that a group has a failure within the mission.
     pub probability: f64,
+}
+
+/// A first failure: when, whether of wear, and the factors of the group's hazards.
+struct First {
+    at: f64,
+    worn: bool,
+    factors: Factors,
+}
+
+/// The factors of the hazards of a group: of the lives of its drives, and of their wear.
+#[derive(Clone, Copy, Debug)]
+struct Factors {
+    life: f64,
+    wear: f64,
 }
 
 impl FirstFailure {
     /// Within a mission of so many hours.
     #[must_use]
     pub fn new(group: &Group, mission: f64) -> FirstFailure {
-        let (life, drives, frailty) = (group.life.0, f64::from(group.drives), group.frailty);
-        let hazard = drives * life.cumulative_hazard(mission);
-        let log_none = if frailty > 0.0 { -libm::log1p(frailty * hazard) / frailty } else { -hazard };
-        FirstFailure { life, drives, frailty, probability: -libm::expm1(log_none) }
+        let life = Process::new(group.life.0, Shared::of_variance(group.frailty), group.drives, mission);
+        let wear = group.wear.map(|wear| Process::new(wear.life.0, wear.shared(), group.drives, mission));
+        let by_wear = wear.map_or(0.0, |wear| wear.probability);
+        FirstFailure { life, wear, probability: life.probability + (1.0 - life.probability) * by_wear }
     }
 
-    /// The time of the first failure of a group that has one, and the factor of its failure rates.
-    fn draw(&self, stream: &mut Stream) -> (f64, f64) {
-        let log_none = libm::log1p(-self.probability * stream.open());
-        if self.frailty == 0.0 {
-            return (self.life.age_at(-log_none / self.drives), 1.0);
+    /// The first failure of a group that has one.
+    fn draw(&self, stream: &mut Stream) -> First {
+        // Which of both have a failure within the mission; they are independent of each other.
+        let (mut by_life, mut by_wear) = (true, false);
+        if let Some(wear) = self.wear {
+            let place = stream.open() * self.probability;
+            by_life = place < self.life.probability;
+            by_wear = place >= self.life.probability * (1.0 - wear.probability);
         }
-        let hazard = libm::expm1(-self.frailty * log_none) / self.frailty;
-        // The factor of a group with a first failure at this time is gamma again.
-        let shape = 1.0 / self.frailty + 1.0;
-        let factor = stream.gamma(shape) * shape / (1.0 / self.frailty + hazard);
-        (self.life.age_at(hazard / self.drives), factor)
+        let hazard = if by_life { self.life.hazard(stream) } else { NEVER };
+        let at = self.life.age_at(hazard);
+        let worn = self.wear.filter(|_| by_wear).map(|wear| (wear, wear.hazard(stream)));
+        if let Some((wear, hazard)) = worn.filter(|(wear, hazard)| wear.age_at(*hazard) < at) {
+            let at = wear.age_at(hazard);
+            let life = self.life.factor_without(at, stream);
+            return First {
+                at,
+                worn: true,
+                factors: Factors { life, wear: wear.shared.draw(hazard, 1.0, stream) },
+            };
+        }
+        let life = self.life.shared.draw(hazard, 1.0, stream);
+        let wear = self.wear.map_or(1.0, |wear| wear.factor_without(at, stream));
+        First { at, worn: false, factors: Factors { life, wear } }
     }
 }
 
@@ -79,11 +151,22 @@ pub fn skipped(probability: f64, stream: &mut Stream) -> f64 {
     }
 }
 
+/// What a drive may fail of within a window.
+#[derive(Clone, Copy, Debug)]
+struct Exposure {
+    drive: usize,
+    /// Of wear, or else of its life.
+    worn: bool,
+    /// The cumulative hazard at the window's beginning.
+    before: f64,
+    /// That at its end.
+    after: f64,
+}
+
 /// The time until the next repair, detection or delivery ends, and the hazard that the working drives accumulate in it.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// For each working drive its number, and its cumulative hazard at both ends of the time.
-    hazards: Vec<(usize, f64, f64)>,
+    exposures: Vec<Exposure>,
     sum: f64,
 }
 
@@ -113,7 +196,7 @@ pub enum Event {
 pub struct State<'a> {
     group: &'a Group,
     mission: f64,
-    factor: f64,
+    factors: Factors,
     now: f64,
     drives: Vec<Drive>,
     /// Failed drives.
@@ -133,11 +216,18 @@ impl<'a> State<'a> {
     /// A group of new drives.
     #[must_use]
     pub fn new(group: &'a Group, mission: f64) -> State<'a> {
-        let idle = Drive { doing: Doing::Working, until: NEVER, born: 0.0, defective: false, turns: NEVER };
+        let idle = Drive {
+            doing: Doing::Working,
+            until: NEVER,
+            worn: false,
+            born: 0.0,
+            defective: false,
+            turns: NEVER,
+        };
         State {
             group,
             mission,
-            factor: 1.0,
+            factors: Factors { life: 1.0, wear: 1.0 },
             now: 0.0,
             drives: vec![idle; group.drives as usize],
             missing: 0,
@@ -151,25 +241,28 @@ impl<'a> State<'a> {
 
     /// Begins anew before the first failure of a group, which is that of its first drive.
     pub fn begin(&mut self, first: &FirstFailure, stream: &mut Stream) {
-        let (at, factor) = first.draw(stream);
-        (self.now, self.factor, self.missing, self.queued) = (at, factor, 0, 0);
+        let First { at, worn, factors } = first.draw(stream);
+        (self.now, self.factors, self.missing, self.queued) = (at, factors, 0, 0);
         self.orders.clear();
         self.stock = self.group.spares.map_or(0, |spares| spares.count);
         // All are as old as the mission, so they share the hazard of the past.
-        let life = self.group.life.0;
+        let (life, wear) = (self.group.life.0, self.group.wear.map(|wear| wear.life.0));
         let past = life.cumulative_hazard(at);
+        let worn_by = wear.map_or(0.0, |wear| wear.cumulative_hazard(at));
         for number in 0..self.drives.len() {
             self.drives[number] = self.installed(0.0, stream);
-            self.drives[number].until = life.age_at(past + exponential(stream) / factor).max(at);
+            let end = life.age_at(past + exponential(stream) / factors.life).max(at);
+            let wears = wear.map(|wear| wear.age_at(worn_by + exponential(stream) / factors.wear).max(at));
+            self.drives[number].fails_at(end, wears);
         }
-        self.drives[0].until = at;
+        (self.drives[0].until, self.drives[0].worn) = (at, worn);
     }
 
     /// Takes the state of another one of the same group.
     pub fn copy(&mut self, from: &State<'a>) {
         self.drives.copy_from_slice(&from.drives);
         self.orders.clone_from(&from.orders);
-        (self.factor, self.now, self.missing) = (from.factor, from.now, from.missing);
+        (self.factors, self.now, self.missing) = (from.factors, from.now, from.missing);
         (self.stock, self.queued) = (from.stock, from.queued);
     }
 
@@ -177,18 +270,24 @@ impl<'a> State<'a> {
     #[must_use]
     pub fn window(&self) -> Window {
         let end = self.next_end().min(self.mission);
-        let life = &self.group.life.0;
-        let mut hazards = Vec::with_capacity(self.drives.len());
+        let wear = self.group.wear.map(|wear| (wear.life.0, self.factors.wear));
+        let mut exposures = Vec::with_capacity(self.drives.len());
         let mut sum = 0.0;
         for (number, drive) in
             self.drives.iter().enumerate().filter(|(_, drive)| drive.doing == Doing::Working)
         {
-            let before = life.cumulative_hazard(self.now - drive.born) * self.factor;
-            let after = life.cumulative_hazard(end - drive.born) * self.factor;
-            hazards.push((number, before, after));
-            sum += after - before;
+            let mut expose = |life: Weibull, factor: f64, worn: bool| {
+                let before = life.cumulative_hazard(self.now - drive.born) * factor;
+                let after = life.cumulative_hazard(end - drive.born) * factor;
+                exposures.push(Exposure { drive: number, worn, before, after });
+                sum += after - before;
+            };
+            expose(self.group.life.0, self.factors.life, false);
+            if let Some((life, factor)) = wear {
+                expose(life, factor, true);
+            }
         }
-        Window { hazards, sum }
+        Window { exposures, sum }
     }
 
     /// When the first of the things ends that failed drives wait for.
@@ -218,25 +317,34 @@ impl<'a> State<'a> {
             count += 1;
             rest -= exponential(stream);
         }
-        let life = self.group.life.0;
-        let mut first = (0, NEVER);
+        let mut first = (0, NEVER, false);
         for _ in 0..count.max(1) {
-            let (number, hazard) = drawn(window, stream);
-            let at = self.drives[number].born + life.age_at(hazard / self.factor);
+            let (exposure, hazard) = drawn(window, stream);
+            let (life, factor) = self.process(exposure.worn);
+            let at = self.drives[exposure.drive].born + life.age_at(hazard / factor);
             if at < first.1 {
-                first = (number, at);
+                first = (exposure.drive, at, exposure.worn);
             }
         }
         self.now = first.1.max(self.now);
         self.redraw(stream);
+        self.drives[first.0].worn = first.2;
         self.fail(first.0, stream)
+    }
+
+    /// The life that drives end by, or that of their wear, and the factor of its hazard.
+    fn process(&self, worn: bool) -> (Weibull, f64) {
+        match self.group.wear.filter(|_| worn) {
+            Some(wear) => (wear.life.0, self.factors.wear),
+            None => (self.group.life.0, self.factors.life),
+        }
     }
 
     /// Draws the failures of the working drives anew, from now on.
     pub fn redraw(&mut self, stream: &mut Stream) {
         for number in 0..self.drives.len() {
             if self.drives[number].doing == Doing::Working {
-                self.drives[number].until = self.failure_after(self.drives[number].born, self.now, stream);
+                self.draw_failure(number, stream);
             }
         }
     }
@@ -278,17 +386,25 @@ impl<'a> State<'a> {
             Latent::Arising { mean, .. } => at + mean * exponential(stream),
             Latent::Never | Latent::OnRead { .. } => NEVER,
         };
-        Drive { doing: Doing::Working, until: NEVER, born: at, defective: false, turns }
+        Drive { doing: Doing::Working, until: NEVER, worn: false, born: at, defective: false, turns }
     }
 
-    /// When a drive fails that was new at `born` and works at `now`.
-    fn failure_after(&self, born: f64, now: f64, stream: &mut Stream) -> f64 {
-        let life = &self.group.life.0;
-        let more = exponential(stream) / self.factor;
+    /// Draws when a working drive fails from now on, and of what.
+    fn draw_failure(&mut self, number: usize, stream: &mut Stream) {
+        let born = self.drives[number].born;
+        let end = self.failure_after(born, false, stream);
+        let wears = self.group.wear.map(|_| self.failure_after(born, true, stream));
+        self.drives[number].fails_at(end, wears);
+    }
+
+    /// When a drive that was new at `born` and works now fails of its life, or of wear.
+    fn failure_after(&self, born: f64, worn: bool, stream: &mut Stream) -> f64 {
+        let (life, factor) = self.process(worn);
+        let more = exponential(stream) / factor;
         match life.rate() {
-            Some(_) => now + life.scale * more,
+            Some(_) => self.now + life.scale * more,
             // Rounding must not put it into the past.
-            None => (born + life.age_at(life.cumulative_hazard(now - born) + more)).max(now),
+            None => (born + life.age_at(life.cumulative_hazard(self.now - born) + more)).max(self.now),
         }
     }
 
@@ -330,34 +446,45 @@ impl<'a> State<'a> {
     /// A new drive takes the place of another.
     fn renew(&mut self, number: usize, stream: &mut Stream) {
         self.drives[number] = self.installed(self.now, stream);
-        self.drives[number].until = self.failure_after(self.now, self.now, stream);
+        self.draw_failure(number, stream);
     }
 
     /// A drive fails, and by a shock a second one at once.
     fn fail(&mut self, number: usize, stream: &mut Stream) -> Event {
-        let (tolerance, before) = (self.group.tolerance, self.missing);
         self.miss(number, stream);
         let can_shock = self.group.shock > 0.0 && self.missing < self.group.drives;
         self.shocked = can_shock.then(|| stream.open() < self.shock);
+        let mut lost = self.loses_now(stream).then_some(Cause::Failures);
         if self.shocked == Some(true) {
             let working = self.group.drives - self.missing;
             let chosen = ((stream.open() * f64::from(working)) as usize).min(working as usize - 1);
             let mut left = (0..self.drives.len()).filter(|&at| self.drives[at].doing == Doing::Working);
             let second = left.nth(chosen).expect("one of the working drives");
+            self.drives[second].worn = false;
             self.miss(second, stream);
+            if lost.is_none() && self.loses_now(stream) {
+                lost = Some(Cause::Shock);
+            }
         }
-        if self.missing > tolerance {
-            let cause = if before < tolerance { Cause::Shock } else { Cause::Failures };
+        if let Some(cause) = lost {
+            let worn = self.drives.iter().any(|drive| drive.doing != Doing::Working && drive.worn);
+            let cause = if worn { Cause::Wear } else { cause };
             return Event::Lost(Loss { at: self.now, cause, unrebuilt: self.unrebuilt() });
         }
         self.start_repairs(stream);
-        if self.missing < tolerance {
+        let exposed = self.group.loses(self.missing + 1);
+        if exposed == 0.0 {
             return Event::Other;
         }
-        match self.is_defective(stream) {
+        match self.is_defective(stream) && happens(exposed, stream) {
             true => Event::Lost(Loss { at: self.now, cause: Cause::Latent, unrebuilt: 0.0 }),
             false => Event::Exposed,
         }
+    }
+
+    /// Whether the last failure has lost data.
+    fn loses_now(&self, stream: &mut Stream) -> bool {
+        happens(self.group.loses(self.missing), stream)
     }
 
     /// A drive is missing from now on.
@@ -450,18 +577,23 @@ impl<'a> State<'a> {
     }
 }
 
-/// A drive and a place of its hazard, drawn from those of a window.
-fn drawn(window: &Window, stream: &mut Stream) -> (usize, f64) {
+/// Whether something of this probability happens; what is certain needs no random number.
+fn happens(probability: f64, stream: &mut Stream) -> bool {
+    probability >= 1.0 || (probability > 0.0 && stream.open() < probability)
+}
+
+/// What a drive fails of, and a place of its hazard, drawn from those of a window.
+fn drawn(window: &Window, stream: &mut Stream) -> (Exposure, f64) {
     let mut place = stream.open() * window.sum;
-    let mut last = (0, 0.0);
-    for &(number, before, after) in &window.hazards {
-        last = (number, after);
+    for exposure in &window.exposures {
+        let Exposure { before, after, .. } = *exposure;
         if place < after - before {
-            return (number, before + place);
+            return (*exposure, before + place);
         }
         place -= after - before;
     }
-    last
+    let last = *window.exposures.last().expect("a drive that fails has worked");
+    (last, last.after)
 }
 
 /// The first of some times, with its place.

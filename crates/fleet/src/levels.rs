@@ -6,18 +6,21 @@
 //! error below is then no loss: the upper level restores the sector.
 
 use crate::estimate::{Found, Interval};
-use crate::exact;
+use crate::exact::{self, CAUSES};
+use crate::fatal::Fatal;
 use crate::model::Group;
 use crate::times::{Life, Time, Weibull};
 use crate::{Invalid, YEAR, within};
 
 /// A level above the drives' groups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Lower arrays in it.
     pub members: u32,
     /// How many of them may be missing.
     pub tolerance: u32,
+    /// The share of patterns of missing arrays that lose data; without it none of up to `tolerance` do.
+    pub fatal: Option<Fatal>,
 }
 
 /// What is found about the level above `lower`, whose drives are repaired as those of `group`.
@@ -52,7 +55,7 @@ fn striped(lower: &Found, count: f64) -> Found {
 }
 
 fn redundant(lower: &Found, group: &Group, level: Level, years: f64) -> Result<Found, Invalid> {
-    let fatal = lower.causes[0] + lower.causes[2];
+    let fatal = lower.causes[0] + lower.causes[2] + lower.causes[3];
     let share = if lower.p_loss.value > 0.0 { fatal / lower.p_loss.value } else { 0.0 };
     let upper = |p: f64| -> Result<Option<Group>, Invalid> {
         if p <= 0.0 {
@@ -61,11 +64,13 @@ fn redundant(lower: &Found, group: &Group, level: Level, years: f64) -> Result<F
         let scale = years * YEAR / -libm::log1p(-p.min(1.0 - 1e-15));
         let life = Life(Weibull { shape: 1.0, scale, location: 0.0 });
         let repair = Time::exponential("mttr_hours", group.repair.mean())?;
-        Ok(Some(Group { serial: group.serial, ..Group::new(level.members, level.tolerance, life, repair)? }))
+        let plain = Group::new(level.members, level.tolerance, life, repair)?;
+        let coded = level.fatal.map_or(Ok(plain), |fatal| plain.with_fatal(fatal))?;
+        Ok(Some(Group { serial: group.serial, ..coded }))
     };
     let solve = |p: f64| match upper(p)? {
         Some(upper) => exact::solve(&upper, years),
-        None => Ok(exact::Solution { by_year: vec![[0.0; 3]; lower.by_year.len()], losses: 0.0 }),
+        None => Ok(exact::Solution { by_year: vec![[0.0; CAUSES]; lower.by_year.len()], losses: 0.0 }),
     };
     let total = |solution: &exact::Solution| solution.causes().iter().sum::<f64>();
     let middle = solve(fatal)?;

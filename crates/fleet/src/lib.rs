@@ -3,7 +3,8 @@
 //! | module | contents |
 //! |---|---|
 //! | [`times`] | distributions of lives, repairs and other times |
-//! | [`model`] | a group of drives: its tolerance, failures, repairs, latent errors and correlations |
+//! | [`model`] | a group of drives: its tolerance, failures, wear, repairs, latent errors and correlations |
+//! | [`fatal`] | codes that survive some patterns of more failures than others |
 //! | [`chain`] | the Markov chain of a group whose times are all exponential |
 //! | [`exact`] | the transient solution of that chain, without cancellation |
 //! | [`biasing`] | forcing and balanced failure biasing on that chain |
@@ -33,11 +34,13 @@ pub mod biasing;
 pub mod chain;
 pub mod estimate;
 pub mod exact;
+pub mod fatal;
 pub mod group;
 pub mod levels;
 pub mod model;
 pub mod plain;
 pub mod sampling;
+mod shared;
 pub mod splitting;
 pub mod times;
 

@@ -1,5 +1,7 @@
 //! A group of drives that protect each other, and what may happen to it.
 
+use crate::fatal::Fatal;
+use crate::shared::Shared;
 use crate::times::{Life, Time};
 use crate::{Invalid, within};
 
@@ -37,15 +39,36 @@ pub struct Spares {
     pub restock: Time,
 }
 
-/// A group of drives: any `tolerance` of them may be missing at once, one more loses data.
+/// Wear: a drive that has been written for long fails, and the drives of a group are written alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wear {
+    /// The life of a drive that is written as in the workload and fails of nothing else; a replacement begins anew.
+    pub life: Life,
+    /// The standard deviation of the logarithm of the rate at which a group is written: groups differ by it.
+    pub spread: f64,
+}
+
+impl Wear {
+    /// The factor of the hazard of wear that the drives of a group share: if they are written g times as fast, the hazard
+    /// at an age is g^shape times as large.
+    pub(crate) fn shared(&self) -> Shared {
+        Shared::of_log_spread(self.spread * self.life.0.shape)
+    }
+}
+
+/// A group of drives: `tolerance` of them may be missing at once, one more loses data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Group {
     /// Drives.
     pub drives: u32,
     /// Drives that may be missing.
     pub tolerance: u32,
+    /// The share of patterns of missing drives that lose data; without it none of up to `tolerance` drives do.
+    pub fatal: Option<Fatal>,
     /// The life of each drive.
     pub life: Life,
+    /// What drives fail of besides, as they are written.
+    pub wear: Option<Wear>,
     /// How long the repair of one drive takes once it has begun.
     pub repair: Time,
     /// Whether one drive is repaired at a time, first in, first out.
@@ -73,7 +96,9 @@ impl Group {
         Ok(Group {
             drives,
             tolerance,
+            fatal: None,
             life,
+            wear: None,
             repair,
             serial: false,
             detect: None,
@@ -82,6 +107,33 @@ impl Group {
             shock: 0.0,
             frailty: 0.0,
         })
+    }
+
+    /// The same drives under a code that survives some patterns of failures only.
+    pub fn with_fatal(self, fatal: Fatal) -> Result<Self, Invalid> {
+        let plain = Group::new(self.drives, fatal.tolerance(), self.life, self.repair)?;
+        Ok(Group { tolerance: plain.tolerance, fatal: Some(fatal), ..self })
+    }
+
+    /// The probability that the last of so many failures loses data, if those before it did not.
+    #[must_use]
+    pub fn loses(&self, missing: u32) -> f64 {
+        match self.fatal {
+            Some(fatal) => fatal.next(missing),
+            None => f64::from(u8::from(missing > self.tolerance)),
+        }
+    }
+
+    /// The hazard of a drive until this age, by its life and by wear.
+    #[must_use]
+    pub(crate) fn hazard(&self, age: f64) -> f64 {
+        self.life.0.cumulative_hazard(age) + self.wear.map_or(0.0, |wear| wear.life.0.cumulative_hazard(age))
+    }
+
+    /// The drives that may be missing, whichever they are.
+    #[must_use]
+    pub fn certain(&self) -> u32 {
+        self.fatal.map_or(self.tolerance, |fatal| fatal.certain())
     }
 
     /// Refuses values out of range.
@@ -93,17 +145,21 @@ impl Group {
             Latent::Arising { mean, .. } => within("latent_hours", mean, 1.0, 1e12).map(drop)?,
             Latent::Never => {}
         }
+        if let Some(wear) = self.wear {
+            within("wear_spread", wear.spread, 0.0, 3.0)?;
+        }
         if let Some(spares) = self.spares {
             within("spares", f64::from(spares.count), 0.0, 1000.0)?;
         }
         Ok(())
     }
 
-    /// The probability of a latent error as a repair begins that has no redundancy left.
+    /// The probability that a latent error is met, and loses data, as a repair begins with so many missing drives: an
+    /// error is as bad for its stripe as one more missing drive.
     #[must_use]
-    pub(crate) fn on_read(&self) -> f64 {
+    pub(crate) fn on_read(&self, missing: u32) -> f64 {
         match self.latent {
-            Latent::OnRead { probability } if self.tolerance > 0 => probability,
+            Latent::OnRead { probability } if self.tolerance > 0 => probability * self.loses(missing + 1),
             _ => 0.0,
         }
     }

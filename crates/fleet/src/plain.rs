@@ -62,7 +62,7 @@ fn follow<'a>(
 
 /// The loss by a latent error that the rebuild reads, if it does.
 fn on_read(group: &Group, state: &State<'_>, stream: &mut Stream) -> Option<Loss> {
-    let probability = group.on_read();
+    let probability = group.on_read(state.missing());
     let meets = probability > 0.0 && stream.open() < probability;
     meets.then(|| Loss { at: state.now(), cause: Cause::Latent, unrebuilt: 0.0 })
 }

@@ -32,7 +32,7 @@ pub struct Tally {
     /// Weights by the year of the loss.
     pub years: Vec<f64>,
     /// Weights by cause.
-    pub causes: [f64; 3],
+    pub causes: [f64; Cause::ALL.len()],
     /// Weights times the share of the failed drives' data that was not rebuilt yet, of losses by failures.
     pub unrebuilt: f64,
     /// The sum of the weights of all losses, if they were followed beyond the first.

@@ -21,6 +21,9 @@ use flashkeep_errors::draw::Stream;
 /// A shock is drawn at least so often where paths end soon.
 const LEAST_SHOCK: f64 = 0.3;
 
+/// The most levels: each multiplies the work of a path, and a loss beyond so many has a probability of 1e-30 or so.
+pub const MOST_LEVELS: u32 = 8;
+
 /// The most copies at one level.
 const MOST_COPIES: f64 = 1e9;
 
@@ -28,7 +31,9 @@ const MOST_COPIES: f64 = 1e9;
 /// reached, from mean times.
 fn factors(group: &Group, years: f64) -> Vec<u32> {
     let mission = years * YEAR;
-    let rate = group.life.0.cumulative_hazard(mission) / mission;
+    let mut rate = group.life.0.cumulative_hazard(mission) / mission;
+    // Wear comes at the end of a life, when its rate is far above the mean.
+    rate += group.wear.map_or(0.0, |wear| wear.life.0.hazard_rate(mission.min(wear.life.0.mean())));
     let mut delay = group.detect.map_or(0.0, |delay| delay.mean());
     delay += group.spares.filter(|spares| spares.count == 0).map_or(0.0, |spares| spares.restock.mean());
     let guess = |missing: u32| {
@@ -124,8 +129,8 @@ impl<'a> Tree<'a> {
             match event {
                 Event::End => return,
                 Event::Lost(loss) => return self.lose(loss, weight * self.share(split)),
-                Event::Exposed if self.group.on_read() > 0.0 => {
-                    let probability = self.group.on_read();
+                Event::Exposed if self.group.on_read(state.missing()) > 0.0 => {
+                    let probability = self.group.on_read(state.missing());
                     let loss = Loss { at: state.now(), cause: Cause::Latent, unrebuilt: 0.0 };
                     self.lose(loss, weight * probability * self.share(split));
                     weight *= 1.0 - probability;

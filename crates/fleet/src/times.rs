@@ -57,6 +57,13 @@ impl Weibull {
         self.location + self.scale * past
     }
 
+    /// The hazard rate at an age, 1/h.
+    #[must_use]
+    pub fn hazard_rate(&self, age: f64) -> f64 {
+        let past = (age - self.location) / self.scale;
+        if past > 0.0 { self.shape / self.scale * libm::pow(past, self.shape - 1.0) } else { 0.0 }
+    }
+
     /// The mean: location + scale·Γ(1 + 1/shape).
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -84,17 +91,22 @@ impl Life {
 
     /// `weibull:SHAPE:SCALE[:LOCATION]` or `exponential:MEAN`, hours.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let life = match Time::parse("life", text)? {
+        Life::parse_as("life", text)
+    }
+
+    /// The same; `field` is for messages.
+    pub fn parse_as(field: &'static str, text: &str) -> Result<Self, Invalid> {
+        let life = match Time::parse(field, text)? {
             Time::Weibull(life) => life,
             Time::Exponential { mean } if text.starts_with("exponential:") => {
                 Weibull { shape: 1.0, scale: mean, location: 0.0 }
             }
             _ => {
                 let forms = "weibull:SHAPE:SCALE[:LOCATION] or exponential:MEAN, in hours";
-                return Err(Invalid::new("life", format!("`{text}` is not accepted: {forms}")));
+                return Err(Invalid::new(field, format!("`{text}` is not accepted: {forms}")));
             }
         };
-        within("life", life.scale, SHORTEST_LIFE, LONGEST)?;
+        within(field, life.scale, SHORTEST_LIFE, LONGEST)?;
         Ok(Life(life))
     }
 }

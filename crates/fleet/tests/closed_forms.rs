@@ -253,8 +253,13 @@ fn scrubbing_more_often_never_loses_more() {
 fn mlec_sim_is_repeated() {
     let pool = Group { serial: true, ..group(10, 3, 0.05, 20e12 / 100e6 / 3600.0) };
     let wanted = Wanted { years: 1.0, ..Wanted::default() };
-    let system =
-        above(&estimate(&pool, &wanted).unwrap(), &pool, Level { members: 10, tolerance: 0 }, 1.0).unwrap();
+    let system = above(
+        &estimate(&pool, &wanted).unwrap(),
+        &pool,
+        Level { members: 10, tolerance: 0, fatal: None },
+        1.0,
+    )
+    .unwrap();
     let nines = -libm::log10(system.p_loss.value);
     assert!((nines - 7.0614043).abs() < 1e-6, "{nines}");
 }

@@ -4,8 +4,9 @@ use crate::errors::{OptionError, detached, raise_drive};
 use flashkeep::config::{self, Resolved};
 use flashkeep::schemes::{self, MemberFacts, RedundancySpec};
 use flashkeep_fleet::estimate::{Found, Method, Wanted, estimate};
+use flashkeep_fleet::fatal::{self, Fatal};
 use flashkeep_fleet::levels::{Level, above, any};
-use flashkeep_fleet::model::{Group, Latent, Spares, on_read};
+use flashkeep_fleet::model::{Group, Latent, Spares, Wear, on_read};
 use flashkeep_fleet::sampling::Stopped;
 use flashkeep_fleet::times::{Life, Time};
 use flashkeep_fleet::{Invalid, YEAR};
@@ -57,6 +58,13 @@ pub(crate) fn fleet_scheme(name: &str, members: u32, bytes: u64) -> PyResult<Str
     let pages = (scheme.over_drives)(&vec![facts; members as usize], &redundancy).map_err(wrong)?;
     let told = json!({"tolerance": scheme.survivable(members, &redundancy), "usable_bytes": pages * PAGE});
     Ok(told.to_string())
+}
+
+/// For 0, 1, … missing members of a code with local parities the share of their patterns that lose data.
+#[pyfunction]
+pub(crate) fn fleet_local_code(data: u32, local: u32, parity: u32) -> String {
+    let groups: Vec<u32> = (0..local).map(|at| data / local + u32::from(at < data % local) + 1).collect();
+    json!(fatal::of_local_parities(&groups, parity)).to_string()
 }
 
 /// What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes"}, …]`. `disks`:
@@ -120,7 +128,12 @@ impl Options {
         let mut found = estimate(&group, &wanted)?;
         for level in self.0.get("levels").and_then(Value::as_array).into_iter().flatten() {
             let at = |place: usize| level[place].as_u64().unwrap_or(0) as u32;
-            found = above(&found, &group, Level { members: at(0), tolerance: at(1) }, wanted.years)?;
+            found = above(
+                &found,
+                &group,
+                Level { members: at(0), tolerance: at(1), fatal: shares(&level[2])? },
+                wanted.years,
+            )?;
         }
         let groups = self.number("groups").unwrap_or(1.0);
         Ok(told(&found, &group, groups))
@@ -161,16 +174,35 @@ impl Options {
             }
             _ => Latent::Never,
         };
+        let wear = match self.text("wear") {
+            Some(life) => {
+                let spread = self.number("wear_spread").unwrap_or(0.0);
+                Some(Wear { life: Life::parse_as("wear", life)?, spread })
+            }
+            None => None,
+        };
+        let plain = Group::new(count("drives"), count("tolerance"), life, repair)?;
+        let group = match self.0.get("fatal").map(shares).transpose()?.flatten() {
+            Some(fatal) => plain.with_fatal(fatal)?,
+            None => plain,
+        };
         Ok(Group {
+            wear,
             serial: self.text("repair") == Some("serial"),
             detect: self.time("detect_hours")?,
             spares,
             latent,
             shock: self.number("shock").unwrap_or(0.0),
             frailty: self.number("batch_frailty").unwrap_or(0.0),
-            ..Group::new(count("drives"), count("tolerance"), life, repair)?
+            ..group
         })
     }
+}
+
+/// The shares of fatal patterns of failures, if there are any.
+fn shares(of: &Value) -> Result<Option<Fatal>, Invalid> {
+    let Some(list) = of.as_array() else { return Ok(None) };
+    Fatal::new(&list.iter().filter_map(Value::as_f64).collect::<Vec<_>>()).map(Some)
 }
 
 fn told(found: &Found, group: &Group, groups: f64) -> Value {
@@ -210,6 +242,7 @@ fn told(found: &Found, group: &Group, groups: f64) -> Value {
                 Some(rate) => format!("exponential, mean {:.0} h", 1.0 / rate),
                 None => group.life.0.to_string(),
             },
+            "wear": group.wear.map(|wear| wear.life.0.to_string()),
             "mttr_hours": group.repair.to_string(),
             "detect_hours": words(group.detect),
             "restock_hours": words(group.spares.map(|spares| spares.restock)),

@@ -32,7 +32,7 @@ mod _flashkeep {
     #[pymodule_export]
     use super::errors::{DriveError, OptionError, TraceError};
     #[pymodule_export]
-    use super::fleet::{fleet, fleet_array, fleet_scheme, fleet_schemes};
+    use super::fleet::{fleet, fleet_array, fleet_local_code, fleet_scheme, fleet_schemes};
     #[pymodule_export]
     use super::lists::{
         check, drive_changes, drive_text, drives, format_text, formats, metrics, page_errors, policies,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from .._flashkeep import OptionError
+from ..extras import need
 from ..fleets.api import RULES, fleet_of
 from ..fleets.options import Options
 from ..fleets.spec import read
+from ..fleets.wear import HOURS_A_YEAR, life_years
 from ..nodes import Figures
 from ..runner import run_call
 from ..table import notes_of
@@ -29,13 +32,12 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-DAYS_A_YEAR = 365
 REL_ERROR = 0.05
 """Half the 95 % interval of a sampled probability, as a share of it: ten estimates are to take seconds."""
 LEAST_HOURS = 0.001
 """The shortest repair that the fleet's model takes; rebuilds of very small drives are shorter."""
-SHARED = ("life", "afr", "repair", "detect_hours", "spares", "restock_hours", "uber", "latent_hours", "scrub_hours",
-          "batch_frailty", "shock", "hours_per_year")  # fmt: skip
+SHARED = ("life", "afr", "wear_spread", "repair", "detect_hours", "spares", "restock_hours", "uber", "latent_hours",
+          "scrub_hours", "batch_frailty", "shock", "hours_per_year")  # fmt: skip
 """The assumptions of the fleet's model that all rows have in common."""
 
 
@@ -71,6 +73,14 @@ class Advice:
         """The same as `flashkeep advise --json`."""
         copy: dict[str, Any] = Figures(self._found).to_dict()
         return copy
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page: loss against response time and cost, the table, the assumptions."""
+        from ..fleet_pages.advice import write_page
+
+        need("a page of advice", "reports", "jinja2")
+        need("a page of advice", "reports", "matplotlib")
+        write_page(self._found, os.fspath(path))
 
     def to_frame(self, library: Library | None = None) -> Any:
         """The rows as a data frame, with their keys by dotted path."""
@@ -142,8 +152,8 @@ def _row(design: Design, array: Array | None, ended: Simulated, model: Options) 
         "scheme": design.scheme, "width": design.width, "reason": ended.reason, "pareto": False, "tolerance": None,
         "usable_bytes": None, "raw_per_usable": None, "response_us": None, "degraded_us": None, "rebuilding_us": None,
         "waf_bytes": None, "tbw": None, "life_years": None, "rebuild_mb_s": None, "rebuild_hours": None,
-        "lost_pages": None, "p_loss": None, "nines": None, "nomdl": None, "cost": None, "mttr_hours": None,
-        "method": None, "fleet_reason": None, "failed_reason": ended.failed_reason, "digest": None,
+        "lost_pages": None, "p_loss": None, "nines": None, "nomdl": None, "causes": None, "cost": None,
+        "mttr_hours": None, "method": None, "fleet_reason": None, "failed_reason": ended.failed_reason, "digest": None,
         "failed_digest": None,
     }  # fmt: skip
     if ended.healthy is not None:
@@ -165,7 +175,7 @@ def _of_runs(ended: Simulated) -> Row:
     wear = healthy.get("wear") or {}
     found: Row = {
         "response_us": _times(healthy["response_us"]), "waf_bytes": healthy["waf_bytes"], "tbw": wear.get("tbw"),
-        "life_years": _life_years(healthy), "digest": healthy["digest"],
+        "life_years": life_years(healthy), "digest": healthy["digest"],
     }  # fmt: skip
     if failed is None:
         return found
@@ -182,15 +192,6 @@ def _of_runs(ended: Simulated) -> Row:
     return found
 
 
-def _life_years(summary: Mapping[str, Any]) -> float | None:
-    """How long the drives last if this workload continues: what a host can write over what it writes a day."""
-    wear = summary.get("wear") or {}
-    tbw, a_day = wear.get("tbw"), wear.get("workload_dwpd")
-    if not tbw or not a_day:
-        return None
-    return float(tbw * 1e12 / (a_day * summary["capacity_bytes"]) / DAYS_A_YEAR)
-
-
 def _of_fleet(text: str | None, array: Array, row: Row, model: Options) -> Row:
     """What the model of fleets says of an array, with the repair time that was measured unless one is given."""
     found: Row = {
@@ -202,11 +203,15 @@ def _of_fleet(text: str | None, array: Array, row: Row, model: Options) -> Row:
         if hours is None:
             return found | {"fleet_reason": f"no rebuild was measured ({row['failed_reason']}); give --mttr-hours"}
         options = replace(model, mttr_hours=f"fixed:{max(hours, LEAST_HOURS)!r}")
+    if model.wear == "simulated":
+        if row["life_years"] is None:
+            return found | {"fleet_reason": "nothing wears the drives out; leave --wear away"}
+        options = replace(options, wear=HOURS_A_YEAR * row["life_years"])
     try:
         fleet = run_call(lambda: fleet_of("array", options, (), text))
     except OptionError as refusal:
         return found | {"fleet_reason": str(refusal)}
-    kept = {key: fleet[key] for key in ("p_loss", "nines", "nomdl", "cost", "method")}
+    kept = {key: fleet[key] for key in ("p_loss", "nines", "nomdl", "causes", "cost", "method")}
     return found | kept | {"mttr_hours": fleet["assumptions"]["mttr_hours"], "assumed": fleet["assumptions"]}
 
 
@@ -230,6 +235,7 @@ def _result(
     first, asked = healthy[0], model.of_model()
     assumptions = {
         **{key: assumed.get(key) for key in SHARED},
+        "wear_from": "measured: life_years of each row" if model.wear == "simulated" else model.wear,
         "uber_from": "the drive (errors.uber_target)" if uber is not None else "given" if model.uber else None,
         "mttr_from": "measured: the rebuild of a full member, fixed" if model.mttr_hours is None else "given",
         "failed_at": FAILED_AT, "missing": MISSING, "rel_error": REL_ERROR,

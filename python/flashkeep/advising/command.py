@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import listing
 from ..fleets.options import Options
+from ..fleets.wear import SHAPE
 from ..progress import Line
 from ..rows import micros
 from ..terminal import BOLD, DIM, Page
@@ -46,6 +47,12 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
         print_json(found)
     else:
         say(told(found, page))
+    if arguments["report"] is not None:
+        from ..fleet_pages.advice import write_page
+
+        written = write_page(found, arguments["report"])
+        if not arguments["json"] and not arguments["quiet"]:
+            say(written)
     return 0
 
 
@@ -53,27 +60,35 @@ def told(found: dict[str, Any], page: Page) -> str:
     """The result as a table: the rows, what the columns are, why rows are missing, the assumptions, the notes."""
     page = Page(page.colour, page.width or WIDTH)
     rows = [row for row in found["rows"] if row["reason"] is None]
-    parts = [_head(found, page), "", *_blocks(rows, _columns(found), page), ""]
-    texts = [f"* {_front(found)}"]
-    texts += [f"{row['scheme']}: {reason}" for row in found["rows"] if (reason := _reason(row))]
+    parts = [_head(found, page), "", *_blocks(rows, columns_of(found), page), ""]
+    texts = [f"* {front_in_words(found)}"]
+    texts += [f"{row['scheme']}: {reason}" for row in found["rows"] if (reason := reason_of(row))]
     parts += [textwrap.fill(text, page.width or WIDTH, subsequent_indent="  ") for text in texts]
-    parts += ["", page.paint("Assumptions", BOLD), listing.listing(_assumptions(found), page)]
+    parts += ["", page.paint("Assumptions", BOLD), listing.listing(assumptions_of(found), page)]
     parts += [textwrap.fill(f"note: {note}", page.width or WIDTH, subsequent_indent="  ") for note in found["notes"]]
     return "\n".join(parts)
 
 
 def _head(found: dict[str, Any], page: Page) -> str:
-    workload, drives = found["workload"], found["drives"]
+    return f"{page.paint(title(found), BOLD)}\n{page.paint(subtitle(found), DIM)}"
+
+
+def title(found: dict[str, Any]) -> str:
+    """The drives and the workload."""
+    drives = found["drives"]
+    return f"{drives['text']} ({drives['capacity_bytes'] / 1e12:.4g} TB each) under {found['workload']['name']}"
+
+
+def subtitle(found: dict[str, Any]) -> str:
+    """What was simulated."""
+    workload = found["workload"]
     requests = workload["requests"]
     limit = " (--limit)" if found["limit"] else ""
-    told_drives = f"{drives['text']} ({drives['capacity_bytes'] / 1e12:.4g} TB each)"
-    first = page.paint(f"{told_drives} under {workload['name']}", BOLD)
     writes = f"{100 * workload['writes'] / requests:.1f} % writes" if requests else "no requests"
-    second = f"{requests:,} requests{limit}, {writes}, {found['simulated_s']:,.1f} s simulated, seed {found['seed']}"
-    return f"{first}\n{page.paint(second, DIM)}"
+    return f"{requests:,} requests{limit}, {writes}, {found['simulated_s']:,.1f} s simulated, seed {found['seed']}"
 
 
-def _columns(found: dict[str, Any]) -> list[Column]:
+def columns_of(found: dict[str, Any]) -> list[Column]:
     """Headings of up to three lines, the unit in the last, and what writes a cell."""
 
     def times(key: str, kind: str, which: str) -> Callable[[dict[str, Any]], str]:
@@ -119,13 +134,13 @@ def _plain(value: float | None, form: str) -> str:
     return f"{value:,.0f}" if form.endswith("g}") and value >= 1000 else form.format(value)
 
 
-def _name(row: dict[str, Any]) -> str:
+def name_of(row: dict[str, Any]) -> str:
     return f"{row['scheme']} {row['width']}" if row["width"] else str(row["scheme"])
 
 
 def _blocks(rows: Sequence[dict[str, Any]], columns: Sequence[Column], page: Page) -> list[str]:
     """The table, in as many parts below each other as its width needs; each begins with the names."""
-    names = ["", "", "  scheme", *(f"{'*' if row['pareto'] else ' '} {_name(row)}" for row in rows)]
+    names = ["", "", "  scheme", *(f"{'*' if row['pareto'] else ' '} {name_of(row)}" for row in rows)]
     cells = [[*heads, *(write(row) for row in rows)] for heads, write in columns]
     wide = max(map(len, names))
     room = (page.width or WIDTH) - wide
@@ -152,26 +167,27 @@ def _gap(column: Sequence[str]) -> int:
     return 1 if column[1] == "p99" else 2
 
 
-def _front(found: dict[str, Any]) -> str:
+def front_in_words(found: dict[str, Any]) -> str:
     latency = "read" if "response_us.read.p99" in found["front"] else "write"
     cost = "cost of a usable TB" if "cost.usd_per_usable_tb" in found["front"] else "raw bytes for each usable byte"
     return f"no other row is better in P(loss), {latency} p99 or {cost} and not worse in the others (Pareto front)"
 
 
-def _reason(row: dict[str, Any]) -> str | None:
+def reason_of(row: dict[str, Any]) -> str | None:
     if row["reason"] is not None:
         return str(row["reason"])
     told = [reason for reason in (row["fleet_reason"], row["tolerance"] and row["failed_reason"]) if reason]
     return "; ".join(dict.fromkeys(told)) or None
 
 
-def _assumptions(found: dict[str, Any]) -> list[tuple[str, str]]:
+def assumptions_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     given = found["assumptions"]
     rows = [
         ("repair time", f"{given['mttr_from']}"),
         ("the failure", f"member 0 fails after {100 * given['failed_at']:g} % of the requests, and an empty one "
          f"replaces it after {100 * given['missing']:g} % of the run's time; p99 until then"),
         ("life", f"{given['life']} (AFR {100 * given['afr']:.3g} %)"),
+        *([("wear", _wear(given))] if given["wear_from"] else []),
         ("uber", f"{given['uber']:g}, from {given['uber_from']}" if given["uber_from"] else _whether(given)),
         ("cost", f"from {given['cost_from']}" if given["cost_from"] else "no prices: give --price, or price_per_gb of "
          "the drives"),
@@ -192,6 +208,10 @@ def _assumptions(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["options"]:
         rows.append(("options", ", ".join(f"{key}={value}" for key, value in found["options"].items())))
     return rows + [("rule", rule) for rule in given["rules"]]
+
+
+def _wear(given: dict[str, Any]) -> str:
+    return f"{given['wear_from']}, spread {given['wear_spread'] or 0:g}; shape {SHAPE:g}, unless one is given"
 
 
 def _whether(given: dict[str, Any]) -> str:

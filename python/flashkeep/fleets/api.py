@@ -4,18 +4,65 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
-from .options import SECTOR_BYTES, Options
+from .._flashkeep import OptionError
+from ..extras import need
+from ..nodes import Figures
+from .options import DEFAULT_RESTOCK, SECTOR_BYTES, Options
 from .prices import cost
-from .rebuild import simulated_hours
+from .rebuild import simulated, simulated_hours
 from .spec import read
+from .times import scaled, told_time
+from .wear import life_of_run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from .spec import Array
+
+
+class FleetResult(Figures):
+    """What the model says of an array: the keys of `flashkeep fleet --json` as attributes."""
+
+    __slots__ = ("_question",)
+
+    def __init__(self, values: Mapping[str, Any], question: Question) -> None:
+        super().__init__(values)
+        self._question = question
+
+    @property
+    def question(self) -> Question:
+        """What was asked."""
+        return self._question
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes a page: loss against cost, and what each assumption changes."""
+        report([self], path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self._values, self._question))
+
+
+def report(results: Sequence[FleetResult], path: str | os.PathLike[str]) -> None:
+    """Writes a page that compares results.
+
+    Raises `OptionError` without results, or if their missions differ.
+    """
+    from ..fleet_pages.write import write_page
+    from ..progress import Counted
+    from ..runner import run_call
+
+    need("a page of fleets", "reports", "jinja2")
+    need("a page of fleets", "reports", "matplotlib")
+    if not results:
+        raise OptionError("a page of fleets needs at least one result")
+    asked = [(result.question, result.to_dict()) for result in results]
+    run_call(lambda: write_page(asked, os.fspath(path), Counted(True)))
+
 
 RULES = (
     "a repaired drive is as good as new",
@@ -25,35 +72,95 @@ RULES = (
 """Assumptions that no option changes."""
 
 
-def fleet_of(
-    array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None
-) -> dict[str, Any]:
-    """The probability that an array loses data, and what follows from it: the keys of `flashkeep fleet --json`."""
+@dataclass(frozen=True)
+class Question:
+    """An array, and what is asked of the model about it."""
+
+    array: Array
+    asked: dict[str, Any]
+    """The options of the model, defaults filled in; what is here of the array takes precedence."""
+    price: dict[str, Any] | None
+    threads: int
+    notes: tuple[str, ...] = ()
+    """How the array and its measurements changed what was asked."""
+
+    def answer(self) -> dict[str, Any]:
+        """What the model says."""
+        array = self.array
+        job = {
+            "drives": array.group_drives, "tolerance": array.group.tolerance, "rebuild_bits": array.rebuild_bits,
+            "fatal": array.group.fatal, "threads": self.threads,
+            "levels": [[len(level.members), level.tolerance, level.fatal] for level in array.levels],
+            **self.asked,
+        }  # fmt: skip
+        answer: dict[str, Any] = json.loads(_flashkeep.fleet(json.dumps(job)))
+        return answer
+
+
+def question_of(array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None) -> Question:
+    """Reads an array and checks what is asked of it.
+
+    Raises `OptionError` or `DriveError`.
+    """
     from ..sweeping.local import cores
 
     asked = options.of_model()
     found = read(array, overrides, contents)
     price = cost(found, options.price, asked["spares"] or 0)
+    notes = [*_spares(found, asked, options), *_simulate(found, asked, options)]
+    return Question(found, asked, price, options.threads or cores(), tuple(notes))
+
+
+def _spares(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
+    """Fills in spares; if they are distributed, how many there are and how long a rebuild into them takes."""
+    layout = array.group.layout
+    if layout is not None and layout.spares:
+        asked["spares"] = (asked["spares"] or 0) + layout.spares
+        drives = array.group_drives
+        if options.rebuild is None:
+            given = told_time(asked["mttr_hours"])
+            asked["mttr_hours"] = scaled(asked["mttr_hours"], (layout.stripe - 1) / (drives - 1))
+            yield (f"all {drives} drives rebuild one into distributed spares: a repair takes ({layout.stripe} − 1)/"
+                   f"({drives} − 1) of the time onto one drive ({given})")  # fmt: skip
+    if asked["spares"] is None:
+        if asked["restock_hours"] is not None:
+            raise OptionError("--restock-hours: has no effect without --spares: without a number of spares there is "
+                              "always one")  # fmt: skip
+    else:
+        asked["restock_hours"] = asked["restock_hours"] or DEFAULT_RESTOCK
+
+
+def _simulate(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
+    """Fills in what is to be measured by simulations: the time of a rebuild, and that until drives are worn out."""
     if options.rebuild is not None:
-        asked["mttr_hours"] = f"fixed:{simulated_hours(found, asked['seed'])!r}"
-    levels = [[len(level.members), level.tolerance] for level in found.levels]
-    job = {
-        **asked,
-        "drives": found.group_drives, "tolerance": found.group.tolerance, "rebuild_bits": found.rebuild_bits,
-        "levels": levels, "threads": options.threads or cores(),
-    }  # fmt: skip
-    answer = json.loads(_flashkeep.fleet(json.dumps(job)))
-    result = _result(found, asked, answer, price)
+        asked["mttr_hours"] = f"fixed:{simulated_hours(array, asked['seed'], options.workload)!r}"
+    if options.wear == "simulated":
+        if options.workload is None:
+            raise OptionError("--wear simulated: needs --workload: what is written to the drives")
+        summary = simulated(array, asked["seed"], "--wear simulated", "--wear as hours", options.workload)
+        asked["wear"] = life_of_run(summary, array.name)
+        yield from (f"--wear simulated: {warning}" for warning in summary["warnings"] if warning.startswith("TBW"))
+
+
+def result_of(question: Question) -> dict[str, Any]:
+    """The probability that an array loses data, and what follows from it: the keys of `flashkeep fleet --json`."""
+    result = _result(question, question.answer())
     text = json.dumps(result, sort_keys=True, separators=(",", ":"))
     result["digest"] = hashlib.sha256(text.encode()).hexdigest()
     return result
 
 
-def _result(
-    array: Array, asked: dict[str, Any], answer: dict[str, Any], price: dict[str, Any] | None
+def fleet_of(
+    array: str, options: Options, overrides: Sequence[str] = (), contents: str | None = None
 ) -> dict[str, Any]:
+    """The same for an array as text."""
+    return result_of(question_of(array, options, overrides, contents))
+
+
+def _result(question: Question, answer: dict[str, Any]) -> dict[str, Any]:
+    array, asked = question.array, question.asked
     groups = asked["groups"]
-    failures, latent, shock = answer["causes"]
+    failures, latent, shock, wear = answer["causes"]
     return {
         "schema": 1,
         "flashkeep": _flashkeep.__version__,
@@ -68,8 +175,9 @@ def _result(
         "p_any_loss": answer["p_any_loss"],
         "nomdl": _bytes_lost(array, answer) / (array.node.bytes / 1e12),
         "mttdl_years": answer["mttdl_years"],
-        "causes": {"failures": failures, "latent_errors": latent, "wear": None, "shock": shock},
-        "cost": price,
+        "causes": {"failures": failures, "latent_errors": latent, "wear": wear if asked["wear"] else None,
+                   "shock": shock},
+        "cost": question.price,
         "method": answer["method"],
         "method_reason": answer["reason"],
         "samples": answer["samples"],
@@ -78,8 +186,8 @@ def _result(
         "stopped_by": answer["stopped"],
         "seed": asked["seed"],
         "assumptions": _assumptions(array, asked, answer),
-        "notes": _notes(array, answer),
-    }
+        "notes": [*question.notes, *_notes(array, answer)],
+    }  # fmt: skip
 
 
 def _described(array: Array) -> dict[str, Any]:
@@ -97,18 +205,19 @@ def _described(array: Array) -> dict[str, Any]:
             {"scheme": level.scheme, "members": len(level.members), "tolerance": level.tolerance}
             for level in array.levels
         ],
+        **({} if group.fatal is None else {"fatal": list(group.fatal)}),
+        **({} if group.layout is None else {"stripe": group.layout.stripe, "distributed_spares": group.layout.spares}),
     }
 
 
 def _bytes_lost(array: Array, answer: dict[str, Any]) -> float:
     """The expected bytes lost within the mission: of the failed drives what was not rebuilt, of a latent error a
     sector."""
-    protected, members = array.group, array.group_drives
+    protected = array.group
     for level in array.levels:
         if level.tolerance:
-            protected, members = level, len(level.members)
-    share = (protected.tolerance + 1) / members
-    whole: float = answer["unrebuilt"] * share * protected.bytes
+            protected = level
+    whole: float = answer["unrebuilt"] * protected.lost_share * protected.bytes
     return whole + float(answer["causes"][1]) * SECTOR_BYTES
 
 
@@ -118,6 +227,7 @@ def _assumptions(array: Array, asked: dict[str, Any], answer: dict[str, Any]) ->
     return {
         "life": words["life"],
         "afr": answer["afr"],
+        **({"wear": words["wear"], "wear_spread": asked["wear_spread"]} if asked["wear"] else {}),
         "mttr_hours": words["mttr_hours"],
         "repair": asked["repair"],
         "detect_hours": words["detect_hours"] or "at once",

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+import os
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import OptionError
+from ..traces import whole
+from .wear import life_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 METHODS = ("auto", "exact", "plain", "biasing", "splitting")
 ORDERS = ("parallel", "serial")
 SECTOR_BYTES = 4096
 """What a latent error loses."""
+
+WHOLE = {"groups": (1, 63), "spares": (0, 32), "samples": (1, 63), "threads": (1, 10), "seed": (0, 64)}
+"""The options that are whole numbers: the least, and the bits of the largest."""
 
 DEFAULT_AFR = 0.01
 DEFAULT_MTTR = "24"
@@ -26,9 +35,12 @@ class Options:
     groups: int | None = None
     afr: float | str | None = None
     life: str | None = None
+    wear: float | str | None = None
+    wear_spread: float | str | None = None
     uber: float | str | None = None
     mttr_hours: float | str | None = None
     rebuild: str | None = None
+    workload: str | None = None
     repair: str | None = None
     detect_hours: float | str | None = None
     spares: int | None = None
@@ -44,6 +56,23 @@ class Options:
     threads: int | None = None
     seed: int | None = None
 
+    @classmethod
+    def of(cls, assumptions: Mapping[str, Any], command: str, **others: Any) -> Options:
+        """The options of a call from Python; whole numbers and paths may be of any type that says so.
+
+        Raises `TypeError` for names that there are not.
+        """
+        given = {**assumptions, **others}
+        known = [field.name for field in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{command}() got an unexpected keyword argument {name!r}")
+        for name, (least, bits) in WHOLE.items():
+            given[name] = whole(name, given.get(name), least, bits)
+        for name in ("price", "workload"):
+            given[name] = None if given.get(name) is None else os.fspath(given[name])
+        return cls(**given)
+
     def check(self) -> None:
         """Refuses options that exclude each other, and words that are not known."""
         for one, other, why in (
@@ -56,10 +85,12 @@ class Options:
                 raise OptionError(f"{_flag(one)} and {_flag(other)}: {why}; give one of them")
         for one, needed, why in (
             ("scrub_hours", "latent_hours", "scrubbing removes errors that arise with time"),
-            ("restock_hours", "spares", "without a number of spares there is always one"),
+            ("wear_spread", "wear", "without wear no drive is worn out"),
         ):
             if getattr(self, one) is not None and getattr(self, needed) is None:
                 raise OptionError(f"{_flag(one)}: has no effect without {_flag(needed)}: {why}")
+        if self.workload is not None and self.rebuild is None and self.wear != "simulated":
+            raise OptionError("--workload: has no effect without --rebuild simulated or --wear simulated")
         for name, accepted in (("method", METHODS), ("repair", ORDERS), ("rebuild", ("simulated",))):
             found = getattr(self, name)
             if found is not None and found not in accepted:
@@ -76,11 +107,13 @@ class Options:
             "groups": self._whole("groups", 1, 1, 10**12),
             "afr": afr,
             "life": self.life,
+            "wear": None if self.wear in (None, "simulated") else life_of(str(self.wear)),
+            "wear_spread": self._number("wear_spread", 0.0, 0.0, 3.0),
             "mttr_hours": str(DEFAULT_MTTR if self.mttr_hours is None else self.mttr_hours),
             "repair": self.repair or ORDERS[0],
             "detect_hours": None if self.detect_hours in (None, 0, "0") else str(self.detect_hours),
             "spares": spares,
-            "restock_hours": None if spares is None else str(self.restock_hours or DEFAULT_RESTOCK),
+            "restock_hours": None if self.restock_hours is None else str(self.restock_hours),
             "uber": None if latent is not None else self._number("uber", 0.0, 0.0, 1.0),
             "latent_hours": latent,
             "scrub_hours": None if self.scrub_hours is None else str(self.scrub_hours),

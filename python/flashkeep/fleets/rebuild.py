@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from .spec import Array
 
 WORKLOAD = "synth:sequential,requests=32768,write=0,size=64KiB,footprint=1GiB,depth=1"
@@ -17,33 +19,54 @@ speed, from which the time of a full member follows."""
 FAILURE = "member:0@50%,replace_after=1ms"
 
 
-def text_of(count: int, drive: str, scheme: str, overrides: tuple[str, ...]) -> str:
-    """The drive file of an array of equal drives."""
+def text_of(
+    count: int, drive: str, scheme: str, overrides: tuple[str, ...], keys: Mapping[str, int] | None = None
+) -> str:
+    """The drive file of an array of equal drives; `keys` are those of the scheme."""
     path = os.path.abspath(drive) if "/" in drive or drive.endswith(".toml") else drive
     member = ",".join([f"{count} * {path}", *overrides])
-    return f"members = [{_quoted(member)}]\n\n[redundancy]\nscheme = {_quoted(scheme)}\n"
+    own = "".join(f"{key} = {value}\n" for key, value in (keys or {}).items())
+    return f"members = [{_quoted(member)}]\n\n[redundancy]\nscheme = {_quoted(scheme)}\n" + own
 
 
 def _quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def simulated_hours(array: Array, seed: int) -> float:
-    """The hours that the rebuild of a full drive takes by a simulation of the array.
+def simulated_hours(array: Array, seed: int, workload: str | None = None) -> float:
+    """The hours that the rebuild of a full drive takes by a simulation, under a workload or the reads above.
 
     Raises `OptionError` if there is no drive model or nothing to rebuild.
+    """
+    if array.levels or not array.group.tolerance:
+        raise OptionError(f"--rebuild simulated: {array.name} is no array of drives with redundancy; give --mttr-hours")
+    summary = simulated(array, seed, "--rebuild simulated", "--mttr-hours", workload, FAILURE)
+    hours = [rebuild["full_member_hours"] for rebuild in summary.get("rebuilds") or () if rebuild["full_member_hours"]]
+    if not hours:
+        under = "" if workload is None else f" under {workload}"
+        raise OptionError(
+            f"--rebuild simulated: the simulation of {array.name}{under} rebuilt nothing; give --mttr-hours, or a "
+            "--workload that leaves time for a rebuild"
+        )
+    return float(hours[-1])
+
+
+def simulated(
+    array: Array, seed: int, option: str, instead: str, workload: str | None, fail: str | None = None
+) -> dict[str, Any]:
+    """The summary of a run of an array, as `flashkeep run` gives it.
+
+    Raises `OptionError`, `DriveError` or `TraceError`.
     """
     from ..api import run
     from ..drive_files import Drive
 
     if array.model is None:
-        raise OptionError(f"--rebuild simulated: {array.name} has no drive model; give --mttr-hours")
-    if array.levels or not array.group.tolerance:
-        raise OptionError(f"--rebuild simulated: {array.name} is no array of drives with redundancy; give --mttr-hours")
-    drive = Drive(*array.model)
-    result = run(drive, WORKLOAD, seed, existing="reads", fail=FAILURE, requests=False, breakdown=False, progress=False)
-    rebuilds = result.to_dict().get("rebuilds") or []
-    hours = [rebuild["full_member_hours"] for rebuild in rebuilds if rebuild["full_member_hours"]]
-    if not hours:
-        raise OptionError(f"--rebuild simulated: the simulation of {array.name} rebuilt nothing; give --mttr-hours")
-    return float(hours[-1])
+        raise OptionError(f"{option}: {array.name} has no drive model; give {instead}")
+    given: dict[str, Any] = {"existing": "reads"} if workload is None else {}
+    if fail is not None:
+        given["fail"] = fail
+    result = run(
+        Drive(*array.model), workload or WORKLOAD, seed, requests=False, breakdown=False, progress=False, **given
+    )
+    return result.to_dict()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .. import _flashkeep
@@ -18,16 +19,33 @@ UNITS = {"GB": 10**9, "TB": 10**12, "PB": 10**15, "GIB": 2**30, "TIB": 2**40, "P
 SIZE = re.compile(r"(\d+(?:\.\d*)?)\s*([GTP]i?B)", re.IGNORECASE)
 OVER = re.compile(r"\s*(\d+)\s*\*\s*(.+):([^:*/]+)")
 CODE = re.compile(r"(\d+)\+(\d+)")
+LOCAL = re.compile(r"lrc=(\d+)\+(\d+)\+(\d+)")
+DECLUSTERED = re.compile(r"declustered=(\d+)\+(\d+)\+(\d+)")
+MOST_PARITIES = 20
+"""Of a code with local parities."""
+OPTIMAL = {1: "raid5", 2: "raid6", 3: "raid-tp"}
+"""The schemes of the simulator for K+M, by M."""
 ALIASES = {"raid0": "none", "raid1": "mirror"}
 
 FORMS = (
     "an array is a drive file, a preset, or N*DRIVE:SCHEME, where DRIVE is a preset, a size (1.92TB) or such an array: "
-    "8*tlc-datacenter:raid6, 8*1.92TB:raid5, 4*8*1.92TB:raid6:none"
+    "8*tlc-datacenter:raid6, 8*1.92TB:raid5, 10*20TB:7+3, 16*20TB:lrc=12+2+2, 24*20TB:declustered=8+2+1, "
+    "4*8*1.92TB:raid6:none"
 )
 
 
 Model: TypeAlias = "tuple[str, tuple[str, ...], str | None]"
 """A drive file: its name, what is set in it, and its text if there is no file."""
+
+
+@dataclass(frozen=True)
+class Declustered:
+    """Stripes that are spread over more drives than they have units."""
+
+    stripe: int
+    """The units of a stripe."""
+    spares: int
+    """Drives' worth of spare units among the others."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +55,14 @@ class Node:
     name: str
     scheme: str
     tolerance: int
-    """Members that may be missing."""
+    """Members that may be missing, whichever they are."""
     bytes: int
     """What the host can use."""
     cost_usd: float | None = None
     members: tuple[Node, ...] = ()
+    fatal: tuple[float, ...] | None = None
+    """The share of patterns of 0, 1, … missing members that lose data, if some of more than `tolerance` do not."""
+    layout: Declustered | None = None
 
     @property
     def drives(self) -> int:
@@ -56,7 +77,24 @@ class Node:
     @property
     def shape(self) -> tuple[Any, ...]:
         """What its reliability depends on."""
-        return (len(self.members), self.tolerance, *{member.shape for member in self.members})
+        own = (len(self.members), self.tolerance, self.fatal, self.layout)
+        return (*own, *{member.shape for member in self.members})
+
+    @property
+    def lost_share(self) -> float:
+        """The share of the data that is lost if one member more than it survives is missing: what stripes with units on
+        all of these members have there."""
+        count, stripe = self.tolerance + 1, self.stripe
+        return self.share_of_stripes(count) * count / stripe
+
+    @property
+    def stripe(self) -> int:
+        """The units of a stripe."""
+        return (len(self.members) or 1) if self.layout is None else self.layout.stripe
+
+    def share_of_stripes(self, count: int) -> float:
+        """The share of stripes that have units on all of so many members."""
+        return math.comb(self.stripe, count) / math.comb(len(self.members) or 1, count)
 
 
 @dataclass(frozen=True)
@@ -83,8 +121,11 @@ class Array:
 
     @property
     def rebuild_bits(self) -> float:
-        """What a rebuild without redundancy left has to read."""
-        return 8.0 * (self.group_drives - self.group.tolerance) * self.drive_bytes
+        """What a rebuild without redundancy left has to read: of the stripes on all missing drives, the units that are
+        left."""
+        group = self.group
+        stripes = self.group_drives / group.stripe * group.share_of_stripes(group.tolerance)
+        return 8.0 * stripes * (group.stripe - group.tolerance) * self.drive_bytes
 
 
 def read(text: str, overrides: Sequence[str] = (), contents: str | None = None) -> Array:
@@ -112,9 +153,29 @@ def _model(text: str, overrides: Sequence[str], contents: str | None) -> Model |
     if over is None or contents is not None:
         return text, tuple(overrides), contents
     count, drive, scheme = int(over[1]), over[2].strip(), over[3].strip()
-    if SIZE.fullmatch(drive) or OVER.fullmatch(drive) or CODE.fullmatch(scheme):
+    name, keys = _simulated(scheme)
+    if SIZE.fullmatch(drive) or OVER.fullmatch(drive) or name not in _schemes():
         return None
-    return "array", (), text_of(count, drive, ALIASES.get(scheme, scheme), tuple(overrides))
+    return "array", (), text_of(count, drive, name, tuple(overrides), keys)
+
+
+def _simulated(scheme: str) -> tuple[str, dict[str, int]]:
+    """The scheme and the keys with which the simulator runs a code; no name if it does not."""
+    optimal = CODE.fullmatch(scheme)
+    if optimal is not None:
+        return OPTIMAL.get(int(optimal[2]), ""), {}
+    for code, name, keys in (
+        (LOCAL, "lrc", ("", "local_groups", "global_parities")),
+        (DECLUSTERED, "declustered", ("stripe_data", "stripe_parities", "distributed_spares")),
+    ):
+        numbers = code.fullmatch(scheme)
+        if numbers is not None:
+            return name, {key: int(number) for key, number in zip(keys, numbers.groups(), strict=True) if key}
+    return ALIASES.get(scheme, scheme), {}
+
+
+def _schemes() -> list[str]:
+    return [entry["name"] for entry in json.loads(_flashkeep.schemes())]
 
 
 def _node(text: str, overrides: Sequence[str]) -> Node:
@@ -139,22 +200,71 @@ def _node(text: str, overrides: Sequence[str]) -> Node:
 
 def _over(text: str, member: Node, count: int, scheme: str) -> Node:
     """A scheme over equal members."""
-    code = CODE.fullmatch(scheme)
-    if code is not None:
-        data, parity = int(code[1]), int(code[2])
-        if data < 1 or data + parity != count:
-            raise OptionError(f"{text}: a code of {scheme} is over {data + parity} members, not {count}")
-        found = {"tolerance": parity, "usable_bytes": data * member.bytes}
-    else:
-        known = [entry["name"] for entry in json.loads(_flashkeep.schemes())]
-        if scheme not in known:
-            raise OptionError(
-                f"{text}: there is no scheme {scheme!r}; {', '.join(known)}, raid0, raid1, or K+M (any M of K + M "
-                "members may be missing)"
-            )
-        found = json.loads(_flashkeep.fleet_scheme(scheme, count, member.bytes))
     cost = None if member.cost_usd is None else count * member.cost_usd
-    return Node(text, scheme, found["tolerance"], found["usable_bytes"], cost, (member,) * count)
+    for code, of_code in ((CODE, _optimal), (LOCAL, _local), (DECLUSTERED, _declustered)):
+        numbers = code.fullmatch(scheme)
+        if numbers is not None:
+            node = of_code(text, member, count, tuple(map(int, numbers.groups())))
+            return replace(node, scheme=scheme, cost_usd=cost)
+    known = _schemes()
+    if scheme not in known:
+        raise OptionError(
+            f"{text}: there is no scheme {scheme!r}; {', '.join(known)}, raid0, raid1, K+M (any M of K + M members may "
+            "be missing), lrc=K+L+R (L local and R global parities), or declustered=K+M+S (S spares)"
+        )
+    found = json.loads(_flashkeep.fleet_scheme(scheme, count, member.bytes))
+    return Node(
+        text, scheme, found["tolerance"], found["usable_bytes"], cost, (member,) * count, _fatal(found), _layout(found)
+    )
+
+
+def _fatal(found: dict[str, Any]) -> tuple[float, ...] | None:
+    """What a scheme says of patterns of failures, if it says anything."""
+    return tuple(found["fatal"]) if found.get("fatal") else None
+
+
+def _layout(found: dict[str, Any]) -> Declustered | None:
+    """What a scheme says of stripes that are spread over more members than they have units."""
+    layout = found.get("layout")
+    return None if layout is None else Declustered(layout["stripe"], layout["spares"])
+
+
+def _optimal(text: str, member: Node, count: int, code: tuple[int, ...]) -> Node:
+    """K+M: any M members may be missing."""
+    data, parity = code
+    _fits(text, data, f"{data}+{parity}", data + parity, count)
+    return Node(text, "", parity, data * member.bytes, members=(member,) * count)
+
+
+def _local(text: str, member: Node, count: int, code: tuple[int, ...]) -> Node:
+    """lrc=K+L+R: data in L groups with a parity each, and R parities over all of them."""
+    data, local, parity = code
+    _fits(text, data, f"lrc={data}+{local}+{parity}", data + local + parity, count)
+    if not 1 <= local <= data:
+        raise OptionError(f"{text}: {local} groups of {data} data members; 1 to {data} are accepted")
+    if local + parity > MOST_PARITIES:
+        raise OptionError(f"{text}: {local + parity} parities; at most {MOST_PARITIES} are accepted")
+    fatal = tuple(json.loads(_flashkeep.fleet_local_code(data, local, parity)))
+    certain = sum(1 for share in fatal if share == 0) - 1
+    return Node(text, "", certain, data * member.bytes, members=(member,) * count, fatal=fatal)
+
+
+def _declustered(text: str, member: Node, count: int, code: tuple[int, ...]) -> Node:
+    """declustered=K+M+S: stripes of K + M units and S drives' worth of spare units, spread over all members."""
+    data, parity, spares = code
+    stripe = data + parity
+    if data < 1 or stripe + spares > count:
+        raise OptionError(
+            f"{text}: stripes of {stripe} members and {spares} spares need {stripe + spares} members or more, one of "
+            "them for data"
+        )
+    usable = member.bytes * (count - spares) * data // stripe
+    return Node(text, "", parity, usable, members=(member,) * count, layout=Declustered(stripe, spares))
+
+
+def _fits(text: str, data: int, code: str, members: int, count: int) -> None:
+    if data < 1 or members != count:
+        raise OptionError(f"{text}: a code of {code} is over {members} members, not {count}")
 
 
 def _resolved(text: str, overrides: Sequence[str], contents: str | None = None) -> Node:
@@ -166,5 +276,7 @@ def _resolved(text: str, overrides: Sequence[str], contents: str | None = None) 
 
 def _of_tree(tree: dict[str, Any]) -> Node:
     members = tuple(map(_of_tree, tree["members"]))
-    name = tree["name"] or "drive"
-    return Node(name, tree["scheme"], tree["tolerance"], tree["capacity_bytes"], tree["cost_usd"], members)
+    return Node(
+        tree["name"] or "drive", tree["scheme"], tree["tolerance"], tree["capacity_bytes"], tree["cost_usd"], members,
+        _fatal(tree), _layout(tree),
+    )  # fmt: skip

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ..figures import style_sheet
+from ..writing import put
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -21,6 +23,16 @@ UNTOLD = ("trend", "holds", "multiple", "share", "")
 def render(template: str, **values: Any) -> str:
     """A page from a template of this folder."""
     return _environment().get_template(template).render(**values, figure_colours=style_sheet())
+
+
+def write(out: str, page: str) -> None:
+    """Replaces the page at once; a symbolic link is kept, and a pipe or device is written to directly."""
+    place = os.path.realpath(out)
+    if os.path.isfile(place) or not os.path.exists(place):
+        put(place, page.encode())
+    else:
+        with open(place, "w", encoding="utf-8") as file:
+            file.write(page)
 
 
 def environment(package: str, folder: str, *, escape: bool) -> Environment:

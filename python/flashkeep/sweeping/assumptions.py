@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from ..fleets.options import Options
     from .cells import Cell
 
-KEYS = ("years", "groups", "afr", "life", "uber", "mttr_hours", "repair", "detect_hours", "spares", "restock_hours",
-        "latent_hours", "scrub_hours", "batch_frailty", "shock", "price", "method", "rel_error", "samples",
-        "seed")  # fmt: skip
+KEYS = (
+    "years", "groups", "afr", "life", "wear", "wear_spread", "uber", "mttr_hours", "repair", "detect_hours", "spares",
+    "restock_hours", "latent_hours", "scrub_hours", "batch_frailty", "shock", "price", "method", "rel_error", "samples",
+    "seed",
+)  # fmt: skip
 """The keys of `[fleet]`: the options of `flashkeep fleet` on which a result depends."""
 
 FIGURES = ("p_loss", "nines", "expected_losses", "p_any_loss", "nomdl", "mttdl_years", "causes", "cost")

@@ -228,6 +228,8 @@ class _Reader:
         if "rebuild" in given:
             self.wrong("fleet.rebuild", "each array would need a simulation of its own; give mttr_hours, which "
                        "flashkeep fleet ARRAY --rebuild simulated measures")  # fmt: skip
+        if given.get("wear") == "simulated":
+            self.wrong("fleet.wear", "each array would need a simulation of its own; give hours, or dwpd:WRITTEN:RATED")
         self._known("fleet", given, KEYS, "the assumptions are")
         values = {key: plain(value) for key, value in given.items()}
         if "price" in values:
