@@ -7,6 +7,7 @@
 mod codeword;
 mod hidden;
 mod layout;
+mod local_groups;
 mod recover;
 mod remains;
 mod split;
@@ -18,6 +19,7 @@ mod waiting;
 mod weighted;
 
 pub use layout::{Fixed, ParityLayout, Rotated};
+pub use local_groups::LocalGroups;
 pub(super) use recover::{PlacedStripe, RecoveredUnits};
 pub use split::Split;
 pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
@@ -32,7 +34,7 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData, Page,
+    BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData, Page,
     Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb,
     View, Why,
 };
@@ -235,6 +237,10 @@ impl<L: ParityLayout> Codewords for Parity<L> {
 
     fn data(&self) -> u8 {
         self.stripes.data()
+    }
+
+    fn code(&self) -> Code {
+        self.stripes.layout.code()
     }
 
     fn defers(&self) -> bool {

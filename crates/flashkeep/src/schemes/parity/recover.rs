@@ -9,7 +9,7 @@
 use super::layout::{ParityLayout, Seats};
 use super::stripes::Stripes;
 use super::units::UnitSet;
-use crate::engine::{Contents, Member, OobData, Page, Role, Token, View, gf};
+use crate::engine::{Code, Contents, Member, OobData, Page, Role, Token, View, gf};
 use crate::kernel::Bits;
 
 /// The names of a stripe's pages.
@@ -29,6 +29,7 @@ impl PagesOfStripe<'_> {
 
 /// The units of a stripe, as their spare areas say.
 struct SurvivingUnits {
+    code: Code,
     /// Known zeros as 0.
     data: Vec<Token>,
     /// Units of members that do not answer, and those that are not there.
@@ -39,6 +40,9 @@ struct SurvivingUnits {
     /// The parities that are there.
     parities: Vec<(Role, Token)>,
 }
+
+/// The most sets of units of one size that are tried as missing.
+const MOST_SETS: u64 = 4096;
 
 /// What was logged of data pages: which were lost, when that was found, and which there ought to be once something has
 /// failed. One of those that is not there has not been given back to its member: what is noted of it is noted when
@@ -91,6 +95,7 @@ impl<L: ParityLayout> Stripes<L> {
         let seats = self.seats(stripe);
         PlacedStripe {
             first: self.number(stripe, 0),
+            code: self.layout.code(),
             data: (0..self.data()).map(|index| (seats.data(index), seats.page())).collect(),
             parities: seats.parities().iter().map(|&role| (role, at_parity(seats, role))).collect(),
         }
@@ -139,6 +144,7 @@ pub(crate) struct RecoveredUnits {
 pub(crate) struct PlacedStripe {
     /// The first data page.
     pub(crate) first: u32,
+    pub(crate) code: Code,
     /// The data units in order.
     pub(crate) data: Vec<(Member, Page)>,
     /// The parities.
@@ -167,7 +173,8 @@ impl PlacedStripe {
         }
         // One that is there is to be found no more, even where nothing else is.
         let is_there = |role: Role| remains.parities.iter().any(|&(other, _)| other == role);
-        let unfit = |role: Role| (!written.is_empty() || is_there(role)) && !found.parities.contains(&role);
+        let is_owed = |role: Role| written.has_part_of(role, self.code) || is_there(role);
+        let unfit = |role: Role| is_owed(role) && !found.parities.contains(&role);
         for &(_, (member, page)) in self.parities.iter().filter(|&&(role, _)| unfit(role)) {
             if view.alive(member) {
                 lacks(member, page);
@@ -195,23 +202,28 @@ impl PlacedStripe {
             let (member, page) = data(index);
             return view.oob(member, page);
         }
-        let others: Vec<u8> = (0..self.data.len() as u8).filter(|&other| other != index).collect();
-        if !others.iter().all(|&other| has(data(other))) {
-            return None;
-        }
-        let &(role, (member, page)) = self.parities.iter().find(|&&(_, place)| has(place))?;
+        let code = self.code;
+        let others_of = move |number: u8| {
+            (0..self.data.len() as u8).filter(move |&other| other != index && code.covers(number, other))
+        };
+        let says = |number: u8| code.covers(number, index) && others_of(number).all(|other| has(data(other)));
+        let found = self.parities.iter().find_map(|&(role, place)| {
+            role.parity().filter(|&number| has(place) && says(number)).map(|number| (number, place))
+        });
+        let (number, (member, page)) = found?;
         let token = |(member, page)| view.oob(member, page).map_or(Token::default(), |oob| Token(oob.stamp));
         let parity = view.oob(member, page)?;
-        let rest = others
-            .iter()
-            .fold(Token(parity.stamp), |sum, &other| sum.plus(coefficient(role, other), token(data(other))));
-        let Token(stamp) = scaled(gf::inverse(coefficient(role, index)), rest);
+        let rest = others_of(number).fold(Token(parity.stamp), |sum, other| {
+            sum.plus(code.coefficient(number, other), token(data(other)))
+        });
+        let Token(stamp) = scaled(gf::inverse(code.coefficient(number, index)), rest);
         (stamp != 0).then_some(OobData { stamp, ..parity })
     }
 
     fn remains(&self, names: PagesOfStripe<'_>) -> SurvivingUnits {
         let view = names.view;
         let mut remains = SurvivingUnits {
+            code: self.code,
             data: vec![Token::default(); self.data.len()],
             dead: Vec::new(),
             absent: Vec::new(),
@@ -250,6 +262,13 @@ struct StripeSolution {
 }
 
 impl StripeSolution {
+    /// Whether more parities fit, or as many, and the first ones.
+    fn is_better_than(&self, other: &StripeSolution) -> bool {
+        let numbers = |of: &StripeSolution| of.parities.iter().filter_map(|role| role.parity()).collect::<Vec<_>>();
+        let (more, less) = (self.parities.len(), other.parities.len());
+        more > less || more == less && numbers(self) < numbers(other)
+    }
+
     /// Data units that are no known zeros.
     fn written(&self, remains: &SurvivingUnits) -> UnitSet {
         let mut units = UnitSet::default();
@@ -271,12 +290,8 @@ impl SurvivingUnits {
             let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
             return StripeSolution { lost: missing().filter(known).collect(), ..StripeSolution::default() };
         }
-        for parities in &self.choices() {
-            for unknown in self.unknowns(parities.len()) {
-                if let Some(solved) = self.solve(&unknown, parities, names) {
-                    return StripeSolution { parities: parities.clone(), solved, lost: Vec::new() };
-                }
-            }
+        if let Some(solution) = self.fit(owed, names) {
+            return solution;
         }
         // Where nothing else is there, nothing was.
         let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
@@ -286,66 +301,93 @@ impl SurvivingUnits {
         StripeSolution { lost, ..StripeSolution::default() }
     }
 
-    /// The parities to be tried together, most of them first: at least one.
-    fn choices(&self) -> Vec<Vec<Role>> {
-        let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
-        let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
-        let choices = std::iter::once(all.clone()).chain(each);
-        choices.filter(|parities| !parities.is_empty()).collect()
+    /// The most parities that fit, with the fewest units to be worked out; none where none fits.
+    fn fit(&self, owed: UnitSet, names: PagesOfStripe<'_>) -> Option<StripeSolution> {
+        let says: Vec<Token> = self.parities.iter().map(|&(role, token)| self.syndrome(role, token)).collect();
+        let mut best: Option<StripeSolution> = None;
+        for unknown in self.unknowns(owed) {
+            for used in subsets(self.parities.len(), unknown.len()) {
+                let Some(found) = self.solve(&unknown, &used, &says, names) else { continue };
+                if found.parities.len() == self.parities.len() {
+                    return Some(found);
+                }
+                if best.as_ref().is_none_or(|best| found.is_better_than(best)) {
+                    best = Some(found);
+                }
+            }
+        }
+        best
     }
 
-    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one,
-    /// two.
-    fn unknowns(&self, most: usize) -> Vec<Vec<u8>> {
-        let mut sets = vec![self.dead.clone()];
-        for (at, &first) in self.absent.iter().enumerate() {
-            sets.push(self.dead.iter().copied().chain([first]).collect());
-            let second = self.absent[at + 1..].iter();
-            sets.extend(second.map(|&second| self.dead.iter().copied().chain([first, second]).collect()));
+    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, … as
+    /// many as there are parities. Where these would be very many sets, only those that are owed.
+    fn unknowns(&self, owed: UnitSet) -> Vec<Vec<u8>> {
+        let Some(room) = self.parities.len().checked_sub(self.dead.len()) else { return Vec::new() };
+        let due: Vec<u8> = self.absent.iter().copied().filter(|&index| owed.has(index)).collect();
+        let mut sets = Vec::new();
+        for size in 0..=room {
+            let many = binomial(self.absent.len() as u64, size as u64) > MOST_SETS;
+            let from = if size > 2 && many { &due } else { &self.absent };
+            let chosen = subsets(from.len(), size).into_iter();
+            let with_dead = |set: Vec<usize>| {
+                self.dead.iter().copied().chain(set.into_iter().map(|at| from[at])).collect()
+            };
+            sets.extend(chosen.map(with_dead));
         }
-        sets.retain(|set: &Vec<u8>| set.len() <= most);
-        sets.sort_by_key(Vec::len);
         sets
     }
 
     /// What a parity and the data that are there say together.
-    fn syndrome(&self, role: Role) -> Token {
-        let parity = self.parities.iter().find(|(other, _)| *other == role);
-        let sum = parity.map_or(Token::default(), |&(_, token)| token);
+    fn syndrome(&self, role: Role, parity: Token) -> Token {
         let data = (0..).zip(&self.data);
-        data.fold(sum, |sum, (index, &token)| sum.plus(coefficient(role, index), token))
+        data.fold(parity, |sum, (index, &token)| sum.plus(self.coefficient(role, index), token))
     }
 
-    /// The units that these parities say are missing, if each is the page that belongs there, or a known zero.
-    fn solve(&self, unknown: &[u8], parities: &[Role], names: PagesOfStripe<'_>) -> Option<Vec<(u8, Token)>> {
-        let zero = Token::default();
-        let solved: Vec<(u8, Token)> = match *unknown {
-            [] => Vec::new(),
-            [one] => {
-                let role = parities[0];
-                vec![(one, scaled(gf::inverse(coefficient(role, one)), self.syndrome(role)))]
-            }
-            [one, two] => {
-                let (p, q) = (self.syndrome(Role::P), self.syndrome(Role::Q));
-                let (g, h) = (gf::coefficient(one), gf::coefficient(two));
-                let first = scaled(gf::inverse(g ^ h), q.plus(h, p));
-                vec![(one, first), (two, p.plus(1, first))]
-            }
-            _ => return None,
+    fn coefficient(&self, role: Role, index: u8) -> u8 {
+        role.parity().map_or(0, |number| self.code.coefficient(number, index))
+    }
+
+    /// The unknown units by what the parities that are `used` say, and all parities that fit to these: at least one. Each
+    /// unit has to be the page that belongs there, or a known zero.
+    fn solve(
+        &self,
+        unknown: &[u8],
+        used: &[usize],
+        says: &[Token],
+        names: PagesOfStripe<'_>,
+    ) -> Option<StripeSolution> {
+        let numbers: Vec<u8> = used.iter().filter_map(|&at| self.parities[at].0.parity()).collect();
+        let solved = self.code.solve(&numbers, unknown).into_iter().zip(unknown).map(|(weights, &index)| {
+            let sum = used.iter().zip(weights?);
+            let token = sum.fold(Token::default(), |sum, (&at, weight)| sum.plus(weight, says[at]));
+            names.fits(index, token).then_some((index, token))
+        });
+        let solved: Vec<(u8, Token)> = solved.collect::<Option<_>>()?;
+        let rest = |role: Role, says: Token| {
+            solved.iter().fold(says, |sum, &(index, token)| sum.plus(self.coefficient(role, index), token))
         };
-        let fits = |&role: &Role| {
-            let rest = solved
-                .iter()
-                .fold(self.syndrome(role), |sum, &(index, token)| sum.plus(coefficient(role, index), token));
-            rest == zero
-        };
-        let is_sensible = |&(index, token): &(u8, Token)| names.fits(index, token);
-        (parities.iter().all(fits) && solved.iter().all(is_sensible)).then_some(solved)
+        let fits = self.parities.iter().zip(says).filter(|&(&(role, _), &says)| rest(role, says) == Token(0));
+        let parities: Vec<Role> = fits.map(|(&(role, _), _)| role).collect();
+        (!parities.is_empty()).then_some(StripeSolution { parities, solved, lost: Vec::new() })
     }
 }
 
-fn coefficient(role: Role, index: u8) -> u8 {
-    if role == Role::Q { gf::coefficient(index) } else { 1 }
+/// The sets of `size` of the numbers below `count`, in order.
+fn subsets(count: usize, size: usize) -> Vec<Vec<usize>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let mut sets = Vec::new();
+    for smaller in subsets(count, size - 1) {
+        let next = smaller.last().map_or(0, |&last| last + 1);
+        sets.extend((next..count).map(|at| smaller.iter().copied().chain([at]).collect::<Vec<_>>()));
+    }
+    sets
+}
+
+/// The number of these sets.
+fn binomial(count: u64, size: u64) -> u64 {
+    if size > count { 0 } else { (0..size).fold(1, |n: u64, k| n.saturating_mul(count - k) / (k + 1)) }
 }
 
 fn scaled(factor: u8, token: Token) -> Token {
