@@ -274,10 +274,14 @@ mod tests {
         for data in [1, 2, 5, 13, 30] {
             let members = usize::from(data) + 3;
             for size in 1..=3 {
-                each_set(members, size, &mut |set| assert!(is_restorable(Code::mds(3), data, set), "{set:?}"));
+                each_set(members, size, &mut |set| {
+                    assert!(is_restorable(Code::mds(3), data, set), "{set:?}")
+                });
             }
             each_set(members, 4, &mut |set| {
-                assert!(!is_restorable(Code::mds(3), data, set) || set.iter().all(|&unit| unit >= data.into()));
+                assert!(
+                    !is_restorable(Code::mds(3), data, set) || set.iter().all(|&unit| unit >= data.into())
+                );
             });
         }
         // The widest: it is enough that each minor of the three rows is not 0.
@@ -298,11 +302,13 @@ mod tests {
 
     #[test]
     fn local_codes_restore_all_that_any_code_can() {
-        let shapes = [(12, 2, 2), (6, 2, 2), (2, 2, 2), (7, 2, 2), (9, 3, 2), (5, 4, 2), (4, 1, 2), (30, 2, 2)];
+        let shapes =
+            [(12, 2, 2), (6, 2, 2), (2, 2, 2), (7, 2, 2), (9, 3, 2), (5, 4, 2), (4, 1, 2), (30, 2, 2)];
         for (data, locals, globals) in shapes.into_iter().chain([(12, 2, 1), (11, 3, 1), (4, 1, 1)]) {
             let code = Code::local(data, locals, globals);
             let members = usize::from(data + code.parities());
-            let most = usize::from(code.parities()).min(if data > 12 { 4 } else { 6 }) + usize::from(data <= 12);
+            let most =
+                usize::from(code.parities()).min(if data > 12 { 4 } else { 6 }) + usize::from(data <= 12);
             for size in 0..=most {
                 let (mut all, mut fatal) = (0u64, 0u64);
                 each_set(members, size, &mut |set| {
@@ -332,14 +338,18 @@ mod tests {
     fn the_widest_groups() {
         // Groups of 15: differences of no two of them coincide.
         let code = Code::local(255 - 17 - 2 - 4, 17, 2);
-        let alphas = |group: u8| code.group(group).map(|index| code.coefficient(17, index)).collect::<Vec<_>>();
+        let alphas =
+            |group: u8| code.group(group).map(|index| code.coefficient(17, index)).collect::<Vec<_>>();
         let mut seen = [false; 256];
         for group in 0..17 {
             let mut members = alphas(group);
             assert!(members.len() <= usize::from(Code::MOST_IN_GROUP));
             members.push(0);
-            let sums: std::collections::BTreeSet<u8> =
-                members.iter().flat_map(|a| members.iter().map(move |b| a ^ b)).filter(|&sum| sum != 0).collect();
+            let sums: std::collections::BTreeSet<u8> = members
+                .iter()
+                .flat_map(|a| members.iter().map(move |b| a ^ b))
+                .filter(|&sum| sum != 0)
+                .collect();
             assert!(sums.into_iter().all(|sum| !std::mem::replace(&mut seen[usize::from(sum)], true)));
         }
     }

@@ -161,9 +161,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn carried(&self) -> Vec<Carried> {
         #[allow(clippy::iter_over_hash_type)] // they are sorted
-        let tokens = |(&place, sums): (&(NodeId, Key), &Vec<C>)| {
-            (place, sums.iter().map(|sum| sum.stamp()).collect())
-        };
+        let tokens =
+            |(&place, sums): (&(NodeId, Key), &Vec<C>)| (place, sums.iter().map(|sum| sum.stamp()).collect());
         let mut all: Vec<Carried> = self.buffers.carried.iter().map(tokens).collect();
         all.sort_unstable();
         all
@@ -464,10 +463,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let other = running.step_of(lost);
             running.row_of(other, lost) == row
                 && match running.steps[other].role {
-                    Role::Data(index) => match role {
-                        Role::Parity(number) | Role::LostParity(number) => code.covers(number, index),
-                        _ => role.is_lost(),
-                    },
+                    Role::Data(index) => {
+                        role.is_lost() || role.parity().is_some_and(|number| code.covers(number, index))
+                    }
                     parity @ Role::Parity(_) => role.is_lost() || role == parity,
                     _ => false,
                 }

@@ -26,8 +26,8 @@
 use super::members::{self, MemberNeeds};
 use super::parity::{LocalGroups, Parity};
 use super::{
-    Idle, Incompletes, Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
-    Striping, Sums, TriedWith,
+    Idle, Incompletes, Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry,
+    SchemeOptions, Striping, Sums, TriedWith,
 };
 use crate::engine::Code;
 use crate::options::WrongOption;

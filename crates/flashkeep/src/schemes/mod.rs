@@ -70,10 +70,10 @@ pub use python::{
     ForeignCodeword, ForeignCommand, ForeignError, ForeignLoader, ForeignPlace, ForeignScheme, ForeignStep,
     ForeignView, LoadScheme, Python, load_schemes_with,
 };
+pub use raid_tp::RaidTp;
 pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
-pub use raid_tp::RaidTp;
 pub use shares::{SHARES_OF, Shares};
 pub use spd_raid4::SpdRaid4;
 

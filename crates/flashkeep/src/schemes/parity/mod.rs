@@ -12,6 +12,7 @@ mod recover;
 mod remains;
 mod split;
 mod stripes;
+mod surviving;
 mod units;
 mod update;
 mod versions;
@@ -34,9 +35,9 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData, Page,
-    Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb,
-    View, Why,
+    BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData,
+    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
+    Verb, View, Why,
 };
 use crate::kernel::Span;
 use codeword::{Coverage, ParityLocation};

@@ -8,6 +8,7 @@
 
 use super::layout::{ParityLayout, Seats};
 use super::stripes::Stripes;
+use super::surviving::SurvivingUnits;
 use super::units::UnitSet;
 use crate::engine::{Code, Contents, Member, OobData, Page, Role, Token, View, gf};
 use crate::kernel::Bits;
@@ -26,23 +27,6 @@ impl PagesOfStripe<'_> {
         token == Token::default() || self.view.version(Page(self.first + u32::from(index)), token.0).is_some()
     }
 }
-
-/// The units of a stripe, as their spare areas say.
-struct SurvivingUnits {
-    code: Code,
-    /// Known zeros as 0.
-    data: Vec<Token>,
-    /// Units of members that do not answer, and those that are not there.
-    dead: Vec<u8>,
-    absent: Vec<u8>,
-    /// Those of them in whose place something else is.
-    misplaced: UnitSet,
-    /// The parities that are there.
-    parities: Vec<(Role, Token)>,
-}
-
-/// The most sets of units of one size that are tried as missing.
-const MOST_SETS: u64 = 4096;
 
 /// What was logged of data pages: which were lost, when that was found, and which there ought to be once something has
 /// failed. One of those that is not there has not been given back to its member: what is noted of it is noted when
@@ -248,146 +232,6 @@ impl PlacedStripe {
         }
         remains
     }
-}
-
-/// How the units of a stripe fit together.
-#[derive(Default)]
-struct StripeSolution {
-    /// The parities that fit.
-    parities: Vec<Role>,
-    /// Units that are not there, and what they were.
-    solved: Vec<(u8, Token)>,
-    /// What cannot be worked out.
-    lost: Vec<u8>,
-}
-
-impl StripeSolution {
-    /// Whether more parities fit, or as many, and the first ones.
-    fn is_better_than(&self, other: &StripeSolution) -> bool {
-        let numbers = |of: &StripeSolution| of.parities.iter().filter_map(|role| role.parity()).collect::<Vec<_>>();
-        let (more, less) = (self.parities.len(), other.parities.len());
-        more > less || more == less && numbers(self) < numbers(other)
-    }
-
-    /// Data units that are no known zeros.
-    fn written(&self, remains: &SurvivingUnits) -> UnitSet {
-        let mut units = UnitSet::default();
-        let there = (0..).zip(&remains.data).filter(|(_, token)| **token != Token::default());
-        there.for_each(|(index, _)| units.add(index));
-        let solved = self.solved.iter().filter(|(_, token)| *token != Token::default());
-        solved.for_each(|&(index, _)| units.add(index));
-        self.lost.iter().for_each(|&index| units.add(index));
-        units
-    }
-}
-
-impl SurvivingUnits {
-    /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not
-    /// there. Where none fits, what is not there is a known zero, unless its member is `owed` it.
-    fn settle(&self, were_lost: UnitSet, owed: UnitSet, names: PagesOfStripe<'_>) -> StripeSolution {
-        let missing = || self.dead.iter().chain(&self.absent).copied();
-        if missing().any(|index| were_lost.has(index)) {
-            let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
-            return StripeSolution { lost: missing().filter(known).collect(), ..StripeSolution::default() };
-        }
-        if let Some(solution) = self.fit(owed, names) {
-            return solution;
-        }
-        // Where nothing else is there, nothing was.
-        let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
-        let dead = self.dead.iter().copied().filter(|&index| !empty || owed.has(index));
-        let mut lost: Vec<u8> = dead.collect();
-        lost.extend(self.absent.iter().copied().filter(|&index| owed.has(index)));
-        StripeSolution { lost, ..StripeSolution::default() }
-    }
-
-    /// The most parities that fit, with the fewest units to be worked out; none where none fits.
-    fn fit(&self, owed: UnitSet, names: PagesOfStripe<'_>) -> Option<StripeSolution> {
-        let says: Vec<Token> = self.parities.iter().map(|&(role, token)| self.syndrome(role, token)).collect();
-        let mut best: Option<StripeSolution> = None;
-        for unknown in self.unknowns(owed) {
-            for used in subsets(self.parities.len(), unknown.len()) {
-                let Some(found) = self.solve(&unknown, &used, &says, names) else { continue };
-                if found.parities.len() == self.parities.len() {
-                    return Some(found);
-                }
-                if best.as_ref().is_none_or(|best| found.is_better_than(best)) {
-                    best = Some(found);
-                }
-            }
-        }
-        best
-    }
-
-    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one, … as
-    /// many as there are parities. Where these would be very many sets, only those that are owed.
-    fn unknowns(&self, owed: UnitSet) -> Vec<Vec<u8>> {
-        let Some(room) = self.parities.len().checked_sub(self.dead.len()) else { return Vec::new() };
-        let due: Vec<u8> = self.absent.iter().copied().filter(|&index| owed.has(index)).collect();
-        let mut sets = Vec::new();
-        for size in 0..=room {
-            let many = binomial(self.absent.len() as u64, size as u64) > MOST_SETS;
-            let from = if size > 2 && many { &due } else { &self.absent };
-            let chosen = subsets(from.len(), size).into_iter();
-            let with_dead = |set: Vec<usize>| {
-                self.dead.iter().copied().chain(set.into_iter().map(|at| from[at])).collect()
-            };
-            sets.extend(chosen.map(with_dead));
-        }
-        sets
-    }
-
-    /// What a parity and the data that are there say together.
-    fn syndrome(&self, role: Role, parity: Token) -> Token {
-        let data = (0..).zip(&self.data);
-        data.fold(parity, |sum, (index, &token)| sum.plus(self.coefficient(role, index), token))
-    }
-
-    fn coefficient(&self, role: Role, index: u8) -> u8 {
-        role.parity().map_or(0, |number| self.code.coefficient(number, index))
-    }
-
-    /// The unknown units by what the parities that are `used` say, and all parities that fit to these: at least one. Each
-    /// unit has to be the page that belongs there, or a known zero.
-    fn solve(
-        &self,
-        unknown: &[u8],
-        used: &[usize],
-        says: &[Token],
-        names: PagesOfStripe<'_>,
-    ) -> Option<StripeSolution> {
-        let numbers: Vec<u8> = used.iter().filter_map(|&at| self.parities[at].0.parity()).collect();
-        let solved = self.code.solve(&numbers, unknown).into_iter().zip(unknown).map(|(weights, &index)| {
-            let sum = used.iter().zip(weights?);
-            let token = sum.fold(Token::default(), |sum, (&at, weight)| sum.plus(weight, says[at]));
-            names.fits(index, token).then_some((index, token))
-        });
-        let solved: Vec<(u8, Token)> = solved.collect::<Option<_>>()?;
-        let rest = |role: Role, says: Token| {
-            solved.iter().fold(says, |sum, &(index, token)| sum.plus(self.coefficient(role, index), token))
-        };
-        let fits = self.parities.iter().zip(says).filter(|&(&(role, _), &says)| rest(role, says) == Token(0));
-        let parities: Vec<Role> = fits.map(|(&(role, _), _)| role).collect();
-        (!parities.is_empty()).then_some(StripeSolution { parities, solved, lost: Vec::new() })
-    }
-}
-
-/// The sets of `size` of the numbers below `count`, in order.
-fn subsets(count: usize, size: usize) -> Vec<Vec<usize>> {
-    if size == 0 {
-        return vec![Vec::new()];
-    }
-    let mut sets = Vec::new();
-    for smaller in subsets(count, size - 1) {
-        let next = smaller.last().map_or(0, |&last| last + 1);
-        sets.extend((next..count).map(|at| smaller.iter().copied().chain([at]).collect::<Vec<_>>()));
-    }
-    sets
-}
-
-/// The number of these sets.
-fn binomial(count: u64, size: u64) -> u64 {
-    if size > count { 0 } else { (0..size).fold(1, |n: u64, k| n.saturating_mul(count - k) / (k + 1)) }
 }
 
 fn scaled(factor: u8, token: Token) -> Token {

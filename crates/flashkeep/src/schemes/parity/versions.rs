@@ -54,14 +54,26 @@ impl Versions {
         let mut units = self.stripes.written(stripe).without(changed);
         changed.iter().filter(|&index| kept(index).is_some()).for_each(|index| units.add(index));
         let page = move |index| kept(index).unwrap_or(Page(stripe));
-        Coverage { seats: self.stripes.seats(stripe), code: Code::mds(1), units, page, parity: ParityLocation::Seated }
+        Coverage {
+            seats: self.stripes.seats(stripe),
+            code: Code::mds(1),
+            units,
+            page,
+            parity: ParityLocation::Seated,
+        }
     }
 
     /// The codeword that a stripe's partial parity covers.
     fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Coverage<impl Fn(u8) -> Page> {
         let units = self.stripes.written(stripe).within(self.changed(stripe));
         let parity = ParityLocation::At(member, page);
-        Coverage { seats: self.stripes.seats(stripe), code: Code::mds(1), units, page: move |_| Page(stripe), parity }
+        Coverage {
+            seats: self.stripes.seats(stripe),
+            code: Code::mds(1),
+            units,
+            page: move |_| Page(stripe),
+            parity,
+        }
     }
 
     // ---------------------------------------------------------------- writing
@@ -198,7 +210,14 @@ impl Versions {
         let units = self.newest(stripe);
         let parity =
             partial.map_or(ParityLocation::Carried, |(member, page)| ParityLocation::At(member, page));
-        Coverage { seats: self.stripes.seats(stripe), code: Code::mds(1), units, page: |_| Page(stripe), parity }.each(tell);
+        Coverage {
+            seats: self.stripes.seats(stripe),
+            code: Code::mds(1),
+            units,
+            page: |_| Page(stripe),
+            parity,
+        }
+        .each(tell);
     }
 
     /// The parity on the media no longer covers these units.

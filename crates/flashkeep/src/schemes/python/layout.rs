@@ -152,12 +152,10 @@ impl Layout {
             return Ok(known.data.clone());
         }
         let data = self.places(file, page)?;
-        Ok(known.get_or_init(|| PlacedStripe {
-            first: page,
-            code: Code::default(),
-            data,
-            parities: Vec::new(),
-        }).data.clone())
+        Ok(known
+            .get_or_init(|| PlacedStripe { first: page, code: Code::default(), data, parities: Vec::new() })
+            .data
+            .clone())
     }
 
     /// The pages of a stripe have its codeword, and the places that it says.

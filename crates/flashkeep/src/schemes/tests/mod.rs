@@ -2,6 +2,7 @@
 //! failure costs more than they declare, and that a rebuild makes them whole again.
 
 mod ageing;
+mod codes;
 mod costs;
 mod failures;
 mod histories;
