@@ -29,6 +29,7 @@ mod places;
 mod plan;
 mod ports;
 mod rebuild;
+mod reconstruct;
 mod recovery;
 mod remap;
 mod repair;
