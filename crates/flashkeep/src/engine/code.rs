@@ -176,13 +176,12 @@ impl Code {
         ways[0][0] = 1.0;
         let mut add = |units: u32, local: usize| {
             let mut next = vec![vec![0.0f64; lacking + 1]; lacking + 1];
-            for k in 0..=lacking {
-                for e in 0..=lacking {
-                    for gone in 0..=(lacking - k).min(units as usize) {
-                        let excess = e + gone.saturating_sub(local);
-                        if excess <= lacking {
-                            next[k + gone][excess] += ways[k][e] * choose(units, gone as u32);
-                        }
+            for (k, by_excess) in ways.iter().enumerate() {
+                for gone in 0..=(lacking - k).min(units as usize) {
+                    // More cannot be: what globals must restore is missing.
+                    let more = gone.saturating_sub(local);
+                    for (e, &count) in by_excess[..=lacking - more].iter().enumerate() {
+                        next[k + gone][e + more] += count * choose(units, gone as u32);
                     }
                 }
             }
@@ -250,7 +249,7 @@ mod tests {
     /// The sets of `size` numbers below `count`.
     fn each_set(count: usize, size: usize, visit: &mut dyn FnMut(&[usize])) {
         let mut set: Vec<usize> = (0..size).collect();
-        while size <= count {
+        loop {
             visit(&set);
             let Some(at) = (0..size).rev().find(|&at| set[at] < count - size + at) else { return };
             set[at] += 1;

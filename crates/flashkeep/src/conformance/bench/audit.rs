@@ -121,12 +121,9 @@ impl<H: Bed> Bench<H> {
             })
         };
         for unit in units {
-            match unit.role {
-                Role::Parity(number) => {
-                    let expected = sum(&|index| code.coefficient(number, index));
-                    assert_eq!(held(unit), Some(expected), "parity {number} of {units:?}");
-                }
-                _ => {}
+            if let Role::Parity(number) = unit.role {
+                let expected = sum(&|index| code.coefficient(number, index));
+                assert_eq!(held(unit), Some(expected), "parity {number} of {units:?}");
             }
         }
     }
