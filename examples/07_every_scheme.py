@@ -10,7 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import flashkeep as fk
 
-SCHEMES = ("none", "mirror", "raid4", "raid5", "raid6", "fra", "ppc", "ds", "dvs", "lifespan")
+SCHEMES = (
+    "none", "mirror", "raid4", "raid5", "raid6", "raid-tp", "lrc", "fra", "ppc", "ds", "dvs", "lifespan",
+)  # fmt: skip
 TRACE, DRIVE, LIMIT = (*sys.argv[1:], *("synth:dvs-financial,requests=4k", "dvs-8chip", "100000")[len(sys.argv) - 1 :])
 WELL = ("scheme", "capacity", "survives", "mean, µs", "p99, µs", "programs a page", "parity", "copies", "collection",
         "reads for parity", "erases", "unprotected, page·s")  # fmt: skip

@@ -87,10 +87,10 @@ def fleet(options: str, /) -> str:
     """The probability that an array loses data, from options (JSON): see crates/python/src/fleet.rs."""
 
 def fleet_array(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
-    """`{"name", "scheme", "tolerance", "capacity_bytes", "disk", "cost_usd", "members": [the same, …]}`."""
+    """`{"name", "scheme", "tolerance", "fatal", "capacity_bytes", "disk", "cost_usd", "members": [the same, …]}`."""
 
-def fleet_scheme(name: str, members: int, bytes: int, /) -> str:
-    """A scheme over equal drives: `{"tolerance", "usable_bytes"}`."""
+def fleet_scheme(name: str, members: int, bytes: int, options: str | None = None, /) -> str:
+    """A scheme over equal drives, with options in JSON: `{"tolerance", "usable_bytes", "fatal"}`."""
 
 def fleet_local_code(data: int, local: int, parity: int, /) -> str:
     """The share of patterns of 0, 1, … missing members that lose data under a code with local parities: `[0, …]`."""

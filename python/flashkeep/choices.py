@@ -224,7 +224,7 @@ class DramEnergySpec(TypedDict, total=False):
 class RedundancySpec(TypedDict, total=False):
     """The redundancy of a drive or an array: the scheme and its options."""
 
-    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "griffin", "i-cash", "spd-raid4", "backup", "python"]
+    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "raid-tp", "lrc", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "griffin", "i-cash", "spd-raid4", "backup", "python"]
     stripe_kib: float
     across: Literal["channel", "chip", "die"]
     width: int
@@ -238,6 +238,8 @@ class RedundancySpec(TypedDict, total=False):
     incomplete: Literal["zeros", "wait"]
     idle_ms: float
     xor_us: float
+    local_groups: int
+    global_parities: int
     extent_kib: float
     log_over_provisioning: float
     timeout_ms: float

@@ -54,6 +54,7 @@ EMPTY: Settings = {"start.existing": "none"}
 CHANNELS: Settings = {"flash.channels": 4}
 MIRROR: Settings = {**CHANNELS, "redundancy.scheme": "mirror"}
 RAID5: Settings = {**CHANNELS, "redundancy.scheme": "raid5"}
+LRC: Settings = {"flash.channels": 8, "redundancy.scheme": "lrc"}
 CURRENTS: Settings = {
     f"flash.energy.{name}": 10
     for name in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma", "standby_ma")
@@ -257,6 +258,8 @@ REDUNDANCY = (
     Knob("redundancy.rber_worn", 1e-4, 1e-3, AGEING, PARITY, MORE, LIFESPAN, UNTIMED),
     Knob("redundancy.rber_cycles", 5, 2000, AGEING, PARITY, LESS, LIFESPAN, UNTIMED),
     Knob("redundancy.ecc_bits", 4, 40, AGEING, PARITY, LESS, LIFESPAN, UNTIMED),
+    Knob("redundancy.local_groups", 1, 3, WRITES, "capacity_bytes", LESS, LRC),
+    Knob("redundancy.global_parities", 1, 2, WRITES, "write_amplification.parity", MORE, LRC),
     Knob("redundancy.xor_us", 0, 10, WRITES, WRITE, MORE, RAID5),
     Knob("redundancy.spares", 0, 1, MIXED, "integrity.unprotected_page_s", LESS,
          {**RAID5, "redundancy.width": 3, "flash.channels": 12}, {"fail": "member:1@50%"}),

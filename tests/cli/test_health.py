@@ -18,7 +18,9 @@ SMALL = {
     "flash.pages_per_block": 8,
     "ftl.over_provisioning": 0.5,
 }
-REDUNDANT = ["mirror", "raid4", "raid5", "raid6", "fra", "ppc", "ds", "dvs", "lifespan"]
+REDUNDANT = ["mirror", "raid4", "raid5", "raid6", "raid-tp", "lrc", "fra", "ppc", "ds", "dvs", "lifespan"]
+CHANNELS = {"mirror": 2, "raid-tp": 5, "lrc": 6}
+"""Others run over four."""
 
 Record = tuple[int, str, int, int]
 
@@ -72,7 +74,7 @@ def test_spoiled_pages_that_nothing_reads_are_reported(bench: Bench) -> None:
 @pytest.mark.parametrize("op", ["W", "T"])
 def test_a_repair_may_read_what_came_after_the_read(bench: Bench, scheme: str, op: str) -> None:
     """The page that a read waits for cannot be read; meanwhile it is written or trimmed."""
-    channels = 2 if scheme == "mirror" else 4
+    channels = CHANNELS.get(scheme, 4)
     records: list[Record] = [(0, "R", page, 1) for page in range(16)]
     records += [(1, op, page, 1) for page in range(16)]
     for at in (5, 10, 20, 50):
@@ -88,7 +90,7 @@ def test_the_last_look_at_every_page_is_not_counted(bench: Bench, scheme: str) -
     """For any failure at the end: operations are those of the requests, and phases add up to them."""
     records: list[Record] = [(page * 10_000, "W", page, 1) for page in range(40)]
     records += [(500_000 + page * 10_000, "R", page, 1) for page in range(10)]
-    channels = 2 if scheme == "mirror" else 4
+    channels = CHANNELS.get(scheme, 4)
     found = bench.run(records, "--fail", "channel:1@590ms", flash__channels=channels, redundancy__scheme=scheme)
     reads = found["operations"]["read"]
     for cause in reads:
@@ -115,7 +117,7 @@ def test_a_phase_that_begins_with_a_failure_is_not_called_after(bench: Bench) ->
 @pytest.mark.parametrize("scheme", REDUNDANT)
 def test_what_is_found_unreadable_is_written_anew(bench: Bench, scheme: str) -> None:
     """Each page is read twice; then another channel fails. That costs what only parities that nothing has read had."""
-    channels = 2 if scheme == "mirror" else 4
+    channels = CHANNELS.get(scheme, 4)
     records: list[Record] = [(page * 10_000, "W", page, 1) for page in range(40)]
     # A mirror reads its copies in turn.
     records += [(6_000_000 + n * 10_000, "R", n // 2, 1) for n in range(80)]
@@ -124,7 +126,7 @@ def test_what_is_found_unreadable_is_written_anew(bench: Bench, scheme: str) -> 
     found = bench.run(records, *faults, flash__channels=channels, redundancy__scheme=scheme, redundancy__timeout_ms=1)
     assert found["integrity"]["wrong_reads"] == 0
     lost = found["integrity"]["lost_pages"]
-    assert lost == 0 if scheme in ("mirror", "raid6") else lost <= 10, f"{scheme}: {lost}"
+    assert lost == 0 if scheme in ("mirror", "raid6", "raid-tp", "lrc") else lost <= 10, f"{scheme}: {lost}"
 
 
 SIX = """\

@@ -103,7 +103,7 @@ def test_the_manual_page_has_every_command_and_option(flashkeep: Command) -> Non
         ("run --set flash.summary_page=", ["flash.summary_page=true", "flash.summary_page=false"]),
         ("trace convert a b --to ms", ["msr"]),
         ("keys ftl.gc.th", ["ftl.gc.threshold"]),
-        ("schemes raid", ["raid4", "raid5", "raid6"]),
+        ("schemes raid", ["raid4", "raid5", "raid6", "raid-tp"]),
         ("completion ", ["bash", "fish", "zsh"]),
         ("metrics wear.", ["wear.erases_total"]),
         ("advise oltp.spc --drives ", ["8*tlc-client"]),
@@ -150,7 +150,7 @@ def test_scripts_work_in_their_shells(flashkeep: Command, tmp_path: Path, shell:
         return [word.split("\t")[0] for word in done.stdout.split("\n") if word]
 
     assert {"run", "compare"} <= set(ask("flashkeep "))
-    assert set(ask("flashkeep schemes rai")) == {"raid4", "raid5", "raid6"}
+    assert set(ask("flashkeep schemes rai")) == {"raid4", "raid5", "raid6", "raid-tp"}
     whole = "" if shell == "bash" else "redundancy.scheme="
     assert f"{whole}dvs" in ask("flashkeep check 2CM-128 --set redundancy.scheme=dv")
     synth = "" if shell == "bash" else "synth:"

@@ -293,7 +293,8 @@ def power_loss() -> Iterator[Combination]:
         yield drive(f"power loss, ageing {model}", *cut, ageing__model=model)
     for scheme in OVER_DISKS:
         yield array(f"power loss, {scheme}", scheme, disk_members(scheme), *cut)
-    for scheme, count in (("none", 2), ("mirror", 2), ("raid4", 4), ("raid5", 4), ("raid6", 5)):
+    over_disks = {"none": 2, "mirror": 2, "raid4": 4, "raid5": 4, "raid6": 5, "raid-tp": 6, "lrc": 7}
+    for scheme, count in over_disks.items():
         yield array(f"power loss, {scheme} over disks", scheme, [disks(count)], *cut)
         yield array(f"power loss, {scheme}, DRAM in members", scheme, [small(count, buffer__dram_mib=1)], *cut)
         safe = small(count, buffer__dram_mib=1, buffer__protected=True)

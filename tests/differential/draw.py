@@ -39,11 +39,16 @@ SCHEME = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "scheme
 RBERS = os.path.join(os.path.dirname(__file__), "..", "api", "rber", "high.csv")
 """Raw bit error rates in a table."""
 
-INSIDE = ("mirror", "raid4", "raid5", "raid6", "ds", "dvs", "fra", "ppc", "lifespan", "chained", "python")
+INSIDE = (
+    "mirror", "raid4", "raid5", "raid6", "raid-tp", "lrc", "ds", "dvs", "fra", "ppc", "lifespan", "chained", "python",
+)  # fmt: skip
 """Schemes for the inside of a drive."""
 
 LOGS = ("ds", "dvs", "lifespan")
-OVER = ("none", "mirror", "raid4", "raid5", "raid6", "chained", "fra", "ppc", "diff-raid", "spd-raid4", *LOGS, "python")
+OVER = (
+    "none", "mirror", "raid4", "raid5", "raid6", "raid-tp", "lrc", "chained", "fra", "ppc", "diff-raid", "spd-raid4",
+    *LOGS, "python",
+)  # fmt: skip
 """Schemes over drives or disks of one kind."""
 
 MIXED = ("hpda", "griffin", "i-cash", "backup")

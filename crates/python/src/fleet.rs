@@ -16,8 +16,8 @@ use serde_json::{Map, Value, json};
 /// The page in which the capacity of an array without a drive model is counted.
 const PAGE: u64 = 4096;
 
-/// A drive file or preset as a tree: `{"name", "scheme", "tolerance", "capacity_bytes", "disk", "cost_usd", "members":
-/// […]}`.
+/// A drive file or preset as a tree: `{"name", "scheme", "tolerance", "fatal", "capacity_bytes", "disk", "cost_usd",
+/// "members": […]}`; `fatal` as of [`fleet_scheme`].
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, /))]
 pub(crate) fn fleet_array(
@@ -41,6 +41,11 @@ fn tree(drive: &Resolved) -> Value {
         "name": drive.spec.name,
         "scheme": if over_members { drive.scheme().name } else { "none" },
         "tolerance": tolerance,
+        "fatal": if over_members {
+            drive.scheme().fatal_shares(drive.members(), &drive.spec.redundancy)
+        } else {
+            None
+        },
         "capacity_bytes": drive.capacity_bytes(),
         "disk": drive.is_disk(),
         "cost_usd": drive.cost_usd(),
@@ -48,15 +53,25 @@ fn tree(drive: &Resolved) -> Value {
     })
 }
 
-/// A scheme over so many members of so many bytes: `{"tolerance", "usable_bytes"}`.
+/// A scheme over so many members of so many bytes, with options in JSON: `{"tolerance", "usable_bytes", "fatal"}`. `fatal`
+/// has, for each number of members that fail at once, from 0 to that of the parities, the share of the sets of so many
+/// members whose failure loses data; null if that is 0 up to the tolerance and 1 beyond.
 #[pyfunction]
-pub(crate) fn fleet_scheme(name: &str, members: u32, bytes: u64) -> PyResult<String> {
+#[pyo3(signature = (name, members, bytes, options=None, /))]
+pub(crate) fn fleet_scheme(name: &str, members: u32, bytes: u64, options: Option<&str>) -> PyResult<String> {
     let wrong = |why: String| OptionError::new_err(format!("{members} members under {name}: {why}"));
     let scheme = schemes::named(name).ok_or_else(|| OptionError::new_err(format!("no scheme {name:?}")))?;
-    let redundancy = RedundancySpec::default();
+    let mut redundancy = RedundancySpec::of(name);
+    let given: Map<String, Value> = serde_json::from_str(options.unwrap_or("{}"))
+        .map_err(|error| OptionError::new_err(format!("options of {name}: {error}")))?;
+    given.iter().for_each(|(key, value)| redundancy.set(key, value));
     let facts = MemberFacts { pages: bytes / PAGE, page_bytes: PAGE, disk: false };
     let pages = (scheme.over_drives)(&vec![facts; members as usize], &redundancy).map_err(wrong)?;
-    let told = json!({"tolerance": scheme.survivable(members, &redundancy), "usable_bytes": pages * PAGE});
+    let told = json!({
+        "tolerance": scheme.survivable(members, &redundancy),
+        "usable_bytes": pages * PAGE,
+        "fatal": scheme.fatal_shares(members, &redundancy),
+    });
     Ok(told.to_string())
 }
 
@@ -75,7 +90,9 @@ pub(crate) fn fleet_schemes() -> String {
     let facts = schemes::SCHEMES.iter().map(|scheme| {
         // Over equal drives these would give up more drives than they survive.
         let data = scheme.data_members.map(|data| data(drives, &options));
-        let sizes = data.is_some_and(|data| data + scheme.survivable(drives, &options) < drives);
+        let parities = scheme.fatal_shares(drives, &options).map(|fatal| fatal.len() as u32 - 1);
+        let parities = parities.unwrap_or_else(|| scheme.survivable(drives, &options));
+        let sizes = data.is_some_and(|data| data + parities < drives);
         json!({
             "name": scheme.name,
             "copies": scheme.copies,

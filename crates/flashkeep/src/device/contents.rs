@@ -159,6 +159,13 @@ pub mod gf {
         POWERS[usize::from(index)]
     }
 
+    /// The generator to the power of `exponent`.
+    #[must_use]
+    #[inline]
+    pub fn power(exponent: u32) -> u8 {
+        POWERS[(exponent % 255) as usize]
+    }
+
     /// The multiplicative inverse of `a`.
     ///
     /// # Panics

@@ -14,6 +14,7 @@
 
 mod backends;
 mod background;
+mod code;
 mod coming;
 mod descend;
 mod executor;
@@ -28,6 +29,7 @@ mod places;
 mod plan;
 mod ports;
 mod rebuild;
+mod reconstruct;
 mod recovery;
 mod remap;
 mod repair;
@@ -50,10 +52,11 @@ pub(crate) use crate::kernel::FixedMap;
 pub use backends::{
     BackendId, BackendView, Backends, CompletionPart, CompletionToken, Done, OobData, OpenRequest,
 };
+pub use code::Code;
 pub use command::{Cause, Command, Flags, Page, Verb};
 pub use contents::{Contents, Token, Version, gf};
 pub use executor::Engine;
-pub use health::{Codeword, Codewords, MissingUnits, OwnHealth, Protection};
+pub use health::{Codeword, Codewords, OwnHealth, Protection};
 pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
 pub use ports::Flushed;

@@ -16,9 +16,9 @@ pub struct Member(pub u8);
 pub struct Key(pub u64);
 
 /// The role of a step's page within its stripe. The executor computes parity from roles alone: `Data(i)` is added to
-/// the P sum with factor 1 and to the Q sum with factor gⁱ; a read of `P` or `Q` is added to its own sum, a write of
-/// `P` or `Q` writes the sum. A unit with a `Lost` role is solved from the sums: a plan names every unit that it lacks
-/// (at most two), and reads all others that it needs.
+/// the sum of each parity with the coefficient that the scheme's [`Code`](super::Code) says; a read of a parity is added
+/// to its own sum, a write of a parity writes the sum. A unit with a `Lost` role is solved from the sums: a plan names
+/// every unit that it lacks, and reads all others that the parities need that it reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Role {
     /// A page of no stripe.
@@ -26,34 +26,46 @@ pub enum Role {
     Plain,
     /// Data page `i` of the stripe.
     Data(u8),
-    /// The XOR parity.
-    P,
-    /// The second parity.
-    Q,
+    /// The parity of this number.
+    Parity(u8),
     /// Data page `i`, reconstructed from the others: a read delivers it to the caller, a write to the member.
     Lost(u8),
-    /// The XOR parity, reconstructed.
-    LostP,
-    /// The second parity, reconstructed.
-    LostQ,
+    /// A parity, reconstructed.
+    LostParity(u8),
 }
 
 impl Role {
+    /// The first parity: the XOR of the data units, or of those of the first local group.
+    pub const P: Role = Role::Parity(0);
+    /// The second parity.
+    pub const Q: Role = Role::Parity(1);
+
     /// The same unit, reconstructed instead of read.
     #[must_use]
     pub fn lost(self) -> Role {
         match self {
             Role::Data(index) => Role::Lost(index),
-            Role::P => Role::LostP,
-            Role::Q => Role::LostQ,
+            Role::Parity(number) => Role::LostParity(number),
             other => other,
         }
+    }
+
+    /// The number of a data unit that is not lost.
+    #[must_use]
+    pub fn data(self) -> Option<u8> {
+        if let Role::Data(index) = self { Some(index) } else { None }
+    }
+
+    /// The number of a parity that is not lost.
+    #[must_use]
+    pub fn parity(self) -> Option<u8> {
+        if let Role::Parity(number) = self { Some(number) } else { None }
     }
 
     /// Whether the page is reconstructed and not read.
     #[must_use]
     pub fn is_lost(self) -> bool {
-        matches!(self, Role::Lost(_) | Role::LostP | Role::LostQ)
+        matches!(self, Role::Lost(_) | Role::LostParity(_))
     }
 }
 
@@ -152,13 +164,22 @@ impl Step {
 
     /// Whether the contents of its pages are computed from the sums.
     pub(super) fn is_from_sums(&self) -> bool {
-        let parity = matches!(self.role, Role::P | Role::Q) && self.command.verb == Verb::Write;
+        let parity = matches!(self.role, Role::Parity(_)) && self.command.verb == Verb::Write;
         parity || self.role.is_lost()
     }
 
-    /// Whether it needs the Q sum.
-    pub(super) fn is_of_second_sum(&self) -> bool {
-        matches!(self.role, Role::Q | Role::LostQ | Role::Lost(_))
+    /// The number of sums that it needs: those up to its own.
+    pub(super) fn sums(&self) -> u8 {
+        match self.role {
+            Role::Parity(number) | Role::LostParity(number) => number + 1,
+            Role::Plain | Role::Data(_) | Role::Lost(_) => 0,
+        }
+    }
+
+    /// Whether one of its pages belongs to a row of the sums.
+    pub(super) fn is_in_row(&self, row: usize) -> bool {
+        let first = usize::from(self.row);
+        (first..first + usize::from(self.command.count)).contains(&row)
     }
 
     /// Whether the step sends a command to the member.

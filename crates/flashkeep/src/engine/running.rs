@@ -1,6 +1,7 @@
 //! A running plan: its steps, their progress, and its inputs.
 
 use super::backends::CompletionToken;
+use super::code::Code;
 use super::command::{Command, Verb};
 use super::plan::{Key, Plan, Release, Role, Step, Tell};
 use super::ports::PortId;
@@ -114,8 +115,9 @@ pub(super) struct PlanSums {
     pub(super) peeked: bool,
     /// The running sums that row 0 started with lack a page that was lost.
     pub(super) lack: bool,
-    /// Whether the plan needs the Q sum.
-    pub(super) second: bool,
+    /// The code of its stripe, and the number of sums that the plan needs; 0 if contents are not kept.
+    pub(super) code: Code,
+    pub(super) count: u8,
     /// Under which key the controller keeps the sums of the last row.
     pub(super) keep: Option<Key>,
 }
@@ -310,7 +312,7 @@ impl Start {
 
 /// What the controller adds up for a plan.
 pub(super) fn addition(steps: &[Step]) -> Addition {
-    let parity = |step: &&Step| step.command.verb == Verb::Write && matches!(step.role, Role::P | Role::Q);
+    let parity = |step: &&Step| step.command.verb == Verb::Write && matches!(step.role, Role::Parity(_));
     let pages = |step: &Step| u32::from(step.command.count);
     let into =
         |step: &&Step| matches!(step.role, Role::Data(_)) || (step.role != Role::Plain && !parity(step));

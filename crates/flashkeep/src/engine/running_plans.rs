@@ -9,7 +9,7 @@ use super::command::{Flags, Verb};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::locks::LockMode;
-use super::plan::{Member, Plan, Release, Step, Tell};
+use super::plan::{Member, Plan, Release, Tell};
 use super::repair::FailedPage;
 use super::requests::CompletionCounter;
 use super::running::{Addition, PlanPhase, RunningPlan, Start, StripeHold, addition};
@@ -43,7 +43,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if takes_time {
             running.sums.addition = addition(&running.steps);
         }
-        running.sums.second = C::KEEP && running.steps.iter().any(Step::is_of_second_sum);
+        if C::KEEP {
+            self.count_sums(id, plan.carry.or(plan.peek).or(plan.keep).is_some());
+        }
         let counter = self.claim_counter(places);
         let running = &mut self.running_plans[id];
         running.counter = counter;

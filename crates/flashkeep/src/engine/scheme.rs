@@ -87,7 +87,7 @@ pub struct StripeUnit {
     pub member: Member,
     /// The page, as the member numbers its pages.
     pub page: Page,
-    /// Its role: `Data(i)`, `P` or `Q`; `Plain` for one of several copies.
+    /// Its role: `Data(i)` or `Parity(j)`; `Plain` for one of several copies.
     pub role: Role,
 }
 

@@ -2,13 +2,15 @@
 //! parity of stripes that several plans write. If contents are not kept, all of it compiles away.
 
 use super::backends::{Backends, CompletionPart, CompletionToken, Done};
+use super::code::Code;
 use super::command::{Command, Flags, Verb};
-use super::contents::{Contents, gf};
+use super::contents::Contents;
 use super::executor::Engine;
 use super::plan::{Key, Role, Step};
 use super::ports::NO_PAGE;
+use super::reconstruct::RowOfPlan;
 use super::requests::CompletionCounter;
-use super::running::RunningPlan;
+use super::running::{PlanSums, RunningPlan};
 use super::scheme::{Change, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{FixedMap, Id, SimTime};
@@ -20,9 +22,9 @@ pub(super) struct PageBuffers<C> {
     pages: Vec<Vec<C>>,
     /// The old contents that writes replace, if the caller supplies them.
     olds: Vec<Vec<C>>,
-    /// For each running plan, the P and Q sums of each row.
-    sums: Vec<[Vec<C>; 2]>,
-    carried: FixedMap<(NodeId, Key), [C; 2]>,
+    /// For each running plan, the sums of each row, one for each parity that it needs.
+    sums: Vec<Vec<C>>,
+    carried: FixedMap<(NodeId, Key), Vec<C>>,
     /// The running sums that lack a lost page; known even if contents are not kept.
     lacking: BTreeSet<(NodeId, Key)>,
 }
@@ -128,31 +130,40 @@ impl<C: Contents> PageBuffers<C> {
     }
 
     /// Adds a page to the sums of its row.
-    fn fold(&mut self, running: Id<RunningPlan>, second: bool, role: Role, row: usize, contents: C) {
-        let [p, q] = &mut self.sums[running.index()];
+    fn fold(&mut self, running: Id<RunningPlan>, sums: PlanSums, role: Role, row: usize, contents: C) {
+        let count = usize::from(sums.count);
+        let row = &mut self.sums[running.index()][row * count..(row + 1) * count];
         match role {
             Role::Data(index) => {
-                p[row] = p[row].plus(1, contents);
-                if second {
-                    q[row] = q[row].plus(gf::coefficient(index), contents);
+                for (number, sum) in (0..).zip(row) {
+                    *sum = sum.plus(sums.code.coefficient(number, index), contents);
                 }
             }
-            Role::P => p[row] = p[row].plus(1, contents),
-            Role::Q => q[row] = q[row].plus(1, contents),
-            Role::Plain | Role::Lost(_) | Role::LostP | Role::LostQ => {}
+            Role::Parity(number) => {
+                let sum = &mut row[usize::from(number)];
+                *sum = sum.plus(1, contents);
+            }
+            Role::Plain | Role::Lost(_) | Role::LostParity(_) => {}
         }
+    }
+
+    /// The sums of a row.
+    fn row(&self, running: Id<RunningPlan>, sums: PlanSums, row: usize) -> &[C] {
+        let count = usize::from(sums.count);
+        &self.sums[running.index()][row * count..(row + 1) * count]
     }
 }
 
-/// The running P and Q sums of a stripe, as tokens, with node and key.
-pub type Carried = ((NodeId, Key), [u64; 2]);
+/// The running sums of a stripe, as tokens, with node and key.
+pub type Carried = ((NodeId, Key), Vec<u64>);
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The running sums of all stripes, in order; empty if contents are not kept.
     #[must_use]
     pub fn carried(&self) -> Vec<Carried> {
         #[allow(clippy::iter_over_hash_type)] // they are sorted
-        let tokens = |(&place, sums): (&(NodeId, Key), &[C; 2])| (place, sums.map(C::stamp));
+        let tokens =
+            |(&place, sums): (&(NodeId, Key), &Vec<C>)| (place, sums.iter().map(|sum| sum.stamp()).collect());
         let mut all: Vec<Carried> = self.buffers.carried.iter().map(tokens).collect();
         all.sort_unstable();
         all
@@ -164,9 +175,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for (node, scheme) in schemes {
             self.schemes[node.index()] = Some(scheme);
         }
-        let contents = |(place, sums): Carried| (place, sums.map(C::token));
+        let contents = |(place, sums): Carried| (place, sums.into_iter().map(C::token).collect());
         self.buffers.carried = carried.into_iter().map(contents).collect();
         nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
+    }
+
+    /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
+    pub(super) fn count_sums(&mut self, id: Id<RunningPlan>, shared: bool) {
+        let scheme = self.schemes.get(self.running_plans[id].node.index()).and_then(Option::as_ref);
+        let code = scheme.map_or(Code::default(), |scheme| scheme.protection().code());
+        let running = &mut self.running_plans[id];
+        running.sums.code = code;
+        let own = running.steps.iter().map(Step::sums).max().unwrap_or(0);
+        running.sums.count = if shared { own.max(code.parities()) } else { own };
     }
 
     /// Copies the caller's pages to the places of the steps that write them, and adds new data to the sums.
@@ -179,21 +200,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             buffers.sums.resize_with(id.index() + 1, Default::default);
         }
         let running = &mut self.running_plans[id];
-        // Both sums are kept, because another plan may write the parities.
-        running.sums.second |= running.sums.keep.is_some();
         let rows = running.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
         let rows = rows.max().unwrap_or(0).max(1);
-        for sum in &mut buffers.sums[id.index()] {
-            sum.clear();
-            sum.resize(rows, C::default());
-        }
+        let (kept, sums) = (running.sums, &mut buffers.sums[id.index()]);
+        sums.clear();
+        sums.resize(rows * usize::from(kept.count), C::default());
         let carried = match peek {
-            Some(key) => buffers.carried.get(&(running.node, key)).copied(),
+            Some(key) => buffers.carried.get(&(running.node, key)).cloned(),
             None => carry.and_then(|key| buffers.carried.remove(&(running.node, key))),
         };
-        if let Some([p, q]) = carried {
-            buffers.sums[id.index()][0][0] = p;
-            buffers.sums[id.index()][1][0] = q;
+        for (sum, carried) in sums.iter_mut().zip(carried.unwrap_or_default()) {
+            *sum = carried;
         }
         for at in 0..running.steps.len() {
             let step = running.steps[at];
@@ -202,7 +219,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let contents = buffers.pages[caller.owner.index()][caller.slot as usize];
                 let place = running.bases[at] + u32::from(n);
                 buffers.pages[running.counter.index()][place as usize] = contents;
-                buffers.fold(id, running.sums.second, step.role, usize::from(step.row + n), contents);
+                buffers.fold(id, kept, step.role, usize::from(step.row + n), contents);
             }
         }
     }
@@ -241,8 +258,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         if let Some(key) = running.sums.keep.take() {
             let last = running.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
-            let [p, q] = &self.buffers.sums[id.index()];
-            self.buffers.carried.insert((running.node, key), [p[last], q[last]]);
+            let of = (running.node, key);
+            let sums = self.buffers.row(id, running.sums, last).to_vec();
+            self.buffers.carried.insert(of, sums);
         }
     }
 
@@ -270,7 +288,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let running = &self.running_plans[id];
             let step = running.steps[at];
             let old = self.buffers.old(running.caller.plus(u32::from(step.at + n)));
-            self.buffers.fold(id, running.sums.second, step.role, usize::from(step.row + n), old);
+            let sums = running.sums;
+            self.buffers.fold(id, sums, step.role, usize::from(step.row + n), old);
         }
     }
 
@@ -296,7 +315,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let pages = &mut self.buffers.pages[running.counter.index()];
             let contents = pages[place as usize].plus(1, pages[source as usize]);
             pages[place as usize] = contents;
-            self.buffers.fold(id, running.sums.second, step.role, usize::from(step.row + n), contents);
+            let sums = running.sums;
+            self.buffers.fold(id, sums, step.role, usize::from(step.row + n), contents);
         }
     }
 
@@ -309,11 +329,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let step = running.steps[at];
         let writes = step.command.verb == Verb::Write;
         let row = usize::from(step.row + n);
-        let [p, q] = &self.buffers.sums[id.index()];
+        let sums = self.buffers.row(id, running.sums, row);
         let contents = match step.role {
-            Role::P if writes => p[row],
-            Role::Q if writes => q[row],
-            role if role.is_lost() => solve(&running.steps, running.sums.peeked, role, p[row], q[row]),
+            Role::Parity(number) if writes => sums[usize::from(number)],
+            role if role.is_lost() => RowOfPlan { running, row, sums }.solve(role),
             _ => return,
         };
         let place = running.bases[at] as usize + usize::from(n);
@@ -360,7 +379,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if step.command.verb == Verb::Read {
             let row = usize::from(step.row) + (done.token.slot - running.bases[at]) as usize;
             self.buffers.pages[running.counter.index()][done.token.slot as usize] = done.contents;
-            self.buffers.fold(id, running.sums.second, step.role, row, done.contents);
+            let sums = running.sums;
+            self.buffers.fold(id, sums, step.role, row, done.contents);
         }
     }
 
@@ -436,49 +456,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether a sum of a row, or what is reconstructed from it, lacks a lost page.
     fn lacks_in_row(&self, id: Id<RunningPlan>, row: u32, role: Role) -> bool {
         let running = &self.running_plans[id];
-        if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::P | Role::Q)) {
+        if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::Parity(_))) {
             return true;
         }
+        let code = running.sums.code;
         running.lost.iter().any(|&lost| {
             let other = running.step_of(lost);
             running.row_of(other, lost) == row
                 && match running.steps[other].role {
-                    Role::Data(_) => role.is_lost() || matches!(role, Role::P | Role::Q),
-                    Role::P => role.is_lost() || role == Role::P,
-                    Role::Q => role.is_lost() || role == Role::Q,
+                    Role::Data(index) => {
+                        role.is_lost() || role.parity().is_some_and(|number| code.covers(number, index))
+                    }
+                    parity @ Role::Parity(_) => role.is_lost() || role == parity,
                     _ => false,
                 }
         })
-    }
-}
-
-/// Reconstructs a unit from the sums of the others.
-///
-/// With P read and one data page lost, P itself is it; with only Q read, Q / gⁱ; with two data pages lost and both
-/// parities read, (Q + gʲP) / (gⁱ + gʲ). A lost parity follows from the data once those are known.
-fn solve<C: Contents>(steps: &[Step], carried: bool, role: Role, p: C, q: C) -> C {
-    let has_p = carried || steps.iter().any(|step| step.role == Role::P && step.command.verb == Verb::Read);
-    let another = |index: Option<u8>| {
-        steps.iter().find_map(|step| match step.role {
-            Role::Lost(other) if Some(other) != index => Some(other),
-            _ => None,
-        })
-    };
-    let data = |index: u8| {
-        let own = gf::coefficient(index);
-        match another(Some(index)) {
-            None if has_p => p,
-            None => C::default().plus(gf::inverse(own), q),
-            Some(other) => {
-                let other = gf::coefficient(other);
-                C::default().plus(gf::inverse(own ^ other), q.plus(other, p))
-            }
-        }
-    };
-    match role {
-        Role::Lost(index) => data(index),
-        Role::LostP => another(None).map_or(p, |index| p.plus(1, data(index))),
-        Role::LostQ => another(None).map_or(q, |index| q.plus(gf::coefficient(index), data(index))),
-        _ => C::default(),
     }
 }

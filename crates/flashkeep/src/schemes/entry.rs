@@ -3,6 +3,7 @@
 use super::options::{Extents, Groups, Inside, Striping};
 use super::{RedundancySpec, hybrid, members};
 use crate::blocks::Policies;
+use crate::engine::Code;
 use crate::figures::FigureShape;
 use crate::flash::ErrorModel;
 use crate::options::{OptionsPart, WrongOption};
@@ -154,6 +155,8 @@ pub struct SchemeEntry {
     pub survives: fn(members: u32) -> u32,
     /// The same where it follows from the options as well.
     pub survives_with: Option<fn(members: u32, redundancy: &RedundancySpec) -> u32>,
+    /// The code of a stripe, where it restores some of the larger sets of missing units than those that it survives.
+    pub code: Option<fn(members: u32, redundancy: &RedundancySpec) -> Code>,
     /// For schemes in a file: its path, if it is set.
     pub file: Option<fn(redundancy: &RedundancySpec) -> Option<String>>,
     /// In an array: the number of pages that it offers over these members, or a message why it does not work over them.
@@ -204,6 +207,7 @@ impl SchemeEntry {
         check: |_, _| Ok(()),
         survives: |_| 0,
         survives_with: None,
+        code: None,
         file: None,
         over_drives: members::striped,
         kind: Members::Mapped,
@@ -235,6 +239,15 @@ impl SchemeEntry {
             Some(survives) => survives(members, redundancy),
             None => (self.survives)(members),
         }
+    }
+
+    /// For each number of units that fail at once, from 0 to that of the parities: the share of the sets of so many units
+    /// whose failure loses data. None where that is 0 up to what the scheme survives, and 1 beyond.
+    #[must_use]
+    pub fn fatal_shares(&self, members: u32, redundancy: &RedundancySpec) -> Option<Vec<f64>> {
+        let code = (self.code?)(members, redundancy);
+        let data = members.saturating_sub(u32::from(code.parities())) as u8;
+        Some((0..=code.parities()).map(|missing| code.fatal_share(data, missing)).collect())
     }
 
     /// The pages that restore a page; none if there are no such pages, or if the scheme does not know them beforehand.

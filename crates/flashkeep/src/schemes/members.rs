@@ -35,6 +35,16 @@ pub(super) fn two_parities(parts: u64, width: Option<u32>, level: &str) -> Resul
     )
 }
 
+/// The members of stripes with three parities; by default all parts.
+pub(super) fn three_parities(parts: u64, width: Option<u32>, level: &str) -> Result<u32, String> {
+    row(
+        parts,
+        width,
+        level,
+        MemberNeeds { name: "stripe", least: 5, why: "for two data units and their three parities" },
+    )
+}
+
 /// The name of a scheme's members together (for messages), and how many it needs.
 #[derive(Clone, Copy)]
 pub(super) struct MemberNeeds {
@@ -101,6 +111,12 @@ pub(super) fn over_one_parity(members: &[MemberFacts], _: &RedundancySpec) -> Re
 pub(super) fn over_two_parities(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
     two_parities(members.len() as u64, None, "member")?;
     Ok(common_pages(members) * (members.len() as u64 - 2))
+}
+
+/// Stripes with three parities.
+pub(super) fn over_three_parities(members: &[MemberFacts], _: &RedundancySpec) -> Result<u64, String> {
+    three_parities(members.len() as u64, None, "member")?;
+    Ok(common_pages(members) * (members.len() as u64 - 3))
 }
 
 /// Stripes with one parity, beside old versions.

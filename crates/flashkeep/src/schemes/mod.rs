@@ -28,6 +28,7 @@ mod hybrid;
 mod i_cash;
 mod lifespan;
 mod log;
+mod lrc;
 mod members;
 mod mirror;
 mod none;
@@ -38,6 +39,7 @@ mod python;
 mod raid4;
 mod raid5;
 mod raid6;
+mod raid_tp;
 mod ring;
 mod shares;
 mod spd_raid4;
@@ -55,18 +57,20 @@ pub use hpda::Hpda;
 pub use i_cash::ICash;
 pub use lifespan::Lifespan;
 pub use log::{AgedSuperblock, StripeLog, least_superblocks};
+pub use lrc::Lrc;
 pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
     DiskLog, Extents, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions,
     Rebuilds, RedundancySpec, Striping, Sums,
 };
-pub use parity::{Fixed, Parity, ParityLayout, Rotated, Split, Weighted};
+pub use parity::{Fixed, LocalGroups, Parity, ParityLayout, Rotated, Split, Weighted};
 pub use ppc::Ppc;
 pub use python::{
     ForeignCodeword, ForeignCommand, ForeignError, ForeignLoader, ForeignPlace, ForeignScheme, ForeignStep,
     ForeignView, LoadScheme, Python, load_schemes_with,
 };
+pub use raid_tp::RaidTp;
 pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
@@ -209,6 +213,8 @@ schemes! { $
     raid4 Raid4;
     raid5 Raid5;
     raid6 Raid6;
+    raid_tp RaidTp;
+    lrc Lrc;
     ds Ds;
     dvs Dvs;
     fra Fra;

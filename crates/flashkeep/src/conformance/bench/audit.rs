@@ -2,7 +2,7 @@
 
 use super::{Bed, Bench, Dead};
 use crate::drive::{Drive, LoggedOperation, OpKind};
-use crate::engine::{BackendId, Cause, Contents, Page, Role, StripeUnit, Token, gf};
+use crate::engine::{BackendId, Cause, Code, Contents, Page, Role, StripeUnit, Token};
 use crate::ftl::GcRun;
 use crate::kernel::SimTime;
 use crate::mapping::BackendKind;
@@ -60,7 +60,7 @@ impl<H: Bed> Bench<H> {
         if self.engine.scheme(node).is_none() {
             return;
         }
-        self.engine.covers(node, &mut |units| self.audit_stripe(path, units));
+        self.engine.covers(node, &mut |code, units| self.audit_stripe(path, code, units));
         for member in 0.. {
             path.push(member);
             let there = self.engine.descendant(path).is_some();
@@ -93,7 +93,7 @@ impl<H: Bed> Bench<H> {
         self.engine.kept(self.engine.descendant(&path).expect("a member's node"), unit.page)
     }
 
-    fn audit_stripe(&self, path: &[u32], units: &[StripeUnit]) {
+    fn audit_stripe(&self, path: &[u32], code: Code, units: &[StripeUnit]) {
         let held = |unit: &StripeUnit| {
             if let Some(kept) = self.kept(path, unit) {
                 return Some(kept);
@@ -121,10 +121,9 @@ impl<H: Bed> Bench<H> {
             })
         };
         for unit in units {
-            match unit.role {
-                Role::P => assert_eq!(held(unit), Some(sum(&|_| 1)), "P of {units:?}"),
-                Role::Q => assert_eq!(held(unit), Some(sum(&gf::coefficient)), "Q of {units:?}"),
-                _ => {}
+            if let Role::Parity(number) = unit.role {
+                let expected = sum(&|index| code.coefficient(number, index));
+                assert_eq!(held(unit), Some(expected), "parity {number} of {units:?}");
             }
         }
     }

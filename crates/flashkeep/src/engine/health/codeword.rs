@@ -1,5 +1,6 @@
 //! Codewords with parities: what they lack, and the reconstruction of missing units.
 
+use crate::engine::code::Code;
 use crate::engine::command::{Cause, Flags, Page};
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
@@ -10,71 +11,57 @@ use crate::engine::view::View;
 pub struct Codeword {
     /// Its pages with their roles.
     pub units: Vec<StripeUnit>,
-    /// The number of missing units that its parities can make up for.
+    /// The number of parities.
     pub parities: usize,
+    /// The code of its parities.
+    pub code: Code,
+    /// The controller has the sums of all parities: none of them is a unit.
+    pub carried: bool,
 }
 
-/// The units to reconstruct, at most two, and how many there are.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MissingUnits {
-    units: [StripeUnit; 2],
-    /// The number of missing units.
-    pub count: usize,
+/// What a codeword lacks.
+#[derive(Clone, Debug)]
+struct MissingUnits {
+    units: Vec<StripeUnit>,
+    /// Missing data units, and the parities by which each is reconstructed ([`Code::parities_for`]).
+    data: Vec<u8>,
+    by: Vec<Option<u32>>,
 }
 
 impl MissingUnits {
-    /// The missing units, the first two of them.
-    #[must_use]
-    pub fn units(&self) -> &[StripeUnit] {
-        &self.units[..self.count.min(2)]
-    }
-
     fn has(&self, role: Role) -> bool {
-        self.units().iter().any(|unit| unit.role == role)
+        self.units.iter().any(|unit| unit.role == role)
     }
 
-    fn add(&mut self, unit: StripeUnit) {
-        if let Some(place) = self.units.get_mut(self.count) {
-            *place = unit;
-        }
-        self.count += 1;
+    /// The missing data units from which a unit is computed: itself, or those that a parity covers.
+    fn needed(&self, code: Code, role: Role) -> impl Iterator<Item = Option<u32>> {
+        let is_needed = move |index: u8| match role {
+            Role::Parity(number) => code.covers(number, index),
+            other => other == Role::Data(index),
+        };
+        self.data.iter().zip(&self.by).filter(move |&(&index, _)| is_needed(index)).map(|(_, &by)| by)
+    }
+
+    /// Whether a unit can be reconstructed.
+    fn can_restore(&self, code: Code, role: Role) -> bool {
+        self.needed(code, role).all(|by| by.is_some())
     }
 }
 
 /// What a codeword with parities lacks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CodewordCondition {
-    missing: MissingUnits,
-    parities: usize,
+    /// Whether it lacks a unit that a parity makes up for.
+    pub(super) degraded: bool,
+    /// Whether one more failure may lose pages.
+    pub(super) is_missing: bool,
+    /// Whether a member that responds lacks a unit; and one that can be reconstructed.
+    pub(super) lacks_units: bool,
+    pub(super) restorable: bool,
+    /// Whether it lacks its parity.
+    pub(super) lacks_sum: bool,
     /// Pages that one more failure would lose.
     pub(super) at_risk: u8,
-}
-
-impl CodewordCondition {
-    /// Whether it lacks a unit that a parity makes up for.
-    pub(super) fn is_degraded(&self) -> bool {
-        self.missing.count > 0 && self.parities > 0
-    }
-
-    /// Whether one more failure would lose pages.
-    pub(super) fn is_missing(&self) -> bool {
-        self.missing.count >= self.parities
-    }
-
-    /// Whether what it lacks can be reconstructed.
-    pub(super) fn can_be_solved(&self) -> bool {
-        self.missing.count <= self.parities
-    }
-
-    /// Whether a member that responds lacks a unit.
-    pub(super) fn stripe_rebuilds(&self, view: &View<'_>) -> bool {
-        self.missing.units().iter().any(|unit| view.alive(unit.member))
-    }
-
-    /// Whether it lacks its parity.
-    pub(super) fn lacks_sum(&self) -> bool {
-        self.missing.has(Role::P)
-    }
 }
 
 fn fetch(unit: &StripeUnit, cause: Cause) -> Step {
@@ -89,54 +76,85 @@ pub(super) fn known_zero(wanted: &Step, plan: &mut Plan) -> RepairOutcome {
 
 impl Codeword {
     /// The units that are missing.
-    pub fn missing(&self, gone: impl Fn(Member, Page) -> bool) -> MissingUnits {
-        let mut missing = MissingUnits::default();
-        let units = self.units.iter().filter(|unit| gone(unit.member, unit.page));
-        units.for_each(|unit| missing.add(*unit));
-        missing
+    fn missing(&self, gone: impl Fn(&StripeUnit) -> bool) -> MissingUnits {
+        let units: Vec<StripeUnit> = self.units.iter().filter(|unit| gone(unit)).copied().collect();
+        let data: Vec<u8> = units.iter().filter_map(|unit| unit.role.data()).collect();
+        let mut there = if self.carried { (1 << self.code.parities()) - 1 } else { 0 };
+        if !data.is_empty() {
+            for unit in self.units.iter().filter(|unit| !units.contains(unit)) {
+                there |= unit.role.parity().map_or(0, |number| 1 << number);
+            }
+        }
+        let by = self.code.parities_for(there, &data);
+        MissingUnits { units, data, by }
     }
 
-    /// Whether the missing units can be reconstructed.
-    #[must_use]
-    pub fn can_do_without(&self, missing: &MissingUnits) -> bool {
-        missing.count <= self.parities
+    /// The number of missing units that can be made up for, whichever they are.
+    fn tolerance(&self) -> usize {
+        if self.code.has_groups() && self.parities > 0 {
+            usize::from(self.code.tolerance())
+        } else {
+            self.parities
+        }
     }
 
     /// What it lacks; calls `lose` with the numbers of unrecoverable data units, of those that are the newest versions
     /// of their pages (`counts`). Without a parity, every page is at risk.
     pub(super) fn condition(
         &self,
+        view: &View<'_>,
         has: impl Fn(Member, Page) -> bool,
         counts: impl Fn(u8) -> bool,
         mut lose: impl FnMut(u8),
     ) -> CodewordCondition {
-        let missing = self.missing(|member, page| !has(member, page));
-        let mut condition = CodewordCondition { missing, parities: self.parities, at_risk: 0 };
-        let (lost, missing) = (!condition.can_be_solved(), condition.is_missing());
+        let missing = self.missing(|unit| !has(unit.member, unit.page));
+        let answering = || missing.units.iter().filter(|unit| view.alive(unit.member));
+        let mut condition = CodewordCondition {
+            degraded: !missing.units.is_empty() && self.parities > 0,
+            is_missing: missing.units.len() >= self.tolerance(),
+            lacks_units: answering().next().is_some(),
+            restorable: answering().any(|unit| missing.can_restore(self.code, unit.role)),
+            lacks_sum: missing.has(Role::P),
+            at_risk: 0,
+        };
         for unit in &self.units {
             let Role::Data(index) = unit.role else { continue };
             if !counts(index) {
                 continue;
             }
-            if lost && !has(unit.member, unit.page) {
+            if !missing.can_restore(self.code, unit.role) {
                 lose(index);
-            } else {
-                condition.at_risk += u8::from(missing);
+            } else if condition.is_missing && self.is_at_risk(unit.role, &missing) {
+                condition.at_risk += 1;
             }
         }
         condition
     }
 
-    /// Reads the units that are needed to reconstruct the missing ones.
-    fn read_around(&self, missing: &MissingUnits, cause: Cause, plan: &mut Plan) {
-        let several = missing.count > 1;
+    /// Whether one more failure would lose a data unit.
+    fn is_at_risk(&self, role: Role, missing: &MissingUnits) -> bool {
+        // Each unit of other codes is in each sum.
+        !self.code.has_groups()
+            || self.parities == 0
+            || self.units.iter().filter(|unit| !missing.has(unit.role)).any(|next| {
+                let then = self.missing(|unit| unit.role == next.role || missing.has(unit.role));
+                !then.can_restore(self.code, role)
+            })
+    }
+
+    /// Reads the units that are needed to reconstruct the `wanted` ones of the missing units.
+    fn read_around(&self, wanted: &[Role], missing: &MissingUnits, cause: Cause, plan: &mut Plan) {
+        let by = wanted.iter().flat_map(|&role| missing.needed(self.code, role)).flatten();
+        let read = by.fold(0, |set, by| set | by);
+        let computed = wanted.iter().filter_map(|role| role.parity());
+        let sums = computed.fold(read, |set, number| set | 1 << number);
         for unit in self.units.iter().filter(|unit| !missing.has(unit.role)) {
-            let needed = match unit.role {
-                Role::P => several || matches!(missing.units()[0].role, Role::Data(_)),
-                Role::Q => several,
+            let is_needed = match unit.role {
+                Role::Parity(number) => read >> number & 1 != 0,
+                Role::Data(index) => self.code.is_in_any(sums, index),
                 _ => true,
             };
-            if needed {
+            if is_needed {
                 plan.push(fetch(unit, cause));
             }
         }
@@ -150,14 +168,16 @@ impl Codeword {
             return known_zero(&wanted, plan);
         }
         let found = Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1);
-        let tried = |member, page| failed.iter().any(|s| (s.member, s.command.start) == (member, page));
-        let missing = self.missing(|member, page| tried(member, page) || !view.has(member, page));
-        if !self.can_do_without(&missing) {
+        let tried = |unit: &StripeUnit| {
+            failed.iter().any(|step| (step.member, step.command.start) == (unit.member, unit.page))
+        };
+        let missing = self.missing(|unit| tried(unit) || !view.has(unit.member, unit.page));
+        if !missing.can_restore(self.code, role) {
             return RepairOutcome::Lost;
         }
         let cause = wanted.command.cause;
-        self.read_around(&missing, cause, plan);
-        for other in missing.units().iter().filter(|other| other.role != role) {
+        self.read_around(&[role], &missing, cause, plan);
+        for other in missing.units.iter().filter(|other| other.role != role) {
             plan.push(fetch(other, cause).role(other.role.lost()));
         }
         plan.push(found);
@@ -170,16 +190,18 @@ impl Codeword {
 
     /// Rewrites missing units on members that respond; false if there are none, or if they cannot be reconstructed.
     pub fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
-        let missing = self.missing(|member, page| !view.has(member, page));
-        let answers = |unit: &&StripeUnit| view.alive(unit.member);
-        if !self.can_do_without(&missing) || !missing.units().iter().any(|unit| answers(&unit)) {
+        let missing = self.missing(|unit| !view.has(unit.member, unit.page));
+        let restores =
+            |unit: &&StripeUnit| view.alive(unit.member) && missing.can_restore(self.code, unit.role);
+        let wanted: Vec<Role> = missing.units.iter().filter(restores).map(|unit| unit.role).collect();
+        if wanted.is_empty() {
             return false;
         }
-        self.read_around(&missing, Cause::Rebuild, plan);
-        for unit in missing.units().iter().filter(|unit| !answers(unit)) {
+        self.read_around(&wanted, &missing, Cause::Rebuild, plan);
+        for unit in missing.units.iter().filter(|unit| !restores(unit)) {
             plan.push(fetch(unit, Cause::Rebuild).role(unit.role.lost()));
         }
-        for unit in missing.units().iter().filter(answers) {
+        for unit in missing.units.iter().filter(restores) {
             let store = Step::store(unit.member, unit.page, unit.role.lost(), Cause::Rebuild);
             plan.push(store.stage(1));
         }

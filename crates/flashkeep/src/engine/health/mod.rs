@@ -9,13 +9,14 @@ mod codeword;
 mod copies;
 mod track;
 
+use super::code::Code;
 use super::command::Page;
 use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step, Why};
 use super::scheme::{Hazard, Scheme, StripeUnit};
 use super::tree::NodeId;
 use super::view::View;
 use crate::kernel::{Bits, RebuildQueue};
-pub use codeword::{Codeword, MissingUnits};
+pub use codeword::Codeword;
 
 /// From what the engine derives the health of a scheme's pages.
 #[derive(Clone, Copy)]
@@ -32,6 +33,12 @@ pub enum Protection<'a> {
 }
 
 impl<'a> Protection<'a> {
+    /// The code of its stripes.
+    #[inline]
+    pub(super) fn code(self) -> Code {
+        if let Protection::Stripes(stripes) = self { stripes.code() } else { Code::default() }
+    }
+
     /// What the scheme knows itself; none if the engine derives it.
     #[inline]
     pub(super) fn own(self) -> Option<&'a dyn OwnHealth> {
@@ -56,6 +63,11 @@ pub trait Codewords {
 
     /// Data pages of a stripe: data unit `i` of stripe `s` is page `s · data + i` of the scheme.
     fn data(&self) -> u8;
+
+    /// The code of the stripes.
+    fn code(&self) -> Code {
+        Code::default()
+    }
 
     /// Whether stripes may be without parity although no member ever failed.
     fn defers(&self) -> bool {
@@ -356,31 +368,30 @@ impl NodeHealth {
         let mut lose = |index: u8| _ = lost.set(first + u32::from(index), true);
         let two = stripes.has_newer(stripe);
         let counts = |index| !two || !stripes.is_newer(stripe, index);
-        let covered = self.word.condition(&has, counts, &mut lose);
+        let covered = self.word.condition(view, &has, counts, &mut lose);
         if stripes.has_copies() {
             let copies = self.examine_copies(stripes, stripe, view, has);
             return CodewordHealth {
-                degraded: covered.is_degraded(),
+                degraded: covered.degraded,
                 at_risk: covered.at_risk + copies.at_risk,
-                restorable: covered.can_be_solved() && covered.stripe_rebuilds(view) || copies.restorable,
+                restorable: covered.restorable || copies.restorable,
             };
         }
         if !two {
             self.newer_missing.set(stripe, false);
             return CodewordHealth {
-                degraded: covered.is_degraded(),
+                degraded: covered.degraded,
                 at_risk: covered.at_risk,
-                restorable: covered.can_be_solved() && covered.stripe_rebuilds(view),
+                restorable: covered.restorable,
             };
         }
         self.newer.take_newer(stripes, stripe);
-        let newer = self.newer.condition(&has, |_| true, &mut lose);
-        self.newer_missing.set(stripe, newer.is_missing());
+        let newer = self.newer.condition(view, &has, |_| true, &mut lose);
+        self.newer_missing.set(stripe, newer.is_missing);
         // The parity is written anew from the newest versions: that needs neither older ones nor the sum.
-        let stripe_rebuilds =
-            covered.stripe_rebuilds(view) || newer.stripe_rebuilds(view) || newer.lacks_sum();
+        let stripe_rebuilds = covered.lacks_units || newer.lacks_units || newer.lacks_sum;
         CodewordHealth {
-            degraded: covered.is_degraded(),
+            degraded: covered.degraded,
             at_risk: covered.at_risk + newer.at_risk,
             restorable: stripe_rebuilds && !pages.into_iter().any(|page| self.lost.has(page)),
         }
@@ -493,8 +504,7 @@ pub(super) fn recover_copies<S: Scheme>(scheme: &S, view: &View<'_>, lacks: &mut
 
 impl Codeword {
     fn take_from<S: Scheme>(&mut self, scheme: &S, codeword: u32) {
-        self.units.clear();
-        self.parities = 0;
+        self.clear(scheme.protection().code());
         match scheme.protection() {
             Protection::None | Protection::Own(_) => {}
             Protection::Copies => scheme.places(Page(codeword), |member, page| {
@@ -504,15 +514,19 @@ impl Codeword {
         }
     }
 
-    fn take_newer(&mut self, stripes: &dyn Codewords, stripe: u32) {
+    fn clear(&mut self, code: Code) {
         self.units.clear();
-        self.parities = 0;
+        (self.parities, self.code, self.carried) = (0, code, false);
+    }
+
+    fn take_newer(&mut self, stripes: &dyn Codewords, stripe: u32) {
+        self.clear(stripes.code());
         stripes.newer(stripe, &mut |unit| self.push(unit));
     }
 
     /// Adds a unit. A parity makes up for one missing unit.
     pub fn push(&mut self, unit: StripeUnit) {
-        self.parities += usize::from(matches!(unit.role, Role::P | Role::Q));
+        self.parities += usize::from(matches!(unit.role, Role::Parity(_)));
         self.units.push(unit);
     }
 }

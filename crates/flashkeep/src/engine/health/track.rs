@@ -2,6 +2,7 @@
 
 use super::{Codeword, Health, NodeHealth, Protection, codeword_of, copies, repair_key};
 use crate::engine::backends::Backends;
+use crate::engine::code::Code;
 use crate::engine::command::{Command, Page, Verb};
 use crate::engine::contents::Contents;
 use crate::engine::executor::Engine;
@@ -269,14 +270,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Calls `visit` with each codeword of a node that is complete on the media: the units of a stripe with their
-    /// roles, or the copies of a page. For checks against the state of the flash; units that were never written may be
+    /// Calls `visit` with each codeword of a node that is complete on the media: its code, and the units of a stripe with
+    /// their roles, or the copies of a page. For checks against the state of the flash; units that were never written may be
     /// left out.
-    pub fn covers(&self, node: NodeId, visit: &mut dyn FnMut(&[StripeUnit])) {
+    pub fn covers(&self, node: NodeId, visit: &mut dyn FnMut(Code, &[StripeUnit])) {
         let Some(scheme) = self.scheme(node) else { return };
         let count = match scheme.protection() {
             Protection::None => return,
-            Protection::Own(health) => return health.covers(visit),
+            Protection::Own(health) => return health.covers(&mut |units| visit(Code::default(), units)),
             Protection::Copies => scheme.capacity() as u32,
             Protection::Stripes(stripes) => stripes.count(),
         };
@@ -286,19 +287,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             word.take_from(scheme, codeword);
             let protected = word.parities > 0 || matches!(scheme.protection(), Protection::Copies);
             if protected && !self.health.is_degraded(node, codeword) {
-                visit(&word.units);
+                visit(word.code, &word.units);
             }
             if let Protection::Stripes(stripes) = scheme.protection() {
                 word.take_newer(stripes, codeword);
                 let health = &self.health.nodes[node.index()];
                 if word.parities > 0 && !health.newer_missing.has(codeword) {
-                    visit(&word.units);
+                    visit(word.code, &word.units);
                 }
                 for index in 0..stripes.data() {
                     word.take_copies(stripes, codeword, index);
                     let page = codeword * u32::from(stripes.data()) + u32::from(index);
                     if !word.units.is_empty() && !health.thin.has(page) {
-                        visit(&word.units);
+                        visit(word.code, &word.units);
                     }
                 }
             }

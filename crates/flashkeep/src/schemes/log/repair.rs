@@ -62,7 +62,7 @@ impl StripeLog {
         if !others().all(has) {
             return RepairOutcome::Lost;
         }
-        let lost = if self.places.is_parity(place) { Role::LostP } else { Role::Lost(0) };
+        let lost = if self.places.is_parity(place) { Role::P.lost() } else { Role::Lost(0) };
         self.fetch_others(place, Step { command: wanted.command, ..Step::default() }, &mut plan.steps);
         plan.push(Step::new(wanted.member, wanted.command, 0).role(lost).stage(1));
         RepairOutcome::Planned

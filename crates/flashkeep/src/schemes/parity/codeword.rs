@@ -2,12 +2,13 @@
 
 use super::layout::Seats;
 use super::units::UnitSet;
-use crate::engine::{Cause, Codeword, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, View};
+use crate::engine::{Cause, Code, Codeword, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, View};
 
 /// The units of a stripe that its parities cover. A stripe of known zeros only has no parity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coverage<F> {
     pub(crate) seats: Seats,
+    pub(crate) code: Code,
     /// The data units that are not known zeros.
     pub(crate) units: UnitSet,
     /// The page of a data unit on its member.
@@ -47,9 +48,9 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
 
     /// Its units: the data that are no known zeros, and the parities of those.
     pub(crate) fn each(&self, mut tell: impl FnMut(StripeUnit)) {
-        let none = self.parity == ParityLocation::Carried || self.units.is_empty();
-        let parities = if none { &[] } else { self.seats.parities() };
-        for role in self.units.iter().map(Role::Data).chain(parities.iter().copied()) {
+        let parities = if self.parity == ParityLocation::Carried { &[] } else { self.seats.parities() };
+        let parities = parities.iter().copied().filter(|&role| self.units.has_part_of(role, self.code));
+        for role in self.units.iter().map(Role::Data).chain(parities) {
             let (member, page) = self.at(role);
             tell(StripeUnit { member, page, role });
         }
@@ -57,7 +58,8 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
 
     /// The same as a list. The running sum makes up for as many units as the parity will.
     pub(crate) fn word(&self) -> Codeword {
-        let mut word = Codeword::default();
+        let carried = self.parity == ParityLocation::Carried;
+        let mut word = Codeword { code: self.code, carried, ..Codeword::default() };
         self.each(|unit| word.push(unit));
         word.parities = self.seats.parities().len();
         word

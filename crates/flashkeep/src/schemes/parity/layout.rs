@@ -1,6 +1,6 @@
 //! The layout of a stripe's units on members.
 
-use crate::engine::{Key, Member, Page, Role};
+use crate::engine::{Code, Key, Member, Page, Role};
 use crate::kernel::Divisor;
 use crate::schemes::SchemeOptions;
 use std::fmt::Debug;
@@ -8,8 +8,8 @@ use std::fmt::Debug;
 /// The layout of stripes: which members have the parities. Stripe `s` consists of page `s` of every member with data of
 /// it; data units are numbered upwards over the members and skip the parities.
 pub trait ParityLayout: Clone + Debug + Send + 'static {
-    /// The number of parities in a stripe, 1 or 2. The second one is on the member after the first.
-    const PARITIES: u8;
+    /// Whether some parities do not cover all data units of a stripe.
+    const HAS_GROUPS: bool = false;
 
     /// Data units do not skip the parity: the one whose place it takes is on the last member.
     const SWAPS: bool = false;
@@ -20,9 +20,18 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
     /// The number of members.
     fn members(&self) -> u8;
 
+    /// The number of parities in a stripe. Each is on the member after the one before; the first member follows the last.
+    fn parities(&self) -> u8;
+
+    /// The code of a stripe.
+    fn code(&self) -> Code {
+        Code::mds(self.parities())
+    }
+
     /// Data units of a stripe.
+    #[inline]
     fn data(&self) -> u8 {
-        self.members() - Self::PARITIES
+        self.members() - self.parities()
     }
 
     /// The member that has the first parity of a stripe.
@@ -53,21 +62,24 @@ pub struct Rotated<const PARITIES: u8> {
 
 impl<const PARITIES: u8> Rotated<PARITIES> {
     /// Over `members`, each of which has this many pages of consecutive stripes before parities move on.
-    fn over(members: u8, unit_pages: u32) -> Self {
+    pub(super) fn over(members: u8, unit_pages: u32) -> Self {
         let by_unit = (unit_pages > 1).then(|| Divisor::new(unit_pages));
         Rotated { members, by_members: Divisor::new(u32::from(members)), by_unit }
     }
 }
 
 impl<const PARITIES: u8> ParityLayout for Rotated<PARITIES> {
-    const PARITIES: u8 = PARITIES;
-
     fn new(options: &SchemeOptions<'_>) -> Self {
         Rotated::over(options.members, options.unit_pages)
     }
 
     fn members(&self) -> u8 {
         self.members
+    }
+
+    #[inline(always)]
+    fn parities(&self) -> u8 {
+        PARITIES
     }
 
     #[inline]
@@ -84,8 +96,6 @@ pub struct Fixed {
 }
 
 impl ParityLayout for Fixed {
-    const PARITIES: u8 = 1;
-
     fn new(options: &SchemeOptions<'_>) -> Self {
         Fixed { members: options.members }
     }
@@ -94,10 +104,25 @@ impl ParityLayout for Fixed {
         self.members
     }
 
+    #[inline(always)]
+    fn parities(&self) -> u8 {
+        1
+    }
+
     fn parity(&self, _: u32) -> u8 {
         self.members - 1
     }
 }
+
+/// The roles of all parities that a stripe can have.
+static PARITIES: [Role; Code::MOST] = {
+    let (mut roles, mut number) = ([Role::P; Code::MOST], 0);
+    while number < Code::MOST {
+        roles[number] = Role::Parity(number as u8);
+        number += 1;
+    }
+    roles
+};
 
 /// The places of the units of one stripe.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +143,7 @@ impl Seats {
         Seats {
             stripe,
             members: layout.members(),
-            parities: L::PARITIES,
+            parities: layout.parities(),
             parity: layout.parity(stripe),
             parity_page: Page(layout.parity_page(stripe)),
             swaps: L::SWAPS,
@@ -141,9 +166,10 @@ impl Seats {
         Key(u64::from(self.stripe))
     }
 
-    /// Whether the second parity stands at the front, because the first one is on the last member.
-    fn wraps(self) -> bool {
-        self.parities == 2 && self.parity == self.members - 1
+    /// The number of parities at the front, because those before them reach the last member.
+    #[inline]
+    fn wrapped(self) -> u8 {
+        if self.parities == 1 { 0 } else { self.parities.saturating_sub(self.members - self.parity) }
     }
 
     /// The member of a data unit.
@@ -152,8 +178,9 @@ impl Seats {
         if self.swaps {
             return Member(if index == self.parity { self.members - 1 } else { index });
         }
-        let before = index < self.parity && !self.wraps();
-        Member(index + if before { 0 } else { self.parities - u8::from(self.wraps()) })
+        let wrapped = self.wrapped();
+        let skipped = if wrapped == 0 && index >= self.parity { self.parities } else { wrapped };
+        Member(index + skipped)
     }
 
     /// The member of a unit.
@@ -161,8 +188,10 @@ impl Seats {
     pub(crate) fn member(self, role: Role) -> Member {
         match role {
             Role::Data(index) => self.data(index),
-            Role::Q if self.wraps() => Member(0),
-            Role::Q => Member(self.parity + 1),
+            Role::Parity(number) => {
+                let behind = self.members - self.parity;
+                Member(if number < behind { self.parity + number } else { number - behind })
+            }
             _ => Member(self.parity),
         }
     }
@@ -170,22 +199,21 @@ impl Seats {
     /// The unit of a member.
     pub(crate) fn role(self, member: Member) -> Role {
         let Member(m) = member;
-        if m == self.parity {
-            Role::P
-        } else if self.parities == 2 && member == self.member(Role::Q) {
-            Role::Q
+        let number = if m >= self.parity { m - self.parity } else { m + (self.members - self.parity) };
+        if number < self.parities {
+            Role::Parity(number)
         } else if self.swaps {
             Role::Data(if m == self.members - 1 { self.parity } else { m })
-        } else if self.wraps() {
-            Role::Data(m - 1)
+        } else if m < self.parity {
+            Role::Data(m - self.wrapped())
         } else {
-            Role::Data(m - if m < self.parity { 0 } else { self.parities })
+            Role::Data(m - self.parities)
         }
     }
 
     /// The roles of the parities.
     pub(crate) fn parities(self) -> &'static [Role] {
-        &[Role::P, Role::Q][..usize::from(self.parities)]
+        &PARITIES[..usize::from(self.parities)]
     }
 }
 
@@ -200,7 +228,7 @@ mod tests {
         let members = layout.members();
         for stripe in 0..3 * u32::from(members) {
             let seats = Seats::of(layout, stripe);
-            let data = (0..members - L::PARITIES).map(Role::Data);
+            let data = (0..layout.data()).map(Role::Data);
             let mut taken = vec![false; usize::from(members)];
             let mut last = None;
             for role in data {
@@ -235,6 +263,7 @@ mod tests {
         }
         for members in (4..20).chain([255]) {
             seats_are_right(&Rotated::<2>::over(members, 1), true);
+            seats_are_right(&Rotated::<3>::over(members + u8::from(members < 255), 1), true);
         }
     }
 

@@ -7,10 +7,12 @@
 mod codeword;
 mod hidden;
 mod layout;
+mod local_groups;
 mod recover;
 mod remains;
 mod split;
 mod stripes;
+mod surviving;
 mod units;
 mod update;
 mod versions;
@@ -18,6 +20,7 @@ mod waiting;
 mod weighted;
 
 pub use layout::{Fixed, ParityLayout, Rotated};
+pub use local_groups::LocalGroups;
 pub(super) use recover::{PlacedStripe, RecoveredUnits};
 pub use split::Split;
 pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
@@ -32,9 +35,9 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData, Page,
-    Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb,
-    View, Why,
+    BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData,
+    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
+    Verb, View, Why,
 };
 use crate::kernel::Span;
 use codeword::{Coverage, ParityLocation};
@@ -235,6 +238,10 @@ impl<L: ParityLayout> Codewords for Parity<L> {
 
     fn data(&self) -> u8 {
         self.stripes.data()
+    }
+
+    fn code(&self) -> Code {
+        self.stripes.layout.code()
     }
 
     fn defers(&self) -> bool {

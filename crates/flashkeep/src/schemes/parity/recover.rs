@@ -8,8 +8,9 @@
 
 use super::layout::{ParityLayout, Seats};
 use super::stripes::Stripes;
+use super::surviving::SurvivingUnits;
 use super::units::UnitSet;
-use crate::engine::{Contents, Member, OobData, Page, Role, Token, View, gf};
+use crate::engine::{Code, Contents, Member, OobData, Page, Role, Token, View, gf};
 use crate::kernel::Bits;
 
 /// The names of a stripe's pages.
@@ -25,19 +26,6 @@ impl PagesOfStripe<'_> {
     pub(super) fn fits(self, index: u8, token: Token) -> bool {
         token == Token::default() || self.view.version(Page(self.first + u32::from(index)), token.0).is_some()
     }
-}
-
-/// The units of a stripe, as their spare areas say.
-struct SurvivingUnits {
-    /// Known zeros as 0.
-    data: Vec<Token>,
-    /// Units of members that do not answer, and those that are not there.
-    dead: Vec<u8>,
-    absent: Vec<u8>,
-    /// Those of them in whose place something else is.
-    misplaced: UnitSet,
-    /// The parities that are there.
-    parities: Vec<(Role, Token)>,
 }
 
 /// What was logged of data pages: which were lost, when that was found, and which there ought to be once something has
@@ -91,6 +79,7 @@ impl<L: ParityLayout> Stripes<L> {
         let seats = self.seats(stripe);
         PlacedStripe {
             first: self.number(stripe, 0),
+            code: self.layout.code(),
             data: (0..self.data()).map(|index| (seats.data(index), seats.page())).collect(),
             parities: seats.parities().iter().map(|&role| (role, at_parity(seats, role))).collect(),
         }
@@ -139,6 +128,7 @@ pub(crate) struct RecoveredUnits {
 pub(crate) struct PlacedStripe {
     /// The first data page.
     pub(crate) first: u32,
+    pub(crate) code: Code,
     /// The data units in order.
     pub(crate) data: Vec<(Member, Page)>,
     /// The parities.
@@ -167,7 +157,8 @@ impl PlacedStripe {
         }
         // One that is there is to be found no more, even where nothing else is.
         let is_there = |role: Role| remains.parities.iter().any(|&(other, _)| other == role);
-        let unfit = |role: Role| (!written.is_empty() || is_there(role)) && !found.parities.contains(&role);
+        let is_owed = |role: Role| written.has_part_of(role, self.code) || is_there(role);
+        let unfit = |role: Role| is_owed(role) && !found.parities.contains(&role);
         for &(_, (member, page)) in self.parities.iter().filter(|&&(role, _)| unfit(role)) {
             if view.alive(member) {
                 lacks(member, page);
@@ -195,23 +186,28 @@ impl PlacedStripe {
             let (member, page) = data(index);
             return view.oob(member, page);
         }
-        let others: Vec<u8> = (0..self.data.len() as u8).filter(|&other| other != index).collect();
-        if !others.iter().all(|&other| has(data(other))) {
-            return None;
-        }
-        let &(role, (member, page)) = self.parities.iter().find(|&&(_, place)| has(place))?;
+        let code = self.code;
+        let others_of = move |number: u8| {
+            (0..self.data.len() as u8).filter(move |&other| other != index && code.covers(number, other))
+        };
+        let says = |number: u8| code.covers(number, index) && others_of(number).all(|other| has(data(other)));
+        let found = self.parities.iter().find_map(|&(role, place)| {
+            role.parity().filter(|&number| has(place) && says(number)).map(|number| (number, place))
+        });
+        let (number, (member, page)) = found?;
         let token = |(member, page)| view.oob(member, page).map_or(Token::default(), |oob| Token(oob.stamp));
         let parity = view.oob(member, page)?;
-        let rest = others
-            .iter()
-            .fold(Token(parity.stamp), |sum, &other| sum.plus(coefficient(role, other), token(data(other))));
-        let Token(stamp) = scaled(gf::inverse(coefficient(role, index)), rest);
+        let rest = others_of(number).fold(Token(parity.stamp), |sum, other| {
+            sum.plus(code.coefficient(number, other), token(data(other)))
+        });
+        let Token(stamp) = scaled(gf::inverse(code.coefficient(number, index)), rest);
         (stamp != 0).then_some(OobData { stamp, ..parity })
     }
 
     fn remains(&self, names: PagesOfStripe<'_>) -> SurvivingUnits {
         let view = names.view;
         let mut remains = SurvivingUnits {
+            code: self.code,
             data: vec![Token::default(); self.data.len()],
             dead: Vec::new(),
             absent: Vec::new(),
@@ -236,116 +232,6 @@ impl PlacedStripe {
         }
         remains
     }
-}
-
-/// How the units of a stripe fit together.
-#[derive(Default)]
-struct StripeSolution {
-    /// The parities that fit.
-    parities: Vec<Role>,
-    /// Units that are not there, and what they were.
-    solved: Vec<(u8, Token)>,
-    /// What cannot be worked out.
-    lost: Vec<u8>,
-}
-
-impl StripeSolution {
-    /// Data units that are no known zeros.
-    fn written(&self, remains: &SurvivingUnits) -> UnitSet {
-        let mut units = UnitSet::default();
-        let there = (0..).zip(&remains.data).filter(|(_, token)| **token != Token::default());
-        there.for_each(|(index, _)| units.add(index));
-        let solved = self.solved.iter().filter(|(_, token)| *token != Token::default());
-        solved.for_each(|&(index, _)| units.add(index));
-        self.lost.iter().for_each(|&index| units.add(index));
-        units
-    }
-}
-
-impl SurvivingUnits {
-    /// The most parities that fit, with the fewest units to be worked out; none where some `were_lost` and are not
-    /// there. Where none fits, what is not there is a known zero, unless its member is `owed` it.
-    fn settle(&self, were_lost: UnitSet, owed: UnitSet, names: PagesOfStripe<'_>) -> StripeSolution {
-        let missing = || self.dead.iter().chain(&self.absent).copied();
-        if missing().any(|index| were_lost.has(index)) {
-            let known = |index: &u8| were_lost.has(*index) || owed.has(*index) || self.dead.contains(index);
-            return StripeSolution { lost: missing().filter(known).collect(), ..StripeSolution::default() };
-        }
-        for parities in &self.choices() {
-            for unknown in self.unknowns(parities.len()) {
-                if let Some(solved) = self.solve(&unknown, parities, names) {
-                    return StripeSolution { parities: parities.clone(), solved, lost: Vec::new() };
-                }
-            }
-        }
-        // Where nothing else is there, nothing was.
-        let empty = self.parities.is_empty() && self.data.iter().all(|token| *token == Token::default());
-        let dead = self.dead.iter().copied().filter(|&index| !empty || owed.has(index));
-        let mut lost: Vec<u8> = dead.collect();
-        lost.extend(self.absent.iter().copied().filter(|&index| owed.has(index)));
-        StripeSolution { lost, ..StripeSolution::default() }
-    }
-
-    /// The parities to be tried together, most of them first: at least one.
-    fn choices(&self) -> Vec<Vec<Role>> {
-        let all: Vec<Role> = self.parities.iter().map(|&(role, _)| role).collect();
-        let each = all.iter().map(|&role| vec![role]).filter(|_| all.len() > 1);
-        let choices = std::iter::once(all.clone()).chain(each);
-        choices.filter(|parities| !parities.is_empty()).collect()
-    }
-
-    /// Units to be worked out: those of members that do not answer, and of the others that are not there none, one,
-    /// two.
-    fn unknowns(&self, most: usize) -> Vec<Vec<u8>> {
-        let mut sets = vec![self.dead.clone()];
-        for (at, &first) in self.absent.iter().enumerate() {
-            sets.push(self.dead.iter().copied().chain([first]).collect());
-            let second = self.absent[at + 1..].iter();
-            sets.extend(second.map(|&second| self.dead.iter().copied().chain([first, second]).collect()));
-        }
-        sets.retain(|set: &Vec<u8>| set.len() <= most);
-        sets.sort_by_key(Vec::len);
-        sets
-    }
-
-    /// What a parity and the data that are there say together.
-    fn syndrome(&self, role: Role) -> Token {
-        let parity = self.parities.iter().find(|(other, _)| *other == role);
-        let sum = parity.map_or(Token::default(), |&(_, token)| token);
-        let data = (0..).zip(&self.data);
-        data.fold(sum, |sum, (index, &token)| sum.plus(coefficient(role, index), token))
-    }
-
-    /// The units that these parities say are missing, if each is the page that belongs there, or a known zero.
-    fn solve(&self, unknown: &[u8], parities: &[Role], names: PagesOfStripe<'_>) -> Option<Vec<(u8, Token)>> {
-        let zero = Token::default();
-        let solved: Vec<(u8, Token)> = match *unknown {
-            [] => Vec::new(),
-            [one] => {
-                let role = parities[0];
-                vec![(one, scaled(gf::inverse(coefficient(role, one)), self.syndrome(role)))]
-            }
-            [one, two] => {
-                let (p, q) = (self.syndrome(Role::P), self.syndrome(Role::Q));
-                let (g, h) = (gf::coefficient(one), gf::coefficient(two));
-                let first = scaled(gf::inverse(g ^ h), q.plus(h, p));
-                vec![(one, first), (two, p.plus(1, first))]
-            }
-            _ => return None,
-        };
-        let fits = |&role: &Role| {
-            let rest = solved
-                .iter()
-                .fold(self.syndrome(role), |sum, &(index, token)| sum.plus(coefficient(role, index), token));
-            rest == zero
-        };
-        let is_sensible = |&(index, token): &(u8, Token)| names.fits(index, token);
-        (parities.iter().all(fits) && solved.iter().all(is_sensible)).then_some(solved)
-    }
-}
-
-fn coefficient(role: Role, index: u8) -> u8 {
-    if role == Role::Q { gf::coefficient(index) } else { 1 }
 }
 
 fn scaled(factor: u8, token: Token) -> Token {

@@ -15,8 +15,6 @@ pub struct Split {
 }
 
 impl ParityLayout for Split {
-    const PARITIES: u8 = 1;
-
     fn new(options: &SchemeOptions<'_>) -> Self {
         let parities = options.redundancy.read::<SplitOptions>().parity_drives as u8;
         let by_parities = Divisor::new(u32::from(parities));
@@ -25,6 +23,11 @@ impl ParityLayout for Split {
 
     fn members(&self) -> u8 {
         self.data + self.parities
+    }
+
+    #[inline(always)]
+    fn parities(&self) -> u8 {
+        1
     }
 
     fn data(&self) -> u8 {

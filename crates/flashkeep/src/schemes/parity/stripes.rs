@@ -133,6 +133,20 @@ impl<L: ParityLayout> Stripes<L> {
         Seats::of(&self.layout, stripe)
     }
 
+    /// The parities of a stripe that cover some of these data units.
+    #[inline]
+    pub(crate) fn parities_of(&self, seats: Seats, units: UnitSet) -> impl Iterator<Item = Role> + use<L> {
+        let code = self.layout.code();
+        let covers = move |role: &Role| !L::HAS_GROUPS || units.has_part_of(*role, code);
+        seats.parities().iter().copied().filter(covers)
+    }
+
+    /// Whether a parity is a known zero, if these data units are not.
+    #[inline]
+    pub(crate) fn is_zero(&self, parity: Role, written: UnitSet) -> bool {
+        if L::HAS_GROUPS { !written.has_part_of(parity, self.layout.code()) } else { written.is_empty() }
+    }
+
     /// The stripe of a page, and which of its data units that is.
     #[inline]
     pub(crate) fn split(&self, page: Page) -> (u32, u8) {
@@ -195,6 +209,7 @@ impl<L: ParityLayout> Stripes<L> {
         let page = Page(stripe);
         Coverage {
             seats: self.seats(stripe),
+            code: self.layout.code(),
             units: self.written(stripe),
             page: move |_| page,
             parity: ParityLocation::Seated,

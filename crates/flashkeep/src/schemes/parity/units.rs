@@ -1,5 +1,6 @@
 //! Sets of a stripe's data units.
 
+use crate::engine::{Code, Role};
 use crate::kernel::Bits;
 
 /// Some of a stripe's data units, of which there are at most 254.
@@ -68,6 +69,16 @@ impl UnitSet {
     #[inline]
     pub(crate) fn within(self, other: UnitSet) -> Self {
         self.each(other, |a, b| a & b)
+    }
+
+    /// Whether a parity covers some of these units: if not, it is a known zero.
+    #[inline]
+    pub(crate) fn has_part_of(self, parity: Role, code: Code) -> bool {
+        let covered = parity.parity().map_or(0..0, |number| code.covered(number));
+        if !code.has_groups() {
+            return !self.is_empty();
+        }
+        !self.within(UnitSet::range(covered.start, covered.end)).is_empty()
     }
 
     /// Takes a unit in.

@@ -52,8 +52,8 @@ impl<L: ParityLayout> Stripes<L> {
             UpdateReads::Staying => fetch(seats, touch.rest(), plan),
             UpdateReads::Replaced => {
                 read_old(command, place, touch.old(), plan);
-                for &role in seats.parities() {
-                    if answers(role) {
+                for role in self.parities_of(seats, touch.touched) {
+                    if answers(role) && !self.is_zero(role, touch.before) {
                         plan.push(Step::fetch(seats.member(role), seats.parity_page(), role, Cause::Parity));
                     }
                 }
@@ -62,7 +62,7 @@ impl<L: ParityLayout> Stripes<L> {
         let stage = u8::from(!plan.steps.is_empty());
         if !healthy {
             // A parity whose member does not answer is not worked out: from now on it is lacking there.
-            for &role in seats.parities().iter().filter(|&&role| !answers(role)) {
+            for role in self.parities_of(seats, touch.touched).filter(|&role| !answers(role)) {
                 plan.push(drop_page(seats.member(role), seats.parity_page()));
             }
         }
@@ -74,14 +74,21 @@ impl<L: ParityLayout> Stripes<L> {
                 plan.push(in_old_hand(step, read).stage(stage));
             }
         }
-        let empty = touch.after.is_empty();
-        for &role in seats.parities() {
+        for role in self.parities_of(seats, touch.touched) {
             if answers(role) {
-                let step = parity(seats, role, empty);
-                plan.push(in_old_hand(step, modify && has(&step)).stage(stage));
+                let step = parity(seats, role, self.is_zero(role, touch.after));
+                let read = modify && !self.is_zero(role, touch.before) && has(&step);
+                plan.push(in_old_hand(step, read).stage(stage));
             }
         }
         self.begin(place, touch, stage > 0, healthy);
+    }
+
+    /// Writes all parities from the sums, with these data units written.
+    pub(crate) fn close(&self, seats: Seats, written: UnitSet, stage: u8, plan: &mut Plan) {
+        for &role in seats.parities() {
+            plan.push(parity(seats, role, self.is_zero(role, written)).stage(stage));
+        }
     }
 
     /// Whichever reads fewer pages: what is replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or what stays.
@@ -98,14 +105,19 @@ impl<L: ParityLayout> Stripes<L> {
         }
         let in_hand = command.flags.has(Flags::OLD_IN_HAND);
         let old = if in_hand { UnitSet::default() } else { touch.old() };
-        let (mut replaced, mut staying) = (old.count() + u32::from(L::PARITIES), touch.rest().count());
+        // What a parity says that is a known zero need not be read.
+        let is_known = |role: &Role| !self.is_zero(*role, touch.before);
+        let parities = || self.parities_of(seats, touch.touched);
+        let mut replaced = old.count() + parities().filter(is_known).count() as u32;
+        let mut staying = touch.rest().count();
         if !view.is_healthy() {
-            let alive = seats.parities().iter().filter(|role| view.alive(seats.member(**role)));
-            let page = seats.parity_page();
-            let parities: u32 = alive.map(|&role| price(seats.member(role), page, view)).sum();
-            if parities == 0 {
+            let alive = || parities().filter(|&role| view.alive(seats.member(role)));
+            if alive().next().is_none() {
                 return UpdateReads::Nothing;
             }
+            let page = seats.parity_page();
+            let read = alive().filter(is_known);
+            let parities: u32 = read.map(|role| price(seats.member(role), page, view)).sum();
             let all = |units: UnitSet| {
                 units.iter().map(|index| price(seats.data(index), seats.page(), view)).sum::<u32>()
             };
@@ -160,12 +172,8 @@ pub(crate) fn give(command: &Command, place: StripePart, index: u8) -> Step {
     Step::new(seats.data(index), command, u16::from(index - first)).role(Role::Data(index))
 }
 
-/// Writes the parities from the sums; of a stripe of known zeros they are known zeros too.
-pub(crate) fn parities(seats: Seats, empty: bool) -> impl Iterator<Item = Step> {
-    seats.parities().iter().map(move |&role| parity(seats, role, empty))
-}
-
-fn parity(seats: Seats, role: Role, empty: bool) -> Step {
+/// Writes a parity from the sums; of known zeros it is a known zero too.
+pub(crate) fn parity(seats: Seats, role: Role, empty: bool) -> Step {
     let (member, page) = (seats.member(role), seats.parity_page());
     if empty { drop_page(member, page) } else { Step::store(member, page, role, Cause::Parity) }
 }

@@ -10,9 +10,9 @@ use super::hidden::HiddenRange;
 use super::layout::Rotated;
 use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
-use super::update::{UpdateReads, drop_page, fetch, give, parities};
+use super::update::{UpdateReads, drop_page, fetch, give, parity};
 use crate::engine::{
-    Cause, Command, Flags, Key, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, Verb, View,
+    Cause, Code, Command, Flags, Key, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, Verb, View,
 };
 use crate::kernel::Bits;
 use crate::schemes::SchemeOptions;
@@ -54,14 +54,26 @@ impl Versions {
         let mut units = self.stripes.written(stripe).without(changed);
         changed.iter().filter(|&index| kept(index).is_some()).for_each(|index| units.add(index));
         let page = move |index| kept(index).unwrap_or(Page(stripe));
-        Coverage { seats: self.stripes.seats(stripe), units, page, parity: ParityLocation::Seated }
+        Coverage {
+            seats: self.stripes.seats(stripe),
+            code: Code::mds(1),
+            units,
+            page,
+            parity: ParityLocation::Seated,
+        }
     }
 
     /// The codeword that a stripe's partial parity covers.
     fn partial_codeword(&self, stripe: u32, (member, page): (Member, Page)) -> Coverage<impl Fn(u8) -> Page> {
         let units = self.stripes.written(stripe).within(self.changed(stripe));
         let parity = ParityLocation::At(member, page);
-        Coverage { seats: self.stripes.seats(stripe), units, page: move |_| Page(stripe), parity }
+        Coverage {
+            seats: self.stripes.seats(stripe),
+            code: Code::mds(1),
+            units,
+            page: move |_| Page(stripe),
+            parity,
+        }
     }
 
     // ---------------------------------------------------------------- writing
@@ -158,7 +170,7 @@ impl Versions {
     /// The parity is what the sums come to; once it is durable, old versions and partial parity are dropped.
     pub(crate) fn close(&self, stripe: u32, empty: bool, partial: Partial, plan: &mut Plan) {
         let seats = self.stripes.seats(stripe);
-        parities(seats, empty).for_each(|step| plan.push(step.stage(1)));
+        plan.push(parity(seats, Role::P, empty).stage(1));
         for index in self.changed(stripe).iter() {
             if let Some(kept) = self.hidden.of(self.stripes.number(stripe, index)) {
                 plan.push(drop_page(seats.data(index), kept).stage(2));
@@ -198,7 +210,14 @@ impl Versions {
         let units = self.newest(stripe);
         let parity =
             partial.map_or(ParityLocation::Carried, |(member, page)| ParityLocation::At(member, page));
-        Coverage { seats: self.stripes.seats(stripe), units, page: |_| Page(stripe), parity }.each(tell);
+        Coverage {
+            seats: self.stripes.seats(stripe),
+            code: Code::mds(1),
+            units,
+            page: |_| Page(stripe),
+            parity,
+        }
+        .each(tell);
     }
 
     /// The parity on the media no longer covers these units.

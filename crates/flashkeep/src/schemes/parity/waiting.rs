@@ -8,7 +8,7 @@ use super::codeword::{Coverage, ParityLocation};
 use super::layout::ParityLayout;
 use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
-use super::update::{fetch, give, parities, read_old};
+use super::update::{fetch, give, read_old};
 use crate::engine::{Command, Page, Plan, RepairOutcome, Role, Step, Verb, View};
 use crate::kernel::{Bits, RebuildQueue, Span};
 
@@ -91,7 +91,7 @@ impl WaitingStripes {
             plan.push(give(command, place, index).stage(stage));
         }
         if closes {
-            parities(seats, touch.after.is_empty()).for_each(|step| plan.push(step.stage(stage)));
+            stripes.close(seats, touch.after, stage, plan);
         }
         self.open.set(stripe, true);
         let (touched, trims) = (touch.touched, command.verb == Verb::Trim);
@@ -120,7 +120,7 @@ impl WaitingStripes {
             plan.carry = plan.hold;
         }
         let stage = u8::from(!plan.steps.is_empty());
-        parities(seats, written.is_empty()).for_each(|step| plan.push(step.stage(stage)));
+        stripes.close(seats, written, stage, plan);
         self.open.set(stripe, false);
         stripes.settling.insert(stripe, Settling { renews: true, ..Settling::default() });
         true

@@ -45,7 +45,6 @@ fn spread(counts: &[u32]) -> Vec<u8> {
 }
 
 impl ParityLayout for Weighted {
-    const PARITIES: u8 = 1;
     const SWAPS: bool = true;
 
     fn new(options: &SchemeOptions<'_>) -> Self {
@@ -67,6 +66,11 @@ impl ParityLayout for Weighted {
 
     fn members(&self) -> u8 {
         self.members
+    }
+
+    #[inline(always)]
+    fn parities(&self) -> u8 {
+        1
     }
 
     #[inline]

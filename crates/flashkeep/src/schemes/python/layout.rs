@@ -1,7 +1,7 @@
 //! Where the pages of a scheme in a file are: its answers, checked.
 
 use super::foreign::{ForeignCodeword, ForeignError, ForeignPlace, LoadedFile};
-use crate::engine::{FixedMap, Member, Page, Role};
+use crate::engine::{Code, FixedMap, Member, Page, Role};
 use crate::schemes::parity::PlacedStripe;
 use serde::{Deserialize, Serialize};
 
@@ -152,7 +152,10 @@ impl Layout {
             return Ok(known.data.clone());
         }
         let data = self.places(file, page)?;
-        Ok(known.get_or_init(|| PlacedStripe { first: page, data, parities: Vec::new() }).data.clone())
+        Ok(known
+            .get_or_init(|| PlacedStripe { first: page, code: Code::default(), data, parities: Vec::new() })
+            .data
+            .clone())
     }
 
     /// The pages of a stripe have its codeword, and the places that it says.
@@ -207,7 +210,12 @@ impl Layout {
         }
         let (data, parities) = all.split_at(expected.0);
         let parities = [Role::P, Role::Q].into_iter().zip(parities.iter().copied()).collect();
-        Ok(PlacedStripe { first: page - page % u32::from(self.data), data: data.to_vec(), parities })
+        Ok(PlacedStripe {
+            first: page - page % u32::from(self.data),
+            code: Code::default(),
+            data: data.to_vec(),
+            parities,
+        })
     }
 
     /// Looks at every page. Returns the stripe, or the page that is copied, of each page of a member.

@@ -2,6 +2,7 @@
 //! failure costs more than they declare, and that a rebuild makes them whole again.
 
 mod ageing;
+mod codes;
 mod costs;
 mod failures;
 mod histories;
@@ -13,7 +14,7 @@ mod rebuilds;
 use super::{Any, MemberFacts, Members, SchemeOptions, build, for_drives, named};
 use crate::engine::tests::rig;
 use crate::engine::tests::store::{Report, Store};
-use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, StripeUnit, Token, Tree, gf};
+use crate::engine::{Contents, Hazard, NodeId, Page, Role, Scheme, StripeUnit, Token, Tree};
 use crate::kernel::Random;
 use crate::schemes::RedundancySpec;
 
@@ -57,6 +58,7 @@ const RAID4: Setup = Setup { scheme: "raid4", ..RAID5 };
 const RAID6: Setup = Setup { scheme: "raid6", members: 6, ..RAID5 };
 const WAITING: Setup = Setup { waits: true, ..RAID5 };
 const WAITING6: Setup = Setup { waits: true, ..RAID6 };
+const WAITING_LRC: Setup = Setup { scheme: "lrc", members: 8, ..WAITING };
 const FRA: Setup = Setup { scheme: "fra", hidden: 3, ..RAID5 };
 const PPC: Setup = Setup { scheme: "ppc", hidden: 3, memory: 3, ..RAID5 };
 const MIRROR: Setup = Setup { scheme: "mirror", members: 2, stripes: 16, ..RAID5 };
@@ -80,7 +82,7 @@ fn all() -> impl Iterator<Item = Setup> {
         set: with.set,
         ..RAID5
     });
-    setups.chain([RAID6, WAITING, WAITING6, HPDA, DIFF, SPD])
+    setups.chain([RAID6, WAITING, WAITING6, WAITING_LRC, HPDA, DIFF, SPD])
 }
 
 impl<'a> SchemeOptions<'a> {
@@ -132,6 +134,20 @@ impl Setup {
     }
 
     fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
+        let mut redundancy = self.redundancy();
+        change(&mut redundancy);
+        let options = SchemeOptions {
+            member_pages: u64::from(self.stripes),
+            members: self.members,
+            hidden_pages: self.hidden,
+            memory_pages: self.memory,
+            array: &self.facts(),
+            ..SchemeOptions::of(&redundancy)
+        };
+        build(&options).expect("a scheme of the table")
+    }
+
+    fn redundancy(&self) -> RedundancySpec {
         let mut redundancy = RedundancySpec::of(self.scheme)
             .with("incomplete", if self.waits { "wait" } else { "zeros" })
             .with("idle_ms", self.idle as f64 / 1e6)
@@ -143,16 +159,7 @@ impl Setup {
             };
             redundancy.set(key, serde_json::from_str::<serde_json::Value>(value).expect("a value"));
         }
-        change(&mut redundancy);
-        let options = SchemeOptions {
-            member_pages: u64::from(self.stripes),
-            members: self.members,
-            hidden_pages: self.hidden,
-            memory_pages: self.memory,
-            array: &self.facts(),
-            ..SchemeOptions::of(&redundancy)
-        };
-        build(&options).expect("a scheme of the table")
+        redundancy
     }
 
     fn rig<C: Contents>(&self, report: Report, seed: u64) -> Rig<C> {
@@ -177,7 +184,8 @@ impl Setup {
     }
 
     fn survives(&self) -> u32 {
-        (named(self.scheme).expect("in the table").survives)(u32::from(self.members))
+        let entry = named(self.scheme).expect("in the table");
+        entry.survivable(u32::from(self.members), &self.redundancy())
     }
 }
 
@@ -211,18 +219,17 @@ fn shake<C: Contents>(rig: &mut Rig<C>, setup: &Setup, random: &mut Random, comm
 /// Checks what the scheme says protects what against what the members hold; the units it named.
 fn check_covers(rig: &Rig) -> Vec<StripeUnit> {
     let mut all = Vec::new();
-    rig.engine.covers(NodeId::ROOT, &mut |units| {
+    rig.engine.covers(NodeId::ROOT, &mut |code, units| {
         let contents = |unit: &StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
-        let sum = |factor: fn(u8) -> u8| {
+        let sum = |parity: u8| {
             units.iter().fold(Token(0), |sum, unit| match unit.role {
-                Role::Data(index) => sum.plus(factor(index), contents(unit)),
+                Role::Data(index) => sum.plus(code.coefficient(parity, index), contents(unit)),
                 _ => sum,
             })
         };
         for unit in units {
             let expected = match unit.role {
-                Role::P => sum(|_| 1),
-                Role::Q => sum(gf::coefficient),
+                Role::Parity(number) => sum(number),
                 Role::Plain => contents(&units[0]),
                 _ => contents(unit),
             };

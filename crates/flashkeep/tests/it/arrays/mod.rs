@@ -43,9 +43,16 @@ const RANDOM: &str = "synth:random,requests=2k,write=0.5,size=4KiB:0.7/12KiB:0.2
 
 #[test]
 fn every_page_comes_back_from_every_kind_of_array() {
-    for (scheme, members) in
-        [("none", 3), ("mirror", 2), ("mirror", 3), ("raid4", 4), ("raid5", 5), ("raid6", 5)]
-    {
+    for (scheme, members) in [
+        ("none", 3),
+        ("mirror", 2),
+        ("mirror", 3),
+        ("raid4", 4),
+        ("raid5", 5),
+        ("raid6", 5),
+        ("raid-tp", 6),
+        ("lrc", 7),
+    ] {
         for unit in ["redundancy.stripe_kib=4", "redundancy.stripe_kib=16", "redundancy.stripe_kib=64"] {
             let mut job = array_job(scheme, members, RANDOM, &[unit, "start.existing=\"all\""]);
             job.verify = true;
@@ -63,7 +70,9 @@ fn every_page_comes_back_from_every_kind_of_array() {
 
 #[test]
 fn a_drive_fails_and_nothing_is_lost() {
-    for (scheme, members) in [("mirror", 2), ("raid4", 4), ("raid5", 5), ("raid6", 5)] {
+    for (scheme, members) in
+        [("mirror", 2), ("raid4", 4), ("raid5", 5), ("raid6", 5), ("raid-tp", 5), ("lrc", 7)]
+    {
         for fail in [
             "member:1@50%",
             "member:1@50%,replace_after=5ms",

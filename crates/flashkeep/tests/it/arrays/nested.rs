@@ -24,7 +24,9 @@ pub(super) fn nested_job(levels: &[(&str, usize, &str)], trace: &str) -> Job {
 #[test]
 fn units_within_units() {
     let units = |kib: [u32; 2]| kib.map(|kib| format!("stripe_kib = {kib}"));
-    for (inner, members) in [("none", 3), ("raid4", 4), ("raid5", 4), ("raid6", 4)] {
+    for (inner, members) in
+        [("none", 3), ("raid4", 4), ("raid5", 4), ("raid6", 4), ("raid-tp", 5), ("lrc", 6)]
+    {
         for (outer, count) in [("none", 2), ("mirror", 2), ("raid5", 3)] {
             for kib in [[16, 16], [4, 32], [64, 8], [8, 24]] {
                 let [below, above] = units(kib);

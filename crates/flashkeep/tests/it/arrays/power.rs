@@ -12,13 +12,15 @@ const HISTORY: &str =
 const UNIT: &str = "redundancy.stripe_kib=8";
 
 /// Arrays of drives: scheme, number of members, a key.
-const ARRAYS: [(&str, usize, &str); 6] = [
+const ARRAYS: [(&str, usize, &str); 8] = [
     ("none", 3, UNIT),
     ("mirror", 2, "redundancy.acknowledge=all"),
     ("mirror", 3, "redundancy.acknowledge=first"),
     ("raid4", 4, UNIT),
     ("raid5", 4, UNIT),
     ("raid6", 5, UNIT),
+    ("raid-tp", 5, UNIT),
+    ("lrc", 7, UNIT),
 ];
 
 /// The faults of run `cut`: a power cut at `first` µs plus `pace` µs for each run before, two cuts by number of
@@ -108,7 +110,7 @@ fn members_with_redundancy_of_their_own_come_back_one_level_after_the_other() {
         is_cut(&made_of(&[(2, inner(scheme))], "mirror", &[]), 40);
     }
     let mirrored = inner("mirror");
-    for (scheme, members) in [("none", 2), ("raid4", 3), ("raid5", 4), ("raid6", 4)] {
+    for (scheme, members) in [("none", 2), ("raid4", 3), ("raid5", 4), ("raid6", 4), ("lrc", 6)] {
         is_cut(&made_of(&[(members, mirrored.clone())], scheme, &[UNIT]), 40);
     }
     let slow = format!("{mirrored},ftl.map=dftl,ftl.cache_kib=0.25");

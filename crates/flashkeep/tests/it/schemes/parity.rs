@@ -68,7 +68,7 @@ fn the_papers_update_of_four_pages() {
 #[test]
 fn a_single_page_written_at_random_costs_two_reads_and_two_programs() {
     // On a full drive, without collection.
-    for (scheme, parities) in [("raid4", 1), ("raid5", 1), ("raid6", 2)] {
+    for (scheme, parities) in [("raid4", 1), ("raid5", 1), ("raid6", 2), ("raid-tp", 3)] {
         let trace = writes(scattered(200, 800).map(|page| (page, 1)));
         let run = summary(&job(&drive(8, scheme), &trace, &[FULL, "ftl.gc.threshold=0.02"]));
         assert_eq!(figure(&run, "wear.erases_total"), 0.0);
@@ -91,7 +91,9 @@ fn single_pages_cost_the_same_when_they_come_all_at_once() {
 
 #[test]
 fn a_stripe_written_in_full_reads_nothing() {
-    for (scheme, data, parities) in [("raid4", 7, 1), ("raid5", 7, 1), ("raid6", 6, 2)] {
+    for (scheme, data, parities) in
+        [("raid4", 7, 1), ("raid5", 7, 1), ("raid6", 6, 2), ("raid-tp", 5, 3), ("lrc", 4, 4)]
+    {
         let trace = writes(scattered(60, 100).map(|stripe| (stripe * data, data)));
         let run = summary(&job(&drive(8, scheme), &trace, &[FULL]));
         assert_eq!(costs(&run), (0, 60 * parities, 60 * data), "{scheme}");
@@ -101,7 +103,7 @@ fn a_stripe_written_in_full_reads_nothing() {
 
 #[test]
 fn whichever_way_to_update_reads_less_is_taken() {
-    for (scheme, parities) in [("raid5", 1), ("raid6", 2)] {
+    for (scheme, parities) in [("raid5", 1), ("raid6", 2), ("raid-tp", 3)] {
         let data = 8 - parities;
         for pages in 1..=data {
             let trace = writes((0..6).map(|stripe| (stripe * data, pages)));

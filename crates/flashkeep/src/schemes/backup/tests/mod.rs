@@ -143,7 +143,7 @@ fn check<C: Contents>(rig: &Rig<C>) {
 fn check_copies(rig: &mut Rig, setup: &Setup) {
     check(rig);
     let mut covered = vec![false; setup.pages() as usize];
-    rig.engine.covers(NodeId::ROOT, &mut |units| {
+    rig.engine.covers(NodeId::ROOT, &mut |_, units| {
         let [ssd, copy] = units else { panic!("two copies") };
         let contents =
             |unit: &crate::engine::StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);

@@ -192,7 +192,7 @@ fn stripes_narrow_as_superblocks_wear() {
         let log = log(&rig);
         let erases = log.superblocks.erases(log.frontier.superblock);
         let width = log.policy.widths.after(erases);
-        rig.engine.covers(NodeId::ROOT, &mut |units| assert!(units.len() <= 6));
+        rig.engine.covers(NodeId::ROOT, &mut |_, units| assert!(units.len() <= 6));
         widths.insert(width);
     }
     assert_eq!(widths.into_iter().collect::<Vec<_>>(), [3, 4, 5, 6], "one after the other");

@@ -119,7 +119,7 @@ fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
 
 /// Every stripe that is said to be whole is: its parity is the sum of its data.
 fn covers_are_right(rig: &Rig<Token, Any>) {
-    rig.engine.covers(NodeId::ROOT, &mut |units: &[StripeUnit]| {
+    rig.engine.covers(NodeId::ROOT, &mut |_, units: &[StripeUnit]| {
         let sum = units
             .iter()
             .fold(Token(0), |sum, unit| sum.plus(1, rig.store.page(u16::from(unit.member.0), unit.page.0)));

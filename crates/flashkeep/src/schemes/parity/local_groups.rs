@@ -1,0 +1,41 @@
+//! Local and global parities, rotated together.
+
+use super::layout::{ParityLayout, Rotated};
+use crate::engine::Code;
+use crate::schemes::SchemeOptions;
+use crate::schemes::lrc::LrcOptions;
+
+/// Parities of local groups, then global ones, on adjacent members; they move to the left as those of RAID-5 do.
+#[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
+pub struct LocalGroups {
+    places: Rotated<1>,
+    code: Code,
+}
+
+impl ParityLayout for LocalGroups {
+    const HAS_GROUPS: bool = true;
+
+    fn new(options: &SchemeOptions<'_>) -> Self {
+        let code = options.redundancy.read::<LrcOptions>().code(u32::from(options.members));
+        LocalGroups { places: Rotated::new(options), code }
+    }
+
+    fn members(&self) -> u8 {
+        self.places.members()
+    }
+
+    #[inline]
+    fn parities(&self) -> u8 {
+        self.code.parities()
+    }
+
+    #[inline]
+    fn code(&self) -> Code {
+        self.code
+    }
+
+    #[inline]
+    fn parity(&self, stripe: u32) -> u8 {
+        self.places.parity(stripe)
+    }
+}
