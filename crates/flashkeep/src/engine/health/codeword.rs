@@ -170,18 +170,30 @@ impl Codeword {
 
     /// Rewrites missing units on members that respond; false if there are none, or if they cannot be reconstructed.
     pub fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
+        self.rebuild_at(view, plan, |unit| view.alive(unit.member).then_some((unit.member, unit.page)))
+    }
+
+    /// Writes missing units to the places that `target` names; false if there are none, or if they cannot be
+    /// reconstructed.
+    pub fn rebuild_at(
+        &self,
+        view: &View<'_>,
+        plan: &mut Plan,
+        target: impl Fn(&StripeUnit) -> Option<(Member, Page)>,
+    ) -> bool {
         let missing = self.missing(|member, page| !view.has(member, page));
-        let answers = |unit: &&StripeUnit| view.alive(unit.member);
-        if !self.can_do_without(&missing) || !missing.units().iter().any(|unit| answers(&unit)) {
+        let units = || missing.units().iter();
+        if !self.can_do_without(&missing) || units().all(|unit| target(unit).is_none()) {
             return false;
         }
         self.read_around(&missing, Cause::Rebuild, plan);
-        for unit in missing.units().iter().filter(|unit| !answers(unit)) {
+        for unit in units().filter(|unit| target(unit).is_none()) {
             plan.push(fetch(unit, Cause::Rebuild).role(unit.role.lost()));
         }
-        for unit in missing.units().iter().filter(answers) {
-            let store = Step::store(unit.member, unit.page, unit.role.lost(), Cause::Rebuild);
-            plan.push(store.stage(1));
+        for unit in units() {
+            if let Some((member, page)) = target(unit) {
+                plan.push(Step::store(member, page, unit.role.lost(), Cause::Rebuild).stage(1));
+            }
         }
         true
     }

@@ -1,13 +1,13 @@
 //! The codewords of a stripe: which units a parity covers, and where they are.
 
-use super::layout::Seats;
+use super::layout::{Seats, StripeSeats};
 use super::units::UnitSet;
 use crate::engine::{Cause, Codeword, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, View};
 
 /// The units of a stripe that its parities cover. A stripe of known zeros only has no parity.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Coverage<F> {
-    pub(crate) seats: Seats,
+pub(crate) struct Coverage<F, S = Seats> {
+    pub(crate) seats: S,
     /// The data units that are not known zeros.
     pub(crate) units: UnitSet,
     /// The page of a data unit on its member.
@@ -27,14 +27,14 @@ pub(crate) enum ParityLocation {
     Carried,
 }
 
-impl<F: Fn(u8) -> Page> Coverage<F> {
+impl<F: Fn(u8) -> Page, S: StripeSeats> Coverage<F, S> {
     /// The member and page of a unit.
     #[inline]
     pub(crate) fn at(&self, role: Role) -> (Member, Page) {
         match (role, self.parity) {
-            (Role::Data(index), _) => (self.seats.data(index), (self.page)(index)),
+            (Role::Data(index), _) => (self.seats.at(role).0, (self.page)(index)),
             (_, ParityLocation::At(member, page)) => (member, page),
-            _ => (self.seats.member(role), self.seats.parity_page()),
+            _ => self.seats.at(role),
         }
     }
 
@@ -48,7 +48,7 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
     /// Its units: the data that are no known zeros, and the parities of those.
     pub(crate) fn each(&self, mut tell: impl FnMut(StripeUnit)) {
         let none = self.parity == ParityLocation::Carried || self.units.is_empty();
-        let parities = if none { &[] } else { self.seats.parities() };
+        let parities = if none { &[] } else { self.seats.parity_roles() };
         for role in self.units.iter().map(Role::Data).chain(parities.iter().copied()) {
             let (member, page) = self.at(role);
             tell(StripeUnit { member, page, role });
@@ -59,7 +59,7 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
     pub(crate) fn word(&self) -> Codeword {
         let mut word = Codeword::default();
         self.each(|unit| word.push(unit));
-        word.parities = self.seats.parities().len();
+        word.parities = self.seats.parity_roles().len();
         word
     }
 
@@ -77,7 +77,7 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
     /// Rewrites missing units on members that respond; false if there are none.
     pub(crate) fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
         let begun = self.word().rebuild(view, plan);
-        plan.hold = plan.hold.or(begun.then(|| self.seats.key()));
+        plan.hold = plan.hold.or(begun.then(|| self.seats.lock()));
         begun
     }
 }

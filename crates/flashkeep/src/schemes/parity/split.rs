@@ -1,6 +1,6 @@
 //! Parity on dedicated members, assigned stripe by stripe in turn.
 
-use super::layout::ParityLayout;
+use super::layout::{ParityLayout, RowLayout, Seats};
 use crate::engine::{Member, Page};
 use crate::kernel::Divisor;
 use crate::schemes::SchemeOptions;
@@ -15,7 +15,7 @@ pub struct Split {
 }
 
 impl ParityLayout for Split {
-    const PARITIES: u8 = 1;
+    type Seats = Seats;
 
     fn new(options: &SchemeOptions<'_>) -> Self {
         let parities = options.redundancy.read::<SplitOptions>().parity_drives as u8;
@@ -31,14 +31,14 @@ impl ParityLayout for Split {
         self.data
     }
 
-    #[inline]
-    fn parity(&self, stripe: u32) -> u8 {
-        self.data + self.by_parities.split(stripe).1 as u8
+    #[inline(always)]
+    fn parities(&self) -> u8 {
+        1
     }
 
     #[inline]
-    fn parity_page(&self, stripe: u32) -> u32 {
-        self.by_parities.split(stripe).0
+    fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(self, stripe)
     }
 
     #[inline]
@@ -50,9 +50,20 @@ impl ParityLayout for Split {
     }
 }
 
+impl RowLayout for Split {
+    #[inline]
+    fn parity(&self, stripe: u32) -> u8 {
+        self.data + self.by_parities.split(stripe).1 as u8
+    }
+
+    #[inline]
+    fn parity_page(&self, stripe: u32) -> u32 {
+        self.by_parities.split(stripe).0
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::layout::Seats;
     use super::*;
     use crate::engine::Role;
     use crate::schemes::RedundancySpec;

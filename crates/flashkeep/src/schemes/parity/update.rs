@@ -1,7 +1,7 @@
 //! Reads, and updates that write data and parity together: read-modify-write or reconstruct-write, whichever reads
 //! fewer pages.
 
-use super::layout::{ParityLayout, Seats};
+use super::layout::{ParityLayout, StripeSeats};
 use super::stripes::{StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use crate::engine::{Cause, Command, Flags, Member, Page, Plan, Role, Step, Verb, View};
@@ -12,11 +12,17 @@ const REPAIR: u32 = 1000;
 impl<L: ParityLayout> Stripes<L> {
     /// Every page from its member; a known zero without a read, if its member lacks it.
     #[inline]
-    pub(crate) fn read(&self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
+    pub(crate) fn read(
+        &self,
+        command: &Command,
+        place: StripePart<L::Seats>,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) {
         let StripePart { seats, first, end } = place;
         let healthy = view.is_healthy();
         for (n, index) in (0..).zip(first..end) {
-            let (member, page) = (seats.data(index), seats.page());
+            let (member, page) = seats.at(Role::Data(index));
             let number = command.start.plus(u32::from(n));
             if healthy || view.has(member, page) || self.written.has(number.0) {
                 plan.push(Step::new(member, command.over(page, 1), n));
@@ -25,7 +31,13 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     /// Writes or trims data and updates the parity.
-    pub(crate) fn update(&mut self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
+    pub(crate) fn update(
+        &mut self,
+        command: &Command,
+        place: StripePart<L::Seats>,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) {
         let touch = self.touch(command, place);
         if !touch.touched.is_empty() {
             let reads = self.cheapest(command, place.seats, &touch, view);
@@ -38,7 +50,7 @@ impl<L: ParityLayout> Stripes<L> {
         &mut self,
         reads: UpdateReads,
         command: &Command,
-        place: StripePart,
+        place: StripePart<L::Seats>,
         touch: &Touch,
         view: &View<'_>,
         plan: &mut Plan,
@@ -46,15 +58,16 @@ impl<L: ParityLayout> Stripes<L> {
         let seats = place.seats;
         let healthy = view.is_healthy();
         let modify = reads == UpdateReads::Replaced;
-        let answers = |role| healthy || view.alive(seats.member(role));
+        let answers = |role| healthy || view.alive(seats.at(role).0);
         match reads {
             UpdateReads::Nothing => {}
             UpdateReads::Staying => fetch(seats, touch.rest(), plan),
             UpdateReads::Replaced => {
                 read_old(command, place, touch.old(), plan);
-                for &role in seats.parities() {
+                for &role in seats.parity_roles() {
                     if answers(role) {
-                        plan.push(Step::fetch(seats.member(role), seats.parity_page(), role, Cause::Parity));
+                        let (member, page) = seats.at(role);
+                        plan.push(Step::fetch(member, page, role, Cause::Parity));
                     }
                 }
             }
@@ -62,8 +75,9 @@ impl<L: ParityLayout> Stripes<L> {
         let stage = u8::from(!plan.steps.is_empty());
         if !healthy {
             // A parity whose member does not answer is not worked out: from now on it is lacking there.
-            for &role in seats.parities().iter().filter(|&&role| !answers(role)) {
-                plan.push(drop_page(seats.member(role), seats.parity_page()));
+            for &role in seats.parity_roles().iter().filter(|&&role| !answers(role)) {
+                let (member, page) = seats.at(role);
+                plan.push(drop_page(member, page));
             }
         }
         let has = |step: &Step| healthy || view.has(step.member, step.command.start);
@@ -75,7 +89,7 @@ impl<L: ParityLayout> Stripes<L> {
             }
         }
         let empty = touch.after.is_empty();
-        for &role in seats.parities() {
+        for &role in seats.parity_roles() {
             if answers(role) {
                 let step = parity(seats, role, empty);
                 plan.push(in_old_hand(step, modify && has(&step)).stage(stage));
@@ -89,7 +103,7 @@ impl<L: ParityLayout> Stripes<L> {
     pub(crate) fn cheapest(
         &self,
         command: &Command,
-        seats: Seats,
+        seats: L::Seats,
         touch: &Touch,
         view: &View<'_>,
     ) -> UpdateReads {
@@ -98,16 +112,16 @@ impl<L: ParityLayout> Stripes<L> {
         }
         let in_hand = command.flags.has(Flags::OLD_IN_HAND);
         let old = if in_hand { UnitSet::default() } else { touch.old() };
-        let (mut replaced, mut staying) = (old.count() + u32::from(L::PARITIES), touch.rest().count());
+        let (mut replaced, mut staying) =
+            (old.count() + u32::from(self.layout.parities()), touch.rest().count());
         if !view.is_healthy() {
-            let alive = seats.parities().iter().filter(|role| view.alive(seats.member(**role)));
-            let page = seats.parity_page();
-            let parities: u32 = alive.map(|&role| price(seats.member(role), page, view)).sum();
+            let alive = seats.parity_roles().iter().filter(|role| view.alive(seats.at(**role).0));
+            let parities: u32 = alive.map(|&role| price(seats.at(role), view)).sum();
             if parities == 0 {
                 return UpdateReads::Nothing;
             }
             let all = |units: UnitSet| {
-                units.iter().map(|index| price(seats.data(index), seats.page(), view)).sum::<u32>()
+                units.iter().map(|index| price(seats.at(Role::Data(index)), view)).sum::<u32>()
             };
             (replaced, staying) = (all(old) + parities, all(touch.rest()));
         }
@@ -127,23 +141,30 @@ pub(crate) enum UpdateReads {
 }
 
 /// The cost of reading a member's page of a stripe.
-fn price(member: Member, page: Page, view: &View<'_>) -> u32 {
+fn price((member, page): (Member, Page), view: &View<'_>) -> u32 {
     if view.has(member, page) { 1 } else { REPAIR }
 }
 
 /// Reads data units of a stripe for the sums.
-pub(crate) fn fetch(seats: Seats, units: UnitSet, plan: &mut Plan) {
-    for index in units.iter() {
-        plan.push(Step::fetch(seats.data(index), seats.page(), Role::Data(index), Cause::Parity));
+pub(crate) fn fetch(seats: impl StripeSeats, units: UnitSet, plan: &mut Plan) {
+    for role in units.iter().map(Role::Data) {
+        let (member, page) = seats.at(role);
+        plan.push(Step::fetch(member, page, role, Cause::Parity));
     }
 }
 
 /// Reads the old versions of a command's pages, unless the caller supplies them.
-pub(crate) fn read_old(command: &Command, place: StripePart, old: UnitSet, plan: &mut Plan) {
+pub(crate) fn read_old(
+    command: &Command,
+    place: StripePart<impl StripeSeats>,
+    old: UnitSet,
+    plan: &mut Plan,
+) {
     let StripePart { seats, first, .. } = place;
     let in_hand = command.flags.has(Flags::OLD_IN_HAND);
     for index in place.indices().filter(|&index| old.has(index)) {
-        let (member, page, role) = (seats.data(index), seats.page(), Role::Data(index));
+        let role = Role::Data(index);
+        let (member, page) = seats.at(role);
         plan.push(match in_hand {
             true => Step::in_hand(member, page, u16::from(index - first), role),
             false => Step::fetch(member, page, role, Cause::Parity),
@@ -153,20 +174,21 @@ pub(crate) fn read_old(command: &Command, place: StripePart, old: UnitSet, plan:
 
 /// Gives its member a data unit that a command writes or trims.
 #[inline]
-pub(crate) fn give(command: &Command, place: StripePart, index: u8) -> Step {
+pub(crate) fn give(command: &Command, place: StripePart<impl StripeSeats>, index: u8) -> Step {
     let StripePart { seats, first, .. } = place;
-    let mut command = command.over(seats.page(), 1);
+    let (member, page) = seats.at(Role::Data(index));
+    let mut command = command.over(page, 1);
     command.flags = command.flags.without(Flags::OLD_IN_HAND);
-    Step::new(seats.data(index), command, u16::from(index - first)).role(Role::Data(index))
+    Step::new(member, command, u16::from(index - first)).role(Role::Data(index))
 }
 
 /// Writes the parities from the sums; of a stripe of known zeros they are known zeros too.
-pub(crate) fn parities(seats: Seats, empty: bool) -> impl Iterator<Item = Step> {
-    seats.parities().iter().map(move |&role| parity(seats, role, empty))
+pub(crate) fn parities(seats: impl StripeSeats, empty: bool) -> impl Iterator<Item = Step> {
+    seats.parity_roles().iter().map(move |&role| parity(seats, role, empty))
 }
 
-fn parity(seats: Seats, role: Role, empty: bool) -> Step {
-    let (member, page) = (seats.member(role), seats.parity_page());
+fn parity(seats: impl StripeSeats, role: Role, empty: bool) -> Step {
+    let (member, page) = seats.at(role);
     if empty { drop_page(member, page) } else { Step::store(member, page, role, Cause::Parity) }
 }
 

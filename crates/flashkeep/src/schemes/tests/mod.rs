@@ -131,7 +131,7 @@ impl Setup {
         self.build_with(|_| {})
     }
 
-    fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
+    fn redundancy(&self) -> RedundancySpec {
         let mut redundancy = RedundancySpec::of(self.scheme)
             .with("incomplete", if self.waits { "wait" } else { "zeros" })
             .with("idle_ms", self.idle as f64 / 1e6)
@@ -143,6 +143,11 @@ impl Setup {
             };
             redundancy.set(key, serde_json::from_str::<serde_json::Value>(value).expect("a value"));
         }
+        redundancy
+    }
+
+    fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
+        let mut redundancy = self.redundancy();
         change(&mut redundancy);
         let options = SchemeOptions {
             member_pages: u64::from(self.stripes),
@@ -177,7 +182,7 @@ impl Setup {
     }
 
     fn survives(&self) -> u32 {
-        (named(self.scheme).expect("in the table").survives)(u32::from(self.members))
+        named(self.scheme).expect("in the table").survivable(u32::from(self.members), &self.redundancy())
     }
 }
 
