@@ -331,7 +331,11 @@ impl Resolved {
             true => self.array.iter().map(Resolved::parallelism).max(),
             false => Some(self.parallelism() / u64::from(self.parts().max(1))),
         };
-        member.and_then(|pages| u32::try_from(pages).ok()).unwrap_or(0).clamp(8, 65_536)
+        let targets = u64::from((self.scheme().rebuild_targets)(self.members(), &self.spec.redundancy));
+        // Consecutive stripes of a chunk are on the same members: several members have work with several chunks.
+        let each =
+            |pages: u64| if targets > 1 { pages.max(u64::from(self.unit_pages())) * targets } else { pages };
+        member.map(each).and_then(|pages| u32::try_from(pages).ok()).unwrap_or(0).clamp(8, 65_536)
     }
 
     /// Programs that can be under way at a time: one for each plane, or for each disk.

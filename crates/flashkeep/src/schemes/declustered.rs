@@ -61,11 +61,14 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     capacity: Some(|each, members, redundancy| {
         shape_of(members, redundancy).map_or(0, |shape| shape.stripes(each) * u64::from(shape.data))
     }),
+    occupied: |members, redundancy| shape_of(members, redundancy).map_or(1.0, |shape| shape.occupied()),
+    rebuild_targets: |members, redundancy| {
+        if redundancy.read::<DeclusteredOptions>().distributed_spares > 0 { members - 1 } else { 1 }
+    },
     check: |members, redundancy| shape_of(members, redundancy).map(|_| ()),
     survives: |_| 1,
     survives_with: Some(|_, redundancy| redundancy.read::<DeclusteredOptions>().stripe_parities),
     over_drives: offered,
-    formula: |_| None,
     tried_with: &[
         TriedWith { set: &["redundancy.stripe_data=2"], ..TriedWith::BASE },
         TriedWith {
@@ -221,6 +224,10 @@ impl BackgroundWork for Declustered {
 
     fn rebuilding(&self, _: bool) -> bool {
         !self.moves.is_empty()
+    }
+
+    fn moves_back(&self) -> bool {
+        self.moves.go_back()
     }
 }
 

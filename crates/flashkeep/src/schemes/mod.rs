@@ -310,6 +310,10 @@ impl BackgroundWork for Any {
         of_any!(self, s => s.rebuilding(restoring))
     }
 
+    fn moves_back(&self) -> bool {
+        of_any!(self, s => s.moves_back())
+    }
+
     fn examined(&mut self, stripe: u32, view: &View<'_>) {
         of_any!(self, s => s.examined(stripe, view))
     }

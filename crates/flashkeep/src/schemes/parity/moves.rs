@@ -21,12 +21,19 @@ pub(in crate::schemes) struct Moves {
     under_way: FixedMap<u32, Vec<Relocation>>,
     /// Stripes whose last move fell short. They are tried again when something has changed.
     stuck: Bits,
+    /// Whether a member that has a spare column responds again.
+    returned: bool,
 }
 
 impl Moves {
     /// Whether units are moving, or wait to be moved.
     pub(in crate::schemes) fn is_empty(&self) -> bool {
         self.queue.is_empty() && self.under_way.is_empty()
+    }
+
+    /// Whether units move back to a member that responds again.
+    pub(in crate::schemes) fn go_back(&self) -> bool {
+        self.returned && !self.is_empty()
     }
 
     /// A member has changed: moves that fell short are tried again.
@@ -51,6 +58,8 @@ impl Parity<Permuted> {
         let failed = (0..view.members()).map(Member).filter(|&member| !view.alive(member));
         // Not short-circuiting: every failed member gets one.
         let assigned = failed.filter(|&member| layout.assign(member)).count();
+        moves.returned =
+            (0..view.members()).map(Member).any(|member| layout.has_column(member) && view.alive(member));
         if assigned > 0 {
             self.look_for_moves(moves, view);
         }
@@ -73,7 +82,7 @@ impl Parity<Permuted> {
 
     /// After a power loss no moves are under way.
     pub(in crate::schemes) fn recover_moves(&self, moves: &mut Moves, view: &View<'_>) {
-        *moves = Moves::default();
+        *moves = Moves { returned: moves.returned, ..Moves::default() };
         self.look_for_moves(moves, view);
     }
 

@@ -35,6 +35,11 @@ impl Shape {
         self.members - self.spares
     }
 
+    /// The share of positions that are no spares.
+    pub(in crate::schemes) fn occupied(&self) -> f64 {
+        f64::from(self.places()) / f64::from(self.members)
+    }
+
     /// The rows of a slice, and its stripes.
     fn slice(&self) -> (u32, u32) {
         let (places, width) = (u32::from(self.places()), u32::from(self.width()));
@@ -223,8 +228,13 @@ impl Permuted {
         let (slice, row) = self.by_slice_rows.split_any(row);
         let permutation = self.permutations.of(slice);
         let mut position = permutation.position(member);
-        while let Some(column) = position.checked_sub(self.shape.places()) {
+        // Each member of a chain has another column; those of members with spare places only may form a circle.
+        for _ in 0..self.shape.spares {
+            let Some(column) = position.checked_sub(self.shape.places()) else { break };
             position = permutation.position(self.owners[usize::from(column)]?);
+        }
+        if position >= self.shape.places() {
+            return None;
         }
         let at = row * u32::from(self.shape.places()) + u32::from(position);
         let (index, unit) = self.by_width.split(at);
@@ -248,10 +258,15 @@ impl Permuted {
 
     // ---------------------------------------------------------------- spare columns
 
-    /// Whether a member has a spare column.
+    /// Whether any member has a spare column.
     #[inline]
     pub(in crate::schemes) fn is_diverted(&self) -> bool {
         self.owners.iter().any(Option::is_some)
+    }
+
+    /// Whether a member has a spare column.
+    pub(super) fn has_column(&self, Member(member): Member) -> bool {
+        self.columns[usize::from(member)].is_some()
     }
 
     /// Assigns a free column to a member without one; whether there was one.

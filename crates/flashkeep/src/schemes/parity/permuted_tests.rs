@@ -128,6 +128,11 @@ fn columns_chain_and_are_freed() {
                     assert_eq!(layout.unit_at(member, page), Some((stripe, unit)));
                 }
             }
+            // Every place is asked for, those that hold nothing as well.
+            let places = (0..8).flat_map(|member| (0..80).map(move |page| (Member(member), Page(page))));
+            for (stripe, unit) in places.filter_map(|(member, page)| layout.unit_at(member, page)) {
+                assert!(unit < 4 && stripe < layout.count(84));
+            }
             moved
         };
         for member in order {
