@@ -244,6 +244,9 @@ pub(super) fn drop_stateless(drive: &mut Value) {
     }
 }
 
+/// Chunks that are rebuilt at a time for each member, if the rebuild of one writes to several.
+const CHUNKS_AT_A_TIME: u64 = 8;
+
 impl Resolved {
     /// The share of the pages that an ageing model writes.
     #[must_use]
@@ -332,9 +335,14 @@ impl Resolved {
             false => Some(self.parallelism() / u64::from(self.parts().max(1))),
         };
         let targets = u64::from((self.scheme().rebuild_targets)(self.members(), &self.spec.redundancy));
-        // Consecutive stripes of a chunk are on the same members: several members have work with several chunks.
-        let each =
-            |pages: u64| if targets > 1 { pages.max(u64::from(self.unit_pages())) * targets } else { pages };
+        // Consecutive stripes of a chunk are on the same members: with several chunks for each, none waits for work.
+        let each = |pages: u64| {
+            if targets > 1 {
+                pages.max(u64::from(self.unit_pages())) * targets * CHUNKS_AT_A_TIME
+            } else {
+                pages
+            }
+        };
         member.map(each).and_then(|pages| u32::try_from(pages).ok()).unwrap_or(0).clamp(8, 65_536)
     }
 
