@@ -152,6 +152,14 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Declustered {
     Declustered { parity: Parity::new(options), moves: Moves::default() }
 }
 
+#[cfg(test)]
+impl Declustered {
+    /// Whether a member has a spare column.
+    pub(super) fn is_diverted(&self) -> bool {
+        self.parity.layout().is_diverted()
+    }
+}
+
 impl Scheme for Declustered {
     fn capacity(&self) -> u64 {
         self.parity.capacity()

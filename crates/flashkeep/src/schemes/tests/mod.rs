@@ -3,6 +3,7 @@
 
 mod ageing;
 mod costs;
+mod declustered;
 mod failures;
 mod histories;
 mod hybrids;
