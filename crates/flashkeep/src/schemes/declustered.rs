@@ -214,9 +214,7 @@ impl Scheme for Declustered {
 
     fn member(&mut self, _: Member, change: Change, view: &View<'_>) {
         if change.page().is_none() {
-            self.moves.try_all();
-            self.parity.assign_columns(&mut self.moves, view);
-            self.parity.look_for_moves(&mut self.moves, view);
+            self.parity.reconsider_moves(&mut self.moves, view);
         }
     }
 }
@@ -227,7 +225,7 @@ impl BackgroundWork for Declustered {
     }
 
     fn examined(&mut self, stripe: u32, view: &View<'_>) {
-        self.parity.look_for_move(stripe, &mut self.moves, view);
+        self.parity.reconsider_move(stripe, &mut self.moves, view);
     }
 
     fn rebuilding(&self, _: bool) -> bool {

@@ -31,14 +31,9 @@ impl Moves {
         self.queue.is_empty() && self.under_way.is_empty()
     }
 
-    /// Whether units move back to a member that responds again.
+    /// Whether units move back to a member that responds again, or have moved back since a member changed last.
     pub(in crate::schemes) fn go_back(&self) -> bool {
-        self.returned && !self.is_empty()
-    }
-
-    /// A member has changed: moves that fell short are tried again.
-    pub(in crate::schemes) fn try_all(&mut self) {
-        self.stuck = Bits::default();
+        self.returned
     }
 }
 
@@ -50,7 +45,7 @@ impl Parity<Permuted> {
 
     /// Gives a spare column to each failed member that has none, as long as there are any; frees columns that are no longer
     /// needed. Whether any was assigned.
-    pub(in crate::schemes) fn assign_columns(&mut self, moves: &mut Moves, view: &View<'_>) -> bool {
+    fn assign_columns(&mut self, moves: &mut Moves, view: &View<'_>) -> bool {
         let layout = &mut self.stripes.layout;
         if moves.under_way.is_empty() {
             layout.release(|member| view.alive(member));
@@ -58,16 +53,32 @@ impl Parity<Permuted> {
         let failed = (0..view.members()).map(Member).filter(|&member| !view.alive(member));
         // Not short-circuiting: every failed member gets one.
         let assigned = failed.filter(|&member| layout.assign(member)).count();
-        moves.returned =
-            (0..view.members()).map(Member).any(|member| layout.has_column(member) && view.alive(member));
         if assigned > 0 {
             self.look_for_moves(moves, view);
         }
         assigned > 0
     }
 
+    /// A member has changed: looks at everything again.
+    pub(in crate::schemes) fn reconsider_moves(&mut self, moves: &mut Moves, view: &View<'_>) {
+        moves.stuck = Bits::default();
+        self.assign_columns(moves, view);
+        let layout = self.layout();
+        let returned = |member| layout.has_column(member) && view.alive(member);
+        moves.returned = (0..view.members()).map(Member).any(returned);
+        self.look_for_moves(moves, view);
+    }
+
+    /// The engine has examined a stripe: looks at it again, and frees columns if that was the last one to move.
+    pub(in crate::schemes) fn reconsider_move(&mut self, stripe: u32, moves: &mut Moves, view: &View<'_>) {
+        self.look_for_move(stripe, moves, view);
+        if moves.is_empty() && self.layout().is_diverted() {
+            self.assign_columns(moves, view);
+        }
+    }
+
     /// Looks at a stripe: whether units of it are to be elsewhere.
-    pub(in crate::schemes) fn look_for_move(&self, stripe: u32, moves: &mut Moves, view: &View<'_>) {
+    fn look_for_move(&self, stripe: u32, moves: &mut Moves, view: &View<'_>) {
         let layout = self.layout();
         let waits = layout.is_diverted()
             && !moves.stuck.has(stripe)
@@ -76,7 +87,7 @@ impl Parity<Permuted> {
     }
 
     /// The same for all stripes.
-    pub(in crate::schemes) fn look_for_moves(&self, moves: &mut Moves, view: &View<'_>) {
+    fn look_for_moves(&self, moves: &mut Moves, view: &View<'_>) {
         (0..self.stripes.count()).for_each(|stripe| self.look_for_move(stripe, moves, view));
     }
 
