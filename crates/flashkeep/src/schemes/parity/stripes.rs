@@ -139,7 +139,7 @@ impl<L: ParityLayout> Stripes<L> {
     /// The stripe of a page, and which of its data units that is.
     #[inline]
     pub(crate) fn split(&self, page: Page) -> (u32, u8) {
-        let (stripe, index) = self.by_data.split(page.0);
+        let (stripe, index) = self.by_data.split_any(page.0);
         (stripe, index as u8)
     }
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::engine::{Cause, Verb, Why};
 
-/// One parity and two spare columns; two parities and one column.
-const SETUPS: [Setup; 2] = [
+/// One parity and two spare columns; two parities and one column; copies.
+const SETUPS: [Setup; 3] = [
     Setup {
         scheme: "declustered",
         members: 7,
@@ -17,6 +17,13 @@ const SETUPS: [Setup; 2] = [
         members: 8,
         stripes: 13,
         set: &["redundancy.stripe_data=3", "redundancy.stripe_parities=2"],
+        ..RAID5
+    },
+    Setup {
+        scheme: "declustered",
+        members: 6,
+        stripes: 9,
+        set: &["redundancy.stripe_data=1", "redundancy.distributed_spares=2"],
         ..RAID5
     },
 ];
