@@ -110,4 +110,5 @@ def test_compare_shows_rebuilds(flashkeep: Command, tmp_path: Path) -> None:
     options = ("--existing", "all", "--fail", "member:1@1ms,replace_after=0s")
     code, out, _ = flashkeep("compare", FEW, spread, classic, *options)
     assert code == 0
-    assert "rebuild" in out
+    assert "Rebuilds" in out
+    assert "for a full member" in out
