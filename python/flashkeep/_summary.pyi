@@ -890,7 +890,7 @@ class Phase(Node):
 
     @property
     def phase(self) -> str:
-        """Name of the phase: `before`, `degraded`, `rebuilding` or `after`."""
+        """Name of the phase: `before`, `degraded`, `rebuilding`, `moving back` (units leave distributed spares for the member that has been replaced) or `after`."""
     @property
     def event(self) -> str | None:
         """The fault event that began the phase."""

@@ -224,7 +224,7 @@ class DramEnergySpec(TypedDict, total=False):
 class RedundancySpec(TypedDict, total=False):
     """The redundancy of a drive or an array: the scheme and its options."""
 
-    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "raid-tp", "lrc", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "griffin", "i-cash", "spd-raid4", "backup", "python"]
+    scheme: Literal["none", "mirror", "chained", "raid4", "raid5", "raid6", "raid-tp", "lrc", "ds", "dvs", "fra", "ppc", "lifespan", "hpda", "diff-raid", "declustered", "griffin", "i-cash", "spd-raid4", "backup", "python"]
     stripe_kib: float
     across: Literal["channel", "chip", "die"]
     width: int
@@ -255,6 +255,9 @@ class RedundancySpec(TypedDict, total=False):
     ecc_bits: int
     log_mib: float
     shares: float | Sequence[float]
+    stripe_data: int
+    stripe_parities: int
+    distributed_spares: int
     migrate_after_s: float
     migrate_at: float
     migrate_reads: float

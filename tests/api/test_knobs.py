@@ -235,6 +235,7 @@ AGEING = "synth:random,requests=20k,write=1,size=4KiB"
 FAILS: Settings = {"fail": "channel:1@50%"}
 REPLACED: Settings = {"fail": "channel:1@50%,replace_after=5ms"}
 
+DECLUSTERED: Keys = {"flash.channels": 6, "redundancy.scheme": "declustered", "redundancy.stripe_data": 2}
 REDUNDANCY = (
     Knob("redundancy.scheme", "none", "mirror", WRITES, "write_amplification.mirror", (0, 1), CHANNELS),
     Knob("redundancy.across", "channel", "chip", MIXED, "integrity.lost_pages", MORE,
@@ -252,6 +253,9 @@ REDUNDANCY = (
     Knob("redundancy.nvram_us", 1, 400, WRITES, WRITE, MORE, PPC),
     Knob("redundancy.commit_on_collection", False, True, CHURN, "operations.program.parity", MORE,
          {**PPC, "redundancy.nvram_mib": 4, "redundancy.shadow": 0.2}),
+    Knob("redundancy.stripe_data", 1, 2, WRITES, "capacity_bytes", MORE, DECLUSTERED),
+    Knob("redundancy.stripe_parities", 1, 2, WRITES, "operations.program.parity", 2.0, DECLUSTERED),
+    Knob("redundancy.distributed_spares", 0, 2, WRITES, "capacity_bytes", 4 / 6, DECLUSTERED),
     Knob("redundancy.narrowest", 3, 4, WRITES, "capacity_bytes", MORE, LIFESPAN),
     Knob("redundancy.stripe_loss", 1e-9, 1e-14, AGEING, PARITY, MORE, LIFESPAN, UNTIMED),
     Knob("redundancy.rber_new", 1e-5, 1e-3, AGEING, PARITY, MORE, LIFESPAN, UNTIMED),

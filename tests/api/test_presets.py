@@ -44,7 +44,7 @@ def test_capacities_are_those_of_idema(name: str, sectors: int, spare: float) ->
 
 def test_the_list_describes_the_new_ones(flashkeep: Command) -> None:
     listed = dict(line.split("  ", 1) for line in flashkeep("drives").out.splitlines())
-    for name in (*presets.SHEETS, "8-tlc-datacenter-raid6"):
+    for name in (*presets.SHEETS, "8-tlc-datacenter-raid6", "12-tlc-datacenter-draid2"):
         assert len(listed[name].strip()) > 30, name
 
 

@@ -251,7 +251,7 @@ def ageing() -> Iterator[Combination]:
             yield drive(f"ageing {model}, map {name}", ftl__map=name, **keys)
         for scheme, count in (("mirror", 2), ("raid5", 4), ("raid6", 4), ("fra", 4), ("ppc", 4), ("none", 2)):
             yield array(f"ageing {model}, members of {scheme}", scheme, [small(count, **keys)])
-        for scheme in ("chained", "raid4", "spd-raid4", "diff-raid", *LOGS):
+        for scheme in ("chained", "raid4", "spd-raid4", "diff-raid", "declustered", *LOGS):
             yield array(f"ageing {model}, members of {scheme}", scheme, [small(5, **keys)])
         for scheme in OVER_DISKS:
             yield array(f"ageing {model}, members of {scheme}", scheme, disk_members(scheme, **keys))
@@ -269,7 +269,7 @@ def aged_logs() -> Iterator[Combination]:
         "approach2": {"ageing__model": "approach2", "ageing__valid_ratio": 0.3},
     }
     outer = {"none": 2, "mirror": 2, "raid4": 4, "raid5": 4, "raid6": 4, "fra": 4, "ppc": 4}
-    outer |= {"chained": 5, "spd-raid4": 5, "diff-raid": 5, **dict.fromkeys(LOGS, 5)}
+    outer |= {"chained": 5, "spd-raid4": 5, "diff-raid": 5, "declustered": 5, **dict.fromkeys(LOGS, 5)}
     for within, (model, keys) in product(LOGS, models.items()):
         inner = {"redundancy__scheme": within, **keys}
         for scheme, count in outer.items():

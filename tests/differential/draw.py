@@ -41,13 +41,14 @@ RBERS = os.path.join(os.path.dirname(__file__), "..", "api", "rber", "high.csv")
 
 INSIDE = (
     "mirror", "raid4", "raid5", "raid6", "raid-tp", "lrc", "ds", "dvs", "fra", "ppc", "lifespan", "chained", "python",
+    "declustered",
 )  # fmt: skip
 """Schemes for the inside of a drive."""
 
 LOGS = ("ds", "dvs", "lifespan")
 OVER = (
     "none", "mirror", "raid4", "raid5", "raid6", "raid-tp", "lrc", "chained", "fra", "ppc", "diff-raid", "spd-raid4",
-    *LOGS, "python",
+    *LOGS, "python", "declustered",
 )  # fmt: skip
 """Schemes over drives or disks of one kind."""
 
@@ -257,6 +258,9 @@ VALUES: dict[str, Values] = {
     "redundancy.width": some(2, 3, 4, 5, 6),
     "redundancy.spares": some(0, 1, 2),
     "redundancy.parity_drives": some(2, 2, 3),
+    "redundancy.stripe_data": some(1, 2, 2, 3),
+    "redundancy.stripe_parities": some(1, 2),
+    "redundancy.distributed_spares": some(0, 1, 1, 2),
     "redundancy.narrowest": some(2, 3, 4),
     "redundancy.rebuild_share": some(0.05, 0.5, 1),
     "redundancy.rebuild_depth": some(1, 3, 20),

@@ -244,6 +244,9 @@ pub(super) fn drop_stateless(drive: &mut Value) {
     }
 }
 
+/// Chunks that are rebuilt at a time for each member, if the rebuild of one writes to several.
+const CHUNKS_AT_A_TIME: u64 = 8;
+
 impl Resolved {
     /// The share of the pages that an ageing model writes.
     #[must_use]
@@ -331,7 +334,16 @@ impl Resolved {
             true => self.array.iter().map(Resolved::parallelism).max(),
             false => Some(self.parallelism() / u64::from(self.parts().max(1))),
         };
-        member.and_then(|pages| u32::try_from(pages).ok()).unwrap_or(0).clamp(8, 65_536)
+        let targets = u64::from((self.scheme().rebuild_targets)(self.members(), &self.spec.redundancy));
+        // Consecutive stripes of a chunk are on the same members: with several chunks for each, none waits for work.
+        let each = |pages: u64| {
+            if targets > 1 {
+                pages.max(u64::from(self.unit_pages())) * targets * CHUNKS_AT_A_TIME
+            } else {
+                pages
+            }
+        };
+        member.map(each).and_then(|pages| u32::try_from(pages).ok()).unwrap_or(0).clamp(8, 65_536)
     }
 
     /// Programs that can be under way at a time: one for each plane, or for each disk.

@@ -42,6 +42,7 @@ const TABLE: &[(&str, &str)] = table![
     "tlc-datacenter",
     "tlc-datacenter-3dwpd",
     "8-tlc-datacenter-raid6",
+    "12-tlc-datacenter-draid2",
     "qlc-capacity",
     "st3500630a",
     "nearline-18tb",

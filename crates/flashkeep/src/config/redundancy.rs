@@ -124,6 +124,16 @@ impl Resolved {
         offers(sectors).min(offers(self.member_pages()) * self.page_sectors())
     }
 
+    /// Whether each stripe has a page of every member, or the scheme has no stripes.
+    #[must_use]
+    pub fn has_stripes_of_all(&self) -> bool {
+        let (scheme, redundancy, members) = (self.scheme(), &self.spec.redundancy, self.members());
+        let units = |data: fn(u32, &RedundancySpec) -> u32| {
+            data(members, redundancy) + scheme.survivable(members, redundancy)
+        };
+        scheme.data_members.is_none_or(|data| units(data) == members)
+    }
+
     /// The number of failures of a unit, one after the other, that lose no data, and the unit.
     #[must_use]
     pub fn survives(&self) -> (u32, &'static str) {

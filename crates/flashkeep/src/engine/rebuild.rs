@@ -4,7 +4,7 @@ use super::backends::Backends;
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::plan::Why;
-use super::scheme::Scheme;
+use super::scheme::{BackgroundWork, Scheme};
 use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 
@@ -48,6 +48,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn is_rebuilding(&self) -> bool {
         self.clock.is_rebuilding()
+    }
+
+    /// Whether nothing is missing, and units move back from the spare places that have taken them.
+    #[must_use]
+    pub fn moves_back(&self) -> bool {
+        self.is_whole() && self.schemes.iter().flatten().any(BackgroundWork::moves_back)
     }
 
     /// Starts rebuilding at `node` if its scheme has pages to rebuild.

@@ -150,6 +150,11 @@ pub trait BackgroundWork {
         false
     }
 
+    /// Whether units that spare places have taken move back to members that respond again.
+    fn moves_back(&self) -> bool {
+        false
+    }
+
     /// The engine has examined a stripe after a plan that held it ([`View::is_degraded`]).
     fn examined(&mut self, stripe: u32, view: &View<'_>) {
         let _ = (stripe, view);

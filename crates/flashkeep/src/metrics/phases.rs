@@ -179,7 +179,8 @@ impl RunPhase {
 figures! {
     /// A part of the run: before a failure, while something is missing, while it is rebuilt, or after.
     pub struct PhaseFigures {
-        /// Name of the phase: `before`, `degraded`, `rebuilding` or `after`.
+        /// Name of the phase: `before`, `degraded`, `rebuilding`, `moving back` (units leave distributed spares for the
+        /// member that has been replaced) or `after`.
         phase: &'static str => plain(),
         /// The fault event that began the phase.
         event: Option<String> => plain(),

@@ -80,16 +80,22 @@ pub(super) fn notes(rebuilds: &[Rebuild]) -> Vec<String> {
 /// Bytes of the pages that what failed holds when it is full: a member, a part of one, or a part of a drive.
 fn full_bytes(drive: &Resolved, failed: &str) -> u64 {
     let mut place = drive;
+    let mut share = occupied(drive);
     for part in failed.split('/') {
         let (kind, numbers) = part.split_once(':').unwrap_or((part, ""));
         let number = numbers.parse::<usize>().ok().filter(|_| kind == "member");
         match number.and_then(|number| place.array.get(number)) {
-            Some(member) => place = member,
+            Some(member) => (place, share) = (member, occupied(place)),
             None if place.is_array() || place.is_disk() => break,
-            None => return part_bytes(place, numbers),
+            None => return (part_bytes(place, numbers) as f64 * occupied(place)) as u64,
         }
     }
-    place.capacity_bytes()
+    (place.capacity_bytes() as f64 * share) as u64
+}
+
+/// The share of each member that is no spare place.
+fn occupied(drive: &Resolved) -> f64 {
+    (drive.scheme().occupied)(drive.members(), &drive.spec.redundancy)
 }
 
 /// The same of a part of a drive's flash, which is named by as many numbers as levels lead to it: `3`, `3.0`, `3.0.1`.

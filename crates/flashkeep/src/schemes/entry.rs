@@ -149,6 +149,10 @@ pub struct SchemeEntry {
     /// The pages that restore a page in flash with this error model, after so many P/E cycles, if that does not follow from
     /// `data_members` or `copies`.
     pub stripe: Option<fn(members: u32, worn: &WornFlash<'_>) -> Stripe>,
+    /// The share of a member's pages that hold something when the array is full; the others are spare places.
+    pub occupied: fn(members: u32, redundancy: &RedundancySpec) -> f64,
+    /// The number of members that the rebuild of one writes to at the same time.
+    pub rebuild_targets: fn(members: u32, redundancy: &RedundancySpec) -> u32,
     /// Checks its options for this number of members; the error names the key and the reason.
     pub check: fn(members: u32, redundancy: &RedundancySpec) -> Result<(), WrongOption>,
     /// The number of units that may fail, one after the other, without loss of data.
@@ -204,6 +208,8 @@ impl SchemeEntry {
         data_members: None,
         capacity: None,
         stripe: None,
+        occupied: |_, _| 1.0,
+        rebuild_targets: |_, _| 1,
         check: |_, _| Ok(()),
         survives: |_| 0,
         survives_with: None,

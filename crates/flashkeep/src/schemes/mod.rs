@@ -16,6 +16,7 @@ use crate::options::{OptionsPart, WrongOption};
 
 mod backup;
 mod chained;
+mod declustered;
 mod diff_raid;
 mod doubts;
 mod ds;
@@ -47,6 +48,7 @@ mod spd_raid4;
 mod tests;
 
 pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved, Spread};
+pub use declustered::Declustered;
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
@@ -64,7 +66,10 @@ pub use options::{
     DiskLog, Extents, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions,
     Rebuilds, RedundancySpec, Striping, Sums,
 };
-pub use parity::{Fixed, LocalGroups, Parity, ParityLayout, Rotated, Split, Weighted};
+pub use parity::{
+    Fixed, LocalGroups, Parity, ParityLayout, Permuted, PermutedSeats, Rotated, Seats, Split, StripeSeats,
+    Weighted,
+};
 pub use ppc::Ppc;
 pub use python::{
     ForeignCodeword, ForeignCommand, ForeignError, ForeignLoader, ForeignPlace, ForeignScheme, ForeignStep,
@@ -222,6 +227,7 @@ schemes! { $
     lifespan Lifespan;
     hpda Hpda;
     diff_raid DiffRaid;
+    declustered Declustered;
     griffin Griffin;
     i_cash ICash;
     spd_raid4 SpdRaid4;
@@ -309,6 +315,10 @@ impl BackgroundWork for Any {
 
     fn rebuilding(&self, restoring: bool) -> bool {
         of_any!(self, s => s.rebuilding(restoring))
+    }
+
+    fn moves_back(&self) -> bool {
+        of_any!(self, s => s.moves_back())
     }
 
     fn examined(&mut self, stripe: u32, view: &View<'_>) {

@@ -206,7 +206,8 @@ pub struct Rebuilds {
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0), extend("examples" = [0.7, 1]))]
     pub rebuild_share: f64,
     /// The number of pages of a member that are rebuilt at the same time. Default: as many as the member can program at
-    /// a time, one for each plane, but at least 8.
+    /// a time, one for each plane, but at least 8; with distributed spares, eight chunks for each other member
+    /// or more.
     #[schemars(range(min = 1, max = 65_536))]
     pub rebuild_depth: Option<u32>,
 }

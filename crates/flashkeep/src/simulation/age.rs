@@ -122,8 +122,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let units = self.device.buffer.pages().len() / unit;
         let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
-        // Within a drive one page of a stripe stands for all.
-        let asked = if self.resolved.is_array() { unit } else { 1 };
+        // Within a drive one page of a stripe that has a page of each member stands for all.
+        let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
             let row = self.device.engine.row(&self.device.body);

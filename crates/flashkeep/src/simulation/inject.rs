@@ -353,6 +353,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The name of the phase that the drive is in, once something has failed.
     pub(super) fn phase(&self) -> &'static str {
         match (self.device.engine.is_rebuilding(), self.device.engine.is_whole()) {
+            (true, _) if self.device.engine.moves_back() => "moving back",
             (true, _) => "rebuilding",
             (false, true) => "after",
             (false, false) => "degraded",

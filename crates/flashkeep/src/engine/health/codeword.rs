@@ -190,20 +190,32 @@ impl Codeword {
 
     /// Rewrites missing units on members that respond; false if there are none, or if they cannot be reconstructed.
     pub fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
+        self.rebuild_at(view, plan, |unit| view.alive(unit.member).then_some((unit.member, unit.page)))
+    }
+
+    /// Writes missing units to the places that `target` names; false if there are none, or if they cannot be
+    /// reconstructed.
+    pub fn rebuild_at(
+        &self,
+        view: &View<'_>,
+        plan: &mut Plan,
+        target: impl Fn(&StripeUnit) -> Option<(Member, Page)>,
+    ) -> bool {
         let missing = self.missing(|unit| !view.has(unit.member, unit.page));
-        let restores =
-            |unit: &&StripeUnit| view.alive(unit.member) && missing.can_restore(self.code, unit.role);
-        let wanted: Vec<Role> = missing.units.iter().filter(restores).map(|unit| unit.role).collect();
+        let place = |unit: &StripeUnit| target(unit).filter(|_| missing.can_restore(self.code, unit.role));
+        let wanted: Vec<Role> =
+            missing.units.iter().filter(|unit| place(unit).is_some()).map(|unit| unit.role).collect();
         if wanted.is_empty() {
             return false;
         }
         self.read_around(&wanted, &missing, Cause::Rebuild, plan);
-        for unit in missing.units.iter().filter(|unit| !restores(unit)) {
+        for unit in missing.units.iter().filter(|unit| place(unit).is_none()) {
             plan.push(fetch(unit, Cause::Rebuild).role(unit.role.lost()));
         }
-        for unit in missing.units.iter().filter(restores) {
-            let store = Step::store(unit.member, unit.page, unit.role.lost(), Cause::Rebuild);
-            plan.push(store.stage(1));
+        for unit in &missing.units {
+            if let Some((member, page)) = place(unit) {
+                plan.push(Step::store(member, page, unit.role.lost(), Cause::Rebuild).stage(1));
+            }
         }
         true
     }

@@ -1,13 +1,13 @@
 //! The codewords of a stripe: which units a parity covers, and where they are.
 
-use super::layout::Seats;
+use super::layout::{Seats, StripeSeats};
 use super::units::UnitSet;
 use crate::engine::{Cause, Code, Codeword, Member, Page, Plan, RepairOutcome, Role, Step, StripeUnit, View};
 
 /// The units of a stripe that its parities cover. A stripe of known zeros only has no parity.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Coverage<F> {
-    pub(crate) seats: Seats,
+pub(crate) struct Coverage<F, S = Seats> {
+    pub(crate) seats: S,
     pub(crate) code: Code,
     /// The data units that are not known zeros.
     pub(crate) units: UnitSet,
@@ -28,14 +28,14 @@ pub(crate) enum ParityLocation {
     Carried,
 }
 
-impl<F: Fn(u8) -> Page> Coverage<F> {
+impl<F: Fn(u8) -> Page, S: StripeSeats> Coverage<F, S> {
     /// The member and page of a unit.
     #[inline]
     pub(crate) fn at(&self, role: Role) -> (Member, Page) {
         match (role, self.parity) {
-            (Role::Data(index), _) => (self.seats.data(index), (self.page)(index)),
+            (Role::Data(index), _) => (self.seats.at(role).0, (self.page)(index)),
             (_, ParityLocation::At(member, page)) => (member, page),
-            _ => (self.seats.member(role), self.seats.parity_page()),
+            _ => self.seats.at(role),
         }
     }
 
@@ -48,7 +48,7 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
 
     /// Its units: the data that are no known zeros, and the parities of those.
     pub(crate) fn each(&self, mut tell: impl FnMut(StripeUnit)) {
-        let parities = if self.parity == ParityLocation::Carried { &[] } else { self.seats.parities() };
+        let parities = if self.parity == ParityLocation::Carried { &[] } else { self.seats.parity_roles() };
         let parities = parities.iter().copied().filter(|&role| self.units.has_part_of(role, self.code));
         for role in self.units.iter().map(Role::Data).chain(parities) {
             let (member, page) = self.at(role);
@@ -61,7 +61,7 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
         let carried = self.parity == ParityLocation::Carried;
         let mut word = Codeword { code: self.code, carried, ..Codeword::default() };
         self.each(|unit| word.push(unit));
-        word.parities = self.seats.parities().len();
+        word.parities = self.seats.parity_roles().len();
         word
     }
 
@@ -79,7 +79,7 @@ impl<F: Fn(u8) -> Page> Coverage<F> {
     /// Rewrites missing units on members that respond; false if there are none.
     pub(crate) fn rebuild(&self, view: &View<'_>, plan: &mut Plan) -> bool {
         let begun = self.word().rebuild(view, plan);
-        plan.hold = plan.hold.or(begun.then(|| self.seats.key()));
+        plan.hold = plan.hold.or(begun.then(|| self.seats.lock()));
         begun
     }
 }

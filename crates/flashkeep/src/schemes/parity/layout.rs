@@ -8,6 +8,9 @@ use std::fmt::Debug;
 /// The layout of stripes: which members have the parities. Stripe `s` consists of page `s` of every member with data of
 /// it; data units are numbered upwards over the members and skip the parities.
 pub trait ParityLayout: Clone + Debug + Send + 'static {
+    /// The places of a stripe's units.
+    type Seats: StripeSeats;
+
     /// Whether some parities do not cover all data units of a stripe.
     const HAS_GROUPS: bool = false;
 
@@ -20,7 +23,7 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
     /// The number of members.
     fn members(&self) -> u8;
 
-    /// The number of parities in a stripe. Each is on the member after the one before; the first member follows the last.
+    /// The number of parities in a stripe.
     fn parities(&self) -> u8;
 
     /// The code of a stripe.
@@ -34,6 +37,45 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
         self.members() - self.parities()
     }
 
+    /// The number of stripes over members of this many pages.
+    fn count(&self, member_pages: u32) -> u32 {
+        member_pages
+    }
+
+    /// The places of the units of a stripe.
+    fn seats(&self, stripe: u32) -> Self::Seats;
+
+    /// The stripe that a member's page belongs to.
+    #[inline]
+    fn stripe_of(&self, member: Member, page: Page) -> u32 {
+        let _ = member;
+        page.0
+    }
+}
+
+/// The places of the units of one stripe.
+pub trait StripeSeats: Copy + Debug {
+    /// The stripe.
+    fn stripe(self) -> u32;
+
+    /// The member and page of a unit.
+    fn at(self, role: Role) -> (Member, Page);
+
+    /// The unit of a member; none if it has none of the stripe.
+    fn role_of(self, member: Member) -> Option<Role>;
+
+    /// The roles of the parities.
+    fn parity_roles(self) -> &'static [Role];
+
+    /// The key of the stripe's lock.
+    #[inline]
+    fn lock(self) -> Key {
+        Key(u64::from(self.stripe()))
+    }
+}
+
+/// Layouts whose parities are on consecutive members, at one page.
+pub(crate) trait RowLayout: ParityLayout {
     /// The member that has the first parity of a stripe.
     fn parity(&self, stripe: u32) -> u8;
 
@@ -41,13 +83,6 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
     #[inline]
     fn parity_page(&self, stripe: u32) -> u32 {
         stripe
-    }
-
-    /// The stripe that a member's page belongs to.
-    #[inline]
-    fn stripe_of(&self, member: Member, page: Page) -> u32 {
-        let _ = member;
-        page.0
     }
 }
 
@@ -69,6 +104,8 @@ impl<const PARITIES: u8> Rotated<PARITIES> {
 }
 
 impl<const PARITIES: u8> ParityLayout for Rotated<PARITIES> {
+    type Seats = Seats;
+
     fn new(options: &SchemeOptions<'_>) -> Self {
         Rotated::over(options.members, options.unit_pages)
     }
@@ -83,6 +120,13 @@ impl<const PARITIES: u8> ParityLayout for Rotated<PARITIES> {
     }
 
     #[inline]
+    fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(self, stripe)
+    }
+}
+
+impl<const PARITIES: u8> RowLayout for Rotated<PARITIES> {
+    #[inline]
     fn parity(&self, stripe: u32) -> u8 {
         let row = self.by_unit.map_or(stripe, |by| by.split(stripe).0);
         self.members - 1 - self.by_members.split(row).1 as u8
@@ -96,6 +140,8 @@ pub struct Fixed {
 }
 
 impl ParityLayout for Fixed {
+    type Seats = Seats;
+
     fn new(options: &SchemeOptions<'_>) -> Self {
         Fixed { members: options.members }
     }
@@ -109,6 +155,13 @@ impl ParityLayout for Fixed {
         1
     }
 
+    #[inline]
+    fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(self, stripe)
+    }
+}
+
+impl RowLayout for Fixed {
     fn parity(&self, _: u32) -> u8 {
         self.members - 1
     }
@@ -126,7 +179,7 @@ static PARITIES: [Role; Code::MOST] = {
 
 /// The places of the units of one stripe.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seats {
+pub struct Seats {
     pub(crate) stripe: u32,
     members: u8,
     parities: u8,
@@ -139,7 +192,7 @@ pub(crate) struct Seats {
 
 impl Seats {
     #[inline]
-    pub(crate) fn of<L: ParityLayout>(layout: &L, stripe: u32) -> Self {
+    pub(crate) fn of<L: RowLayout>(layout: &L, stripe: u32) -> Self {
         Seats {
             stripe,
             members: layout.members(),
@@ -217,6 +270,30 @@ impl Seats {
     }
 }
 
+impl StripeSeats for Seats {
+    #[inline]
+    fn stripe(self) -> u32 {
+        self.stripe
+    }
+
+    #[inline]
+    fn at(self, role: Role) -> (Member, Page) {
+        match role {
+            Role::Data(index) => (self.data(index), self.page()),
+            _ => (self.member(role), self.parity_page()),
+        }
+    }
+
+    fn role_of(self, member: Member) -> Option<Role> {
+        Some(self.role(member))
+    }
+
+    #[inline]
+    fn parity_roles(self) -> &'static [Role] {
+        self.parities()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::Weighted;
@@ -224,7 +301,7 @@ mod tests {
     use crate::schemes::RedundancySpec;
 
     /// Every member has one unit of every stripe, and both ways to look that up agree.
-    fn seats_are_right<L: ParityLayout>(layout: &L, in_order: bool) {
+    fn seats_are_right<L: RowLayout>(layout: &L, in_order: bool) {
         let members = layout.members();
         for stripe in 0..3 * u32::from(members) {
             let seats = Seats::of(layout, stripe);

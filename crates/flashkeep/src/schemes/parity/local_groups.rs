@@ -1,6 +1,6 @@
 //! Local and global parities, rotated together.
 
-use super::layout::{ParityLayout, Rotated};
+use super::layout::{ParityLayout, Rotated, RowLayout, Seats};
 use crate::engine::Code;
 use crate::schemes::SchemeOptions;
 use crate::schemes::lrc::LrcOptions;
@@ -13,6 +13,8 @@ pub struct LocalGroups {
 }
 
 impl ParityLayout for LocalGroups {
+    type Seats = Seats;
+
     const HAS_GROUPS: bool = true;
 
     fn new(options: &SchemeOptions<'_>) -> Self {
@@ -34,6 +36,13 @@ impl ParityLayout for LocalGroups {
         self.code
     }
 
+    #[inline]
+    fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(self, stripe)
+    }
+}
+
+impl RowLayout for LocalGroups {
     #[inline]
     fn parity(&self, stripe: u32) -> u8 {
         self.places.parity(stripe)

@@ -8,6 +8,9 @@ mod codeword;
 mod hidden;
 mod layout;
 mod local_groups;
+mod moves;
+mod permutations;
+mod permuted;
 mod recover;
 mod remains;
 mod split;
@@ -19,8 +22,11 @@ mod versions;
 mod waiting;
 mod weighted;
 
-pub use layout::{Fixed, ParityLayout, Rotated};
+pub use layout::{Fixed, ParityLayout, Rotated, Seats, StripeSeats};
 pub use local_groups::LocalGroups;
+pub(super) use moves::Moves;
+pub(super) use permuted::Shape;
+pub use permuted::{Permuted, PermutedSeats};
 pub(super) use recover::{PlacedStripe, RecoveredUnits};
 pub use split::Split;
 pub(super) use stripes::{Settling, StripePart, Stripes, Touch};
@@ -160,9 +166,9 @@ impl<L: ParityLayout> Scheme for Parity<L> {
             return PlanVerdict::Go;
         }
         if let Some(waiting) = self.waiting.as_mut().filter(|_| is_first_before(command, &self.stripes)) {
-            waiting.close(place.seats.stripe);
+            waiting.close(place.seats.stripe());
         }
-        let waiting = self.waiting.as_mut().filter(|waiting| waiting.has(place.seats.stripe));
+        let waiting = self.waiting.as_mut().filter(|waiting| waiting.has(place.seats.stripe()));
         let Some(waiting) = waiting else {
             self.stripes.update(command, place, view, plan);
             return PlanVerdict::Go;
@@ -177,9 +183,11 @@ impl<L: ParityLayout> Scheme for Parity<L> {
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
         let word = self.stripes.codeword(self.stripes.stripe_of(wanted.member, wanted.command.start));
-        let role = word.seats.role(wanted.member);
+        let Some(role) = word.seats.role_of(wanted.member) else { return RepairOutcome::Lost };
         match &mut self.waiting {
-            Some(waiting) if waiting.has(word.seats.stripe) => waiting.repair(word, role, failed, view, plan),
+            Some(waiting) if waiting.has(word.seats.stripe()) => {
+                waiting.repair(word, role, failed, view, plan)
+            }
             _ => word.bring_back(role, failed, view, plan),
         }
     }

@@ -6,7 +6,7 @@
 //! from the data, like one lost by a failure; this closes the write hole. If a unit is missing at the same
 //! time, that unit's page is lost: its stripe was being written when the power failed.
 
-use super::layout::{ParityLayout, Seats};
+use super::layout::{ParityLayout, StripeSeats};
 use super::stripes::Stripes;
 use super::surviving::SurvivingUnits;
 use super::units::UnitSet;
@@ -80,8 +80,8 @@ impl<L: ParityLayout> Stripes<L> {
         PlacedStripe {
             first: self.number(stripe, 0),
             code: self.layout.code(),
-            data: (0..self.data()).map(|index| (seats.data(index), seats.page())).collect(),
-            parities: seats.parities().iter().map(|&role| (role, at_parity(seats, role))).collect(),
+            data: (0..self.data()).map(|index| seats.at(Role::Data(index))).collect(),
+            parities: seats.parity_roles().iter().map(|&role| (role, seats.at(role))).collect(),
         }
     }
 
@@ -106,10 +106,6 @@ impl<L: ParityLayout> Stripes<L> {
         let (stripe, index) = self.split(page);
         self.placed(stripe).oob_of(index, view)
     }
-}
-
-fn at_parity(seats: Seats, role: Role) -> (Member, Page) {
-    (seats.member(role), seats.parity_page())
 }
 
 /// What is known of a stripe's data units before its spare areas are read.

@@ -1,6 +1,6 @@
 //! Parity on dedicated members, assigned stripe by stripe in turn.
 
-use super::layout::ParityLayout;
+use super::layout::{ParityLayout, RowLayout, Seats};
 use crate::engine::{Member, Page};
 use crate::kernel::Divisor;
 use crate::schemes::SchemeOptions;
@@ -15,6 +15,8 @@ pub struct Split {
 }
 
 impl ParityLayout for Split {
+    type Seats = Seats;
+
     fn new(options: &SchemeOptions<'_>) -> Self {
         let parities = options.redundancy.read::<SplitOptions>().parity_drives as u8;
         let by_parities = Divisor::new(u32::from(parities));
@@ -25,23 +27,18 @@ impl ParityLayout for Split {
         self.data + self.parities
     }
 
+    fn data(&self) -> u8 {
+        self.data
+    }
+
     #[inline(always)]
     fn parities(&self) -> u8 {
         1
     }
 
-    fn data(&self) -> u8 {
-        self.data
-    }
-
     #[inline]
-    fn parity(&self, stripe: u32) -> u8 {
-        self.data + self.by_parities.split(stripe).1 as u8
-    }
-
-    #[inline]
-    fn parity_page(&self, stripe: u32) -> u32 {
-        self.by_parities.split(stripe).0
+    fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(self, stripe)
     }
 
     #[inline]
@@ -53,9 +50,20 @@ impl ParityLayout for Split {
     }
 }
 
+impl RowLayout for Split {
+    #[inline]
+    fn parity(&self, stripe: u32) -> u8 {
+        self.data + self.by_parities.split(stripe).1 as u8
+    }
+
+    #[inline]
+    fn parity_page(&self, stripe: u32) -> u32 {
+        self.by_parities.split(stripe).0
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::layout::Seats;
     use super::*;
     use crate::engine::Role;
     use crate::schemes::RedundancySpec;

@@ -1,7 +1,7 @@
 //! State of stripes that every parity scheme needs: known zeros, and what plans in progress will change.
 
 use super::codeword::{Coverage, ParityLocation};
-use super::layout::{ParityLayout, Seats};
+use super::layout::{ParityLayout, Seats, StripeSeats};
 use super::units::UnitSet;
 use crate::engine::FixedMap;
 use crate::engine::{Command, Key, Member, Page, Role, Verb, View};
@@ -10,16 +10,16 @@ use crate::schemes::SchemeOptions;
 
 /// A command's part of a stripe: data units `first..end`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct StripePart {
-    pub(crate) seats: Seats,
+pub(crate) struct StripePart<S = Seats> {
+    pub(crate) seats: S,
     pub(crate) first: u8,
     pub(crate) end: u8,
 }
 
-impl StripePart {
+impl<S> StripePart<S> {
     /// Its data units.
     #[inline]
-    pub(crate) fn indices(self) -> std::ops::Range<u8> {
+    pub(crate) fn indices(&self) -> std::ops::Range<u8> {
         self.first..self.end
     }
 }
@@ -82,11 +82,12 @@ impl<L: ParityLayout> Stripes<L> {
     pub(crate) fn new(options: &SchemeOptions<'_>) -> Self {
         let layout = L::new(options);
         let data = layout.data();
+        let member_pages = u32::try_from(options.member_pages).expect("page addresses have 32 bits");
         Stripes {
+            count: layout.count(member_pages),
             layout,
             data,
             by_data: Divisor::new(u32::from(data)),
-            count: u32::try_from(options.member_pages).expect("page addresses have 32 bits"),
             written: Bits::default(),
             settling: FixedMap::default(),
         }
@@ -96,20 +97,22 @@ impl<L: ParityLayout> Stripes<L> {
     #[inline]
     pub(crate) fn whereabouts(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         let (stripe, index) = self.split(page);
-        let seats = Seats::of(&self.layout, stripe);
-        tell(seats.data(index), seats.page());
+        let (member, page) = self.seats(stripe).at(Role::Data(index));
+        tell(member, page);
     }
 
     /// Prefetches the entries that an update of a data page needs.
     #[inline]
     pub(crate) fn prefetch(&self, page: Page, mut ask: impl FnMut(Member, Page)) {
         let (stripe, index) = self.split(page);
-        let seats = Seats::of(&self.layout, stripe);
+        let seats = self.seats(stripe);
         self.written.prefetch(page.0);
-        ask(seats.data(index), seats.page());
-        for &role in seats.parities() {
-            ask(seats.member(role), seats.parity_page());
-        }
+        let mut ask = |role| {
+            let (member, page) = seats.at(role);
+            ask(member, page);
+        };
+        ask(Role::Data(index));
+        seats.parity_roles().iter().copied().for_each(ask);
     }
 
     pub(crate) fn capacity(&self) -> u64 {
@@ -129,16 +132,16 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     #[inline]
-    pub(crate) fn seats(&self, stripe: u32) -> Seats {
-        Seats::of(&self.layout, stripe)
+    pub(crate) fn seats(&self, stripe: u32) -> L::Seats {
+        self.layout.seats(stripe)
     }
 
     /// The parities of a stripe that cover some of these data units.
     #[inline]
-    pub(crate) fn parities_of(&self, seats: Seats, units: UnitSet) -> impl Iterator<Item = Role> + use<L> {
+    pub(crate) fn parities_of(&self, seats: L::Seats, units: UnitSet) -> impl Iterator<Item = Role> + use<L> {
         let code = self.layout.code();
         let covers = move |role: &Role| !L::HAS_GROUPS || units.has_part_of(*role, code);
-        seats.parities().iter().copied().filter(covers)
+        seats.parity_roles().iter().copied().filter(covers)
     }
 
     /// Whether a parity is a known zero, if these data units are not.
@@ -150,12 +153,12 @@ impl<L: ParityLayout> Stripes<L> {
     /// The stripe of a page, and which of its data units that is.
     #[inline]
     pub(crate) fn split(&self, page: Page) -> (u32, u8) {
-        let (stripe, index) = self.by_data.split(page.0);
+        let (stripe, index) = self.by_data.split_any(page.0);
         (stripe, index as u8)
     }
 
     #[inline]
-    pub(crate) fn place(&self, command: &Command) -> StripePart {
+    pub(crate) fn place(&self, command: &Command) -> StripePart<L::Seats> {
         let (stripe, first) = self.split(command.start);
         StripePart { seats: self.seats(stripe), first, end: first + command.count as u8 }
     }
@@ -179,8 +182,8 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     #[inline]
-    pub(crate) fn touch(&self, command: &Command, place: StripePart) -> Touch {
-        let before = self.written(place.seats.stripe);
+    pub(crate) fn touch(&self, command: &Command, place: StripePart<L::Seats>) -> Touch {
+        let before = self.written(place.seats.stripe());
         let named = UnitSet::range(place.first, place.end);
         if command.verb == Verb::Trim {
             Touch { before, touched: named.within(before), after: before.without(named) }
@@ -192,8 +195,9 @@ impl<L: ParityLayout> Stripes<L> {
     /// The page that a member's page holds, if it holds data.
     pub(crate) fn owner(&self, member: Member, page: Page) -> Option<Page> {
         let stripe = self.stripe_of(member, page);
-        match self.seats(stripe).role(member) {
-            Role::Data(index) if stripe < self.count => Some(Page(self.number(stripe, index))),
+        let seats = (stripe < self.count).then(|| self.seats(stripe))?;
+        match seats.role_of(member)? {
+            role @ Role::Data(index) if seats.at(role).1 == page => Some(Page(self.number(stripe, index))),
             _ => None,
         }
     }
@@ -205,13 +209,13 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     /// A stripe all of whose parity is as new as its data.
-    pub(crate) fn codeword(&self, stripe: u32) -> Coverage<impl Fn(u8) -> Page + use<L>> {
-        let page = Page(stripe);
+    pub(crate) fn codeword(&self, stripe: u32) -> Coverage<impl Fn(u8) -> Page + use<L>, L::Seats> {
+        let seats = self.seats(stripe);
         Coverage {
-            seats: self.seats(stripe),
+            seats,
             code: self.layout.code(),
             units: self.written(stripe),
-            page: move |_| page,
+            page: move |index| seats.at(Role::Data(index)).1,
             parity: ParityLocation::Seated,
         }
     }
@@ -225,7 +229,13 @@ impl<L: ParityLayout> Stripes<L> {
 
     /// Notes what a plan changes: at once where it submits everything at once, so that no plan can find the stripe in
     /// between, else when it is durable.
-    pub(crate) fn begin(&mut self, place: StripePart, touch: &Touch, in_stages: bool, healthy: bool) {
+    pub(crate) fn begin(
+        &mut self,
+        place: StripePart<L::Seats>,
+        touch: &Touch,
+        in_stages: bool,
+        healthy: bool,
+    ) {
         if touch.before == touch.after && healthy {
             return;
         }
@@ -233,9 +243,9 @@ impl<L: ParityLayout> Stripes<L> {
         let trims = !before.without(after).is_empty();
         if in_stages || !healthy {
             let settling = Settling { touched, trims, ..Settling::default() };
-            self.settling.insert(place.seats.stripe, settling);
+            self.settling.insert(place.seats.stripe(), settling);
         } else {
-            self.set_written(place.seats.stripe, touched, trims);
+            self.set_written(place.seats.stripe(), touched, trims);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Reads, and updates that write data and parity together: read-modify-write or reconstruct-write, whichever reads
 //! fewer pages.
 
-use super::layout::{ParityLayout, Seats};
+use super::layout::{ParityLayout, StripeSeats};
 use super::stripes::{StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use crate::engine::{Cause, Command, Flags, Member, Page, Plan, Role, Step, Verb, View};
@@ -12,11 +12,17 @@ const REPAIR: u32 = 1000;
 impl<L: ParityLayout> Stripes<L> {
     /// Every page from its member; a known zero without a read, if its member lacks it.
     #[inline]
-    pub(crate) fn read(&self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
+    pub(crate) fn read(
+        &self,
+        command: &Command,
+        place: StripePart<L::Seats>,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) {
         let StripePart { seats, first, end } = place;
         let healthy = view.is_healthy();
         for (n, index) in (0..).zip(first..end) {
-            let (member, page) = (seats.data(index), seats.page());
+            let (member, page) = seats.at(Role::Data(index));
             let number = command.start.plus(u32::from(n));
             if healthy || view.has(member, page) || self.written.has(number.0) {
                 plan.push(Step::new(member, command.over(page, 1), n));
@@ -25,7 +31,13 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     /// Writes or trims data and updates the parity.
-    pub(crate) fn update(&mut self, command: &Command, place: StripePart, view: &View<'_>, plan: &mut Plan) {
+    pub(crate) fn update(
+        &mut self,
+        command: &Command,
+        place: StripePart<L::Seats>,
+        view: &View<'_>,
+        plan: &mut Plan,
+    ) {
         let touch = self.touch(command, place);
         if !touch.touched.is_empty() {
             let reads = self.cheapest(command, place.seats, &touch, view);
@@ -38,7 +50,7 @@ impl<L: ParityLayout> Stripes<L> {
         &mut self,
         reads: UpdateReads,
         command: &Command,
-        place: StripePart,
+        place: StripePart<L::Seats>,
         touch: &Touch,
         view: &View<'_>,
         plan: &mut Plan,
@@ -46,7 +58,7 @@ impl<L: ParityLayout> Stripes<L> {
         let seats = place.seats;
         let healthy = view.is_healthy();
         let modify = reads == UpdateReads::Replaced;
-        let answers = |role| healthy || view.alive(seats.member(role));
+        let answers = |role| healthy || view.alive(seats.at(role).0);
         match reads {
             UpdateReads::Nothing => {}
             UpdateReads::Staying => fetch(seats, touch.rest(), plan),
@@ -54,7 +66,8 @@ impl<L: ParityLayout> Stripes<L> {
                 read_old(command, place, touch.old(), plan);
                 for role in self.parities_of(seats, touch.touched) {
                     if answers(role) && !self.is_zero(role, touch.before) {
-                        plan.push(Step::fetch(seats.member(role), seats.parity_page(), role, Cause::Parity));
+                        let (member, page) = seats.at(role);
+                        plan.push(Step::fetch(member, page, role, Cause::Parity));
                     }
                 }
             }
@@ -63,7 +76,8 @@ impl<L: ParityLayout> Stripes<L> {
         if !healthy {
             // A parity whose member does not answer is not worked out: from now on it is lacking there.
             for role in self.parities_of(seats, touch.touched).filter(|&role| !answers(role)) {
-                plan.push(drop_page(seats.member(role), seats.parity_page()));
+                let (member, page) = seats.at(role);
+                plan.push(drop_page(member, page));
             }
         }
         let has = |step: &Step| healthy || view.has(step.member, step.command.start);
@@ -85,8 +99,8 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     /// Writes all parities from the sums, with these data units written.
-    pub(crate) fn close(&self, seats: Seats, written: UnitSet, stage: u8, plan: &mut Plan) {
-        for &role in seats.parities() {
+    pub(crate) fn close(&self, seats: L::Seats, written: UnitSet, stage: u8, plan: &mut Plan) {
+        for &role in seats.parity_roles() {
             plan.push(parity(seats, role, self.is_zero(role, written)).stage(stage));
         }
     }
@@ -96,7 +110,7 @@ impl<L: ParityLayout> Stripes<L> {
     pub(crate) fn cheapest(
         &self,
         command: &Command,
-        seats: Seats,
+        seats: L::Seats,
         touch: &Touch,
         view: &View<'_>,
     ) -> UpdateReads {
@@ -111,15 +125,13 @@ impl<L: ParityLayout> Stripes<L> {
         let mut replaced = old.count() + parities().filter(is_known).count() as u32;
         let mut staying = touch.rest().count();
         if !view.is_healthy() {
-            let alive = || parities().filter(|&role| view.alive(seats.member(role)));
+            let alive = || parities().filter(|&role| view.alive(seats.at(role).0));
             if alive().next().is_none() {
                 return UpdateReads::Nothing;
             }
-            let page = seats.parity_page();
-            let read = alive().filter(is_known);
-            let parities: u32 = read.map(|role| price(seats.member(role), page, view)).sum();
+            let parities: u32 = alive().filter(is_known).map(|role| price(seats.at(role), view)).sum();
             let all = |units: UnitSet| {
-                units.iter().map(|index| price(seats.data(index), seats.page(), view)).sum::<u32>()
+                units.iter().map(|index| price(seats.at(Role::Data(index)), view)).sum::<u32>()
             };
             (replaced, staying) = (all(old) + parities, all(touch.rest()));
         }
@@ -139,23 +151,30 @@ pub(crate) enum UpdateReads {
 }
 
 /// The cost of reading a member's page of a stripe.
-fn price(member: Member, page: Page, view: &View<'_>) -> u32 {
+fn price((member, page): (Member, Page), view: &View<'_>) -> u32 {
     if view.has(member, page) { 1 } else { REPAIR }
 }
 
 /// Reads data units of a stripe for the sums.
-pub(crate) fn fetch(seats: Seats, units: UnitSet, plan: &mut Plan) {
-    for index in units.iter() {
-        plan.push(Step::fetch(seats.data(index), seats.page(), Role::Data(index), Cause::Parity));
+pub(crate) fn fetch(seats: impl StripeSeats, units: UnitSet, plan: &mut Plan) {
+    for role in units.iter().map(Role::Data) {
+        let (member, page) = seats.at(role);
+        plan.push(Step::fetch(member, page, role, Cause::Parity));
     }
 }
 
 /// Reads the old versions of a command's pages, unless the caller supplies them.
-pub(crate) fn read_old(command: &Command, place: StripePart, old: UnitSet, plan: &mut Plan) {
+pub(crate) fn read_old(
+    command: &Command,
+    place: StripePart<impl StripeSeats>,
+    old: UnitSet,
+    plan: &mut Plan,
+) {
     let StripePart { seats, first, .. } = place;
     let in_hand = command.flags.has(Flags::OLD_IN_HAND);
     for index in place.indices().filter(|&index| old.has(index)) {
-        let (member, page, role) = (seats.data(index), seats.page(), Role::Data(index));
+        let role = Role::Data(index);
+        let (member, page) = seats.at(role);
         plan.push(match in_hand {
             true => Step::in_hand(member, page, u16::from(index - first), role),
             false => Step::fetch(member, page, role, Cause::Parity),
@@ -165,16 +184,17 @@ pub(crate) fn read_old(command: &Command, place: StripePart, old: UnitSet, plan:
 
 /// Gives its member a data unit that a command writes or trims.
 #[inline]
-pub(crate) fn give(command: &Command, place: StripePart, index: u8) -> Step {
+pub(crate) fn give(command: &Command, place: StripePart<impl StripeSeats>, index: u8) -> Step {
     let StripePart { seats, first, .. } = place;
-    let mut command = command.over(seats.page(), 1);
+    let (member, page) = seats.at(Role::Data(index));
+    let mut command = command.over(page, 1);
     command.flags = command.flags.without(Flags::OLD_IN_HAND);
-    Step::new(seats.data(index), command, u16::from(index - first)).role(Role::Data(index))
+    Step::new(member, command, u16::from(index - first)).role(Role::Data(index))
 }
 
 /// Writes a parity from the sums; of known zeros it is a known zero too.
-pub(crate) fn parity(seats: Seats, role: Role, empty: bool) -> Step {
-    let (member, page) = (seats.member(role), seats.parity_page());
+pub(crate) fn parity(seats: impl StripeSeats, role: Role, empty: bool) -> Step {
+    let (member, page) = seats.at(role);
     if empty { drop_page(member, page) } else { Step::store(member, page, role, Cause::Parity) }
 }
 

@@ -5,11 +5,11 @@
 //! becomes the parity of the existing pages, and the stripe is an ordinary one from then on.
 
 use super::codeword::{Coverage, ParityLocation};
-use super::layout::ParityLayout;
+use super::layout::{ParityLayout, StripeSeats};
 use super::stripes::{Settling, StripePart, Stripes, Touch};
 use super::units::UnitSet;
 use super::update::{fetch, give, read_old};
-use crate::engine::{Command, Page, Plan, RepairOutcome, Role, Step, Verb, View};
+use crate::engine::{Command, Key, Page, Plan, RepairOutcome, Role, Step, Verb, View};
 use crate::kernel::{Bits, RebuildQueue, Span};
 
 /// The stripes that wait for their parity.
@@ -51,9 +51,9 @@ impl WaitingStripes {
         &self,
         command: &Command,
         stripes: &Stripes<L>,
-        place: StripePart,
+        place: StripePart<L::Seats>,
     ) -> bool {
-        let stripe = place.seats.stripe;
+        let stripe = place.seats.stripe();
         if command.verb != Verb::Write || !self.has(stripe) || self.broken.has(stripe) {
             return false;
         }
@@ -66,11 +66,11 @@ impl WaitingStripes {
         &mut self,
         command: &Command,
         stripes: &mut Stripes<L>,
-        place: StripePart,
+        place: StripePart<L::Seats>,
         touch: &Touch,
         plan: &mut Plan,
     ) {
-        let (seats, stripe, key) = (place.seats, place.seats.stripe, place.seats.key());
+        let (seats, stripe, key) = (place.seats, place.seats.stripe(), place.seats.lock());
         let broken = self.broken.has(stripe);
         let closes = broken || is_full(stripes, touch.after);
         if broken {
@@ -109,11 +109,11 @@ impl WaitingStripes {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> bool {
-        let Some(stripe) = self.open.next(|stripe| view.held(stripes.seats(stripe).key())) else {
+        let Some(stripe) = self.open.next(|stripe| view.held(Key(u64::from(stripe)))) else {
             return false;
         };
         let (seats, written) = (stripes.seats(stripe), stripes.written(stripe));
-        plan.hold = Some(seats.key());
+        plan.hold = Some(seats.lock());
         if self.broken.has(stripe) {
             fetch(seats, written, plan);
         } else {
@@ -128,19 +128,19 @@ impl WaitingStripes {
 
     /// A page of a stripe that waits cannot be read. To a reader it is lost: no parity has it. Where the running sum
     /// needs it, the sum itself, less the other pages, is it.
-    pub(super) fn repair<F: Fn(u8) -> Page>(
+    pub(super) fn repair<F: Fn(u8) -> Page, S: StripeSeats>(
         &mut self,
-        word: Coverage<F>,
+        word: Coverage<F, S>,
         role: Role,
         failed: &[Step],
         view: &View<'_>,
         plan: &mut Plan,
     ) -> RepairOutcome {
-        let (stripe, wanted) = (word.seats.stripe, failed[failed.len() - 1]);
+        let (stripe, wanted) = (word.seats.stripe(), failed[failed.len() - 1]);
         if !matches!(wanted.role, Role::Data(_)) || self.broken.has(stripe) {
             return RepairOutcome::Lost;
         }
-        plan.peek = Some(word.seats.key());
+        plan.peek = Some(word.seats.lock());
         let outcome =
             Coverage { parity: ParityLocation::Carried, ..word }.bring_back(role, failed, view, plan);
         self.broken.set(stripe, outcome == RepairOutcome::Lost);

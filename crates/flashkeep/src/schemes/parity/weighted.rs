@@ -1,6 +1,6 @@
 //! Unequal shares of parity, and their reassignment.
 
-use super::layout::{ParityLayout, Seats};
+use super::layout::{ParityLayout, RowLayout, Seats};
 use super::stripes::Settling;
 use super::update::drop_page;
 use super::{Parity, UnitSet};
@@ -45,6 +45,7 @@ fn spread(counts: &[u32]) -> Vec<u8> {
 }
 
 impl ParityLayout for Weighted {
+    type Seats = Seats;
     const SWAPS: bool = true;
 
     fn new(options: &SchemeOptions<'_>) -> Self {
@@ -73,6 +74,13 @@ impl ParityLayout for Weighted {
         1
     }
 
+    #[inline]
+    fn seats(&self, stripe: u32) -> Seats {
+        Seats::of(self, stripe)
+    }
+}
+
+impl RowLayout for Weighted {
     #[inline]
     fn parity(&self, stripe: u32) -> u8 {
         let row = self.by_unit.map_or(stripe, |by| by.split(stripe).0);

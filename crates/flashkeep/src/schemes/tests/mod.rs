@@ -4,6 +4,7 @@
 mod ageing;
 mod codes;
 mod costs;
+mod declustered;
 mod failures;
 mod histories;
 mod hybrids;
@@ -133,20 +134,6 @@ impl Setup {
         self.build_with(|_| {})
     }
 
-    fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
-        let mut redundancy = self.redundancy();
-        change(&mut redundancy);
-        let options = SchemeOptions {
-            member_pages: u64::from(self.stripes),
-            members: self.members,
-            hidden_pages: self.hidden,
-            memory_pages: self.memory,
-            array: &self.facts(),
-            ..SchemeOptions::of(&redundancy)
-        };
-        build(&options).expect("a scheme of the table")
-    }
-
     fn redundancy(&self) -> RedundancySpec {
         let mut redundancy = RedundancySpec::of(self.scheme)
             .with("incomplete", if self.waits { "wait" } else { "zeros" })
@@ -160,6 +147,20 @@ impl Setup {
             redundancy.set(key, serde_json::from_str::<serde_json::Value>(value).expect("a value"));
         }
         redundancy
+    }
+
+    fn build_with(&self, change: impl FnOnce(&mut RedundancySpec)) -> Any {
+        let mut redundancy = self.redundancy();
+        change(&mut redundancy);
+        let options = SchemeOptions {
+            member_pages: u64::from(self.stripes),
+            members: self.members,
+            hidden_pages: self.hidden,
+            memory_pages: self.memory,
+            array: &self.facts(),
+            ..SchemeOptions::of(&redundancy)
+        };
+        build(&options).expect("a scheme of the table")
     }
 
     fn rig<C: Contents>(&self, report: Report, seed: u64) -> Rig<C> {
@@ -184,8 +185,7 @@ impl Setup {
     }
 
     fn survives(&self) -> u32 {
-        let entry = named(self.scheme).expect("in the table");
-        entry.survivable(u32::from(self.members), &self.redundancy())
+        named(self.scheme).expect("in the table").survivable(u32::from(self.members), &self.redundancy())
     }
 }
 
