@@ -235,7 +235,7 @@ AGEING = "synth:random,requests=20k,write=1,size=4KiB"
 FAILS: Settings = {"fail": "channel:1@50%"}
 REPLACED: Settings = {"fail": "channel:1@50%,replace_after=5ms"}
 
-DECLUSTERED: Keys = {"flash.channels": 6, "redundancy.scheme": "declustered", "redundancy.stripe_data": 2}
+DECLUSTERED = {"flash.channels": 6, "redundancy.scheme": "declustered", "redundancy.stripe_data": 2}
 REDUNDANCY = (
     Knob("redundancy.scheme", "none", "mirror", WRITES, "write_amplification.mirror", (0, 1), CHANNELS),
     Knob("redundancy.across", "channel", "chip", MIXED, "integrity.lost_pages", MORE,
