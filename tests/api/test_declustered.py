@@ -55,8 +55,8 @@ def rebuilt(drive: Path, fail: str) -> dict[str, Any]:
     [(11, 2, 2, 1), (16, 4, 2, 1), (20, 6, 2, 2), (24, 6, 2, 1), (11, 3, 1, 1), (24, 4, 1, 2)],
 )
 def test_all_survivors_rebuild(tmp_path: Path, children: int, data: int, parities: int, spares: int) -> None:
-    """They read k pages for each that they write, where a hot spare takes all writes: (c − 1)/(k + 1) times as fast. With
-    two parities that is (c − 1)/(g − 1) for groups of g."""
+    """They read k pages for each that they write, where a hot spare takes all writes: (c − 1)/(k + 1) times as fast.
+    With two parities that is (c − 1)/(g − 1) for groups of g."""
     keys = {"stripe_data": data, "stripe_parities": parities, "distributed_spares": spares}
     spread = rebuilt(array(tmp_path, children, scheme="declustered", **keys), "member:1@1ms")
     classic = array(tmp_path, data + parities, scheme=f"raid{4 + parities}", rebuild_depth=64)
