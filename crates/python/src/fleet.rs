@@ -2,7 +2,7 @@
 
 use crate::errors::{OptionError, detached, raise_drive};
 use flashkeep::config::{self, Resolved};
-use flashkeep::schemes::{self, MemberFacts, RedundancySpec};
+use flashkeep::schemes::{self, MemberFacts, RedundancySpec, SchemeEntry};
 use flashkeep_fleet::estimate::{Found, Method, Wanted, estimate};
 use flashkeep_fleet::fatal::{self, Fatal};
 use flashkeep_fleet::levels::{Level, above, any};
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 const PAGE: u64 = 4096;
 
 /// A drive file or preset as a tree: `{"name", "scheme", "tolerance", "fatal", "capacity_bytes", "disk", "cost_usd",
-/// "members": […]}`; `fatal` as of [`fleet_scheme`].
+/// "layout", "members": […]}`; `fatal` and `layout` as of [`fleet_scheme`].
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, /))]
 pub(crate) fn fleet_array(
@@ -46,6 +46,7 @@ fn tree(drive: &Resolved) -> Value {
         } else {
             None
         },
+        "layout": if over_members { layout(drive.scheme(), drive.members(), &drive.spec.redundancy) } else { None },
         "capacity_bytes": drive.capacity_bytes(),
         "disk": drive.is_disk(),
         "cost_usd": drive.cost_usd(),
@@ -53,7 +54,15 @@ fn tree(drive: &Resolved) -> Value {
     })
 }
 
-/// A scheme over so many members of so many bytes, with options in JSON: `{"tolerance", "usable_bytes", "fatal"}`. `fatal`
+/// Declustered stripes: their units, and the members that spare places have room for.
+fn layout(scheme: &SchemeEntry, members: u32, redundancy: &RedundancySpec) -> Option<Value> {
+    (scheme.declustered)(members, redundancy)
+        .map(|found| json!({"stripe": found.units, "spares": found.spares}))
+}
+
+/// A scheme over so many members of so many bytes, with options in JSON: `{"tolerance", "usable_bytes", "fatal", "layout"}`.
+/// `layout` is `{"stripe", "spares"}` for declustered stripes of so many units, with spare places for so many members, else
+/// null. `fatal`
 /// has, for each number of members that fail at once, from 0 to that of the parities, the share of the sets of so many
 /// members whose failure loses data; null if that is 0 up to the tolerance and 1 beyond.
 #[pyfunction]
@@ -71,6 +80,7 @@ pub(crate) fn fleet_scheme(name: &str, members: u32, bytes: u64, options: Option
         "tolerance": scheme.survivable(members, &redundancy),
         "usable_bytes": pages * PAGE,
         "fatal": scheme.fatal_shares(members, &redundancy),
+        "layout": layout(scheme, members, &redundancy),
     });
     Ok(told.to_string())
 }
@@ -92,7 +102,8 @@ pub(crate) fn fleet_schemes() -> String {
         let data = scheme.data_members.map(|data| data(drives, &options));
         let parities = scheme.fatal_shares(drives, &options).map(|fatal| fatal.len() as u32 - 1);
         let parities = parities.unwrap_or_else(|| scheme.survivable(drives, &options));
-        let sizes = data.is_some_and(|data| data + parities < drives);
+        let spreads = (scheme.declustered)(drives, &options).is_some();
+        let sizes = !spreads && data.is_some_and(|data| data + parities < drives);
         json!({
             "name": scheme.name,
             "copies": scheme.copies,

@@ -3,7 +3,7 @@
 //! a stripe has units, as in ZFS's dRAID. A permutation that changes from slice to slice of rows deals the units and the
 //! spare places (`redundancy.distributed_spares` in each row) to the members, so that each has equally many of both, and
 //! what survives a failure is read evenly. Stripes go on from row to row, so that any number of members is used in full.
-//! Parities and updates are those of RAID-5 and RAID-6.
+//! Parities and updates are those of RAID-5, RAID-6 and triple parity.
 //!
 //! When a member fails, it is assigned a spare column: its units are reconstructed, each at the spare place of its row, so
 //! that all survivors read and write together. Reads and writes go to the new places, stripe by stripe. When the
@@ -13,7 +13,7 @@
 //!
 //! # What it costs
 //! With n members and s spare columns, the data have (n − s)·k/(k + m) members. Small updates cost as much as with
-//! RAID-5 or RAID-6 of the same number of parities. The rebuild of a member's units reads k units and writes one, over
+//! RAID with the same number of parities. The rebuild of a member's units reads k units and writes one, over
 //! n − 1 members: where these are the limit it is (n − 1)/(k + 1) times as fast as one onto a hot spare, which writes
 //! all units.
 //!
@@ -30,8 +30,8 @@
 
 use super::parity::{Moves, Parity, Permuted, Shape};
 use super::{
-    Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping, Sums,
-    TriedWith, WrongOption, members, members::MemberNeeds,
+    DeclusteredLayout, Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry,
+    SchemeOptions, Striping, Sums, TriedWith, WrongOption, members, members::MemberNeeds,
 };
 use crate::engine::{
     BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, OobData, Page, Plan, PlanVerdict,
@@ -62,6 +62,12 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         shape_of(members, redundancy).map_or(0, |shape| shape.stripes(each) * u64::from(shape.data))
     }),
     occupied: |members, redundancy| shape_of(members, redundancy).map_or(1.0, |shape| shape.occupied()),
+    declustered: |members, redundancy| {
+        shape_of(members, redundancy).ok().map(|shape| DeclusteredLayout {
+            units: u32::from(shape.data + shape.parities),
+            spares: u32::from(shape.spares),
+        })
+    },
     rebuild_targets: |members, redundancy| {
         if redundancy.read::<DeclusteredOptions>().distributed_spares > 0 { members - 1 } else { 1 }
     },
@@ -81,6 +87,12 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
             ],
             ..TriedWith::BASE
         },
+        TriedWith {
+            parts: 6,
+            drives: 6,
+            set: &["redundancy.stripe_data=2", "redundancy.stripe_parities=3"],
+            ..TriedWith::BASE
+        },
     ],
     ..SchemeEntry::BASE
 };
@@ -93,7 +105,7 @@ pub(super) struct DeclusteredOptions {
     #[schemars(range(min = 1, max = 252))]
     pub(super) stripe_data: Option<u32>,
     /// Parities of a stripe of `declustered`.
-    #[schemars(range(min = 1, max = 2))]
+    #[schemars(range(min = 1, max = 3))]
     pub(super) stripe_parities: u32,
     /// Spare places in each row of `declustered`: the number of members that can be rebuilt before one is replaced.
     #[schemars(range(max = 252))]

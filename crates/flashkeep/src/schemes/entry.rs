@@ -151,6 +151,8 @@ pub struct SchemeEntry {
     pub stripe: Option<fn(members: u32, worn: &WornFlash<'_>) -> Stripe>,
     /// The share of a member's pages that hold something when the array is full; the others are spare places.
     pub occupied: fn(members: u32, redundancy: &RedundancySpec) -> f64,
+    /// The layout of declustered stripes; none where each stripe is over all members.
+    pub declustered: fn(members: u32, redundancy: &RedundancySpec) -> Option<DeclusteredLayout>,
     /// The number of members that the rebuild of one writes to at the same time.
     pub rebuild_targets: fn(members: u32, redundancy: &RedundancySpec) -> u32,
     /// Checks its options for this number of members; the error names the key and the reason.
@@ -197,6 +199,15 @@ pub struct SchemeEntry {
     pub formula: fn(members: &[MemberTerms]) -> Option<Terms>,
 }
 
+/// Stripes over some of the members, which differ from stripe to stripe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeclusteredLayout {
+    /// Units of a stripe, parities included.
+    pub units: u32,
+    /// Members whose units fit into spare places.
+    pub spares: u32,
+}
+
 impl SchemeEntry {
     /// The defaults.
     pub(super) const BASE: SchemeEntry = SchemeEntry {
@@ -209,6 +220,7 @@ impl SchemeEntry {
         capacity: None,
         stripe: None,
         occupied: |_, _| 1.0,
+        declustered: |_, _| None,
         rebuild_targets: |_, _| 1,
         check: |_, _| Ok(()),
         survives: |_| 0,

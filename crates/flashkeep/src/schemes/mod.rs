@@ -52,7 +52,10 @@ pub use declustered::Declustered;
 pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
-pub use entry::{MemberFacts, MemberTerms, Members, SchemeEntry, SchemeOptions, Terms, TriedWith, WornFlash};
+pub use entry::{
+    DeclusteredLayout, MemberFacts, MemberTerms, Members, SchemeEntry, SchemeOptions, Terms, TriedWith,
+    WornFlash,
+};
 pub use fra::Fra;
 pub use griffin::Griffin;
 pub use hpda::Hpda;

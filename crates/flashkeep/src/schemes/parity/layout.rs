@@ -168,7 +168,7 @@ impl RowLayout for Fixed {
 }
 
 /// The roles of all parities that a stripe can have.
-static PARITIES: [Role; Code::MOST] = {
+pub(super) static PARITIES: [Role; Code::MOST] = {
     let (mut roles, mut number) = ([Role::P; Code::MOST], 0);
     while number < Code::MOST {
         roles[number] = Role::Parity(number as u8);

@@ -5,7 +5,7 @@
 //! follow each other from row to row; a slice ends where a stripe ends with a row. The last positions are spare *columns*:
 //! a column that is assigned to a failed member takes its units, each in its row.
 
-use super::layout::{ParityLayout, StripeSeats};
+use super::layout::{PARITIES, ParityLayout, StripeSeats};
 use super::permutations::{Permutation, Permutations};
 use crate::engine::{Member, Page, Role};
 use crate::kernel::{Bits, Divisor};
@@ -246,8 +246,7 @@ impl Permuted {
     pub(super) fn role(&self, unit: u8) -> Role {
         match unit.checked_sub(self.shape.data) {
             None => Role::Data(unit),
-            Some(0) => Role::P,
-            Some(_) => Role::Q,
+            Some(parity) => Role::Parity(parity),
         }
     }
 
@@ -343,7 +342,7 @@ impl PermutedSeats {
     fn unit(self, role: Role) -> u8 {
         match role {
             Role::Data(index) => index,
-            Role::Q => self.data + 1,
+            Role::Parity(parity) => self.data + parity,
             _ => self.data,
         }
     }
@@ -367,7 +366,7 @@ impl StripeSeats for PermutedSeats {
     }
 
     fn parity_roles(self) -> &'static [Role] {
-        &[Role::P, Role::Q][..usize::from(self.parities)]
+        &PARITIES[..usize::from(self.parities)]
     }
 }
 
