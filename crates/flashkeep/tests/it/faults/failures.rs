@@ -210,6 +210,9 @@ fn a_spare_stands_in_at_once() {
         if scheme == "mirror" {
             more.push("redundancy.width=5");
         }
+        if scheme == "lrc" {
+            more.push("redundancy.global_parities=1");
+        }
         let run = summary(&failing(scheme, &["member:1@40%"], &more));
         let phases = phases(&run);
         assert_eq!(phases[..2], ["before", "rebuilding"], "{scheme}: {phases:?}");
