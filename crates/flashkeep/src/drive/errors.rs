@@ -675,9 +675,12 @@ impl<C: Contents> Drive<C> {
     /// A page has been copied to another one inside its plane.
     #[inline]
     pub(super) fn note_copied(&mut self, now: SimTime, from: Ppn, to: Ppn) {
-        if self.errors.is_some() {
-            let (from, to) = (self.sensed(from), self.sensed(to));
-            self.errors.as_mut().expect("just seen").note_copied(now, from, to);
+        if self.errors.is_none() {
+            return;
+        }
+        let (from, to) = (self.sensed(from), self.sensed(to));
+        if let Some(errors) = &mut self.errors {
+            errors.note_copied(now, from, to);
         }
     }
 

@@ -81,7 +81,8 @@ fn a_channel_that_fails_costs_nothing_but_what_was_exposed() {
             _ => assert_eq!(lost, 0.0, "{name}"),
         }
         if name != "none" {
-            assert!(integrity(&run, "reconstructed_reads") > 0.0, "{name}");
+            // The few pages are on distributed spares before the next read.
+            assert!(integrity(&run, "reconstructed_reads") > 0.0 || name == "declustered", "{name}");
             // With two parities or more, one more failure would cost nothing either.
             let survives_two = ["raid6", "raid-tp", "lrc"].contains(&name);
             assert_eq!(integrity(&run, "unprotected_page_s") > 0.0, !survives_two, "{name}");
@@ -139,8 +140,8 @@ fn a_replaced_channel_is_rebuilt() {
     for scheme in survivors() {
         let run = summary(&failing(scheme, &[&format!("{}@40%,replace_after=50ms", units(scheme)[0])], &[]));
         let phases = phases(&run);
-        if has_logs(scheme) {
-            // Rebuilt immediately over the remaining members, as far as there is room.
+        if has_logs(scheme) || scheme == "declustered" {
+            // Rebuilt immediately over the remaining members, as far as there is room, or into distributed spares.
             assert!(["degraded", "rebuilding"].contains(&phases[1]), "{scheme}: {phases:?}");
         } else {
             assert_eq!(phases[..3], ["before", "degraded", "rebuilding"], "{scheme}: {phases:?}");
