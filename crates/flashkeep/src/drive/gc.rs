@@ -352,7 +352,8 @@ impl<C: Contents> Drive<C> {
             match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
                     let cause = self.moves_because(plane);
-                    let longer = self.time_of_errors(now, plane, first, pages);
+                    let since = now + self.time_of_reads(first, pages);
+                    let longer = self.time_of_errors(now, since, plane, first, pages);
                     let sectors = pages * self.packing.page;
                     let (start, end) = self.read_in_round(unit, first, sectors, longer, cause);
                     let read = self.count_read(start, plane, first, pages);
@@ -399,14 +400,21 @@ impl<C: Contents> Drive<C> {
         self.draw_for_gc(now, &ppns)
     }
 
-    /// How much longer such a read takes because of errors, if it holds its channel.
-    fn time_of_errors(&mut self, now: SimTime, plane: PlaneId, first: Ppn, pages: u16) -> Span {
+    /// How much longer such a read takes because of errors, if it holds its channel, until `since` without them.
+    fn time_of_errors(
+        &mut self,
+        now: SimTime,
+        since: SimTime,
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
+    ) -> Span {
         if self.errors.is_none() {
             return Span::ZERO;
         }
         let course = self.draw_for_hand(now, plane, first, pages);
         let whole = self.time_of_reads(first, pages);
-        self.time_of_attempts(self.ftl_of(plane), course, whole)
+        self.time_of_attempts(since, first, pages * self.packing.page, course, whole)
     }
 
     /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
@@ -422,6 +430,15 @@ impl<C: Contents> Drive<C> {
         let along = &hand[hand.len() + 1 - usize::from(pages)..];
         let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
         Some(GcRead { start, cause, ppns })
+    }
+
+    /// The data of a unit's read of GC have left the die at `end` and could not be corrected: reports it, and that it is
+    /// repeated from `begins` on.
+    pub(super) fn tell_retry_of_gc(&mut self, unit: usize, end: SimTime, begins: SimTime) {
+        let Some(read) = self.gc.reads.get_mut(unit).and_then(VecDeque::front_mut) else { return };
+        let retry = GcRead { start: begins, cause: Cause::Retry, ppns: vec![read.first()] };
+        let failed = std::mem::replace(read, retry);
+        self.tell_read(Some(failed), end);
     }
 
     /// Reports a read of GC, whose data have left the die at `end`.
@@ -462,9 +479,9 @@ impl<C: Contents> Drive<C> {
             let kind = match self.gc_step(now, plane, victim, Pace::Timed) {
                 GcStep::Read(first, pages) => {
                     held += self.time_of_reads(first, pages);
-                    held += self.time_of_errors(now, plane, first, pages);
                     let read = self.count_read(start, plane, first, pages);
                     self.tell_read(read, now + held);
+                    held += self.time_of_errors(now, now + held, plane, first, pages);
                     OpKind::Read
                 }
                 GcStep::Move(manner, pages) => {

@@ -190,6 +190,7 @@ impl<C: Contents> Drive<C> {
             let ftl = self.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
+        self.tell_retry_of_gc(at, end, begins);
         let state = &mut self.dies.units[at];
         state.gc_course.advance();
         state.phase = UnitPhase::Array;
@@ -197,13 +198,23 @@ impl<C: Contents> Drive<C> {
         self.dies.agenda.set(at, begins + busy);
     }
 
-    /// How much longer a read of GC takes that holds its channel, with this course, if one sensing and transfer takes
-    /// `whole`.
-    pub(super) fn time_of_attempts(&mut self, ftl: usize, mut course: Course, whole: Span) -> Span {
+    /// How much longer a read of GC takes that holds its channel until `since` and has this course, if one sensing and
+    /// transfer takes `whole`.
+    pub(super) fn time_of_attempts(
+        &mut self,
+        since: SimTime,
+        ppn: Ppn,
+        sectors: u16,
+        mut course: Course,
+        whole: Span,
+    ) -> Span {
+        let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         let mut time = Span::ZERO;
         while course.goes_on() {
-            time += self.decoding(course) + whole;
-            self.accounts.counters.count(ftl as u16, OpKind::Read, Cause::Retry);
+            let begins = since + time + self.decoding(course);
+            time = (begins + whole).since(since);
+            self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
+            self.tell(begins, begins + whole, ppn, OpKind::Read, Cause::Retry, sectors, None);
             course.advance();
         }
         time + self.decoding(course)
