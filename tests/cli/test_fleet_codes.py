@@ -63,7 +63,7 @@ def test_distributed_spares_make_repairs_quick() -> None:
     assert found.array.usable_bytes == 20 * 10**12 * 23 * 8 // 10
     assert found.assumptions.mttr_hours == f"exponential, mean {46 * 9 / 23:g} h"
     assert found.assumptions.spares == 1
-    assert "(10 − 1)/(24 − 1)" in found.notes[0]
+    assert "(8 + 1)/(24 − 1)" in found.notes[0]
     same = fk.fleet("24*20TB:22+2", mttr_hours=46 * 9 / 23, spares=1, restock_hours=24)
     assert found.p_loss == same.p_loss
     # Three of 24 drives share C(10, 3) of C(24, 3) stripes, and of these three tenths of the data.

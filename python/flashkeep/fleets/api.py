@@ -119,8 +119,9 @@ def _spares(array: Array, asked: dict[str, Any], options: Options) -> Iterator[s
         drives = array.group_drives
         if options.rebuild is None:
             given = told_time(asked["mttr_hours"])
-            asked["mttr_hours"] = scaled(asked["mttr_hours"], (layout.stripe - 1) / (drives - 1))
-            yield (f"all {drives} drives rebuild one into distributed spares: a repair takes ({layout.stripe} − 1)/"
+            data = layout.stripe - array.group.tolerance
+            asked["mttr_hours"] = scaled(asked["mttr_hours"], (data + 1) / (drives - 1))
+            yield (f"all {drives} drives rebuild one into distributed spares: a repair takes ({data} + 1)/"
                    f"({drives} − 1) of the time onto one drive ({given})")  # fmt: skip
     if asked["spares"] is None:
         if asked["restock_hours"] is not None:

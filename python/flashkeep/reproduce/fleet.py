@@ -1,6 +1,7 @@
-"""Fleets of arrays: closed forms, published simulations and field rates, beside the fleet model; and Diff-RAID.
+"""Fleets of arrays: closed forms, published simulations and field rates, beside the fleet model; Diff-RAID, and dRAID.
 
-Runs: the wear of arrays with uneven parity. Everything else is computed from the fleet model and the error model.
+Runs: the wear of arrays with uneven parity, and rebuilds into distributed spares. Everything else is computed from the
+fleet model and the error model.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..figures import Picture, Series, bars, legend, lines
 from . import fleet_models as models
+from . import fleet_rebuilds as rebuilds
 from . import fleet_wear as wear
 from .fleet_wear import CHIPS, PUBLISHED, SHARES, WRITES
 from .paper import Cell, Findings, Table, Workload, described
@@ -33,13 +35,14 @@ MULTIPLE = 100.0
 def runs() -> Iterator[Run]:
     """Everything that is simulated request by request."""
     yield from (wear.wearing(share) for share in (1 / wear.DRIVES, *SHARES.values()))
+    yield from rebuilds.runs()
 
 
 def find(results: Results) -> Findings:
     """The tables and figures."""
     tables = [
         mttdl(), by_exact(), by_biasing(results), mlec(), latent(results), method(), claim(results), rates(),
-        aged(results), safer(results), *ablations(results),
+        rebuilt(results), aged(results), safer(results), *ablations(results),
     ]  # fmt: skip
     return Findings(tables, pictures(results))
 
@@ -127,6 +130,15 @@ def rates() -> Table:
     )  # fmt: skip
 
 
+def rebuilt(results: Results) -> Table:
+    """How much faster a rebuild into distributed spares is."""
+    return Table(
+        "dRAID: rebuild", "Rebuild into distributed spares against a hot spare, c drives in stripes of g",
+        PUBLISHED.cells("dRAID: rebuild", lambda cell: rebuilds.ratio(results, cell.row)), close(0.1),
+        ("The hot spare belongs to RAID-5 or RAID-6 of g drives. Reads of a drive take as long as programs.",),
+    )  # fmt: skip
+
+
 def aged(results: Results) -> Table:
     """How much faster the member with most parities ages."""
     return Table(
@@ -170,6 +182,10 @@ def ablations(results: Results) -> list[Table]:
         table("field rates", "P(loss) within five years of eight drives of 1.92 TB, 24 h, UBER 1e-17, by field rate",
               {(row, f"RAID-{level}"): models.lost(level, afr) for row, afr in fields.items() for level in (5, 6)},
               "share"),
+        table("rebuilds", "Speed of the rebuilds of dRAID",
+              {place: value for row, shape in rebuilds.SHAPES.items() for place, value in (
+                  ((row, "distributed"), rebuilds.speed(results, rebuilds.spread(shape))),
+                  ((row, "hot spare"), rebuilds.speed(results, rebuilds.classic(shape))))}, "MiB/s"),
         table("Diff-RAID", "P(loss) when the oldest of five drives of 80 GB fails at its end of life", chips, "share"),
         table("lives", "P/E cycles until the UBER is 1e-14 for data that are a year old",
               {(name, "cycles"): float(wear.life(chip)) for name, chip in CHIPS.items()}, "cycles"),
