@@ -7,6 +7,7 @@ import math
 import pytest
 from conftest import Command
 from flashkeep.reproduce import fleet_models as models
+from flashkeep.reproduce import fleet_rebuilds as rebuilds
 from flashkeep.reproduce import fleet_wear as wear
 from flashkeep.reproduce.hybrid_lives import ageing
 from flashkeep.reproduce.published import Published
@@ -23,11 +24,21 @@ def cells(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Cells
     return reproduced(flashkeep, "fleet", "0.01", tmp_path_factory.mktemp("fleet") / "out", files)
 
 
-def test_every_published_cell_has_a_verdict_and_one_differs(cells: Cells) -> None:
+def test_every_published_cell_has_a_verdict_and_three_differ(cells: Cells) -> None:
     judged = {key: cell["verdict"] for key, cell in cells.items() if cell["published"] is not None}
-    assert len(judged) == 56 + 6
+    assert len(judged) == 62 + 6
     off = [key for key, verdict in judged.items() if verdict != "agrees"]
-    assert off == [("between 2 and 1500 times the MTTDL method", "no scrubbing", "within the range")]
+    assert off == [
+        ("between 2 and 1500 times the MTTDL method", "no scrubbing", "within the range"),
+        ("dRAID: rebuild", "11 drives: 3 + 1, 1 spare", "speed-up"),
+        ("dRAID: rebuild", "24 drives: 4 + 1, 2 spares", "speed-up"),
+    ]
+
+
+def test_rebuilds_into_distributed_spares_count_the_pages_of_each_drive(cells: Cells) -> None:
+    for row, shape in rebuilds.SHAPES.items():
+        expected = (shape.children - 1) / (shape.data + 1)
+        assert simulated(cells, "dRAID: rebuild", row, "speed-up") == pytest.approx(expected, rel=0.05)
 
 
 def test_mean_times_to_data_loss_are_their_closed_forms(cells: Cells) -> None:
