@@ -272,6 +272,8 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, 
         "8CM-128 --set redundancy.scheme=ppc --set buffer.dram_mib=0 --seed 2 --only 2387",
         # Torn pages had stopped the collection of all planes of a channel, and pages were bound to this channel.
         "atc08-interplane --set redundancy.scheme=none --seed 41 --only 2413",
+        # A page was created at its first touch; that collected the block of a read that was then repeated.
+        "8CM-64 --set redundancy.scheme=lrc --set redundancy.incomplete=wait --seed 10 --only 1345",
     ],
 )
 def test_cases_of_torture_that_could_not_be_reduced_far(words: str, tmp_path: Path) -> None:

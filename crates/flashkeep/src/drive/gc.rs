@@ -6,7 +6,7 @@
 //! as a word line holds go to the same open block, or until nothing is left to read. A page that may be
 //! copied back is never in hand. Finally the block is erased.
 
-use super::errors::Course;
+use super::errors::{Course, Verdict};
 use super::program::{Full, Manner, PageWrite};
 use super::{Drive, Fault, FlashBackendKind, OpKind, Parameters, PlaneCollection};
 use crate::blocks::{Chooser, Collection, GcThresholds};
@@ -564,7 +564,17 @@ impl<C: Contents> Drive<C> {
         let elsewhere = elsewhere.filter(|&ppn| self.unit_of_page(ppn) == unit);
         let reads = &mut self.dies.units[unit.0 as usize].reads;
         if let Some(elsewhere) = elsewhere {
-            return reads.redirect(&mut self.queues.ops, |ppn| is_owed(ppn).then_some(elsewhere));
+            reads.redirect(&mut self.queues.ops, |ppn| is_owed(ppn).then_some(elsewhere));
+            // A read that is being sensed may have to be repeated.
+            let mut at = self.dies.units[unit.0 as usize].current;
+            while at.is_some() {
+                let op = &mut self.queues.ops[at];
+                if is_owed(op.ppn) && op.course.verdict != Verdict::Unreadable {
+                    op.ppn = elsewhere;
+                }
+                at = op.next;
+            }
+            return;
         }
         let owed = reads.take(&mut self.queues.ops, |op| is_owed(op.ppn));
         for op in self.no_longer_waiting(unit, owed) {
