@@ -193,7 +193,7 @@ def _table(fleets: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
         ("nines", lambda fleet: "–" if fleet["nines"] is None else f"{fleet['nines']:.2f}"),
         ("losses for each usable PB", _per_petabyte),
         ("bytes lost for each usable TB", lambda fleet: f"{fleet['nomdl']:,.3g}"),
-        ("by", _causes),
+        ("lost by", _causes),
     ]
     if has_cost:
         columns += [("USD", lambda fleet: f"{fleet['cost']['usd']:,.0f}"),
