@@ -13,242 +13,20 @@
 //! ([`faults`](super::faults)). From its submission until its answer such a read is listed as *doomed*: later reads of the
 //! page fail like it, without a draw of their own.
 
+mod blocks;
+mod counts;
+
+pub use counts::ErrorCounts;
+
 use super::{Drive, OpKind, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
 use crate::kernel::{Bits, FixedMap, SimTime, Span};
+use blocks::{BlockRates, BlockState, DataCondition, RecentRates, UNSEEN};
 use flashkeep_errors::chain::Stage;
 use flashkeep_errors::draw::uniform;
-use flashkeep_errors::ecc::threshold;
 use flashkeep_errors::rber::Conditions;
 use std::sync::Arc;
-
-/// The RBERs of reads by their logarithm.
-const BINS_PER_DECADE: f64 = 256.0;
-/// The lowest RBER that has a bin of its own.
-const LEAST: f64 = 1e-10;
-const BINS: usize = 2560;
-
-/// What error correction had to do.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ErrorCounts {
-    /// Pages read for whose reads an outcome was drawn.
-    pub reads: u64,
-    /// Retries of these.
-    pub retries: u64,
-    /// Pages that hard decoding corrected after at least one retry.
-    pub corrected: u64,
-    /// Pages that soft decoding corrected.
-    pub soft: u64,
-    /// Pages that no stage corrected.
-    pub uncorrectable: u64,
-    /// The probability that no stage corrects a page, summed over all reads.
-    pub expected: f64,
-    /// Bits of data read.
-    pub user_bits: f64,
-    /// The probability that no stage corrects a codeword, summed over these.
-    pub expected_codewords: f64,
-    /// Wrong data that the decoder passed on.
-    pub miscorrected: u64,
-    /// Wrong data that were noticed, because data are checked end to end.
-    pub caught: u64,
-    /// The RBER of the page, summed over reads.
-    rber_sum: f64,
-    rber_max: f64,
-    /// Reads by RBER.
-    bins: Vec<u64>,
-}
-
-impl ErrorCounts {
-    /// Adds those of another drive.
-    pub fn add(&mut self, other: &ErrorCounts) {
-        self.reads += other.reads;
-        self.retries += other.retries;
-        self.corrected += other.corrected;
-        self.soft += other.soft;
-        self.uncorrectable += other.uncorrectable;
-        self.expected += other.expected;
-        self.user_bits += other.user_bits;
-        self.expected_codewords += other.expected_codewords;
-        self.miscorrected += other.miscorrected;
-        self.caught += other.caught;
-        self.rber_sum += other.rber_sum;
-        self.rber_max = self.rber_max.max(other.rber_max);
-        self.bins.resize(self.bins.len().max(other.bins.len()), 0);
-        self.bins.iter_mut().zip(&other.bins).for_each(|(count, more)| *count += more);
-    }
-
-    /// The mean RBER of the pages read.
-    #[must_use]
-    pub fn mean_rber(&self) -> Option<f64> {
-        (self.reads > 0).then(|| self.rber_sum / self.reads as f64)
-    }
-
-    /// The largest RBER of a page read.
-    #[must_use]
-    pub fn largest_rber(&self) -> Option<f64> {
-        (self.reads > 0).then_some(self.rber_max)
-    }
-
-    /// The RBER that this share of the reads does not exceed, at most 0.5 % too high.
-    #[must_use]
-    pub fn rber_at(&self, share: f64) -> Option<f64> {
-        let wanted = libm::ceil(self.reads as f64 * share) as u64;
-        let mut sum = 0;
-        let bin = self.bins.iter().position(|count| {
-            sum += count;
-            sum >= wanted
-        })?;
-        let upper = LEAST * libm::pow(10.0, (bin as f64 + 1.0) / BINS_PER_DECADE);
-        (self.reads > 0).then(|| upper.min(self.rber_max))
-    }
-
-    /// So many reads had these probabilities.
-    fn count(&mut self, reads: u16, rates: &ReadRates, codeword_bits: u32) {
-        let (times, codewords) = (f64::from(reads), f64::from(rates.codewords));
-        self.reads += u64::from(reads);
-        self.expected += times * rates.failure;
-        self.user_bits += times * codewords * f64::from(codeword_bits);
-        self.expected_codewords += times * codewords * rates.codeword_failure;
-        self.rber_sum += times * rates.rber;
-        self.rber_max = self.rber_max.max(rates.rber);
-        self.bins.resize(BINS, 0);
-        self.bins[rates.bin as usize] += u64::from(reads);
-    }
-}
-
-/// The probabilities of a read.
-#[derive(Clone, Copy, Debug, Default)]
-struct ReadRates {
-    rber: f64,
-    /// The bin of the RBER.
-    bin: u32,
-    codewords: u32,
-    /// The probability that the first attempt fails, in units of 2⁻⁶⁴.
-    first_failure: u64,
-    /// The probability that no stage corrects the page, and a codeword.
-    failure: f64,
-    codeword_failure: f64,
-}
-
-impl ReadRates {
-    fn of(model: &ErrorModel, data: DataCondition, codewords: u32) -> ReadRates {
-        let rber = data.rber(model);
-        let first = model.chain.attempts(rber, codewords).next().map_or(0.0, |attempt| attempt.page_failure);
-        let bin = BINS_PER_DECADE * (libm::log10(rber.max(LEAST)) - libm::log10(LEAST));
-        ReadRates {
-            rber,
-            bin: (bin as u32).min(BINS as u32 - 1),
-            codewords,
-            first_failure: threshold(first),
-            failure: model.chain.uncorrectable(rber, codewords),
-            codeword_failure: model.chain.uncorrectable(rber, 1),
-        }
-    }
-}
-
-/// Of a block: what each read of it needs, in half a line of the processor's cache. The probabilities are those of its last
-/// read and of reads like it, until `until_reads` or `until`.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
-struct BlockState {
-    until: SimTime,
-    /// Sensings of its pages since its last erase, or since time 0. More than 2³² count as that many.
-    reads: u32,
-    until_reads: u32,
-    /// Its erases when it was looked at last, or [`UNSEEN`].
-    erases: u32,
-    /// Reads with these probabilities that have not been counted yet.
-    pending: u16,
-    /// The probability that the first attempt fails, in units of 2⁻³², rounded down.
-    first_failure: u32,
-    /// The sectors of a read, 0 for a whole page.
-    sectors: u16,
-    /// Whether the first attempt can fail.
-    can_fail: bool,
-    /// Whether the page read existed at time 0.
-    old: bool,
-    /// Whether one of its pages was programmed in the run.
-    programmed: bool,
-}
-
-/// What the RBER of a page follows from.
-#[derive(Clone, Copy, Debug)]
-struct DataCondition {
-    conditions: Conditions,
-    /// The factors of its block and page.
-    factor: f64,
-    /// The RBER of the data that were copied to it.
-    carried: f64,
-}
-
-impl DataCondition {
-    fn rber(&self, model: &ErrorModel) -> f64 {
-        (model.rber.at(self.conditions, self.factor) + self.carried).min(0.5)
-    }
-}
-
-/// Stands for the erases of a block that has not been looked at.
-const UNSEEN: u32 = u32::MAX;
-
-impl BlockState {
-    fn of(erases: u32) -> BlockState {
-        BlockState {
-            until: SimTime::ZERO,
-            reads: 0,
-            until_reads: 0,
-            erases,
-            pending: 0,
-            first_failure: 0,
-            sectors: 0,
-            can_fail: false,
-            old: false,
-            programmed: false,
-        }
-    }
-}
-
-/// The rest of a block's state: what is needed when the probabilities of its reads change, and when they are counted.
-#[derive(Clone, Debug, Default)]
-struct BlockRates {
-    /// The factor on its RBER.
-    factor: f64,
-    /// When the first of its pages was programmed in the run.
-    programmed: SimTime,
-    /// Pages of it that no stage has corrected, in all of its life.
-    given_up: u32,
-    rates: ReadRates,
-}
-
-/// Probabilities that were computed lately: blocks are often in the same condition.
-#[derive(Clone, Debug)]
-struct RecentRates {
-    entries: Vec<([u64; 6], ReadRates)>,
-}
-
-impl Default for RecentRates {
-    /// All rates are those of no codewords at first, which no read has.
-    fn default() -> Self {
-        RecentRates { entries: vec![Default::default(); RecentRates::PLACES] }
-    }
-}
-
-impl RecentRates {
-    const PLACES: usize = 256;
-
-    fn of(&mut self, model: &ErrorModel, data: DataCondition, codewords: u32) -> ReadRates {
-        let DataCondition { conditions: Conditions { cycles, days, reads }, factor, carried } = data;
-        let [cycles, days, reads, factor, carried] = [cycles, days, reads, factor, carried].map(f64::to_bits);
-        let key = [cycles, days, reads, factor, carried, codewords.into()];
-        let place =
-            uniform(cycles, days, reads, factor ^ carried, codewords.into()) as usize % RecentRates::PLACES;
-        let entry = &mut self.entries[place];
-        if entry.0 != key {
-            *entry = (key, ReadRates::of(model, data, codewords));
-        }
-        entry.1
-    }
-}
 
 /// How a read ends, as far as is known when it is submitted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -467,7 +245,7 @@ struct Sensed {
 }
 
 /// The condition of the data of a page, and how long it counts as this one.
-struct Condition {
+struct LastingCondition {
     data: DataCondition,
     /// Reads of the page before time 0.
     before: f64,
@@ -515,7 +293,8 @@ impl ReadErrors {
     fn renew(&mut self, now: SimTime, sensed: Sensed, old: bool, sectors: u16) {
         let model = Arc::clone(&self.model);
         self.count_pending(sensed.block);
-        let Condition { data, before, sensings, until_reads, until } = self.condition(now, sensed, old);
+        let LastingCondition { data, before, sensings, until_reads, until } =
+            self.condition(now, sensed, old);
         let until_reads = self.limit(sensed.ppn, before, data.conditions.days, [sensings, until_reads]);
         let codewords = self.codewords[usize::from(sectors)];
         let (block, rates) = (&mut self.blocks[sensed.block], &mut self.rates[sensed.block]);
@@ -527,7 +306,7 @@ impl ReadErrors {
     }
 
     /// The condition of the data of a page; `old` data existed at time 0.
-    fn condition(&self, now: SimTime, sensed: Sensed, old: bool) -> Condition {
+    fn condition(&self, now: SimTime, sensed: Sensed, old: bool) -> LastingCondition {
         let model = &*self.model;
         let (block, rates) = (&self.blocks[sensed.block], &self.rates[sensed.block]);
         let pages = u64::from(self.flash_pages);
@@ -548,7 +327,7 @@ impl ReadErrors {
             self.carried.get(&(sensed.block as u32)).and_then(|pages| pages.get(sensed.page as usize));
         let carried = carried.copied().unwrap_or(0.0);
         let data = DataCondition { conditions, factor: rates.factor * cells, carried };
-        Condition { data, before, sensings, until_reads, until: since + Span(until_age) }
+        LastingCondition { data, before, sensings, until_reads, until: since + Span(until_age) }
     }
 
     /// Looks whether the data of a block are to be moved now. Returns the number of its reads at which it looks again: at the
