@@ -130,6 +130,11 @@ impl Setup {
         }
     }
 
+    /// The histories to try, if four members have so many: the time of one grows with the square of the members.
+    fn seeds(&self, of_four: u64) -> u64 {
+        (16 * of_four / u64::from(self.members).pow(2)).max(1)
+    }
+
     fn build(&self) -> Any {
         self.build_with(|_| {})
     }
