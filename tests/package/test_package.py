@@ -46,12 +46,20 @@ def call(*words: object, cwd: Path, timeout: float = 240) -> subprocess.Complete
 
 
 def maturin(*words: object) -> None:
-    """Calls maturin with the interpreter of `make test`: another one would compile anew."""
+    """Calls maturin with the interpreter of `make test`: another one would compile anew. Sometimes maturin misses the
+    library that it has just moved within the shared folder of build results: then it gets a folder of its own."""
     env = {**os.environ, "VIRTUAL_ENV": sys.prefix, "PYO3_PYTHON": os.path.join(sys.prefix, "bin", "python")}
-    done = subprocess.run(
-        [Path(sys.executable).with_name("maturin"), *map(str, words)],
-        cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600, check=False,
-    )  # fmt: skip
+
+    def call(**more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [Path(sys.executable).with_name("maturin"), *map(str, words)],
+            cwd=ROOT, env=env | more, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900,
+            check=False,
+        )  # fmt: skip
+
+    done = call()
+    if done.returncode and "Failed to read the wheel" in done.stderr:
+        done = call(CARGO_TARGET_DIR=str(ROOT / "target" / "package"))
     assert done.returncode == 0, done.stderr
 
 
