@@ -9,7 +9,7 @@ from typing import Any
 
 import flashkeep as fk
 import pytest
-from browsing import brightness, watch
+from browsing import shows_all_text, whole_page
 from conftest import Command
 from playwright.sync_api import Browser
 
@@ -30,24 +30,9 @@ def path(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("width", [400, 1600])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_whole(browser: Browser, path: Path, scheme: str, width: int) -> None:
-    dark = scheme == "dark"
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
-    page = context.new_page()
-    asked, wrong = watch(page)
-    page.goto(path.as_uri(), wait_until="load")
-    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()], "it asks for more than itself"
-    assert wrong == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ground = brightness(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    ink = brightness(page.evaluate("getComputedStyle(document.querySelector('figure svg text')).fill"))
-    assert (ground < 60 and ink > 180) if dark else (ground > 230 and ink < 80), (ground, ink)
-    inside = """chart => [...chart.querySelectorAll("text")].every((each) => {
-        const own = each.getBoundingClientRect(), whole = chart.getBoundingClientRect();
-        return own.left >= whole.left - 1 && own.right <= whole.right + 1 && own.bottom <= whole.bottom + 1;
-    })"""
-    for chart in page.locator("figure svg").all():
-        assert chart.evaluate(inside), "a text is cut off"
-    context.close()
+    with whole_page(browser, path, scheme, width, "figure svg text") as page:
+        for chart in page.locator("figure svg").all():
+            assert shows_all_text(chart), "a text is cut off"
 
 
 def test_it_says_what_a_tenth_of_the_loss_costs(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import flashkeep as fk
 import pytest
-from browsing import brightness, watch
+from browsing import shows_all_text, watch, whole_page
 from conftest import Command
 from flashkeep.registry import read
 from playwright.sync_api import Browser, Page
@@ -56,30 +56,15 @@ def number(text: str) -> float:
 @pytest.mark.parametrize("width", [400, 1600])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_whole(browser: Browser, path: Path, scheme: str, width: int) -> None:
-    dark = scheme == "dark"
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme="dark" if dark else "light")
-    page = context.new_page()
-    asked, wrong = watch(page)
-    page.goto(path.as_uri(), wait_until="load")
-    assert [url for url in asked if not url.startswith("data:")] == [path.as_uri()], "it asks for more than itself"
-    assert wrong == []
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    ground = brightness(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    ink = brightness(page.evaluate("getComputedStyle(document.querySelector('#multiples text')).fill"))
-    assert (ground < 60 and ink > 180) if dark else (ground > 230 and ink < 80), (ground, ink)
-    hidden = "holder => holder.scrollWidth - holder.clientWidth"
-    assert page.locator("#multiples").evaluate(hidden) <= 0, "a part of the chart is beyond its edge"
-    for chart in ("#multiples svg", "#front svg"):
-        box = page.locator(chart).bounding_box()
-        assert box is not None
-        assert box["width"] > 300
-        assert box["height"] > 150
-        inside = """chart => [...chart.querySelectorAll("text")].every((each) => {
-            const own = each.getBoundingClientRect(), whole = chart.getBoundingClientRect();
-            return own.left >= whole.left - 1 && own.right <= whole.right + 1 && own.bottom <= whole.bottom + 1;
-        })"""
-        assert page.locator(chart).evaluate(inside), f"{chart}: a text is cut off"
-    context.close()
+    with whole_page(browser, path, scheme, width, "#multiples text") as page:
+        hidden = "holder => holder.scrollWidth - holder.clientWidth"
+        assert page.locator("#multiples").evaluate(hidden) <= 0, "a part of the chart is beyond its edge"
+        for chart in ("#multiples svg", "#front svg"):
+            box = page.locator(chart).bounding_box()
+            assert box is not None
+            assert box["width"] > 300
+            assert box["height"] > 150
+            assert shows_all_text(page.locator(chart)), f"{chart}: a text is cut off"
 
 
 def test_without_a_script_there_are_the_default_figures(browser: Browser, path: Path) -> None:

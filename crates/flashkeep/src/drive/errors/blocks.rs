@@ -60,6 +60,8 @@ pub(super) struct BlockState {
     pub(super) old: bool,
     /// Whether one of its pages was programmed in the run.
     pub(super) programmed: bool,
+    /// Whether a copyback brought data to one of its pages.
+    pub(super) carries: bool,
 }
 
 /// What the RBER of a page follows from.
@@ -94,6 +96,7 @@ impl BlockState {
             can_fail: false,
             old: false,
             programmed: false,
+            carries: false,
         }
     }
 }

@@ -191,6 +191,7 @@ impl ReadErrors {
         let carried = self.condition(now, from, !self.fresh.has(from.ppn.0)).data.rber(&self.model);
         let block = &mut self.blocks[from.block];
         block.reads = block.reads.saturating_add(1);
+        self.blocks[to.block].carries = true;
         let pages = self.carried.entry(to.block as u32).or_default();
         pages.resize(pages.len().max(to.page as usize + 1), 0.0);
         pages[to.page as usize] = carried;
@@ -272,7 +273,7 @@ impl ReadErrors {
             || old != block.old
             || block.pending == u16::MAX
             || !self.page_factors.is_empty()
-            || !self.carried.is_empty()
+            || block.carries
         {
             self.renew(now, sensed, old, sectors);
         }
