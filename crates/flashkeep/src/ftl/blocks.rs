@@ -302,6 +302,8 @@ impl<C: Contents> Blocks<C> {
         let index = self.geometry.block_index_of(page);
         self.closed[index] = state.closes;
         self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
+        let next = self.geometry.ppn(plane, self.plane(plane).cursor, 0);
+        self.reverse_map.prefetch(plane, next);
     }
 
     /// Programs a page of a plane that is not filled in order, beyond those of its block that have been programmed;

@@ -1,8 +1,9 @@
 //! The host queue: the number of requests in the drive, and when they leave.
 
-use crate::kernel::{SimTime, Span};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use crate::kernel::{Deadlines, SimTime, Span};
+
+/// When requests leave: reads come in order of that, and so do writes.
+type Departures = Deadlines<(), 2>;
 
 /// The host queue: requests in the drive, at most the queue depth.
 #[derive(Clone, Debug, Default)]
@@ -22,7 +23,7 @@ pub struct HostQueue {
     full: Span,
     full_until: SimTime,
     /// When requests leave whose end is known; the end of a granted operation is known in advance.
-    departures: BinaryHeap<Reverse<u64>>,
+    departures: Departures,
 }
 
 /// Requests that are not done.
@@ -30,7 +31,7 @@ pub struct HostQueue {
 struct Outstanding {
     requests: usize,
     /// When those of them leave whose end is known.
-    departures: BinaryHeap<Reverse<u64>>,
+    departures: Departures,
 }
 
 impl HostQueue {
@@ -58,14 +59,13 @@ impl HostQueue {
         if self.inside < self.depth {
             return earliest;
         }
-        self.departures.peek().map_or(SimTime::NEVER, |Reverse(at)| SimTime((*at).max(earliest.0)))
+        self.departures.next().max(earliest)
     }
 
     /// When all have left, if that is known.
     #[cold]
     fn empty_at(&self, earliest: SimTime) -> SimTime {
-        let last = self.departures.iter().map(|Reverse(at)| *at).max().unwrap_or(0);
-        if self.departures.len() < self.inside { SimTime::NEVER } else { SimTime(last.max(earliest.0)) }
+        if self.departures.count() < self.inside { SimTime::NEVER } else { self.departures.last().max(earliest) }
     }
 
     /// Admits a request that arrived at `arrival`, and removes those that have left by now.
@@ -102,9 +102,9 @@ impl HostQueue {
     /// Records that a request leaves at `at`.
     #[inline]
     pub fn leave(&mut self, at: SimTime) {
-        self.departures.push(Reverse(at.0));
+        self.departures.push(at, ());
         if let Some(outstanding) = &mut self.at_arrival {
-            outstanding.departures.push(Reverse(at.0));
+            outstanding.departures.push(at, ());
         }
     }
 
@@ -138,10 +138,9 @@ impl HostQueue {
 
 /// Removes the requests that have left by `now`; returns their number.
 #[inline]
-fn left_by(departures: &mut BinaryHeap<Reverse<u64>>, now: SimTime) -> usize {
+fn left_by(departures: &mut Departures, now: SimTime) -> usize {
     let mut left = 0;
-    while departures.peek().is_some_and(|&Reverse(at)| at <= now.0) {
-        departures.pop();
+    while departures.pop_due(now).is_some() {
         left += 1;
     }
     left

@@ -120,20 +120,20 @@ fn slot_of(event: SortKey) -> usize {
 }
 
 /// Items due at an instant, in order of instant and then of insertion. The key of an item is its instant, and below it
-/// the number of the insertion.
+/// the number of the insertion. `RUNS` is the number of kinds of items that each come in order.
 #[derive(Clone, Debug)]
-pub struct Deadlines<T> {
-    items: SortedRuns<1, T>,
+pub struct Deadlines<T, const RUNS: usize = 1> {
+    items: SortedRuns<RUNS, T>,
     inserted: u64,
 }
 
-impl<T: Ord + Copy> Default for Deadlines<T> {
+impl<T: Ord + Copy, const RUNS: usize> Default for Deadlines<T, RUNS> {
     fn default() -> Self {
         Deadlines { items: SortedRuns::default(), inserted: 0 }
     }
 }
 
-impl<T: Ord + Copy> Deadlines<T> {
+impl<T: Ord + Copy, const RUNS: usize> Deadlines<T, RUNS> {
     /// Adds `what`, due at `at`.
     #[inline]
     pub fn push(&mut self, at: SimTime, what: T) {
@@ -146,6 +146,18 @@ impl<T: Ord + Copy> Deadlines<T> {
     #[inline]
     pub fn next(&self) -> SimTime {
         SimTime((self.items.first() >> 64) as u64)
+    }
+
+    /// When the last item is due, [`SimTime::ZERO`] if there is none.
+    #[must_use]
+    pub fn last(&self) -> SimTime {
+        SimTime((self.items.last() >> 64) as u64)
+    }
+
+    /// The number of items.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.items.count()
     }
 
     /// Removes and returns the next item that is due by `now`.
@@ -211,12 +223,14 @@ mod tests {
     proptest! {
         #[test]
         fn deadlines_come_in_the_order_a_stable_sort_would(times in prop::collection::vec(0u64..20, 1..70)) {
-            let (mut deadlines, mut expected) = (Deadlines::default(), Vec::new());
+            let (mut deadlines, mut expected) = (Deadlines::<usize, 2>::default(), Vec::new());
             for (n, &at) in times.iter().enumerate() {
                 deadlines.push(SimTime(at), n);
                 expected.push((at, n));
                 expected.sort_unstable();
                 prop_assert_eq!(deadlines.next(), SimTime(expected[0].0));
+                prop_assert_eq!(deadlines.last(), SimTime(expected[expected.len() - 1].0));
+                prop_assert_eq!(deadlines.count(), expected.len());
                 if at % 3 == 0 {
                     prop_assert_eq!(deadlines.pop_due(SimTime(20)), Some(expected.remove(0).1));
                 }

@@ -84,6 +84,17 @@ impl<const RUNS: usize, T: Ord + Copy> SortedRuns<RUNS, T> {
         self.first
     }
 
+    /// The greatest key; 0 if there is no entry.
+    pub(super) fn last(&self) -> SortKey {
+        let of_heap = self.heap.iter().map(|Reverse((key, _))| *key);
+        of_heap.chain(self.lasts).max().unwrap_or(0)
+    }
+
+    /// The number of entries.
+    pub(super) fn count(&self) -> usize {
+        self.runs.iter().map(VecDeque::len).sum::<usize>() + self.heap.len()
+    }
+
     /// Takes out the entry with the least key.
     #[inline(always)]
     pub(super) fn pop(&mut self) -> Option<T> {

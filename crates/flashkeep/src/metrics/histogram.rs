@@ -9,7 +9,7 @@ const EXACT: usize = 100_000;
 const SUB_BITS: u32 = 10;
 
 /// A distribution of spans in ns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Histogram {
     samples: Vec<u64>,
     buckets: Vec<u64>,
@@ -17,6 +17,12 @@ pub struct Histogram {
     sum: u128,
     min: u64,
     max: u64,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram { samples: Vec::new(), buckets: Vec::new(), count: 0, sum: 0, min: u64::MAX, max: 0 }
+    }
 }
 
 /// The bucket of a value: its power of two and the ten bits after the leading one.
@@ -49,21 +55,24 @@ impl Histogram {
     /// Adds a sample; at most `exact` are kept exactly.
     #[inline]
     pub(super) fn add_keeping(&mut self, value: u64, exact: usize) {
-        if self.count == 0 {
-            self.min = u64::MAX;
-        }
         self.count += 1;
         self.sum += u128::from(value);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
-        if !self.buckets.is_empty() {
-            return self.put(value, 1);
+        match self.buckets.get_mut(bucket(value)) {
+            Some(times) => *times += 1,
+            None => self.keep(value, exact),
         }
-        if self.samples.len() >= exact {
+    }
+
+    /// A sample is kept exactly, or is in a bucket that there is not yet.
+    #[inline(never)]
+    fn keep(&mut self, value: u64, exact: usize) {
+        if self.buckets.is_empty() && self.samples.len() < exact {
+            self.samples.push(value);
+        } else {
             self.spread();
             self.put(value, 1);
-        } else {
-            self.samples.push(value);
         }
     }
 
@@ -119,7 +128,7 @@ impl Histogram {
                 sum.put(edge(at).0, times);
             }
         }
-        sum.min = if sum.count == 0 { other.min } else { sum.min.min(other.min) };
+        sum.min = sum.min.min(other.min);
         sum.max = sum.max.max(other.max);
         sum.count += other.count;
         sum.sum += other.sum;
