@@ -157,13 +157,18 @@ impl Parity<Permuted> {
     /// A plan that held the stripe is durable: the units that it has moved are in their new places.
     pub(in crate::schemes) fn note_moved(&mut self, stripe: u32, moves: &mut Moves, view: &View<'_>) {
         let relocations = moves.under_way.remove(&stripe);
-        let fell_short = relocations.is_some() && view.fell_short();
-        for Relocation { unit, to, page, .. } in relocations.into_iter().flatten().filter(|_| !fell_short) {
+        if view.fell_short() {
+            // If that was a repair of the stripe, it has changed nothing: a stuck move stays stuck, or both would be tried
+            // for ever by turns.
+            moves.stuck.set(stripe, moves.stuck.has(stripe) || relocations.is_some());
+            return;
+        }
+        for Relocation { unit, to, page, .. } in relocations.into_iter().flatten() {
             if view.has(to, page) {
                 self.stripes.layout.relocate(stripe, unit, to);
             }
         }
-        moves.stuck.set(stripe, fell_short);
+        moves.stuck.set(stripe, false);
     }
 
     /// Plans another read of a page that has moved since the read was submitted; none if it has not.
