@@ -370,8 +370,24 @@ def test_logs_move_data_that_are_old_or_were_read_often(flashkeep: Command, driv
     assert reclaimed["integrity"]["wrong_reads"] == 0
 
 
-def test_maintenance_that_a_map_of_blocks_cannot_do_is_said(flashkeep: Command) -> None:
-    asked = ("errors.model=kim", "ftl.map=block", "errors.maintenance.refresh_days=30")
-    code, out, err = flashkeep("check", "1CNM-64", *(word for key in asked for word in ("--set", key)))
-    assert code == 0
-    assert "refresh_days have no effect" in out + err
+@pytest.mark.parametrize("more", [(), ("--untimed",)])
+@pytest.mark.parametrize("name", ["block", "hybrid"])
+def test_maps_of_blocks_move_data_that_are_old_or_were_read_often(
+    flashkeep: Command, drive: Path, name: str, more: tuple[str, ...]
+) -> None:
+    """Each logical block that is old, or has been read often, is copied once; nothing else is."""
+    blocks = ("--set", f"ftl.map={name}", "--set", "ftl.log_blocks=2", "--verify", *more)
+    old = ("--existing", "all", "--set", "errors.cycles=3000", "--set", "errors.retention_days=100")
+    reads = "synth:sequential,requests=10k,write=0,size=4KiB,rate=500"
+    left, moved = (run(flashkeep, drive, reads, *blocks, *old, *refresh)[1]
+                   for refresh in ((), ("--set", "errors.maintenance.refresh_days=90")))  # fmt: skip
+    pages = -(-left["capacity_bytes"] // 4096)
+    assert left["operations"]["erase"]["refresh"] == 0
+    assert moved["operations"]["erase"]["refresh"] == -(-pages // 32)
+    assert moved["operations"]["program"]["refresh"] == moved["operations"]["read"]["refresh"] == pages
+    assert moved["errors"]["rber"]["mean"] < 0.9 * left["errors"]["rber"]["mean"]
+    assert moved["integrity"]["wrong_reads"] == moved["integrity"]["lost_pages"] == 0
+    hot = "synth:random,requests=4k,write=0,size=4KiB,footprint=128KiB,rate=2k"
+    reclaimed = run(flashkeep, drive, hot, *blocks, "--set", "errors.maintenance.reclaim_reads=10")[1]
+    assert reclaimed["operations"]["program"]["refresh"] >= 32
+    assert reclaimed["integrity"]["wrong_reads"] == 0

@@ -4,8 +4,6 @@ use super::check::{Check, Resolved};
 use crate::error::DriveError;
 use crate::flash::errors::{Conditions, ErrorsSpec};
 use crate::flash::{ErrorModel, PageTypes};
-use crate::ftl::Copyback;
-use crate::mapping::{self, BackendKind};
 use crate::schemes::WornFlash;
 use flashkeep_errors::lifetime::{self, MOST_CYCLES};
 use flashkeep_errors::stripe::Stripe;
@@ -115,17 +113,6 @@ impl Check<'_> {
                 errors.model
             );
             self.warnings.push(text);
-        }
-        if self.spec.ftl.gc.copyback != Copyback::Off {
-            let text = "errors.model: pages that are copied back are not decoded, and the model does not take their errors along";
-            self.warnings.push(text.into());
-        }
-        let maps_blocks =
-            mapping::named(&self.spec.ftl.map).is_some_and(|map| map.below == BackendKind::Blocks);
-        if (model.reclaim_reads.is_some() || model.refresh_days.is_some()) && maps_blocks {
-            let text = "errors.maintenance: reclaim_reads and refresh_days have no effect with a map of blocks, which moves data \
-                        only to merge them";
-            self.warnings.push(text.into());
         }
         Ok(Some(Arc::new(model)))
     }

@@ -4,8 +4,8 @@
 //!
 //! A block is found to be due when one of its pages is read, by the host, by GC or by scrubbing. It is then collected
 //! like a victim of GC, with the cause `refresh`, when its plane has room for its valid pages. The open blocks of a plane
-//! wait until they are closed. If what is above the drive determines the place of each page, it is told: a log moves the
-//! data, and maps of blocks do not.
+//! wait until they are closed. If what is above the drive determines the place of each page, it is told, and moves the data:
+//! a log, or a map of blocks.
 
 use super::limit::UNASKED;
 use super::{Drive, DriveOp};

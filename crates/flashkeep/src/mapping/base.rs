@@ -3,6 +3,7 @@
 //! rely on the state that it finds.
 
 use super::damage::Damage;
+use super::refresh::DueBlocks;
 use super::remains::Disorder;
 use super::wear::MapWear;
 use super::work::BlockPlanBuilder;
@@ -39,6 +40,8 @@ pub(super) struct Base {
     /// The work that a power cut has left.
     #[serde(skip)]
     pub(super) disorder: Disorder,
+    #[serde(skip)]
+    pub(super) due: DueBlocks,
 }
 
 impl Base {
@@ -57,6 +60,7 @@ impl Base {
             wear: MapWear::new(options),
             trims: BTreeMap::new(),
             disorder: Disorder::default(),
+            due: DueBlocks::default(),
         }
     }
 
@@ -68,7 +72,7 @@ impl Base {
     pub(super) fn renew(&mut self) {
         self.free = Self::all_blocks(self.planes, self.blocks() / self.planes);
         (self.valid, self.damage) = (Bits::default(), Damage::default());
-        (self.trims, self.disorder) = Default::default();
+        (self.trims, self.disorder, self.due) = Default::default();
         self.wear.renew();
     }
 
@@ -168,6 +172,7 @@ impl Base {
         self.valid = Bits::default();
         self.disorder = Disorder::default();
         self.damage.urgent.clear();
+        self.due.clear();
         self.free.iter_mut().for_each(VecDeque::clear);
         let erased = erased.iter().filter(|&&stored| !self.damage.is_retired(stored));
         erased.copied().collect::<Vec<_>>().into_iter().for_each(|stored| self.give(stored));
@@ -246,6 +251,7 @@ pub(super) trait MergesBlocks {
         for logical in self.base().to_be_joined(plane, logical) {
             if self.has_room_to_join(logical) {
                 self.join_work(logical, work);
+                self.base().counts.full_merges += 1;
             }
         }
         self.drop_empty(plane, work);
@@ -261,6 +267,7 @@ pub(super) trait MergesBlocks {
         let mut work = BlockPlanBuilder::background(plan, plane, block_pages);
         self.base().erase_useless(plane, &mut work);
         self.join_work(logical, &mut work);
+        self.base().counts.full_merges += 1;
         self.drop_empty(plane, &mut work);
         work.end();
         true

@@ -22,6 +22,7 @@
 
 use super::base::{Base, MergesBlocks, NONE};
 use super::damage::Seat;
+use super::refresh::RefreshesBlocks;
 use super::remains::{SurvivingBlocks, go_together};
 use super::work::BlockPlanBuilder;
 use super::{BACKEND, BackendKind, LogBlocks, Mapping, MappingEntry, MappingOptions};
@@ -329,15 +330,6 @@ impl BlockMap {
         }
     }
 
-    /// The logical blocks that lie in a block, stored plus one, or in parts there.
-    fn those_in(&self, stored: u32) -> Vec<u32> {
-        let is_in = |block: &Block| block.data == stored || block.replacement == stored;
-        let whole = (0..).zip(&self.blocks).filter(|(_, block)| is_in(block)).map(|(logical, _)| logical);
-        let split = &self.base.disorder.split;
-        let in_parts = split.iter().filter(|(_, parts)| parts.contains(&stored)).map(|(&logical, _)| logical);
-        whole.chain(in_parts).collect()
-    }
-
     /// Nothing brings a page of the member back. What is about a page that has failed is said with its block.
     fn lose(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
         if view.has_failed(BACKEND, place) {
@@ -355,22 +347,42 @@ impl BlockMap {
     fn retire(&mut self, block: u32, view: &View<'_>) {
         self.base.retire(block);
         for logical in self.those_in(block + 1) {
-            let mut left = Vec::new();
             for page in self.base.pages_of(logical) {
-                match self.find(page) {
-                    Some(place) if view.has_failed(BACKEND, Page(place)) => {
-                        self.base.lose(page, Change::Damaged, view);
-                    }
-                    Some(place) => left.push((page, place)),
-                    None => {}
+                if self.find(page).is_some_and(|place| view.has_failed(BACKEND, Page(place))) {
+                    self.base.lose(page, Change::Damaged, view);
                 }
             }
-            let Block { data, replacement, .. } = std::mem::take(&mut self.blocks[logical as usize]);
-            let plane = self.base.plane_of(logical);
-            self.open[plane].retain(|&open| open != logical);
-            self.base.split(logical, [data, replacement], !left.is_empty());
-            self.base.disorder.astray.extend(left);
+            self.take_apart(logical);
         }
+    }
+}
+
+impl RefreshesBlocks for BlockMap {
+    fn those_in(&self, stored: u32) -> Vec<u32> {
+        let is_in = |block: &Block| block.data == stored || block.replacement == stored;
+        let whole = (0..).zip(&self.blocks).filter(|(_, block)| is_in(block)).map(|(logical, _)| logical);
+        let split = &self.base.disorder.split;
+        let in_parts = split.iter().filter(|(_, parts)| parts.contains(&stored)).map(|(&logical, _)| logical);
+        whole.chain(in_parts).collect()
+    }
+
+    fn own_blocks(&self, logical: u32) -> Vec<u32> {
+        let Block { data, replacement, .. } = self.blocks[logical as usize];
+        [data, replacement].into_iter().filter(|&stored| stored != NONE).collect()
+    }
+
+    fn take_apart(&mut self, logical: u32) {
+        let place = |page| self.find(page).map(|place| (page, place));
+        let left: Vec<_> = self.base.pages_of(logical).filter_map(place).collect();
+        let Block { data, replacement, .. } = std::mem::take(&mut self.blocks[logical as usize]);
+        let plane = self.base.plane_of(logical);
+        self.open[plane].retain(|&open| open != logical);
+        self.base.split(logical, [data, replacement], !left.is_empty());
+        self.base.disorder.astray.extend(left);
+    }
+
+    fn place_of(&self, page: u32) -> Option<u32> {
+        self.find(page)
     }
 }
 
@@ -397,7 +409,6 @@ impl MergesBlocks for BlockMap {
             }
         }
         work.copied();
-        self.base.counts.full_merges += 1;
         for block in self.base.unsplit(logical) {
             self.base.release(block, work);
         }

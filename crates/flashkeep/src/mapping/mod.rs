@@ -10,6 +10,7 @@
 //! | `base` | what maps of blocks share: which pages hold data, free blocks plane by plane |
 //! | `damage` | how these go on when blocks fail |
 //! | `wear` | their erase counts, wear leveling and erase budgets |
+//! | `refresh` | moving data that are old or were read often (`errors.maintenance`) |
 //! | `remains` | what a power cut has left of a map of blocks |
 //! | `work` | a plan over blocks in the making: copies, erases, the host's own pages |
 
@@ -27,14 +28,15 @@ mod damage;
 mod dftl;
 mod hybrid;
 mod page;
+mod refresh;
 mod remains;
 mod wear;
 mod work;
 
-use base::MergesBlocks;
 pub use block::BlockMap;
 pub use dftl::{Dftl, DftlOptions, translation_pages};
 pub use hybrid::Hybrid;
+use refresh::RefreshesBlocks;
 
 /// The parameters from which a map is built.
 #[derive(Clone, Debug)]
@@ -305,17 +307,26 @@ impl BackgroundWork for Mapping {
     fn background(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match self {
             Mapping::Dftl(map) => map.hear(why, view, plan),
-            Mapping::Block(map) => why == Why::Urgent && map.background(view, plan),
-            Mapping::Hybrid(map) => why == Why::Urgent && map.background(view, plan),
+            Mapping::Block(map) => change_blocks(map.as_mut(), why, view, plan),
+            Mapping::Hybrid(map) => change_blocks(map.as_mut(), why, view, plan),
         }
     }
 
     fn urgent(&self) -> bool {
         match self {
             Mapping::Dftl(map) => map.urgent(),
-            Mapping::Block(map) => map.base.is_urgent(),
-            Mapping::Hybrid(map) => map.base.is_urgent(),
+            Mapping::Block(map) => map.base.is_urgent() || map.base.has_due(),
+            Mapping::Hybrid(map) => map.base.is_urgent() || map.base.has_due(),
         }
+    }
+}
+
+/// The background work of a map of blocks.
+fn change_blocks(map: &mut impl RefreshesBlocks, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
+    match why {
+        Why::Urgent => map.background(view, plan) || map.refresh(view, plan),
+        Why::Due(_, page) => map.note_due(page) && map.refresh(view, plan),
+        _ => false,
     }
 }
 

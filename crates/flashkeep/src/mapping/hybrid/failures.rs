@@ -2,6 +2,7 @@
 
 use super::super::base::{Base, MergesBlocks, NONE};
 use super::super::damage::Seat;
+use super::super::refresh::RefreshesBlocks;
 use super::super::work::BlockPlanBuilder;
 use super::{BACKEND, Hybrid, Ordered, PlaneLogs};
 use crate::engine::{Change, Page, View};
@@ -112,25 +113,6 @@ impl Hybrid {
         }
     }
 
-    /// The logical blocks of which a page is in a block, stored plus one, or that have it as theirs; each once.
-    fn those_in(&self, stored: u32) -> Vec<u32> {
-        let logs = &self.logs[self.base.plane_of_block(stored)];
-        let mut those: Vec<u32> =
-            (0..).zip(&self.data).filter(|(_, data)| data.0 == stored).map(|d| d.0).collect();
-        if logs.ordered.block == stored {
-            those.push(logs.ordered.logical);
-        }
-        let log = logs.blocks.iter().find(|log| log.block == stored);
-        let pages = log.map_or(&[][..], |log| &log.pages);
-        let known = pages.iter().filter(|&&page| page < self.base.pages);
-        those.extend(known.map(|&page| self.base.split_page(page).0));
-        // Logical blocks that must be merged may have pages in blocks that belong to no logical block.
-        those.extend(self.base.disorder.split.keys());
-        those.sort_unstable();
-        those.dedup();
-        those
-    }
-
     /// A block cannot be programmed any more. The logical blocks with pages in it are merged into new blocks.
     pub(super) fn retire(&mut self, block: u32, view: &View<'_>) {
         self.base.retire(block);
@@ -157,23 +139,6 @@ impl Hybrid {
         let plane = self.base.plane_of_block(stored);
         self.logs[plane].blocks.retain(|log| log.block != stored);
     }
-
-    /// A logical block gives up its own blocks: its pages are found like any in a log until they are put together.
-    fn take_apart(&mut self, logical: u32) {
-        let mut is_any = false;
-        for page in self.base.pages_of(logical) {
-            if let Some(place) = self.find(page) {
-                is_any = true;
-                self.in_log[page as usize] = place + 1;
-            }
-        }
-        let (data, _) = std::mem::take(&mut self.data[logical as usize]);
-        let plane = self.base.plane_of(logical);
-        let ordered = &mut self.logs[plane].ordered;
-        let is_its = ordered.block != NONE && ordered.logical == logical;
-        let ordered = if is_its { std::mem::take(ordered).block } else { NONE };
-        self.base.split(logical, [data, ordered], is_any);
-    }
 }
 
 impl MergesBlocks for Hybrid {
@@ -195,7 +160,6 @@ impl MergesBlocks for Hybrid {
         let whole = self.base.take(plane);
         let end = self.gather(logical, 0, whole, work);
         self.data[logical as usize] = (whole, end.unwrap_or(0));
-        self.base.counts.full_merges += 1;
         self.base.wear.close(whole, logical);
         for part in self.base.unsplit(logical) {
             self.base.release(part, work);
@@ -211,5 +175,54 @@ impl MergesBlocks for Hybrid {
             }
         }
         while self.drop_if_empty(plane, 0, work) {}
+    }
+}
+
+impl RefreshesBlocks for Hybrid {
+    /// Also those that have it as theirs; each once.
+    fn those_in(&self, stored: u32) -> Vec<u32> {
+        let logs = &self.logs[self.base.plane_of_block(stored)];
+        let mut those: Vec<u32> =
+            (0..).zip(&self.data).filter(|(_, data)| data.0 == stored).map(|d| d.0).collect();
+        if logs.ordered.block == stored {
+            those.push(logs.ordered.logical);
+        }
+        let log = logs.blocks.iter().find(|log| log.block == stored);
+        let pages = log.map_or(&[][..], |log| &log.pages);
+        let known = pages.iter().filter(|&&page| page < self.base.pages);
+        those.extend(known.map(|&page| self.base.split_page(page).0));
+        // Logical blocks that must be merged may have pages in blocks that belong to no logical block.
+        those.extend(self.base.disorder.split.keys());
+        those.sort_unstable();
+        those.dedup();
+        those
+    }
+
+    fn own_blocks(&self, logical: u32) -> Vec<u32> {
+        let ordered = self.logs[self.base.plane_of(logical)].ordered;
+        let is_its = ordered.logical == logical;
+        let own = [self.data[logical as usize].0, if is_its { ordered.block } else { NONE }];
+        own.into_iter().filter(|&stored| stored != NONE).collect()
+    }
+
+    /// Its pages are found like any in a log until they are put together.
+    fn take_apart(&mut self, logical: u32) {
+        let mut is_any = false;
+        for page in self.base.pages_of(logical) {
+            if let Some(place) = self.find(page) {
+                is_any = true;
+                self.in_log[page as usize] = place + 1;
+            }
+        }
+        let (data, _) = std::mem::take(&mut self.data[logical as usize]);
+        let plane = self.base.plane_of(logical);
+        let ordered = &mut self.logs[plane].ordered;
+        let is_its = ordered.block != NONE && ordered.logical == logical;
+        let ordered = if is_its { std::mem::take(ordered).block } else { NONE };
+        self.base.split(logical, [data, ordered], is_any);
+    }
+
+    fn place_of(&self, page: u32) -> Option<u32> {
+        self.find(page)
     }
 }
