@@ -1262,8 +1262,21 @@ class Error(Node):
     def lifetime_cycles(self) -> int | None:
         """P/E cycles after which the UBER exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more than 10 million. Of arrays, the fewest of a member. (P/E cycles, higher is better)"""
     @property
+    def with_redundancy(self) -> ErrorsLeft:
+        """The same with what redundancy restores; left out without redundancy."""
+    @property
     def field(self) -> FieldRates:
         """Rates of errors in the field; only with `errors.events_per_drive_day`."""
+
+class ErrorsLeft(Node):
+    """Errors that redundancy leaves, as long as nothing else has failed. The other pages of a stripe count as having the RBER of the page that is read, and fail independently."""
+
+    @property
+    def uber(self) -> float | None:
+        """Expected codewords for each bit of data read that neither a stage of the read chain nor redundancy corrects. (1/bit, lower is better)"""
+    @property
+    def lifetime_cycles(self) -> int | None:
+        """P/E cycles after which that exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more than 10 million. (P/E cycles, higher is better)"""
 
 class FieldRates(Node):
     """Rates of errors in the field, of drives that differ by a gamma frailty."""

@@ -295,6 +295,25 @@ def test_read_reclaim_moves_what_is_read_often(flashkeep: Command, drive: Path) 
     assert run(flashkeep, drive, hot)[1]["operations"]["erase"]["refresh"] == 0
 
 
+def test_what_redundancy_leaves_of_the_uber(flashkeep: Command, drive: Path) -> None:
+    """Of a page of 4 codewords, p = 4.565e-3 each: a mirror leaves one in 1/P, RAID-5 over 4 one in 1/(1 − (1 − P)³)."""
+    reads = READS.replace("16MiB", "8MiB")
+    plain = run(flashkeep, drive, reads, *FIXED)[1]["errors"]
+    page = 1 - (1 - plain["uber"] * 8192) ** 4
+    assert page == pytest.approx(4 * 4.565e-3, rel=0.01)
+    assert "with_redundancy" not in plain
+    for scheme, lost in (("mirror", page), ("raid5", 1 - (1 - page) ** 3)):
+        scheme_keys = ("--set", f"redundancy.scheme={scheme}")
+        found = run(flashkeep, drive, reads, *FIXED, *scheme_keys)[1]["errors"]
+        assert found["with_redundancy"]["uber"] == pytest.approx(found["uber"] * lost)
+        protected = flashkeep.json("errors", drive, *FIXED, *scheme_keys)["redundancy"]
+        assert found["with_redundancy"]["lifetime_cycles"] == protected["lifetime_cycles"]
+    lives = [run(flashkeep, drive, reads, "--limit", 1000, "--set", f"redundancy.scheme={scheme}")[1]["errors"]
+             for scheme in ("mirror", "raid5", "raid6")]  # fmt: skip
+    beyond = [life["with_redundancy"]["lifetime_cycles"] for life in lives]
+    assert lives[0]["lifetime_cycles"] < beyond[1] < beyond[0] < beyond[2]
+
+
 @pytest.mark.parametrize("untimed", [(), ("--untimed",)])
 def test_copybacks_carry_errors_along(
     flashkeep: Command, drive: Path, tmp_path: Path, untimed: tuple[str, ...]

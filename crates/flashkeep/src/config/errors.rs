@@ -1,6 +1,7 @@
 //! `[errors]`: the error model that its keys describe.
 
 use super::check::{Check, Resolved};
+use crate::drive::ErrorCounts;
 use crate::error::DriveError;
 use crate::flash::errors::{Conditions, ErrorsSpec};
 use crate::flash::{ErrorModel, PageTypes};
@@ -30,8 +31,7 @@ impl Resolved {
     ) -> Option<ProtectedPage> {
         let user_bits = f64::from(model.chain.code().user_bits());
         let at = |conditions: Conditions, worn: f64| {
-            let rber = model.rber.at(conditions, 1.0);
-            let failures = [1, model.codewords(bytes)].map(|count| model.chain.uncorrectable(rber, count));
+            let failures = model.failures(bytes, model.rber.at(conditions, 1.0));
             self.left_by_redundancy(model, worn, failures)
         };
         let ([codeword, page], stripe) = at(conditions, conditions.cycles);
@@ -47,6 +47,27 @@ impl Resolved {
             uber: codeword / user_bits,
             lifetime_cycles: lifetime::first_where(exceeds),
         })
+    }
+
+    /// The share of uncorrectable codewords that redundancy cannot restore either, in reads with these counts from flash
+    /// with these errors and P/E cycles; none without redundancy. The other pages of a stripe have the RBER of the page that is
+    /// read.
+    #[must_use]
+    pub fn share_left_by_redundancy(
+        &self,
+        model: &ErrorModel,
+        cycles: f64,
+        counts: &ErrorCounts,
+    ) -> Option<f64> {
+        let bytes = self.page_bytes();
+        self.left_by_redundancy(model, cycles, [0.0; 2]).1?;
+        let (mut all, mut left) = (0.0, 0.0);
+        for (rber, reads) in counts.reads_by_rber() {
+            let failures = model.failures(bytes, rber);
+            all += reads as f64 * failures[0];
+            left += reads as f64 * self.left_by_redundancy(model, cycles, failures).0[0];
+        }
+        Some(if all > 0.0 { left / all } else { 0.0 })
     }
 
     /// The probabilities that a codeword, and a page, are lost, from those that no stage corrects them, and the pages of the

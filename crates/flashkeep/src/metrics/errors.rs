@@ -2,8 +2,10 @@
 
 use super::counts::per;
 use super::{IfAny, figures, plain, unit};
+use crate::config::Resolved;
 use crate::drive::ErrorCounts;
 use crate::flash::ErrorModel;
+use crate::flash::errors::Conditions;
 use flashkeep_errors::field::Frailty;
 use flashkeep_errors::lifetime;
 
@@ -33,8 +35,22 @@ figures! {
         /// P/E cycles after which the UBER exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more
         /// than 10 million. Of arrays, the fewest of a member.
         lifetime_cycles: Option<u64> => unit("P/E cycles").higher().derived().row("P/E cycles until the UBER is too high"),
+        /// The same with what redundancy restores; left out without redundancy.
+        with_redundancy: IfAny<ErrorsLeft> => plain(),
         /// Rates of errors in the field; only with `errors.events_per_drive_day`.
         field: IfAny<FieldRates> => plain().derived(),
+    }
+}
+
+figures! {
+    /// Errors that redundancy leaves, as long as nothing else has failed. The other pages of a stripe count as having the RBER
+    /// of the page that is read, and fail independently.
+    pub struct ErrorsLeft {
+        /// Expected codewords for each bit of data read that neither a stage of the read chain nor redundancy corrects.
+        uber: Option<f64> => unit("1/bit").lower().row("  UBER that redundancy leaves"),
+        /// P/E cycles after which that exceeds `errors.uber_target` for data `errors.uber_days` old; none if they are more than
+        /// 10 million.
+        lifetime_cycles: Option<u64> => unit("P/E cycles").higher().derived().row("  P/E cycles until that is too high"),
     }
 }
 
@@ -118,7 +134,7 @@ pub struct ErrorEffects {
 impl MemberErrors {
     /// Those of a drive with this model.
     pub(super) fn new(counts: &ErrorCounts, model: &ErrorModel) -> MemberErrors {
-        let all = ErrorFigures::new(counts, ErrorEffects::default(), std::iter::once(model));
+        let all = ErrorFigures::new(counts, ErrorEffects::default(), std::iter::once(model), None);
         MemberErrors {
             rber: all.rber,
             retries_per_read: all.retries_per_read,
@@ -131,11 +147,27 @@ impl MemberErrors {
     }
 }
 
+impl ErrorsLeft {
+    /// Those of reads from a drive, or from the members of an array that have the first model; none without redundancy.
+    pub(super) fn new(counts: &ErrorCounts, drive: &Resolved) -> Option<ErrorsLeft> {
+        let model = drive.error_models().next()?;
+        let cycles = model.cycles.unwrap_or(0.0);
+        let share = drive.share_left_by_redundancy(model, cycles, counts)?;
+        let conditions = Conditions { cycles, ..Conditions::default() };
+        let page = drive.protected_page(model, drive.page_bytes(), conditions)?;
+        Some(ErrorsLeft {
+            uber: per(counts.expected_codewords * share, counts.user_bits),
+            lifetime_cycles: page.lifetime_cycles,
+        })
+    }
+}
+
 impl ErrorFigures {
     pub(super) fn new<'a>(
         counts: &ErrorCounts,
         effects: ErrorEffects,
         models: impl Iterator<Item = &'a ErrorModel> + Clone,
+        left: Option<ErrorsLeft>,
     ) -> ErrorFigures {
         let miscorrects = models.clone().any(|model| model.miscorrects > 0);
         let lifetime = |model: &ErrorModel| {
@@ -158,6 +190,7 @@ impl ErrorFigures {
             miscorrected: IfAny(miscorrects.then_some(counts.miscorrected)),
             caught: IfAny(miscorrects.then_some(counts.caught)),
             lifetime_cycles: models.clone().filter_map(lifetime).min(),
+            with_redundancy: IfAny(left),
             field: IfAny(models.clone().find_map(|model| model.field.as_ref()).map(FieldRates::of)),
         }
     }

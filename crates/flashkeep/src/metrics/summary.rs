@@ -2,7 +2,7 @@
 
 use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
-use super::errors::{ErrorEffects, ErrorFigures};
+use super::errors::{ErrorEffects, ErrorFigures, ErrorsLeft};
 use super::histogram::TimesByOperation;
 use super::latency::{BreakdownSums, LatencyByOperation};
 use super::members::{cached_bytes, programmed_bytes, runs_left};
@@ -272,7 +272,8 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
 /// Errors of all drives; none without an error model.
 fn errors(facts: &Facts<'_>) -> Option<ErrorFigures> {
     let (counts, effects) = facts.errors.as_ref()?;
-    Some(ErrorFigures::new(counts, *effects, facts.drive.error_models()))
+    let left = ErrorsLeft::new(counts, facts.drive);
+    Some(ErrorFigures::new(counts, *effects, facts.drive.error_models(), left))
 }
 
 /// Bytes programmed by all drives, and written by all disks.

@@ -186,6 +186,12 @@ pub struct PageErrors {
 }
 
 impl ErrorModel {
+    /// The probabilities that no stage corrects a codeword, and a page of `bytes`.
+    #[must_use]
+    pub fn failures(&self, bytes: u64, rber: f64) -> [f64; 2] {
+        [1, self.codewords(bytes)].map(|count| self.chain.uncorrectable(rber, count))
+    }
+
     /// What becomes of a page of `bytes` under these conditions.
     #[must_use]
     pub fn page(&self, bytes: u64, conditions: Conditions) -> PageErrors {
