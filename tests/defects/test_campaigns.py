@@ -274,6 +274,10 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, 
         "atc08-interplane --set redundancy.scheme=none --seed 41 --only 2413",
         # A page was created at its first touch; that collected the block of a read that was then repeated.
         "8CM-64 --set redundancy.scheme=lrc --set redundancy.incomplete=wait --seed 10 --only 1345",
+        # A unit that no member could take was moved and repaired for ever, by turns.
+        "8CM-64 --set redundancy.scheme=declustered --seed 81 --only 2743",
+        # A block failed while a page of it was read: what was read was to be sensed again, in the failed block.
+        "qlc-capacity --set redundancy.scheme=lrc --seed 101 --only 8047",
     ],
 )
 def test_cases_of_torture_that_could_not_be_reduced_far(words: str, tmp_path: Path) -> None:

@@ -362,7 +362,7 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A read under way of a page that has failed ends in time, and finds nothing.
+    /// A read under way of a page that has failed ends in time, finds nothing, and is not repeated.
     fn poison_reading(&mut self, unit: UnitId, what: Fault) {
         let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
         let (cached, current) = (*cached, *current);
@@ -372,6 +372,7 @@ impl<C: Contents> Drive<C> {
                 let DriveOp { ppn, next, .. } = self.queues.ops[at];
                 if what.strikes(&self.flash.geometry, ppn) {
                     self.ftl.blocks.poison(ppn);
+                    self.queues.ops[at].course.give_up();
                 }
                 at = next;
             }

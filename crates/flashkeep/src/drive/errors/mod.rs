@@ -63,6 +63,11 @@ impl Course {
         self.retries > 0 || self.sensings > 0
     }
 
+    /// The attempt under way is the last one.
+    pub(super) fn give_up(&mut self) {
+        (self.retries, self.sensings) = (0, 0);
+    }
+
     /// The next attempt begins.
     pub(super) fn advance(&mut self) {
         self.again = true;
