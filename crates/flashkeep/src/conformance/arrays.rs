@@ -140,11 +140,7 @@ pub(super) fn every_failure_of_a_member_at_every_step_costs_only_what_was_expose
         let losses = losses(entry, &array);
         history_seen(&mut whole, 1, commands, u32::MAX, |bench| {
             let step = bench.steps;
-            for (at, failing) in losses.iter().enumerate() {
-                // Each pair over drives, some of them over other things.
-                if over != Over::Ssds && losses.len() > 6 && at as u32 % 5 != step % 5 {
-                    continue;
-                }
+            for failing in entry.in_turn(&losses, step) {
                 let mut bench = bench.copy();
                 let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
                 bench.fail_parts(failing);
@@ -168,7 +164,7 @@ pub(super) fn every_failure_within_a_member_at_every_step(entry: &Tried) {
         let parts: Vec<_> = whole.parts_below(&[]).iter().flat_map(|path| whole.parts_below(path)).collect();
         history_seen(&mut whole, 2, 30, u32::MAX, |bench| {
             let step = bench.steps;
-            for part in &parts {
+            for part in entry.in_turn(&parts, step) {
                 let mut bench = bench.copy();
                 let row = over == Over::Arrays && part[0] + 1 == entry.with.drives;
                 if row && entry.survives_of(array.members()) == 0 {

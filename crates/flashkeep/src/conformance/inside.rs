@@ -15,13 +15,9 @@ pub(super) fn every_failure_at_every_step_costs_only_what_was_exposed(scheme: &T
     let survives = scheme.survives();
     let mut whole = bench(scheme);
     let sets = sets(whole.members(), survives);
-    // All of them for a single failure; a pair each time, in turn, where there are two.
     history_seen(&mut whole, 1, 70, u32::MAX, |bench| {
         let step = bench.steps;
-        for (at, failing) in sets.iter().enumerate() {
-            if survives > 1 && at as u32 % 5 != step % 5 {
-                continue;
-            }
+        for failing in scheme.in_turn(&sets, step) {
             let mut bench = bench.copy();
             let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
             bench.fail(failing);

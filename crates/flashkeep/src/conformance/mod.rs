@@ -93,6 +93,14 @@ pub struct Tried {
 }
 
 impl Tried {
+    /// Of these failures, those that are tried at a step. Each has its turn every few steps; a scheme in a file is tried with
+    /// more of them.
+    fn in_turn<'a, T>(&self, failures: &'a [T], step: u32) -> impl Iterator<Item = &'a T> + use<'a, T> {
+        let at_a_step = if self.file.is_some() { 6 } else { 2 };
+        let every = failures.len().div_ceil(at_a_step).max(1);
+        failures.iter().skip(step as usize % every).step_by(every)
+    }
+
     /// Its options inside a drive, or over drives.
     fn set(&self, over_drives: bool, more: &[&str]) -> Vec<String> {
         let mut set = vec![format!("redundancy.scheme=\"{}\"", self.name)];

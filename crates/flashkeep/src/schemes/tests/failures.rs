@@ -79,7 +79,7 @@ const SETS: usize = 6;
 fn no_failure_costs_more_than_was_declared() {
     for setup in all() {
         let nodes: Vec<u16> = setup.nodes().collect();
-        for seed in 0..6 {
+        for seed in 0..3 {
             for steps in (0..60).step_by(3) {
                 // Of many sets each history has a part, and each set has many histories.
                 let sets = choices(&nodes, setup.survives());
@@ -141,7 +141,7 @@ fn what_the_next_failure_would_cost() {
     for setup in all() {
         // A page of which a part was lost when it was completed stays lost, even if other parts come back.
         let setup = Setup { merges: false, ..setup };
-        for seed in 0..40 {
+        for seed in 0..20 {
             let (rig, lost) = by_trial(&setup, seed, seed as u32 % 4 * 6, 1);
             counted += lost.len() as u64;
             assert_eq!(rig.engine.exposed(), lost.len() as u64, "{setup:?}, seed {seed}: {lost:?}");
@@ -153,7 +153,7 @@ fn what_the_next_failure_would_cost() {
 #[test]
 fn what_is_declared_is_what_may_be_lost() {
     for setup in all() {
-        for seed in 0..25 {
+        for seed in 0..15 {
             let (rig, lost) = by_trial(&setup, seed, seed as u32 % 4 * 6, setup.survives());
             let declared: BTreeSet<u32> = declared(&rig, &setup).into_iter().collect();
             assert!(declared.is_superset(&lost), "{setup:?}, seed {seed}: {lost:?} of {declared:?}");
