@@ -240,6 +240,13 @@ impl Command {
         Sectors { first: self.first, count: self.sectors }
     }
 
+    /// Whether its pages hold the same afterwards: a read, or a trim of a part of a page, which has no effect.
+    #[must_use]
+    #[inline]
+    pub fn changes_nothing(&self) -> bool {
+        self.verb == Verb::Read || self.verb == Verb::Trim && self.sectors != 0
+    }
+
     /// The same command, for a caller that submits it later and apart from the commands after it.
     #[must_use]
     pub fn alone(self) -> Self {

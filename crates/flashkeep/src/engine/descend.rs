@@ -80,6 +80,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A written page is no longer missing; a member that does not respond misses the write.
     fn note_gaps(&mut self, node: NodeId, command: &Command, alive: bool) {
+        if command.changes_nothing() {
+            return;
+        }
         for n in 0..u32::from(command.count) {
             let page = command.start.0 + n;
             match command.verb {

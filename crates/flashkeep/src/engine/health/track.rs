@@ -116,6 +116,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         self.track_health(backends, node, |health, scheme, view| match scheme.protection() {
             Protection::None | Protection::Own(_) => {}
+            Protection::Copies if command.changes_nothing() => {}
             Protection::Copies => {
                 for page in command.start.0..command.end() {
                     health.word.take_from(scheme, page);

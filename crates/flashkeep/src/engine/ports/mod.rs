@@ -301,7 +301,7 @@ impl<C: Contents> MemberPort<C> {
 
     /// Counts a command that changes pages and waits for the link, or that no longer waits.
     fn await_pages(&mut self, command: &Command, waits: bool) {
-        if command.verb == Verb::Read {
+        if command.changes_nothing() {
             return;
         }
         for page in command.start.0..command.end() {
