@@ -2,7 +2,7 @@
 //! data to be written could not be reconstructed. A read of a missing page fails like any other failed read,
 //! so that it is repaired or reported. A write of the page ends that.
 
-use super::backends::Backends;
+use super::backends::{Backends, CompletionPart, Done};
 use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::Contents;
@@ -83,10 +83,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A member that has just been replaced, or responds again, is recorded to lack pages. This clears the record of
     /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
     /// page.
-    pub(super) fn close_gaps_of_zeros<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
+    pub(super) fn close_gaps_of_zeros<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         if !self.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
             return;
         }
+        self.note_losses(backends);
         let mut zeros = Vec::new();
         self.consult(backends, node, |scheme, view| {
             let mut places = Vec::new();
@@ -104,6 +105,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for (Member(member), page) in zeros {
             let child = &self.shape[node.index()].children[usize::from(member)];
             self.gaps.set(*child, page.0, false);
+        }
+    }
+
+    /// Pages whose loss backends have reported are missing from now on, though the reports have not been handled yet.
+    fn note_losses<L: Backends<C>>(&mut self, backends: &mut L) {
+        let is_gone = |part| matches!(part, CompletionPart::Lost | CompletionPart::Refused);
+        let lost = |done: &Done<C>| done.failed.filter(|_| is_gone(done.part));
+        let reported: Vec<_> = backends.done().iter().filter_map(lost).collect();
+        for (backend, page) in reported {
+            if let Some(node) = self.node_of(backend)
+                && !self.is_before(node, page)
+                && !backends.holds(backend, page)
+            {
+                self.gaps.set(node, page.0, true);
+            }
         }
     }
 

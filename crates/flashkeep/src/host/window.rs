@@ -65,7 +65,11 @@ impl HostQueue {
     /// When all have left, if that is known.
     #[cold]
     fn empty_at(&self, earliest: SimTime) -> SimTime {
-        if self.departures.count() < self.inside { SimTime::NEVER } else { self.departures.last().max(earliest) }
+        if self.departures.count() < self.inside {
+            SimTime::NEVER
+        } else {
+            self.departures.last().max(earliest)
+        }
     }
 
     /// Admits a request that arrived at `arrival`, and removes those that have left by now.

@@ -31,7 +31,9 @@ pub use digest::Digest;
 pub use disk::{DiskActivity, DiskEnergy, disk_energy};
 pub use economy::{Economy, Formula};
 pub use energy::{Energy, FlashEnergy};
-pub use errors::{ErrorEffects, ErrorFigures, ErrorsLeft, FieldRates, MemberErrors, RberFigures, Uncorrectable};
+pub use errors::{
+    ErrorEffects, ErrorFigures, ErrorsLeft, FieldRates, MemberErrors, RberFigures, Uncorrectable,
+};
 pub use histogram::{Histogram, Times, TimesByOperation};
 pub use latency::{BreakdownSums, LatencyByOperation, LatencyMeans, PartTimes, part_names};
 pub use members::{Member, MemberActivity, called};
