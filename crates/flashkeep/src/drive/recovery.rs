@@ -47,7 +47,9 @@ impl<C: Contents> Drive<C> {
             self.forget_held(plane);
             self.ftl.blocks.let_go(plane);
         }
-        for flight in flights.filter(|flight| flight.end > now) {
+        // In an untimed run what has been granted is done, and more may have been done after it.
+        let timed = !self.immediate.active;
+        for flight in flights.filter(|flight| timed && flight.end > now) {
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
             // Taken in steps, an erase is granted when all that it follows is on flash.
