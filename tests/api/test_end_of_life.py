@@ -23,8 +23,8 @@ def elsewhere() -> Iterator[Executor]:
         yield pool
 
 
-# Lives need drives that are conditioned by writing.
-SLOW = {"lives": pytest.mark.full}
+# Lives need drives that are conditioned by writing; the others take half a minute.
+SLOW = {name: pytest.mark.full for name in ("lives", "tlc-datacenter", "otherwise")}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in end_of_life.TABLES])

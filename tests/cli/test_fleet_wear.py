@@ -43,13 +43,13 @@ def test_a_drive_alone_ends_by_the_first_of_both(wear: float | str, shape: float
 
 
 def test_wear_within_the_mission_defeats_raid6() -> None:
-    late, early = (fk.fleet(RAID6, wear=years * HOURS, rel_error="5%") for years in (20, 5))
-    assert late.p_loss.value == pytest.approx(fk.fleet(RAID6).p_loss.value, rel=0.1)
+    late, early = (fk.fleet(RAID6, wear=years * HOURS, rel_error="10%") for years in (20, 5))
+    assert late.p_loss.value == pytest.approx(fk.fleet(RAID6).p_loss.value, rel=0.2)
     assert early.p_loss.value > 1e4 * late.p_loss.value
     assert early.causes.wear > 0.99 * early.p_loss.value
-    spread = fk.fleet(RAID6, wear=8 * HOURS, wear_spread=0.2, rel_error="5%")
+    spread = fk.fleet(RAID6, wear=8 * HOURS, wear_spread=0.2, rel_error="10%")
     # Some groups are written so much faster that they wear out within the mission.
-    assert spread.p_loss.value > 10 * fk.fleet(RAID6, wear=8 * HOURS, rel_error="5%").p_loss.value
+    assert spread.p_loss.value > 10 * fk.fleet(RAID6, wear=8 * HOURS, rel_error="10%").p_loss.value
 
 
 def test_the_command_and_python_say_the_same(flashkeep: Command) -> None:
