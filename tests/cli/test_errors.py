@@ -296,7 +296,7 @@ def test_read_reclaim_moves_what_is_read_often(flashkeep: Command, drive: Path) 
 
 
 def test_what_redundancy_leaves_of_the_uber(flashkeep: Command, drive: Path) -> None:
-    """Of a page of 4 codewords, p = 4.565e-3 each: a mirror leaves one in 1/P, RAID-5 over 4 one in 1/(1 − (1 − P)³)."""
+    """Of a page of 4 codewords, p = 4.565e-3 each: a mirror leaves a share of P, RAID-5 over 4 of 1 − (1 − P)³."""
     reads = READS.replace("16MiB", "8MiB")
     plain = run(flashkeep, drive, reads, *FIXED)[1]["errors"]
     page = 1 - (1 - plain["uber"] * 8192) ** 4

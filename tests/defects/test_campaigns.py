@@ -278,9 +278,9 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, 
         "8CM-64 --set redundancy.scheme=declustered --seed 81 --only 2743",
         # A block failed while a page of it was read: what was read was to be sensed again, in the failed block.
         "qlc-capacity --set redundancy.scheme=lrc --seed 101 --only 8047",
-        # A trim of a part of a page waited for the link of a member: the page seemed to hold nothing, and was not rebuilt.
+        # A trim of a part of a page waited for a member's link: the page seemed to hold nothing, and was not rebuilt.
         "8-tlc-datacenter-raid6 --set redundancy.scheme=mirror --seed 101 --only 5106",
-        # GC lost a page of one copy in the instant in which the other one was replaced: the page seemed to hold nothing.
+        # A copy was found unreadable in the instant in which the other one was replaced: it seemed to hold nothing.
         "aging-8gb --set redundancy.scheme=mirror --seed 101 --only 4286",
         # In an untimed run with failures a block was programmed that was being erased when the power failed.
         "8CM-64 --set redundancy.scheme=mirror --seed 101 --only 1437",
