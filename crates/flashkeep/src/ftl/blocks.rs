@@ -302,6 +302,7 @@ impl<C: Contents> Blocks<C> {
         let index = self.geometry.block_index_of(page);
         self.closed[index] = state.closes;
         self.score[index] = (self.score[index] & !OPEN) + self.failed_in(index);
+        // Many programs of other planes come before the next one here: enough time to fetch where that is noted.
         let next = self.geometry.ppn(plane, self.plane(plane).cursor, 0);
         self.reverse_map.prefetch(plane, next);
     }
