@@ -282,6 +282,8 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, 
         "8-tlc-datacenter-raid6 --set redundancy.scheme=mirror --seed 101 --only 5106",
         # A copy was found unreadable in the instant in which the other one was replaced: it seemed to hold nothing.
         "aging-8gb --set redundancy.scheme=mirror --seed 101 --only 4286",
+        # A read of a lost page waited for its stripe, while a part of the page was written, and then all of it.
+        "8-tlc-datacenter-raid6 --set redundancy.scheme=ppc --seed 201 --only 3005",
         # In an untimed run with failures a block was programmed that was being erased when the power failed.
         "8CM-64 --set redundancy.scheme=mirror --seed 101 --only 1437",
     ],

@@ -42,6 +42,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let own = running.is_some() && self.running_plans[running].node == node;
         // The repair belongs to a plan that already holds the stripe.
         let sheltered = own && self.running_plans[running].stripe.is_sheltered();
+        if self.is_missing_above(node, running, what) {
+            // What is there when its stripe is free may be neither the page nor what is written to it next.
+            return self.lose(backends, now, what);
+        }
         let key = if sheltered { None } else { repair_key(self.scheme_mut(node), member, page) };
         if let Some(key) = key
             && self.locks.queue(node, key, LockMode::Hold, || LockWaiter::Repair(what, now))
@@ -139,15 +143,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn is_repaired_in_vain(&self, id: Id<RunningPlan>) -> bool {
         let running = &self.running_plans[id];
         let Some(repair) = running.repair() else { return false };
-        let mut asks = self.counters[running.caller.owner].running;
-        while asks.is_some() && self.running_plans[asks].node == running.node {
+        self.is_missing_above(running.node, self.counters[running.caller.owner].running, repair.wanted)
+    }
+
+    /// Whether a node, or one above it, is recorded to lack the page that a read wants, which no plan of the node's own asks
+    /// for that changes the page.
+    fn is_missing_above(&self, node: NodeId, mut asks: Id<RunningPlan>, wanted: FailedPage) -> bool {
+        while asks.is_some() && self.running_plans[asks].node == node {
             let own = &self.running_plans[asks];
             if own.background().is_some() || own.command.verb != Verb::Read {
                 return false;
             }
             asks = self.counters[own.caller.owner].running;
         }
-        let FailedPage { mut child, mut page, .. } = repair.wanted;
+        let FailedPage { mut child, mut page, .. } = wanted;
         while let Some((node, member)) = self.shape[child.index()].parent {
             let Some(inner) = self.scheme(node).and_then(|scheme| scheme.owner(member, page)) else { break };
             (child, page) = (node, self.outer(node, inner));
