@@ -8,13 +8,6 @@ pub(super) const BINS_PER_DECADE: f64 = 256.0;
 pub(super) const LEAST: f64 = 1e-10;
 pub(super) const BINS: usize = 2560;
 
-/// Reads of pages with nearly the same RBER: their number, and the sum of their RBERs.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct RberBin {
-    reads: u64,
-    rber_sum: f64,
-}
-
 /// What error correction had to do.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorCounts {
@@ -38,9 +31,11 @@ pub struct ErrorCounts {
     pub miscorrected: u64,
     /// Wrong data that were noticed, because data are checked end to end.
     pub caught: u64,
+    /// The RBER of the page, summed over reads.
+    pub(super) rber_sum: f64,
     pub(super) rber_max: f64,
     /// Reads by RBER.
-    pub(super) bins: Vec<RberBin>,
+    pub(super) bins: Vec<u64>,
 }
 
 impl ErrorCounts {
@@ -56,19 +51,16 @@ impl ErrorCounts {
         self.expected_codewords += other.expected_codewords;
         self.miscorrected += other.miscorrected;
         self.caught += other.caught;
+        self.rber_sum += other.rber_sum;
         self.rber_max = self.rber_max.max(other.rber_max);
-        self.bins.resize(self.bins.len().max(other.bins.len()), RberBin::default());
-        for (bin, more) in self.bins.iter_mut().zip(&other.bins) {
-            bin.reads += more.reads;
-            bin.rber_sum += more.rber_sum;
-        }
+        self.bins.resize(self.bins.len().max(other.bins.len()), 0);
+        self.bins.iter_mut().zip(&other.bins).for_each(|(count, more)| *count += more);
     }
 
     /// The mean RBER of the pages read.
     #[must_use]
     pub fn mean_rber(&self) -> Option<f64> {
-        let sum: f64 = self.bins.iter().map(|bin| bin.rber_sum).sum();
-        (self.reads > 0).then(|| sum / self.reads as f64)
+        (self.reads > 0).then(|| self.rber_sum / self.reads as f64)
     }
 
     /// The largest RBER of a page read.
@@ -82,18 +74,21 @@ impl ErrorCounts {
     pub fn rber_at(&self, share: f64) -> Option<f64> {
         let wanted = libm::ceil(self.reads as f64 * share) as u64;
         let mut sum = 0;
-        let bin = self.bins.iter().position(|bin| {
-            sum += bin.reads;
+        let bin = self.bins.iter().position(|count| {
+            sum += count;
             sum >= wanted
         })?;
         let upper = LEAST * libm::pow(10.0, (bin as f64 + 1.0) / BINS_PER_DECADE);
         (self.reads > 0).then(|| upper.min(self.rber_max))
     }
 
-    /// Mean RBERs of reads whose RBERs differ by less than 1 %, each with the number of these reads.
+    /// Reads by RBER, each at most 0.5 % off; exact where all are nearly the same.
     pub fn reads_by_rber(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
-        let bins = self.bins.iter().filter(|bin| bin.reads > 0);
-        bins.map(|bin| (bin.rber_sum / bin.reads as f64, bin.reads))
+        let alone = self.bins.iter().filter(|&&reads| reads > 0).count() == 1;
+        let middle = |bin: u32| LEAST * libm::pow(10.0, (f64::from(bin) + 0.5) / BINS_PER_DECADE);
+        let of_bin =
+            move |bin| if alone { self.rber_sum / self.reads as f64 } else { middle(bin).min(self.rber_max) };
+        (0..).zip(&self.bins).filter(|&(_, &reads)| reads > 0).map(move |(bin, &reads)| (of_bin(bin), reads))
     }
 
     /// So many reads had these probabilities.
@@ -103,10 +98,9 @@ impl ErrorCounts {
         self.expected += times * rates.failure;
         self.user_bits += times * codewords * f64::from(codeword_bits);
         self.expected_codewords += times * codewords * rates.codeword_failure;
+        self.rber_sum += times * rates.rber;
         self.rber_max = self.rber_max.max(rates.rber);
-        self.bins.resize(BINS, RberBin::default());
-        let bin = &mut self.bins[rates.bin as usize];
-        bin.reads += u64::from(reads);
-        bin.rber_sum += times * rates.rber;
+        self.bins.resize(BINS, 0);
+        self.bins[rates.bin as usize] += u64::from(reads);
     }
 }
