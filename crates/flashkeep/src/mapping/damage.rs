@@ -175,9 +175,9 @@ impl Base {
         parts.is_some_and(|parts| parts.iter().any(|&part| self.comes_back(part)))
     }
 
-    /// Whether a logical block is merged without waiting for a write.
+    /// Whether a logical block is merged without waiting for a write, or its data are to be moved.
     pub(super) fn is_urgent(&self) -> bool {
-        !self.damage.urgent.is_empty()
+        !self.damage.urgent.is_empty() || self.has_due()
     }
 
     /// Logical blocks that are to be merged without waiting, of planes where nothing is being changed.

@@ -315,8 +315,8 @@ impl BackgroundWork for Mapping {
     fn urgent(&self) -> bool {
         match self {
             Mapping::Dftl(map) => map.urgent(),
-            Mapping::Block(map) => map.base.is_urgent() || map.base.has_due(),
-            Mapping::Hybrid(map) => map.base.is_urgent() || map.base.has_due(),
+            Mapping::Block(map) => map.base.is_urgent(),
+            Mapping::Hybrid(map) => map.base.is_urgent(),
         }
     }
 }

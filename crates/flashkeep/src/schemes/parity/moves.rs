@@ -160,7 +160,9 @@ impl Parity<Permuted> {
         if view.fell_short() {
             // If that was a repair of the stripe, it has changed nothing: a stuck move stays stuck, or both would be tried
             // for ever by turns.
-            moves.stuck.set(stripe, moves.stuck.has(stripe) || relocations.is_some());
+            if relocations.is_some() {
+                moves.stuck.set(stripe, true);
+            }
             return;
         }
         for Relocation { unit, to, page, .. } in relocations.into_iter().flatten() {
