@@ -7,6 +7,7 @@ use crate::engine::Contents;
 use crate::flash::{Domain, Geometry, PlaneId, Rows, UnitId};
 use crate::ftl::{Allocation, Blocks, Maps};
 use crate::kernel::{Bits, Span};
+use smallvec::SmallVec;
 
 /// The kind of a drive's flash backends; all are of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +39,8 @@ pub enum FlashBackendKind {
 pub(super) struct DieQueue {
     pub(super) ftl: u16,
     pub(super) unit: UnitId,
-    pub(super) planes: Vec<PlaneId>,
+    /// Nearly always few: they are read for each program, in the line of the processor's cache that the rest is in.
+    pub(super) planes: SmallVec<[PlaneId; 4]>,
     pub(super) turn: u32,
     pub(super) write_queue: u32,
 }

@@ -6,6 +6,7 @@ use crate::flash::{BusUse, Domain, FlashArray, Geometry, MultiPlane, Rows, Strip
 use crate::ftl::allocation::Order;
 use crate::ftl::{Allocation, InFlight, Maps, PlaneChoice};
 use crate::kernel::Bits;
+use smallvec::SmallVec;
 
 impl<C: Contents> Drive<C> {
     /// The flash of a drive, erased, a backend for each of `domains`.
@@ -124,7 +125,7 @@ impl<C: Contents> Drive<C> {
                 self.queues.die_queues.push(DieQueue {
                     ftl: backend as u16,
                     unit,
-                    planes: Vec::new(),
+                    planes: SmallVec::new(),
                     turn: 0,
                     write_queue: 0,
                 });

@@ -2,7 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::{Geometry, PlaneId, Ppn};
-use crate::kernel::prefetch;
+use crate::kernel::{in_large_pages, prefetch};
 
 /// Entries in a line of the processor's cache.
 const LINE: usize = 16;
@@ -39,8 +39,10 @@ impl ReverseMap {
         let (page_bits, block_bits) = geometry.bits();
         let column = |plane| Column { start: start(PlaneId(plane)), at: plane * geometry.pages };
         let stride = (geometry.plane_count() * geometry.pages) as usize;
+        let entries = vec![0; stride << block_bits];
+        in_large_pages(&entries);
         ReverseMap {
-            entries: vec![0; stride << block_bits],
+            entries,
             initial: None,
             columns: (0..geometry.plane_count()).map(column).collect(),
             page_bits,

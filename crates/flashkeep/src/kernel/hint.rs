@@ -27,8 +27,8 @@ const LARGE_PAGE: usize = 2 << 20;
 /// For larger tables, a run that touches few places would spend more time on clearing large pages than it saves.
 const MOST: usize = 64 << 20;
 
-/// Asks the system to back a new table that is read at random with large pages: a table of tens of MiB has more small
-/// pages than the processor's TLB has entries.
+/// Asks the system to back a new table with large pages, before it is written to: a table of tens of MiB has more small
+/// pages than the processor's TLB has entries, and each of them costs a page fault.
 pub fn in_large_pages<T>(table: &[T]) {
     #[cfg(target_os = "linux")]
     if (LARGE_PAGE..=MOST).contains(&std::mem::size_of_val(table)) {
@@ -36,6 +36,14 @@ pub fn in_large_pages<T>(table: &[T]) {
     }
     #[cfg(not(target_os = "linux"))]
     let _ = (table, LARGE_PAGE, MOST);
+}
+
+/// A table of so many equal entries, in large pages.
+pub fn filled_in_large_pages<T: Clone>(entry: T, count: usize) -> Vec<T> {
+    let mut table = Vec::with_capacity(count);
+    in_large_pages(table.spare_capacity_mut());
+    table.resize(count, entry);
+    table
 }
 
 /// The system may refuse; then the hint has no effect.

@@ -101,8 +101,10 @@ impl BlockState {
     }
 }
 
-/// The rest of a block's state: what is needed when the probabilities of its reads change, and when they are counted.
+/// The rest of a block's state: what is needed when the probabilities of its reads change, and when they are counted. In
+/// one line of the processor's cache.
 #[derive(Clone, Debug, Default)]
+#[repr(align(64))]
 pub(super) struct BlockRates {
     /// The factor on its RBER.
     pub(super) factor: f64,

@@ -21,7 +21,7 @@ pub use counts::ErrorCounts;
 use super::{Drive, OpKind, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
-use crate::kernel::{Bits, FixedMap, SimTime, Span};
+use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages, prefetch};
 use blocks::{BlockRates, BlockState, DataCondition, RecentRates, UNSEEN};
 use flashkeep_errors::chain::Stage;
 use flashkeep_errors::draw::uniform;
@@ -96,6 +96,8 @@ pub(super) struct ReadErrors {
     page_factors: Vec<f64>,
     blocks: Vec<BlockState>,
     rates: Vec<BlockRates>,
+    /// No block has been looked at.
+    untouched: bool,
     recent: RecentRates,
     /// Pages programmed since time 0; only where data have an age at time 0.
     fresh: Bits,
@@ -123,8 +125,9 @@ impl ReadErrors {
             flash_pages: geometry.pages / drive.places,
             codewords: codewords.map(|sectors| model.codewords(sectors * sector_bytes)).collect(),
             page_factors: Vec::new(),
-            blocks: vec![BlockState::of(UNSEEN); geometry.block_space()],
-            rates: vec![BlockRates::default(); geometry.block_space()],
+            blocks: filled_in_large_pages(BlockState::of(UNSEEN), geometry.block_space()),
+            rates: filled_in_large_pages(BlockRates::default(), geometry.block_space()),
+            untouched: true,
             recent: RecentRates::default(),
             fresh: Bits::default(),
             carried: FixedMap::default(),
@@ -143,6 +146,9 @@ impl ReadErrors {
     }
 
     fn forget_blocks(&mut self) {
+        if std::mem::replace(&mut self.untouched, true) {
+            return;
+        }
         self.blocks.fill(BlockState::of(UNSEEN));
         self.rates.fill(BlockRates::default());
     }
@@ -202,6 +208,13 @@ impl ReadErrors {
         pages[to.page as usize] = carried;
     }
 
+    /// The errors of a page of this block are about to be drawn, which needs both parts of its state.
+    #[inline]
+    fn prefetch(&self, at: usize) {
+        prefetch(&self.blocks, at);
+        prefetch(&self.rates, at);
+    }
+
     #[inline]
     fn look_at_block(&mut self, at: usize, erases: u32) {
         if self.blocks[at].erases != erases {
@@ -212,6 +225,7 @@ impl ReadErrors {
     /// A block is seen for the first time, or for the first time since it was erased.
     #[inline(never)]
     fn begin_block(&mut self, at: usize, erases: u32) {
+        self.untouched = false;
         self.count_pending(at);
         if self.blocks[at].erases == UNSEEN {
             self.rates[at].factor = self.model.block_factor(self.seed, at as u64);
@@ -414,6 +428,14 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn checks_pages(&self) -> bool {
         self.health.damaged || self.health.unreadable
+    }
+
+    /// The errors of a page are about to be drawn.
+    #[inline]
+    pub(super) fn prefetch_errors(&self, ppn: Ppn) {
+        if let Some(errors) = &self.errors {
+            errors.prefetch(self.flash.geometry.block_index_of(ppn));
+        }
     }
 
     /// Draws what becomes of a read of a page that can be read so far.
