@@ -367,3 +367,38 @@ def test_a_port_finishes_a_request_after_the_command_that_it_hands_down(case: Ca
     ]  # fmt: skip
     summary = case(drive, rows, *["trace.csv"] * 3, "--scenario", str(scenario))
     assert summary["integrity"]["wrong_reads"] == 0
+
+
+BACKED_UP = (
+    'base = "t7-backup-pair"\nredundancy.segment_kib = 512\nmembers = ['
+    "'1 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,"
+    "ftl.over_provisioning=0.15', '1 * st3500630a,disk.capacity_gb=0.00104858']\n"
+)
+
+
+def test_a_read_that_waits_while_its_page_is_lost_ends_in_an_error(case: Case, tmp_path: Path) -> None:
+    # The page was written in part behind its back. The read returned the new part and what stood for the lost one.
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        '[[event]]\nwhat = "member:1/page:17"\nwhen = "3req"\n\n'
+        '[[event]]\nwhat = "member:0/channel:1"\nwhen = "0req"\nreplace_after = "1ms"\n'
+    )
+    rows = [
+        "263004,0,R,114688,4096", "264004,0,R,72704,8192", "265004,0,R,69632,4096", "10943008,0,W,67584,4096",
+    ]  # fmt: skip
+    integrity = case(BACKED_UP, rows, "--existing", "all", "--scenario", str(scenario))["integrity"]
+    assert integrity["wrong_reads"] == 0
+    assert integrity["lost_pages"] == 1
+
+
+def test_a_read_does_not_bring_a_trimmed_page_back(case: Case) -> None:
+    # A read took the page for one that had existed before time 0, and wrote it again below a write in progress.
+    rows = [
+        "2000000,0,W,73728,12288", "2000001,0,W,77824,12288", "2200002,0,T,73728,12288", "2202002,0,R,69632,12288",
+        "4724003,0,W,507904,12288",
+    ]  # fmt: skip
+    options = ("--replay", "closed", "--depth", "16", "--fail", "member:0/channel:0@14437us,replace_after=1ms")
+    assert case(BACKED_UP, rows, *options)["integrity"]["wrong_reads"] == 0
+    # Of three pages that are read two were trimmed, and only the other one is created.
+    summary = case("", rows[2:4])
+    assert summary["reads_of_nothing"] == 2

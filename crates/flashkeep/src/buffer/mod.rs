@@ -9,7 +9,7 @@ use crate::device::contents::Contents;
 use crate::device::port::{Fragment, Hits, Merge, Port, PortBackend, Run, SectorMap};
 use crate::engine::{Backends, Cause, Command, Engine, Flags, OpenRequest, Page, Scheme, Verb};
 use crate::host::{Expected, Oracle};
-use crate::kernel::SimTime;
+use crate::kernel::{Bits, SimTime};
 use crate::snapshot::{Reader, Writer};
 
 /// The port of a drive or an array as the host sees it.
@@ -19,6 +19,8 @@ pub struct Buffer<C> {
     existing: Existing,
     /// The expected contents of each page.
     oracle: Oracle<C>,
+    /// Pages that have been trimmed, if reads create pages: a read does not bring those back.
+    trimmed: Bits,
     /// Pages that were read although they had not been written and did not exist before time 0.
     pub first_touches: u64,
 }
@@ -148,7 +150,7 @@ impl<C: Contents> Buffer<C> {
     #[must_use]
     pub fn new(port: Port<C>, existing: Existing) -> Self {
         let oracle = Oracle::new(port.pages().len());
-        Buffer { port, existing, oracle, first_touches: 0 }
+        Buffer { port, existing, oracle, trimmed: Bits::default(), first_touches: 0 }
     }
 
     /// Sector hits and misses of the cache, or of the clean copies.
@@ -161,6 +163,7 @@ impl<C: Contents> Buffer<C> {
     pub fn save(&self, snapshot: &mut Writer) {
         snapshot.put(self.port.pages());
         snapshot.put(self.oracle.versions());
+        snapshot.put(&self.trimmed);
     }
 
     /// Takes over from a snapshot which pages exist.
@@ -170,6 +173,7 @@ impl<C: Contents> Buffer<C> {
     pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
         *self.port.pages_mut() = snapshot.take()?;
         let versions = snapshot.take()?;
+        self.trimmed = snapshot.take()?;
         if C::KEEP {
             self.oracle = Oracle::restored(versions);
             for page in 0..self.port.pages().len() {
@@ -312,8 +316,14 @@ impl<C: Contents> Buffer<C> {
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
     ) -> bool {
-        if C::KEEP && fragment.mask == self.port.pages().whole() {
-            (fragment.page..fragment.page + fragment.count).for_each(|page| self.oracle.trim(page));
+        if fragment.mask == self.port.pages().whole() {
+            let creates = self.existing == Existing::Reads;
+            for page in fragment.page..fragment.page + fragment.count {
+                self.oracle.trim(page);
+                if creates {
+                    self.trimmed.set(page, true);
+                }
+            }
         }
         self.port.trim(fragment, 0, &mut HostBackend::of(below, &self.oracle))
     }
@@ -456,14 +466,15 @@ impl<C: Contents> Buffer<C> {
         below.look(page);
     }
 
-    /// A page that is read for the first time may have existed before time 0.
+    /// A page that is read before it is written or trimmed existed before time 0.
     #[inline]
     fn touch<S: Scheme, L: Backends<C>>(&mut self, fragment: Fragment, below: &mut HostContext<'_, S, C, L>) {
         if self.existing != Existing::Reads {
             return;
         }
         for page in fragment.page..fragment.page + fragment.count {
-            if (self.port.pages().sectors(page) | self.port.cached(page)) & fragment.mask == 0 {
+            let exists = (self.port.pages().sectors(page) | self.port.cached(page)) & fragment.mask != 0;
+            if !exists && !self.trimmed.has(page) {
                 self.first_touches += 1;
                 let mask = self.port.pages().whole();
                 self.create(Fragment { page, count: 1, mask, continues: false }, below);

@@ -361,6 +361,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// Whether a read waited while a page of it was lost, and written in part.
+    fn lacks_page_of(&self, node: NodeId, piece: &Command) -> bool {
+        let mut pages = piece.start.0..piece.end();
+        self.troubled && piece.verb == Verb::Read && pages.any(|page| self.gaps.lacks(node, page))
+    }
+
     /// A stripe is free again, or has one sharer fewer: waiting commands continue, in order.
     pub(super) fn unlock<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, key: Key) {
         if node == NodeId::HOST {
@@ -378,6 +384,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.note_delay(token, since, now, Part::Lock);
                     if node == NodeId::HOST {
                         self.submit_behind(backends, now, PortId::of_key(key), piece, token);
+                    } else if self.lacks_page_of(node, &piece) {
+                        self.dispatch_examined(backends, now, node, true, piece, token);
                     } else if parked > 0 || !self.attempt(backends, now, node, &piece, token) {
                         self.account(token, pages);
                         self.parked.insert(node, parked, piece, token, now);
