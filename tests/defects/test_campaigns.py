@@ -402,3 +402,20 @@ def test_a_read_does_not_bring_a_trimmed_page_back(case: Case) -> None:
     # Of three pages that are read two were trimmed, and only the other one is created.
     summary = case("", rows[2:4])
     assert summary["reads_of_nothing"] == 2
+
+
+def test_a_page_whose_versions_are_both_gone_is_lost(case: Case, tmp_path: Path) -> None:
+    # Its new version was in a cache that lost its power, and the old one on a member whose contents had become
+    # unreadable. The partial parity fitted nothing, and the page was taken for zeros until the next power loss.
+    scenario = tmp_path / "scenario.toml"
+    power = '[[event]]\nwhat = "power"\nwhen = "1req"\n\n'
+    scenario.write_text('[[event]]\nwhat = "member:7"\nwhen = "0req"\ntransient = true\n\n' + power + power)
+    member = (
+        "8 * tlc-datacenter,buffer.protected=false,flash.channels=1,flash.chips_per_channel=1,flash.blocks_per_plane=10,"
+        "flash.pages_per_block=3,ftl.over_provisioning=1.25,buffer.dram_mib=0.117188"
+    )
+    drive = f"base = \"8-tlc-datacenter-raid6\"\nredundancy.scheme = \"ppc\"\nmembers = ['{member}']\n"
+    rows = ["432001,0,W,760832,16384", "2693004,0,R,772096,8192"]
+    integrity = case(drive, rows, "--existing", "all", "--scenario", str(scenario))["integrity"]
+    assert integrity["wrong_reads"] == 0
+    assert integrity["lost_pages"] == 1

@@ -141,9 +141,10 @@ impl Versions {
             Some((index, token)) if token != Token::default() => written.add(index),
             _ => {}
         }
-        // What no sum says anything of is lost, and no known zero.
+        // What no sum says anything of is lost, and no known zero. (A unit with an old version was never one.)
         let said = |index: u8| if pair.changed.has(index) { fit.partial } else { fit.parity };
-        let absent = pair.absent.iter().copied().filter(|&index| owed.has(index));
+        let is_owed = |&index: &u8| owed.has(index) || pair.blank.has(index);
+        let absent = pair.absent.iter().copied().filter(is_owed);
         let unsaid = pair.dead.iter().copied().chain(absent).filter(|&index| !said(index));
         unsaid.for_each(|index| written.add(index));
         self.let_go(stripe, UnitSet::range(0, self.stripes.data()).without(pair.changed));
