@@ -6,7 +6,8 @@
 //! earlier, copies into what is left of its last destination, and the host gets such a rest only while two are free.
 //!
 //! When a write finds no slot and GC can gain none, the host gets what was kept. When that is used up, the write is
-//! refused, which is the drive's end.
+//! refused, which is the drive's end. So is a write for which a power loss has left no room: torn superpages and pages
+//! copied twice may fill a log of few superblocks.
 
 use super::StripeLog;
 use crate::engine::{Command, Member, Page, Plan, PlanVerdict, View};
@@ -41,14 +42,15 @@ impl StripeLog {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> PlanVerdict {
-        if !self.superblocks.are_worn() || self.can_make_room() {
+        let may_end = self.restarted || self.superblocks.are_worn();
+        if !may_end || self.can_make_room() {
             return PlanVerdict::Wait;
         }
         if !self.gives_all {
             self.gives_all = true;
             return self.write(command, view, plan);
         }
-        if self.superblocks.retired() == 0 {
+        if self.superblocks.retired() == 0 && !self.restarted {
             return PlanVerdict::Wait;
         }
         self.release(command.start.0);

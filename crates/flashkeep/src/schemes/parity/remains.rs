@@ -76,6 +76,7 @@ impl Versions {
                 let member = seats.data(index);
                 !view.alive(member) || owed.has(index) && view.oob(member, seats.page()).is_none()
             });
+            let never_there = known.without(owed);
             let owed = owed.without(self.stripes.in_caches(stripe, view));
             let entry = partial(stripe);
             let at = entry.filter(|&(memory, slot)| view.oob(memory, slot).is_some());
@@ -87,7 +88,7 @@ impl Versions {
             if !at.is_some_and(|at| self.recover_partial(stripe, [known, owed], at, &mut logged, view, lacks))
             {
                 self.let_go(stripe, UnitSet::range(0, self.stripes.data()));
-                let zeros = if entry.is_some() { known.without(owed) } else { UnitSet::default() };
+                let zeros = if entry.is_some() { never_there } else { UnitSet::default() };
                 self.stripes.recover_stripe(stripe, &logged, zeros, view, lacks);
             }
         }
@@ -130,6 +131,11 @@ impl Versions {
             self.lose_unsaid(stripe, known, owed, logged, view);
             return false;
         };
+        // Of units of which neither version is there, the parity knows the old one.
+        let is_gone = |index: u8| pair.blank.has(index) && pair.absent.contains(&index);
+        if !fit.partial && pair.changed.iter().all(is_gone) {
+            return false;
+        }
         let was_lost = self.stripes.units(&logged.lost, stripe);
         let missing = || pair.dead.iter().chain(&pair.absent).copied();
         if pair.changed.is_empty() || missing().any(|index| was_lost.has(index)) {
@@ -141,10 +147,9 @@ impl Versions {
             Some((index, token)) if token != Token::default() => written.add(index),
             _ => {}
         }
-        // What no sum says anything of is lost, and no known zero. (A unit with an old version was never one.)
+        // What no sum says anything of is lost, and no known zero.
         let said = |index: u8| if pair.changed.has(index) { fit.partial } else { fit.parity };
-        let is_owed = |&index: &u8| owed.has(index) || pair.blank.has(index);
-        let absent = pair.absent.iter().copied().filter(is_owed);
+        let absent = pair.absent.iter().copied().filter(|&index| owed.has(index));
         let unsaid = pair.dead.iter().copied().chain(absent).filter(|&index| !said(index));
         unsaid.for_each(|index| written.add(index));
         self.let_go(stripe, UnitSet::range(0, self.stripes.data()).without(pair.changed));
