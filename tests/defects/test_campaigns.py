@@ -404,17 +404,19 @@ def test_a_read_does_not_bring_a_trimmed_page_back(case: Case) -> None:
     assert summary["reads_of_nothing"] == 2
 
 
+VOLATILE = (
+    "8 * tlc-datacenter,buffer.protected=false,flash.channels=1,flash.chips_per_channel=1,flash.blocks_per_plane=10,"
+    "flash.pages_per_block=3,ftl.over_provisioning=1.25,buffer.dram_mib=0.117188"
+)
+
+
 def test_the_parity_knows_a_page_of_which_no_version_is_left(case: Case, tmp_path: Path) -> None:
     # The new version was in a cache that lost its power, and the old one on a member whose contents had become
     # unreadable. The partial parity fitted nothing, and the page was taken for zeros until the next power loss.
     scenario = tmp_path / "scenario.toml"
     power = '[[event]]\nwhat = "power"\nwhen = "1req"\n\n'
     scenario.write_text('[[event]]\nwhat = "member:7"\nwhen = "0req"\ntransient = true\n\n' + power + power)
-    member = (
-        "8 * tlc-datacenter,buffer.protected=false,flash.channels=1,flash.chips_per_channel=1,flash.blocks_per_plane=10,"
-        "flash.pages_per_block=3,ftl.over_provisioning=1.25,buffer.dram_mib=0.117188"
-    )
-    drive = f"base = \"8-tlc-datacenter-raid6\"\nredundancy.scheme = \"ppc\"\nmembers = ['{member}']\n"
+    drive = f'base = "8-tlc-datacenter-raid6"\nredundancy.scheme = "ppc"\nmembers = [\'{VOLATILE}\']\n'
     rows = ["432001,0,W,760832,16384", "2693004,0,R,772096,8192"]
     integrity = case(drive, rows, "--existing", "all", "--scenario", str(scenario))["integrity"]
     assert integrity["wrong_reads"] == 0
@@ -428,11 +430,7 @@ def test_a_log_that_a_power_loss_leaves_no_room_refuses_writes(case: Case, tmp_p
         '[[event]]\nwhat = "member:3/die:0.0.0"\nwhen = "543us"\nreplace_after = "1ms"\n\n'
         '[[event]]\nwhat = "power"\nwhen = "3req"\n'
     )
-    member = (
-        "8 * tlc-datacenter,buffer.protected=false,flash.channels=1,flash.chips_per_channel=1,flash.blocks_per_plane=10,"
-        "flash.pages_per_block=3,ftl.over_provisioning=1.25,buffer.dram_mib=0.117188"
-    )
-    drive = f"base = \"8-tlc-datacenter-raid6\"\nredundancy.scheme = \"ds\"\nmembers = ['{member}']\n"
+    drive = f'base = "8-tlc-datacenter-raid6"\nredundancy.scheme = "ds"\nmembers = [\'{VOLATILE}\']\n'
     rows = [
         "30000,0,WF,32768,32768", "30000,0,W,32768,32768", "49927206,0,W,32768,32768", "84337814,0,W,8192,32768",
     ]  # fmt: skip

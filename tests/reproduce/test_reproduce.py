@@ -45,7 +45,8 @@ def test_a_paper_leaves_what_is_promised(paper: tuple[str, Path]) -> None:
         assert (cell["verdict"] is None) == (cell["published"] is None or cell["simulated"] is None), cell
         assert all(text.isascii() for text in (cell["table"], cell["row"], cell["column"]))
     assert len({(cell["table"], cell["row"], cell["column"]) for cell in results["cells"]}) == len(results["cells"])
-    judged = sum(results["verdicts"].values()) + sum(results["inputs"]["verdicts"].values())
+    counts = (results, results["predictions"], results["inputs"])
+    judged = sum(sum(part["verdicts"].values()) for part in counts)
     assert judged == sum(cell["verdict"] is not None for cell in results["cells"])
     with (out / f"{name}.csv").open(encoding="utf-8") as file:
         lines = list(csv.DictReader(file))

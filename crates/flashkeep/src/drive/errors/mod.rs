@@ -251,6 +251,13 @@ fn step(value: u64, unit: u64) -> (f64, u64) {
 const HOUR: u64 = 3_600_000_000_000;
 const DAY: f64 = 24.0 * HOUR as f64;
 
+/// A block, and how often it has been erased.
+#[derive(Clone, Copy)]
+struct BlockPlace {
+    block: usize,
+    erases: u32,
+}
+
 /// A page that is read: where it is, and what its block has been through.
 #[derive(Clone, Copy)]
 struct Sensed {
@@ -277,40 +284,44 @@ struct LastingCondition {
 }
 
 impl ReadErrors {
-    /// Draws what becomes of a read of so many sectors, 0 for a whole page.
+    /// A read of so many sectors begins, 0 for a whole page: its number among those of its block. Whether its probabilities
+    /// are not those of the read before.
     #[inline]
-    fn draw(&mut self, now: SimTime, sensed: Sensed, sectors: u16) -> Course {
-        let Sensed { ppn, block: at, page, erases, .. } = sensed;
-        self.look_at_block(at, erases);
+    fn begin_read(&mut self, now: SimTime, place: BlockPlace, ppn: Ppn, sectors: u16) -> (u32, bool) {
+        self.look_at_block(place.block, place.erases);
         let old = !self.fresh.has(ppn.0);
-        let block = &mut self.blocks[at];
+        let block = &mut self.blocks[place.block];
         let number = block.reads;
         block.reads = number.saturating_add(1);
-        if number >= block.until_reads
+        let is_other = number >= block.until_reads
             || now >= block.until
             || sectors != block.sectors
             || old != block.old
             || block.pending == u16::MAX
             || !self.page_factors.is_empty()
-            || block.carries
-        {
-            self.renew(now, sensed, old, sectors);
-        }
-        let block = &mut self.blocks[at];
+            || block.carries;
+        (number, is_other)
+    }
+
+    /// Draws what becomes of the read of its block that has this number.
+    #[inline]
+    fn draw(&mut self, place: BlockPlace, page: u32, ppn: Ppn, number: u32) -> Course {
+        let block = &mut self.blocks[place.block];
         block.pending += 1;
         if !block.can_fail {
             return Course::default();
         }
-        let drawn = uniform(self.seed, at as u64, page.into(), erases.into(), number.into());
+        let drawn = uniform(self.seed, place.block as u64, page.into(), place.erases.into(), number.into());
         if (drawn >> 32) as u32 > block.first_failure {
             return Course::default();
         }
-        self.draw_further(sensed, drawn)
+        self.draw_further(place.block, page, ppn, drawn)
     }
 
     /// Computes the probabilities of reads from now on.
     #[inline(never)]
-    fn renew(&mut self, now: SimTime, sensed: Sensed, old: bool, sectors: u16) {
+    fn renew(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
+        let old = !self.fresh.has(sensed.ppn.0);
         let model = Arc::clone(&self.model);
         self.count_pending(sensed.block);
         let LastingCondition { data, before, sensings, until_reads, until } =
@@ -364,8 +375,8 @@ impl ReadErrors {
 
     /// The first attempt fails, or nearly so.
     #[inline(never)]
-    fn draw_further(&mut self, sensed: Sensed, drawn: u64) -> Course {
-        let rates = self.rates[sensed.block].rates;
+    fn draw_further(&mut self, block: usize, page: u32, ppn: Ppn, drawn: u64) -> Course {
+        let rates = self.rates[block].rates;
         if drawn >= rates.first_failure {
             return Course::default();
         }
@@ -377,28 +388,28 @@ impl ReadErrors {
             soft: soft.is_some(),
             ..Course::default()
         };
-        let block = &mut self.blocks[sensed.block];
-        block.reads = block.reads.saturating_add(u32::from(course.retries) + u32::from(course.sensings));
+        let state = &mut self.blocks[block];
+        state.reads = state.reads.saturating_add(u32::from(course.retries) + u32::from(course.sensings));
         self.counts.retries += u64::from(course.retries);
         match outcome.stage {
             Stage::Corrected(retries) => self.counts.corrected += u64::from(retries > 0),
             Stage::Soft => self.counts.soft += 1,
-            Stage::Uncorrectable => course.verdict = self.give_up(sensed, drawn),
+            Stage::Uncorrectable => course.verdict = self.give_up(block, page, ppn, drawn),
         }
         course
     }
 
     /// No stage corrects a page.
-    fn give_up(&mut self, sensed: Sensed, drawn: u64) -> Verdict {
-        let passes = uniform(!self.seed, drawn, u64::from(sensed.page), 0, 0) < self.model.miscorrects;
+    fn give_up(&mut self, block: usize, page: u32, ppn: Ppn, drawn: u64) -> Verdict {
+        let passes = uniform(!self.seed, drawn, u64::from(page), 0, 0) < self.model.miscorrects;
         if passes && !self.model.end_to_end {
             self.counts.miscorrected += 1;
             return Verdict::Wrong;
         }
         self.counts.caught += u64::from(passes);
         self.counts.uncorrectable += 1;
-        self.rates[sensed.block].given_up += 1;
-        self.doomed.push(sensed.ppn);
+        self.rates[block].given_up += 1;
+        self.doomed.push(ppn);
         Verdict::Unreadable
     }
 }
@@ -447,12 +458,17 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn draw_course(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
         let unreadable = self.checks_pages() && self.ftl.blocks.is_unreadable(ppn);
-        let sensed = self.sensed(ppn);
+        let (place, page) = (self.block_place(ppn), self.flash.geometry.page_of(ppn));
         let Some(errors) = &mut self.errors else { return Course::default() };
         if unreadable || errors.doomed.contains(&ppn) {
             return Course { verdict: Verdict::Unreadable, ..Course::default() };
         }
-        let course = errors.draw(now, sensed, sectors);
+        let (number, is_other) = errors.begin_read(now, place, ppn, sectors);
+        if is_other {
+            self.renew_probabilities(now, ppn, sectors);
+        }
+        let Some(errors) = &mut self.errors else { return Course::default() };
+        let course = errors.draw(place, page, ppn, number);
         // An unreadable page stays where it is until its read has ended.
         if let Some(due) = errors.due.take()
             && course.verdict != Verdict::Unreadable
@@ -460,6 +476,21 @@ impl<C: Contents> Drive<C> {
             self.ask_for_refresh(now, due);
         }
         course
+    }
+
+    #[inline(never)]
+    fn renew_probabilities(&mut self, now: SimTime, ppn: Ppn, sectors: u16) {
+        let sensed = self.sensed(ppn);
+        if let Some(errors) = &mut self.errors {
+            errors.renew(now, sensed, sectors);
+        }
+    }
+
+    #[inline]
+    fn block_place(&self, ppn: Ppn) -> BlockPlace {
+        let geometry = &self.flash.geometry;
+        let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
+        BlockPlace { block: geometry.block_index_of(ppn), erases: self.ftl.blocks.erases_of(plane, number) }
     }
 
     fn sensed(&self, ppn: Ppn) -> Sensed {
