@@ -55,7 +55,6 @@ impl<C: Contents> Drive<C> {
                 self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {
-                self.prefetch_errors(ppn);
                 let contents = self.ftl.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {

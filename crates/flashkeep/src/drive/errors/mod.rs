@@ -21,7 +21,7 @@ pub use counts::ErrorCounts;
 use super::{Drive, OpKind, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
-use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages, prefetch};
+use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages};
 use blocks::{BlockRates, BlockState, DataCondition, RecentRates, UNSEEN};
 use flashkeep_errors::chain::Stage;
 use flashkeep_errors::draw::uniform;
@@ -197,22 +197,15 @@ impl ReadErrors {
 
     /// The data of a page are copied to another one without error correction: the errors that they have now stay in them.
     fn note_copied(&mut self, now: SimTime, from: Sensed, to: Sensed) {
-        self.look_at_block(from.block, from.erases);
-        self.look_at_block(to.block, to.erases);
+        self.look_at_block(from.place.block, from.place.erases);
+        self.look_at_block(to.place.block, to.place.erases);
         let carried = self.condition(now, from, !self.fresh.has(from.ppn.0)).data.rber(&self.model);
-        let block = &mut self.blocks[from.block];
+        let block = &mut self.blocks[from.place.block];
         block.reads = block.reads.saturating_add(1);
-        self.blocks[to.block].carries = true;
-        let pages = self.carried.entry(to.block as u32).or_default();
+        self.blocks[to.place.block].carries = true;
+        let pages = self.carried.entry(to.place.block as u32).or_default();
         pages.resize(pages.len().max(to.page as usize + 1), 0.0);
         pages[to.page as usize] = carried;
-    }
-
-    /// The errors of a page of this block are about to be drawn, which needs both parts of its state.
-    #[inline]
-    fn prefetch(&self, at: usize) {
-        prefetch(&self.blocks, at);
-        prefetch(&self.rates, at);
     }
 
     #[inline]
@@ -263,10 +256,9 @@ struct BlockPlace {
 struct Sensed {
     ppn: Ppn,
     /// Its block, and its number within it.
-    block: usize,
+    place: BlockPlace,
     page: u32,
-    erases: u32,
-    /// Those before time 0.
+    /// The erases of its block before time 0.
     erases_before: u32,
     slc: bool,
 }
@@ -323,12 +315,12 @@ impl ReadErrors {
     fn renew(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
         let old = !self.fresh.has(sensed.ppn.0);
         let model = Arc::clone(&self.model);
-        self.count_pending(sensed.block);
+        self.count_pending(sensed.place.block);
         let LastingCondition { data, before, sensings, until_reads, until } =
             self.condition(now, sensed, old);
         let until_reads = self.limit(sensed.ppn, before, data.conditions.days, [sensings, until_reads]);
         let codewords = self.codewords[usize::from(sectors)];
-        let (block, rates) = (&mut self.blocks[sensed.block], &mut self.rates[sensed.block]);
+        let (block, rates) = (&mut self.blocks[sensed.place.block], &mut self.rates[sensed.place.block]);
         rates.rates = self.recent.of(&model, data, codewords);
         block.can_fail = rates.rates.first_failure > 0;
         block.first_failure = (rates.rates.first_failure >> 32) as u32;
@@ -339,23 +331,23 @@ impl ReadErrors {
     /// The condition of the data of a page; `old` data existed at time 0.
     fn condition(&self, now: SimTime, sensed: Sensed, old: bool) -> LastingCondition {
         let model = &*self.model;
-        let (block, rates) = (&self.blocks[sensed.block], &self.rates[sensed.block]);
+        let (block, rates) = (&self.blocks[sensed.place.block], &self.rates[sensed.place.block]);
         let pages = u64::from(self.flash_pages);
         let sensings = u64::from(block.reads);
         let (reads, until_reads) = step(sensings, pages);
-        let before = if sensed.erases == sensed.erases_before { model.page_reads } else { 0.0 };
+        let before = if sensed.place.erases == sensed.erases_before { model.page_reads } else { 0.0 };
         let since = if old || !block.programmed { SimTime::ZERO } else { rates.programmed };
         let (age, until_age) = step(now.since(since).0, HOUR);
         let cycles = match model.cycles {
-            Some(cycles) => cycles + f64::from(sensed.erases.saturating_sub(sensed.erases_before)),
-            None => f64::from(sensed.erases),
+            Some(cycles) => cycles + f64::from(sensed.place.erases.saturating_sub(sensed.erases_before)),
+            None => f64::from(sensed.place.erases),
         };
         let days = age / DAY + if old { model.retention_days } else { 0.0 };
         let conditions = Conditions { cycles, days, reads: before + reads / pages as f64 };
         let of_page = self.page_factors.get((sensed.page / self.places) as usize).copied().unwrap_or(1.0);
         let cells = if sensed.slc { model.slc_factor } else { of_page };
         let carried =
-            self.carried.get(&(sensed.block as u32)).and_then(|pages| pages.get(sensed.page as usize));
+            self.carried.get(&(sensed.place.block as u32)).and_then(|pages| pages.get(sensed.page as usize));
         let carried = carried.copied().unwrap_or(0.0);
         let data = DataCondition { conditions, factor: rates.factor * cells, carried };
         LastingCondition { data, before, sensings, until_reads, until: since + Span(until_age) }
@@ -441,14 +433,6 @@ impl<C: Contents> Drive<C> {
         self.health.damaged || self.health.unreadable
     }
 
-    /// The errors of a page are about to be drawn.
-    #[inline]
-    pub(super) fn prefetch_errors(&self, ppn: Ppn) {
-        if let Some(errors) = &self.errors {
-            errors.prefetch(self.flash.geometry.block_index_of(ppn));
-        }
-    }
-
     /// Draws what becomes of a read of a page that can be read so far.
     #[inline]
     pub(super) fn draw_errors(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
@@ -499,9 +483,8 @@ impl<C: Contents> Drive<C> {
         let slc = geometry.is_slc_block(number);
         Sensed {
             ppn,
-            block: geometry.block_index_of(ppn),
+            place: self.block_place(ppn),
             page: geometry.page_of(ppn),
-            erases: self.ftl.blocks.erases_of(plane, number),
             erases_before: match slc {
                 true => 0,
                 false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
