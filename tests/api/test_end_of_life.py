@@ -24,7 +24,7 @@ def elsewhere() -> Iterator[Executor]:
 
 
 # Lives need drives that are conditioned by writing; the others take half a minute.
-SLOW = dict.fromkeys(("lives", "tlc-datacenter", "otherwise"), pytest.mark.full)
+SLOW = dict.fromkeys(("lives", "tlc-client", "tlc-datacenter", "otherwise"), pytest.mark.full)
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in end_of_life.TABLES])

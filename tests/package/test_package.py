@@ -126,6 +126,7 @@ def test_what_needs_an_extra_names_it(installed: Path, tmp_path: Path) -> None:
     assert "pip install 'flashkeep[frames]'" in done.stderr
 
 
+@pytest.mark.full
 def test_a_paper_is_reproduced_with_the_extra_for_reports(installed: Path, wheel: Path, tmp_path: Path) -> None:
     done = install(installed.parent, f"{wheel}[reports]")
     if done.returncode and OFFLINE.search(done.stderr):

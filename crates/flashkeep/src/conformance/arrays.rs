@@ -302,7 +302,7 @@ pub(super) fn members_that_forget_are_no_worse_than_members_that_fail(entry: &Tr
         let losses = losses(entry, &array);
         let of_members = |loss: &&Vec<Vec<u32>>| loss.iter().all(|path| path[0] < array.members());
         let losses: Vec<_> = losses.iter().filter(of_members).map(|loss| loss.concat()).collect();
-        for seed in 0..30 {
+        for seed in 0..20 {
             let what = format!("{entry} over {over:?}, seed {seed}");
             let mut bench = Array::of(array.clone());
             history(&mut bench, seed as u64, 60, 40 + 7 * seed as u32);

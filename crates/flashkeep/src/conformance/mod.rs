@@ -96,7 +96,7 @@ impl Tried {
     /// Of these failures, those that are tried at a step. Each has its turn every few steps; a scheme in a file is tried with
     /// more of them.
     fn in_turn<'a, T>(&self, failures: &'a [T], step: u32) -> impl Iterator<Item = &'a T> + use<'a, T> {
-        let at_a_step = if self.file.is_some() { 6 } else { 2 };
+        let at_a_step = if self.file.is_some() { 6 } else { 1 };
         let every = failures.len().div_ceil(at_a_step).max(1);
         failures.iter().skip(step as usize % every).step_by(every)
     }

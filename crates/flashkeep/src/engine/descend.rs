@@ -361,10 +361,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether a read waited while a page of it was lost, and written in part.
-    fn lacks_page_of(&self, node: NodeId, piece: &Command) -> bool {
+    /// Whether a read waited at the root while a page of it was lost, and written in part. What a member lacks its scheme
+    /// knows.
+    fn has_lost_page(&self, node: NodeId, piece: &Command) -> bool {
         let mut pages = piece.start.0..piece.end();
-        self.troubled && piece.verb == Verb::Read && pages.any(|page| self.gaps.lacks(node, page))
+        let reads = self.troubled && node == NodeId::ROOT && piece.verb == Verb::Read;
+        reads && pages.any(|page| self.gaps.lacks(node, page))
     }
 
     /// A stripe is free again, or has one sharer fewer: waiting commands continue, in order.
@@ -384,7 +386,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.note_delay(token, since, now, Part::Lock);
                     if node == NodeId::HOST {
                         self.submit_behind(backends, now, PortId::of_key(key), piece, token);
-                    } else if self.lacks_page_of(node, &piece) {
+                    } else if self.has_lost_page(node, &piece) {
                         self.dispatch_examined(backends, now, node, true, piece, token);
                     } else if parked > 0 || !self.attempt(backends, now, node, &piece, token) {
                         self.account(token, pages);

@@ -11,7 +11,7 @@ fn rebuilding(rig: &Rig) -> bool {
 #[test]
 fn rebuilt_it_survives_the_next_failure() {
     for setup in all() {
-        for seed in 0..setup.seeds(160) {
+        for seed in 0..setup.seeds(90) {
             let mut random = Random::stream(seed, "rebuilds");
             let mut rig: Rig = setup.rig(Report::Random(30), seed);
             rig.lenient = true;
