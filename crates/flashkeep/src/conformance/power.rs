@@ -113,7 +113,11 @@ const MAPS: [(u32, &[&str]); 6] = [
 /// Merges, too, are gone on with where the cut has left them, or done anew.
 pub(super) fn a_cut_at_every_step_whatever_the_map(scheme: &Tried) {
     for (seed, &(planes, more)) in (1..).zip(&MAPS) {
-        let (commands, each) = if scheme.plain { (60, 1) } else { (40, 5) };
+        let (commands, each) = match (scheme.plain, &scheme.file) {
+            (true, _) => (60, 1),
+            (false, Some(_)) => (40, 3),
+            (false, None) => (40, 5),
+        };
         let mut whole = bench_of(scheme, planes, more);
         history_seen(&mut whole, seed, commands, u32::MAX, |bench| {
             let step = bench.steps;

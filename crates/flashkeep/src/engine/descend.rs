@@ -361,8 +361,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether a read waited at the root while a page of it was lost, and written in part. What a member lacks its scheme
-    /// knows.
+    /// Whether a page of a read was lost, and perhaps written in part, while the read waited at the root. (Pages that a
+    /// member lacks are read elsewhere by the scheme above it.)
     fn has_lost_page(&self, node: NodeId, piece: &Command) -> bool {
         let mut pages = piece.start.0..piece.end();
         let reads = self.troubled && node == NodeId::ROOT && piece.verb == Verb::Read;
