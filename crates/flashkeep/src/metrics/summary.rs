@@ -487,7 +487,9 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     all.extend(limits(facts));
     if facts.counters.reads_of_nothing > 0 {
         let reads = facts.counters.reads_of_nothing;
-        all.push(format!("{reads} page reads asked for pages never written; they cost no flash time"));
+        all.push(format!(
+            "{reads} page reads asked for pages never written, or trimmed; they cost no flash time"
+        ));
     }
     all
 }
