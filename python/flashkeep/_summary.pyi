@@ -70,7 +70,7 @@ class Summary(Node):
         """The share of the pages that hold valid data at the end. (share)"""
     @property
     def reads_of_nothing(self) -> int:
-        """Reads of pages that were never written, which cost no flash time. (pages)"""
+        """Reads of pages that were never written, or were trimmed, which cost no flash time. (pages)"""
     @property
     def reads_from_memory(self) -> int:
         """Reads served from the controller's memory because the page was on its way to the flash. (pages, higher is better)"""
