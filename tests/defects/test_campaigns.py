@@ -192,6 +192,10 @@ def test_a_block_whose_page_a_read_waits_for_in_vain_is_kept(case: Case) -> None
     assert case(drive, rows, "--seed", "495")["integrity"]["wrong_reads"] == 0
 
 
+SMALL_SSD = (
+    "intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,"
+    "ftl.over_provisioning=0.15"
+)
 SMALL_LOG = (
     'base = "8CM-128"\nredundancy.scheme = "ds"\nflash.channels = 4\nflash.chips_per_channel = 1\n'
     "flash.dies_per_chip = 1\nflash.blocks_per_plane = 16\nflash.pages_per_block = 4\nftl.over_provisioning = 0.3\n"
@@ -199,13 +203,11 @@ SMALL_LOG = (
 )
 
 
-def test_a_write_with_fua_ends_on_the_media_when_its_stripe_tells_so_in_two_parts(case: Case, tmp_path: Path) -> None:
+def test_a_write_with_fua_ends_on_the_media_when_its_stripe_tells_so_in_two_parts(case: Case) -> None:
     # The second write is acknowledged, and then known to be durable later, at the same instant: the second message was
     # dropped, so the host was answered before the page was programmed.
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text('[[event]]\nwhat = "power"\nwhen = "3req"\n')
     rows = ["0,0,WF,16896,512", "60001,0,WF,37376,512", "60002,0,R,36864,3072", "290003,0,W,53248,3072"]
-    summary = case(SMALL_LOG, rows, "--scenario", str(scenario))
+    summary = case(SMALL_LOG, rows, "--fail", "power@3req")
     assert summary["integrity"]["power_cuts"] == 1
     assert summary["integrity"]["lost_pages"] == 0
 
@@ -231,8 +233,7 @@ def test_a_flush_waits_for_writes_whose_places_are_others_by_now(case: Case) -> 
     # The disks had acknowledged the writes of four volumes in their caches, and reads had taken the writes' places in
     # the host: the FLUSH looked at the reads, and was acknowledged at once.
     drive = (
-        'members = ["4 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,'
-        'ftl.over_provisioning=0.15", "2 * st3500630a,disk.write_cache_mib=0.0625,disk.capacity_gb=0.00104858"]\n'
+        f'members = ["4 * {SMALL_SSD}", "2 * st3500630a,disk.write_cache_mib=0.0625,disk.capacity_gb=0.00104858"]\n'
         'redundancy = { scheme = "hpda", log_mib = 4, stripe_kib = 512 }\narray.volumes = 4\n'
         'buffer = { dram_mib = 1, write_policy = "through" }\n'
     )
@@ -243,11 +244,9 @@ def test_a_flush_waits_for_writes_whose_places_are_others_by_now(case: Case) -> 
     assert (summary["integrity"]["lost_pages"], summary["integrity"]["volatile_pages_lost"]) == (0, 20)
 
 
-def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, tmp_path: Path) -> None:
+def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case) -> None:
     # Torn pages had left the only plane that gives the page a greater version too little to move its victim's pages:
     # the write waited for room there, while other planes had room.
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text('[[event]]\nwhat = "power"\nwhen = "18req"\n\n[[event]]\nwhat = "power"\nwhen = "2055us"\n')
     drive = (
         'base = "atc08-interplane"\nredundancy.scheme = "raid4"\n'
         "flash = { channels = 4, dies_per_chip = 1, blocks_per_plane = 16, pages_per_block = 4 }\n"
@@ -260,7 +259,7 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case, 
         "10958914,0,WF,15360,16384", "10958914,0,W,14336,3072", "12958914,0,W,13312,1024", "14958914,0,W,16384,1024",
         "36484021,0,W,15360,1024",
     ]  # fmt: skip
-    summary = case(drive, rows, "--scenario", str(scenario))
+    summary = case(drive, rows, "--fail", "power@18req", "--fail", "power@2055us")
     assert (summary["integrity"]["power_cuts"], summary["integrity"]["lost_pages"]) == (2, 0)
 
 
@@ -327,8 +326,7 @@ def test_a_member_that_has_failed_as_a_whole_does_no_more_work(case: Case) -> No
     # Its scheme, which knows nothing of the failure, recalled the same pages from its disk for ever.
     drive = (
         'base = "t7-backup-32"\nmembers = ["4 * t7-backup-pair,redundancy.nvram_mib=8,members='
-        "['1 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,"
-        "ftl.over_provisioning=0.15', '1 * st3500630a,disk.capacity_gb=0.00104858'],redundancy.nvram_mib=1,"
+        f"['1 * {SMALL_SSD}', '1 * st3500630a,disk.capacity_gb=0.00104858'],redundancy.nvram_mib=1,"
         'redundancy.segment_kib=512"]\n'
     )
     workload = "synth:random,requests=60,write=0.8,size=60KiB,align=1KiB,depth=4"
@@ -348,45 +346,35 @@ def test_a_plane_is_collected_when_it_loses_a_page(case: Case) -> None:
     assert summary["integrity"]["wrong_reads"] == 0
 
 
-def test_a_port_finishes_a_request_after_the_command_that_it_hands_down(case: Case, tmp_path: Path) -> None:
+def test_a_port_finishes_a_request_after_the_command_that_it_hands_down(case: Case) -> None:
     # The port of a drive finished requests while the port of the mirror above it, whose request had ended as well, was
     # handing down a command: "the port is not at work".
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(
-        '[[event]]\nwhat = "member:3/member:0"\nwhen = "8req"\n\n[[event]]\nwhat = "power"\nwhen = "4req"\n'
-    )
     drive = (
         'base = "t7-hybrid-raid1"\nbuffer.dram_mib = 1\nmembers = ["4 * t7-hybrid-mirror-base,members='
-        "['1 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,"
-        "ftl.over_provisioning=0.15', '1 * st3500630a,disk.write_cache_mib=16,disk.capacity_gb=0.00104858,"
+        f"['1 * {SMALL_SSD}', '1 * st3500630a,disk.write_cache_mib=16,disk.capacity_gb=0.00104858,"
         "disk.write_cache_mib=0.0625']\"]\n"
     )
     rows = [
         "2001000,0,W,13312,16384", "6261002,0,W,17408,1024", "6261002,0,F,0,0", "6262002,0,F,0,0",
         "8262002,0,R,14336,1024", "8493002,0,W,15360,16384", "10585004,0,W,12288,16384", "12816004,0,R,12288,1024",
     ]  # fmt: skip
-    summary = case(drive, rows, *["trace.csv"] * 3, "--scenario", str(scenario))
+    summary = case(drive, rows, *["trace.csv"] * 3, "--fail", "member:3/member:0@8req", "--fail", "power@4req")
     assert summary["integrity"]["wrong_reads"] == 0
 
 
 BACKED_UP = (
     'base = "t7-backup-pair"\nredundancy.segment_kib = 512\nmembers = ['
-    "'1 * intel-320-160,flash.chips_per_channel=1,flash.blocks_per_plane=16,flash.pages_per_block=4,"
-    "ftl.over_provisioning=0.15', '1 * st3500630a,disk.capacity_gb=0.00104858']\n"
+    f"'1 * {SMALL_SSD}', '1 * st3500630a,disk.capacity_gb=0.00104858']\n"
 )
 
 
-def test_a_read_that_waits_while_its_page_is_lost_ends_in_an_error(case: Case, tmp_path: Path) -> None:
+def test_a_read_that_waits_while_its_page_is_lost_ends_in_an_error(case: Case) -> None:
     # The page was written in part behind its back. The read returned the new part and what stood for the lost one.
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(
-        '[[event]]\nwhat = "member:1/page:17"\nwhen = "3req"\n\n'
-        '[[event]]\nwhat = "member:0/channel:1"\nwhen = "0req"\nreplace_after = "1ms"\n'
-    )
     rows = [
         "263004,0,R,114688,4096", "264004,0,R,72704,8192", "265004,0,R,69632,4096", "10943008,0,W,67584,4096",
     ]  # fmt: skip
-    integrity = case(BACKED_UP, rows, "--existing", "all", "--scenario", str(scenario))["integrity"]
+    fails = ("--fail", "member:1/page:17@3req", "--fail", "member:0/channel:1@0req,replace_after=1ms")
+    integrity = case(BACKED_UP, rows, "--existing", "all", *fails)["integrity"]
     assert integrity["wrong_reads"] == 0
     assert integrity["lost_pages"] == 1
 
@@ -410,31 +398,25 @@ VOLATILE = (
 )
 
 
-def test_the_parity_knows_a_page_of_which_no_version_is_left(case: Case, tmp_path: Path) -> None:
+def test_the_parity_knows_a_page_of_which_no_version_is_left(case: Case) -> None:
     # The new version was in a cache that lost its power, and the old one on a member whose contents had become
     # unreadable. The partial parity fitted nothing, and the page was taken for zeros until the next power loss.
-    scenario = tmp_path / "scenario.toml"
-    power = '[[event]]\nwhat = "power"\nwhen = "1req"\n\n'
-    scenario.write_text('[[event]]\nwhat = "member:7"\nwhen = "0req"\ntransient = true\n\n' + power + power)
     drive = f'base = "8-tlc-datacenter-raid6"\nredundancy.scheme = "ppc"\nmembers = [\'{VOLATILE}\']\n'
     rows = ["432001,0,W,760832,16384", "2693004,0,R,772096,8192"]
-    integrity = case(drive, rows, "--existing", "all", "--scenario", str(scenario))["integrity"]
+    fails = ("--fail", "member:7@0req,transient", *["--fail", "power@1req"] * 2)
+    integrity = case(drive, rows, "--existing", "all", *fails)["integrity"]
     assert integrity["wrong_reads"] == 0
     assert integrity["lost_pages"] == 0
 
 
-def test_a_log_that_a_power_loss_leaves_no_room_refuses_writes(case: Case, tmp_path: Path) -> None:
+def test_a_log_that_a_power_loss_leaves_no_room_refuses_writes(case: Case) -> None:
     # A log of three superblocks, of which two are full: writes waited for ever.
-    scenario = tmp_path / "scenario.toml"
-    scenario.write_text(
-        '[[event]]\nwhat = "member:3/die:0.0.0"\nwhen = "543us"\nreplace_after = "1ms"\n\n'
-        '[[event]]\nwhat = "power"\nwhen = "3req"\n'
-    )
     drive = f'base = "8-tlc-datacenter-raid6"\nredundancy.scheme = "ds"\nmembers = [\'{VOLATILE}\']\n'
     rows = [
         "30000,0,WF,32768,32768", "30000,0,W,32768,32768", "49927206,0,W,32768,32768", "84337814,0,W,8192,32768",
     ]  # fmt: skip
-    integrity = case(drive, rows, "--existing", "all", "--scenario", str(scenario))["integrity"]
+    fails = ("--fail", "member:3/die:0.0.0@543us,replace_after=1ms", "--fail", "power@3req")
+    integrity = case(drive, rows, "--existing", "all", *fails)["integrity"]
     assert integrity["wrong_reads"] == 0
     # Two were lost at the cut, and the last request's eight are refused.
     assert integrity["lost_pages"] == 10

@@ -2,7 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::Ppn;
-use crate::kernel::{Bits, in_large_pages, prefetch};
+use crate::kernel::{Bits, prefetch, zeros_in_large_pages};
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +53,7 @@ impl Maps {
     /// Maps of `backends` backends, each of `pages` unmapped pages.
     #[must_use]
     pub fn new(backends: usize, pages: u32) -> Self {
-        let entries = vec![0; backends * pages as usize];
-        in_large_pages(&entries);
+        let entries = zeros_in_large_pages(backends * pages as usize);
         Maps { entries, backends, initial: None, unmapped: Bits::default() }
     }
 

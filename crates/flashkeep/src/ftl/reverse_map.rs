@@ -2,7 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::{Geometry, PlaneId, Ppn};
-use crate::kernel::{in_large_pages, prefetch};
+use crate::kernel::{prefetch, zeros_in_large_pages};
 
 /// Entries in a line of the processor's cache.
 const LINE: usize = 16;
@@ -39,10 +39,8 @@ impl ReverseMap {
         let (page_bits, block_bits) = geometry.bits();
         let column = |plane| Column { start: start(PlaneId(plane)), at: plane * geometry.pages };
         let stride = (geometry.plane_count() * geometry.pages) as usize;
-        let entries = vec![0; stride << block_bits];
-        in_large_pages(&entries);
         ReverseMap {
-            entries,
+            entries: zeros_in_large_pages(stride << block_bits),
             initial: None,
             columns: (0..geometry.plane_count()).map(column).collect(),
             page_bits,

@@ -29,7 +29,7 @@ const MOST: usize = 64 << 20;
 
 /// Asks the system to back a new table with large pages, before it is written to: a table of tens of MiB has more small
 /// pages than the processor's TLB has entries, and each of them costs a page fault.
-pub fn in_large_pages<T>(table: &[T]) {
+fn in_large_pages<T>(table: &[T]) {
     #[cfg(target_os = "linux")]
     if (LARGE_PAGE..=MOST).contains(&std::mem::size_of_val(table)) {
         advise(table);
@@ -38,7 +38,16 @@ pub fn in_large_pages<T>(table: &[T]) {
     let _ = (table, LARGE_PAGE, MOST);
 }
 
-/// A table of so many equal entries, in large pages.
+/// A table of zeros, in large pages. Touches no memory.
+#[must_use]
+pub fn zeros_in_large_pages(count: usize) -> Vec<u32> {
+    let table = vec![0; count];
+    in_large_pages(&table);
+    table
+}
+
+/// A table of equal entries, in large pages.
+#[must_use]
 pub fn filled_in_large_pages<T: Clone>(entry: T, count: usize) -> Vec<T> {
     let mut table = Vec::with_capacity(count);
     in_large_pages(table.spare_capacity_mut());

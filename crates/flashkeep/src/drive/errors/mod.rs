@@ -186,8 +186,9 @@ impl ReadErrors {
     }
 
     /// A page is programmed at `now`.
-    fn note_programmed(&mut self, now: SimTime, at: usize, ppn: Ppn, erases: u32) {
-        self.look_at_block(at, erases);
+    fn note_programmed(&mut self, now: SimTime, place: BlockPlace, ppn: Ppn) {
+        self.look_at_block(place);
+        let at = place.block;
         let block = &mut self.blocks[at];
         if !block.programmed {
             (block.programmed, self.rates[at].programmed) = (true, now);
@@ -197,8 +198,8 @@ impl ReadErrors {
 
     /// The data of a page are copied to another one without error correction: the errors that they have now stay in them.
     fn note_copied(&mut self, now: SimTime, from: Sensed, to: Sensed) {
-        self.look_at_block(from.place.block, from.place.erases);
-        self.look_at_block(to.place.block, to.place.erases);
+        self.look_at_block(from.place);
+        self.look_at_block(to.place);
         let carried = self.condition(now, from, !self.fresh.has(from.ppn.0)).data.rber(&self.model);
         let block = &mut self.blocks[from.place.block];
         block.reads = block.reads.saturating_add(1);
@@ -209,15 +210,15 @@ impl ReadErrors {
     }
 
     #[inline]
-    fn look_at_block(&mut self, at: usize, erases: u32) {
-        if self.blocks[at].erases != erases {
-            self.begin_block(at, erases);
+    fn look_at_block(&mut self, place: BlockPlace) {
+        if self.blocks[place.block].erases != place.erases {
+            self.begin_block(place);
         }
     }
 
     /// A block is seen for the first time, or for the first time since it was erased.
     #[inline(never)]
-    fn begin_block(&mut self, at: usize, erases: u32) {
+    fn begin_block(&mut self, BlockPlace { block: at, erases }: BlockPlace) {
         self.untouched = false;
         self.count_pending(at);
         if self.blocks[at].erases == UNSEEN {
@@ -280,7 +281,7 @@ impl ReadErrors {
     /// are not those of the read before.
     #[inline]
     fn begin_read(&mut self, now: SimTime, place: BlockPlace, ppn: Ppn, sectors: u16) -> (u32, bool) {
-        self.look_at_block(place.block, place.erases);
+        self.look_at_block(place);
         let old = !self.fresh.has(ppn.0);
         let block = &mut self.blocks[place.block];
         let number = block.reads;
@@ -530,11 +531,9 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     fn note_program(&mut self, now: SimTime, ppn: Ppn) {
-        let geometry = &self.flash.geometry;
-        let erases = self.ftl.blocks.erases_of(geometry.plane_of(ppn), geometry.block_of(ppn));
-        let at = geometry.block_index_of(ppn);
+        let place = self.block_place(ppn);
         if let Some(errors) = &mut self.errors {
-            errors.note_programmed(now, at, ppn, erases);
+            errors.note_programmed(now, place, ppn);
         }
     }
 
