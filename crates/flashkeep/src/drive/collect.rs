@@ -269,6 +269,7 @@ impl<C: Contents> Drive<C> {
             self.ftl.blocks.let_go(plane);
         }
         self.ftl.blocks.erase(plane, victim);
+        self.note_erased(plane, victim);
         self.forget_refresh(plane, victim);
         let ftl = self.ftl_of(plane);
         self.ftl.backends[ftl].erases += 1;

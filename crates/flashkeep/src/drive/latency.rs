@@ -431,12 +431,13 @@ impl<C: Contents> Drive<C> {
         op: Id<DriveOp>,
         transfer: Span,
     ) -> TimeSpent {
-        if self.errors.is_some() && op.is_some() {
+        if !op.is_some() || self.latencies.is_none() {
+            return TimeSpent::Memory;
+        }
+        if self.errors.is_some() {
             return self.breakdown_of_decoded(now, channel, op, transfer);
         }
-        let Some(latencies) = self.latencies.as_mut().filter(|_| op.is_some()) else {
-            return TimeSpent::Memory;
-        };
+        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let DriveLatencies { channels, reads, waits, done, .. } = &mut **latencies;
         let ReadTimes { in_register, mut so_far, waits_listed } = reads[op.index()];
         so_far.transfer += transfer;

@@ -286,6 +286,7 @@ impl<C: Contents> Drive<C> {
     fn erase_physical_block(&mut self, end: SimTime, backend: usize, ppn: Ppn) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.erase_any(plane, block);
+        self.note_erased(plane, block);
         self.forget_oobs(plane, block);
         self.ftl.backends[backend].erases += 1;
         if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {

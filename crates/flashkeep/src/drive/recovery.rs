@@ -113,6 +113,7 @@ impl<C: Contents> Drive<C> {
     fn take_back_erase(&mut self, ppn: Ppn) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.take_back_erase(plane, block);
+        self.note_erase_taken_back(plane, block);
         let (ftl, cached) = (self.ftl_of(plane), self.flash.geometry.is_slc_block(block));
         self.ftl.backends[ftl].erases -= u64::from(!cached);
         self.accounts.counters.slc.erases -= u64::from(cached);

@@ -44,6 +44,7 @@ impl<C: Contents> Drive<C> {
             self.ftl.backends[backend].erases -= erases;
             self.begin_wear_of(plane, block);
         }
+        self.note_renewed(plane, block);
         self.forget_oobs(plane, block);
         self.land_in(plane, block);
         if self.ftl.backends[backend].rows.is_some() {
@@ -85,6 +86,7 @@ impl<C: Contents> Drive<C> {
             let backend = self.ftl_of(plane);
             self.ftl.backends[backend].erases -= self.ftl.blocks.renew_plane(plane);
             for block in 0..self.flash.geometry.all_blocks() {
+                self.note_renewed(plane, block);
                 self.forget_oobs(plane, block);
             }
             for block in 0..self.flash.geometry.blocks {

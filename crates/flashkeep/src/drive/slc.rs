@@ -271,6 +271,7 @@ impl<C: Contents> Drive<C> {
         self.accounts.counters.slc.died += dead;
         self.accounts.counters.slc.erases += 1;
         self.ftl.blocks.erase(plane, block);
+        self.note_erased(plane, block);
         self.start_anew(plane);
         if self.is_used_up(plane, block) {
             self.expire(end, plane, block);

@@ -1,6 +1,6 @@
 //! The state of blocks on which the errors of their reads depend, and the probabilities that follow from it.
 
-use super::counts::{BINS, BINS_PER_DECADE, LEAST};
+use super::counts::{BINS, BINS_PER_DECADE, ErrorCounts, LEAST};
 use crate::flash::ErrorModel;
 use crate::kernel::SimTime;
 use flashkeep_errors::draw::uniform;
@@ -10,10 +10,14 @@ use flashkeep_errors::rber::Conditions;
 /// The probabilities of a read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadRates {
+    /// Whether the page existed at time 0.
+    pub(super) old: bool,
     pub(super) rber: f64,
     /// The bin of the RBER.
     pub(super) bin: u32,
     pub(super) codewords: u32,
+    /// The bits of data in these.
+    pub(super) user_bits: f64,
     /// The probability that the first attempt fails, in units of 2⁻⁶⁴.
     pub(super) first_failure: u64,
     /// The probability that no stage corrects the page, and a codeword.
@@ -27,9 +31,11 @@ impl ReadRates {
         let first = model.chain.attempts(rber, codewords).next().map_or(0.0, |attempt| attempt.page_failure);
         let bin = BINS_PER_DECADE * (libm::log10(rber.max(LEAST)) - libm::log10(LEAST));
         ReadRates {
+            old: data.old,
             rber,
             bin: (bin as u32).min(BINS as u32 - 1),
             codewords,
+            user_bits: f64::from(codewords) * f64::from(model.chain.code().user_bits()),
             first_failure: threshold(first),
             failure: model.chain.uncorrectable(rber, codewords),
             codeword_failure: model.chain.uncorrectable(rber, 1),
@@ -37,36 +43,71 @@ impl ReadRates {
     }
 }
 
-/// Of a block: what each read of it needs, in half a line of the processor's cache. The probabilities are those of its last
-/// read and of reads like it, until `until_reads` or `until`.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))]
+/// Of a block: what each read and each program of it needs, in a quarter of a line of the processor's cache.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlockState {
-    pub(super) until: SimTime,
     /// Sensings of its pages since its last erase, or since time 0. More than 2³² count as that many.
     pub(super) reads: u32,
-    pub(super) until_reads: u32,
-    /// Its erases when it was looked at last, or [`UNSEEN`].
-    pub(super) erases: u32,
-    /// Reads with these probabilities that have not been counted yet.
-    pub(super) pending: u16,
-    /// The probability that the first attempt fails, in units of 2⁻³², rounded down.
-    pub(super) first_failure: u32,
-    /// The sectors of a read, 0 for a whole page.
-    pub(super) sectors: u16,
-    /// Whether the first attempt can fail.
-    pub(super) can_fail: bool,
-    /// Whether the page read existed at time 0.
-    pub(super) old: bool,
+    /// The rates of its last read: an entry of the [`RateTable`].
+    pub(super) rates: u32,
+    /// Their end as [`coarse`] time. In the seconds before it, rates are looked up for each read.
+    until: u32,
+    /// Sensings until they end.
+    left: u16,
     /// Whether one of its pages was programmed in the run.
     pub(super) programmed: bool,
-    /// Whether a copyback brought data to one of its pages.
-    pub(super) carries: bool,
+    /// Whether it was erased, and neither read nor programmed since. The rest is as before the erase: a power cut may show
+    /// that the erase had not begun.
+    pub(super) erased: bool,
+}
+
+/// Time in units of about four seconds.
+fn coarse(time: SimTime) -> u32 {
+    (time.0 >> 32) as u32
+}
+
+impl BlockState {
+    /// Its pages are sensed so many times.
+    #[inline]
+    pub(super) fn sense(&mut self, times: u32) {
+        self.reads = self.reads.saturating_add(times);
+        self.left = self.left.saturating_sub(times.min(u16::MAX.into()) as u16);
+    }
+
+    /// Whether the next sensing, at `now`, has the rates of the last read, if its page is alike.
+    #[inline]
+    pub(super) fn keeps_rates(&self, now: SimTime) -> bool {
+        self.left > 0 && coarse(now) < self.until
+    }
+
+    /// The rates of its last read end.
+    pub(super) fn end_rates(&mut self) {
+        self.left = 0;
+    }
+
+    /// It is erased.
+    pub(super) fn erase(&mut self) {
+        self.erased = true;
+        self.end_rates();
+    }
+
+    /// It was erased, and is read or programmed again.
+    pub(super) fn begin_anew(&mut self) {
+        *self = BlockState { rates: self.rates, ..BlockState::default() };
+    }
+
+    /// Its reads have these rates for so many sensings, until this instant.
+    pub(super) fn set_rates(&mut self, rates: u32, sensings: u64, until: SimTime) {
+        self.rates = rates;
+        (self.left, self.until) = (sensings.min(u16::MAX.into()) as u16, coarse(until));
+    }
 }
 
 /// What the RBER of a page follows from.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataCondition {
+    /// Whether the page existed at time 0.
+    pub(super) old: bool,
     pub(super) conditions: Conditions,
     /// The factors of its block and page.
     pub(super) factor: f64,
@@ -80,67 +121,177 @@ impl DataCondition {
     }
 }
 
-/// Stands for the erases of a block that has not been looked at.
-pub(super) const UNSEEN: u32 = u32::MAX;
+/// The rates of data in one condition.
+#[derive(Clone, Debug, Default)]
+struct SharedRates {
+    rates: ReadRates,
+    /// Reads with these rates that have not been added to the drive's counts.
+    reads: u64,
+    /// Blocks whose last read had them.
+    blocks: u32,
+    key: Option<Key>,
+}
 
-impl BlockState {
-    pub(super) fn of(erases: u32) -> BlockState {
-        BlockState {
-            until: SimTime::ZERO,
-            reads: 0,
-            until_reads: 0,
-            erases,
-            pending: 0,
-            first_failure: 0,
-            sectors: 0,
-            can_fail: false,
-            old: false,
-            programmed: false,
-            carries: false,
+type Key = [u64; 6];
+
+/// The rates of the last read of each block. Blocks are often in the same condition, so they share entries.
+#[derive(Clone, Debug)]
+pub(super) struct RateTable {
+    /// The first one is that of blocks that were not read.
+    entries: Vec<SharedRates>,
+    /// Entries that no block and none of `recent` refers to.
+    unused: Vec<u32>,
+    /// Entries that were looked up lately, by a hash of the condition.
+    recent: Vec<u32>,
+}
+
+impl Default for RateTable {
+    fn default() -> Self {
+        RateTable {
+            entries: vec![SharedRates::default()],
+            unused: Vec::new(),
+            recent: vec![0; RateTable::PLACES],
         }
     }
 }
 
-/// The rest of a block's state: what is needed when the probabilities of its reads change, and when they are counted. In
-/// one line of the processor's cache.
-#[derive(Clone, Debug, Default)]
-#[repr(align(64))]
-pub(super) struct BlockRates {
-    /// The factor on its RBER.
-    pub(super) factor: f64,
-    /// When the first of its pages was programmed in the run.
-    pub(super) programmed: SimTime,
-    /// Pages of it that no stage has corrected, in all of its life.
-    pub(super) given_up: u32,
-    pub(super) rates: ReadRates,
-}
-
-/// Probabilities that were computed lately: blocks are often in the same condition.
-#[derive(Clone, Debug)]
-pub(super) struct RecentRates {
-    entries: Vec<([u64; 6], ReadRates)>,
-}
-
-impl Default for RecentRates {
-    /// All rates are those of no codewords at first, which no read has.
-    fn default() -> Self {
-        RecentRates { entries: vec![Default::default(); RecentRates::PLACES] }
-    }
-}
-
-impl RecentRates {
+impl RateTable {
     const PLACES: usize = 256;
 
-    pub(super) fn of(&mut self, model: &ErrorModel, data: DataCondition, codewords: u32) -> ReadRates {
-        let DataCondition { conditions: Conditions { cycles, days, reads }, factor, carried } = data;
-        let [cycles, days, reads, factor, carried] = [cycles, days, reads, factor, carried].map(f64::to_bits);
-        let key = [cycles, days, reads, factor, carried, codewords.into()];
-        let place =
-            uniform(cycles, days, reads, factor ^ carried, codewords.into()) as usize % RecentRates::PLACES;
-        let entry = &mut self.entries[place];
-        if entry.0 != key {
-            *entry = (key, ReadRates::of(model, data, codewords));
+    #[inline]
+    pub(super) fn at(&self, entry: u32) -> &ReadRates {
+        &self.entries[entry as usize].rates
+    }
+
+    /// A page is read that has these rates.
+    #[inline]
+    pub(super) fn note_read(&mut self, entry: u32) -> &ReadRates {
+        let entry = &mut self.entries[entry as usize];
+        entry.reads += 1;
+        &entry.rates
+    }
+
+    /// The entry of data in this condition.
+    pub(super) fn look_up(
+        &mut self,
+        model: &ErrorModel,
+        data: DataCondition,
+        codewords: u32,
+        counts: &mut ErrorCounts,
+    ) -> u32 {
+        let key = key(data, codewords);
+        let place = place(key);
+        let last = self.recent[place];
+        if self.entries[last as usize].key == Some(key) {
+            return last;
         }
-        entry.1
+        let new = self.unused.pop().unwrap_or(self.entries.len() as u32);
+        let rates = ReadRates::of(model, data, codewords);
+        let entry = SharedRates { rates, reads: 0, blocks: 0, key: Some(key) };
+        match self.entries.get_mut(new as usize) {
+            Some(unused) => *unused = entry,
+            None => self.entries.push(entry),
+        }
+        self.recent[place] = new;
+        self.free_unused(last, counts);
+        new
+    }
+
+    /// The last read of a block had the rates of `new`, that before those of `old`.
+    pub(super) fn move_block(&mut self, old: u32, new: u32, counts: &mut ErrorCounts) {
+        self.entries[new as usize].blocks += 1;
+        // The first entry does not count its blocks.
+        let left = &mut self.entries[old as usize].blocks;
+        *left = left.saturating_sub(1);
+        self.free_unused(old, counts);
+    }
+
+    /// Counts the reads of an entry and frees it, if nothing refers to it.
+    fn free_unused(&mut self, at: u32, counts: &mut ErrorCounts) {
+        let entry = &mut self.entries[at as usize];
+        let Some(key) = entry.key else { return };
+        if entry.blocks == 0 && self.recent[place(key)] != at {
+            counts.count(entry.reads, &entry.rates);
+            *entry = SharedRates::default();
+            self.unused.push(at);
+        }
+    }
+
+    /// Adds the reads that have not been counted to `counts`.
+    pub(super) fn add_to(&self, counts: &mut ErrorCounts) {
+        self.entries.iter().for_each(|entry| counts.count(entry.reads, &entry.rates));
+    }
+
+    /// Counting begins.
+    pub(super) fn forget_reads(&mut self) {
+        self.entries.iter_mut().for_each(|entry| entry.reads = 0);
+    }
+}
+
+fn key(data: DataCondition, codewords: u32) -> Key {
+    let DataCondition { old, conditions: Conditions { cycles, days, reads }, factor, carried } = data;
+    let [cycles, days, reads, factor, carried] = [cycles, days, reads, factor, carried].map(f64::to_bits);
+    [cycles, days, reads, factor, carried, u64::from(codewords) << 1 | u64::from(old)]
+}
+
+fn place([cycles, days, reads, factor, carried, codewords]: Key) -> usize {
+    uniform(cycles, days, reads, factor ^ carried, codewords) as usize % RateTable::PLACES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flash::ErrorsSpec;
+
+    fn model() -> ErrorModel {
+        let spec = ErrorsSpec { model: "kim".into(), ..ErrorsSpec::default() };
+        ErrorModel::of(&spec).expect("its keys are right").expect("there is a model")
+    }
+
+    fn data(cycles: u64) -> DataCondition {
+        let conditions = Conditions { cycles: cycles as f64, days: 30.0, reads: 0.0 };
+        DataCondition { old: cycles.is_multiple_of(2), conditions, factor: 1.0, carried: 0.0 }
+    }
+
+    #[test]
+    fn reads_are_counted_once_whoever_shares_their_rates() {
+        const BLOCKS: usize = 40;
+        let (model, mut table, mut counts) = (model(), RateTable::default(), ErrorCounts::default());
+        let mut blocks = [BlockState::default(); BLOCKS];
+        let (mut expected, mut most_rber) = (0.0, 0.0_f64);
+        for step in 0..5_000 {
+            let drawn = uniform(1, step, 0, 0, 0);
+            let (data, state) = (data(drawn % 900), &mut blocks[(drawn >> 32) as usize % BLOCKS]);
+            let rates = table.look_up(&model, data, 16, &mut counts);
+            table.move_block(state.rates, rates, &mut counts);
+            state.set_rates(rates, 1, SimTime::NEVER);
+            assert_eq!(table.note_read(rates).rber, data.rber(&model), "step {step}");
+            expected += model.chain.uncorrectable(data.rber(&model), 16);
+            most_rber = most_rber.max(data.rber(&model));
+        }
+        for state in &blocks {
+            assert!(table.entries[state.rates as usize].blocks > 0, "an entry of a block is kept");
+        }
+        let users: u32 = table.entries.iter().map(|entry| entry.blocks).sum();
+        assert_eq!(users as usize, BLOCKS);
+        assert!(table.entries.len() <= 2 + BLOCKS + RateTable::PLACES, "entries are used again");
+        table.add_to(&mut counts);
+        assert_eq!((counts.reads, counts.rber_max), (5_000, most_rber));
+        assert!((counts.expected / expected - 1.0).abs() < 1e-12, "{} and {expected}", counts.expected);
+        assert_eq!(counts.bins.iter().sum::<u64>(), 5_000);
+    }
+
+    #[test]
+    fn rates_end_with_their_sensings_and_with_their_time() {
+        let end = SimTime(5 << 32);
+        let mut state = BlockState::default();
+        assert!(!state.keeps_rates(SimTime::ZERO), "there are none");
+        state.set_rates(1, 3, end);
+        assert!(state.keeps_rates(SimTime(end.0 - 1)) && !state.keeps_rates(end));
+        state.sense(2);
+        assert!(state.keeps_rates(SimTime::ZERO));
+        state.sense(2);
+        assert!(!state.keeps_rates(SimTime::ZERO), "a retry is a sensing, too");
+        assert_eq!(state.reads, 4);
     }
 }

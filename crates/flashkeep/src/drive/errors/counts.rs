@@ -92,15 +92,18 @@ impl ErrorCounts {
     }
 
     /// So many reads had these probabilities.
-    pub(super) fn count(&mut self, reads: u16, rates: &ReadRates, codeword_bits: u32) {
-        let (times, codewords) = (f64::from(reads), f64::from(rates.codewords));
-        self.reads += u64::from(reads);
+    pub(super) fn count(&mut self, reads: u64, rates: &ReadRates) {
+        if reads == 0 {
+            return;
+        }
+        let times = reads as f64;
+        self.reads += reads;
         self.expected += times * rates.failure;
-        self.user_bits += times * codewords * f64::from(codeword_bits);
-        self.expected_codewords += times * codewords * rates.codeword_failure;
+        self.user_bits += times * rates.user_bits;
+        self.expected_codewords += times * f64::from(rates.codewords) * rates.codeword_failure;
         self.rber_sum += times * rates.rber;
         self.rber_max = self.rber_max.max(rates.rber);
         self.bins.resize(BINS, 0);
-        self.bins[rates.bin as usize] += u64::from(reads);
+        self.bins[rates.bin as usize] += reads;
     }
 }

@@ -6,8 +6,8 @@
 //!
 //! Of what the RBER depends on, the age of data and the reads of a block change with each read. They count in steps of a
 //! sixteenth of an octave, the reads from one a page on and the age from an hour after the program on, so that probabilities
-//! are computed once for many reads of a block. What the drive counts in floating point are sums of these probabilities,
-//! block by block.
+//! are computed once for many reads of a block, and blocks in the same condition share them. What the drive counts in
+//! floating point are sums of these probabilities, condition by condition.
 //!
 //! A page that no stage corrects is *unreadable* until its block is erased, as after a transient fault
 //! ([`faults`](super::faults)). From its submission until its answer such a read is listed as *doomed*: later reads of the
@@ -22,7 +22,7 @@ use super::{Drive, OpKind, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
 use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages};
-use blocks::{BlockRates, BlockState, DataCondition, RecentRates, UNSEEN};
+use blocks::{BlockState, DataCondition, RateTable, ReadRates};
 use flashkeep_errors::chain::Stage;
 use flashkeep_errors::draw::uniform;
 use flashkeep_errors::rber::Conditions;
@@ -82,28 +82,29 @@ impl Course {
 #[derive(Clone, Debug)]
 pub(super) struct ReadErrors {
     pub(super) model: Arc<ErrorModel>,
+    /// Hard decoding of a read.
+    decode: Span,
     seed: u64,
     types: PageTypes,
     /// Pages of the map that share a page of the flash.
     places: u32,
     /// Pages of the flash in a block.
     flash_pages: u32,
-    /// Bits of data of a codeword.
-    user_bits: u32,
     /// Codewords of a read of this many sectors; place 0 is a whole page.
     codewords: Vec<u32>,
     /// The factor of each flash page of a block; empty where they are alike.
     page_factors: Vec<f64>,
     blocks: Vec<BlockState>,
-    rates: Vec<BlockRates>,
-    /// No block has been looked at.
-    untouched: bool,
-    recent: RecentRates,
-    /// Pages programmed since time 0; only where data have an age at time 0.
+    /// When the first page of each block was programmed in the run, if one was.
+    programmed: Vec<SimTime>,
+    rates: RateTable,
+    /// Pages programmed since time 0.
     fresh: Bits,
     /// By block, for each of its pages: the RBER of the data that a copyback brought there, since nothing corrects them on
     /// the way.
     carried: FixedMap<u32, Vec<f64>>,
+    /// By block: its pages that no stage has corrected, in all of its life.
+    given_up: FixedMap<u32, u32>,
     /// Pages of reads under way that will fail.
     doomed: Vec<Ppn>,
     /// A page of a block that was found to be due for a refresh by the last draw.
@@ -118,19 +119,19 @@ impl ReadErrors {
         let sectors = drive.page_sectors;
         let codewords = std::iter::once(sectors).chain(1..=sectors * u64::from(drive.places));
         Some(Box::new(ReadErrors {
+            decode: model.decode,
             seed: 0,
-            user_bits: model.chain.code().user_bits(),
             types: drive.page_types.clone(),
             places: drive.places,
             flash_pages: geometry.pages / drive.places,
             codewords: codewords.map(|sectors| model.codewords(sectors * sector_bytes)).collect(),
             page_factors: Vec::new(),
-            blocks: filled_in_large_pages(BlockState::of(UNSEEN), geometry.block_space()),
-            rates: filled_in_large_pages(BlockRates::default(), geometry.block_space()),
-            untouched: true,
-            recent: RecentRates::default(),
+            blocks: filled_in_large_pages(BlockState::default(), geometry.block_space()),
+            programmed: filled_in_large_pages(SimTime::ZERO, geometry.block_space()),
+            rates: RateTable::default(),
             fresh: Bits::default(),
             carried: FixedMap::default(),
+            given_up: FixedMap::default(),
             doomed: Vec::new(),
             due: None,
             counts: ErrorCounts::default(),
@@ -142,90 +143,82 @@ impl ReadErrors {
     pub(super) fn seed(&mut self, seed: u64) {
         self.seed = seed;
         self.page_factors = self.model.page_factors(seed, &self.types, self.flash_pages);
-        self.forget_blocks();
-    }
-
-    fn forget_blocks(&mut self) {
-        if std::mem::replace(&mut self.untouched, true) {
-            return;
-        }
-        self.blocks.fill(BlockState::of(UNSEEN));
-        self.rates.fill(BlockRates::default());
     }
 
     /// Time 0: what was read and programmed before is no part of the run.
     pub(super) fn begin(&mut self) {
-        self.forget_blocks();
+        self.blocks.fill(BlockState::default());
+        self.rates = RateTable::default();
         self.fresh = Bits::default();
         self.carried = FixedMap::default();
+        self.given_up = FixedMap::default();
         self.doomed.clear();
         self.counts = ErrorCounts::default();
     }
 
+    /// The time of decoding behind a transfer of a read without further retries that soft decoding follows.
+    fn soft_decoding(&self, course: Course) -> Span {
+        let Some(SoftSensing { sensings, decode: soft }) = self.model.soft else { return self.decode };
+        // The last hard decoding comes before the first sensing for soft decoding.
+        let first = if course.sensings == sensings { self.decode } else { Span::ZERO };
+        let last = if course.sensings == 0 { soft } else { Span::ZERO };
+        first + last
+    }
+
     /// Counting begins.
     pub(super) fn reset_counts(&mut self) {
-        self.blocks.iter_mut().for_each(|block| block.pending = 0);
+        self.rates.forget_reads();
         self.counts = ErrorCounts::default();
     }
 
     /// What has been counted.
     pub(super) fn counts(&self) -> ErrorCounts {
         let mut counts = self.counts.clone();
-        for (state, rates) in self.blocks.iter().zip(&self.rates).filter(|(state, _)| state.pending > 0) {
-            counts.count(state.pending, &rates.rates, self.user_bits);
-        }
+        self.rates.add_to(&mut counts);
         counts
     }
 
-    /// Counts the reads of a block that are not counted yet.
-    fn count_pending(&mut self, at: usize) {
-        let pending = std::mem::take(&mut self.blocks[at].pending);
-        if pending > 0 {
-            self.counts.count(pending, &self.rates[at].rates, self.user_bits);
-        }
-    }
-
     /// A page is programmed at `now`.
-    fn note_programmed(&mut self, now: SimTime, place: BlockPlace, ppn: Ppn) {
-        self.look_at_block(place);
-        let at = place.block;
-        let block = &mut self.blocks[at];
-        if !block.programmed {
-            (block.programmed, self.rates[at].programmed) = (true, now);
+    #[inline]
+    fn note_programmed(&mut self, now: SimTime, block: usize, ppn: Ppn) {
+        let state = &self.blocks[block];
+        if state.erased || !state.programmed {
+            self.begin_to_fill(now, block);
         }
         self.fresh.set(ppn.0, true);
     }
 
+    /// The first page of a block in the run, or since its last erase, is programmed at `now`.
+    fn begin_to_fill(&mut self, now: SimTime, block: usize) {
+        self.look_at_block(block);
+        self.blocks[block].programmed = true;
+        self.programmed[block] = now;
+    }
+
     /// The data of a page are copied to another one without error correction: the errors that they have now stay in them.
     fn note_copied(&mut self, now: SimTime, from: Sensed, to: Sensed) {
-        self.look_at_block(from.place);
-        self.look_at_block(to.place);
-        let carried = self.condition(now, from, !self.fresh.has(from.ppn.0)).data.rber(&self.model);
-        let block = &mut self.blocks[from.place.block];
-        block.reads = block.reads.saturating_add(1);
-        self.blocks[to.place.block].carries = true;
-        let pages = self.carried.entry(to.place.block as u32).or_default();
+        self.look_at_block(from.block);
+        self.look_at_block(to.block);
+        let carried = self.condition(now, from).data.rber(&self.model);
+        self.blocks[from.block].sense(1);
+        self.blocks[to.block].end_rates();
+        let pages = self.carried.entry(to.block as u32).or_default();
         pages.resize(pages.len().max(to.page as usize + 1), 0.0);
         pages[to.page as usize] = carried;
     }
 
+    /// A block is read or programmed: if it was erased before, its state begins anew.
     #[inline]
-    fn look_at_block(&mut self, place: BlockPlace) {
-        if self.blocks[place.block].erases != place.erases {
-            self.begin_block(place);
+    fn look_at_block(&mut self, block: usize) {
+        if self.blocks[block].erased {
+            self.begin_block(block);
         }
     }
 
-    /// A block is seen for the first time, or for the first time since it was erased.
     #[inline(never)]
-    fn begin_block(&mut self, BlockPlace { block: at, erases }: BlockPlace) {
-        self.untouched = false;
-        self.count_pending(at);
-        if self.blocks[at].erases == UNSEEN {
-            self.rates[at].factor = self.model.block_factor(self.seed, at as u64);
-        }
-        self.blocks[at] = BlockState::of(erases);
-        self.carried.remove(&(at as u32));
+    fn begin_block(&mut self, block: usize) {
+        self.blocks[block].begin_anew();
+        self.carried.remove(&(block as u32));
     }
 }
 
@@ -245,21 +238,15 @@ fn step(value: u64, unit: u64) -> (f64, u64) {
 const HOUR: u64 = 3_600_000_000_000;
 const DAY: f64 = 24.0 * HOUR as f64;
 
-/// A block, and how often it has been erased.
-#[derive(Clone, Copy)]
-struct BlockPlace {
-    block: usize,
-    erases: u32,
-}
-
 /// A page that is read: where it is, and what its block has been through.
 #[derive(Clone, Copy)]
 struct Sensed {
     ppn: Ppn,
     /// Its block, and its number within it.
-    place: BlockPlace,
+    block: usize,
     page: u32,
-    /// The erases of its block before time 0.
+    /// The erases of its block, and those before time 0.
+    erases: u32,
     erases_before: u32,
     slc: bool,
 }
@@ -277,80 +264,72 @@ struct LastingCondition {
 }
 
 impl ReadErrors {
-    /// A read of so many sectors begins, 0 for a whole page: its number among those of its block. Whether its probabilities
-    /// are not those of the read before.
+    /// A read of so many sectors begins, 0 for a whole page. If it has the rates of its block's last read, it is counted,
+    /// and these are returned.
     #[inline]
-    fn begin_read(&mut self, now: SimTime, place: BlockPlace, ppn: Ppn, sectors: u16) -> (u32, bool) {
-        self.look_at_block(place);
-        let old = !self.fresh.has(ppn.0);
-        let block = &mut self.blocks[place.block];
-        let number = block.reads;
-        block.reads = number.saturating_add(1);
-        let is_other = number >= block.until_reads
-            || now >= block.until
-            || sectors != block.sectors
-            || old != block.old
-            || block.pending == u16::MAX
-            || !self.page_factors.is_empty()
-            || block.carries;
-        (number, is_other)
+    fn repeat_read(&mut self, now: SimTime, block: usize, ppn: Ppn, sectors: u16) -> Option<&ReadRates> {
+        let old = self.is_old(block, ppn);
+        let state = &mut self.blocks[block];
+        let last = self.rates.at(state.rates);
+        let repeats = state.keeps_rates(now)
+            && last.old == old
+            && last.codewords == self.codewords[usize::from(sectors)];
+        repeats.then(|| {
+            state.sense(1);
+            self.rates.note_read(state.rates)
+        })
     }
 
-    /// Draws what becomes of the read of its block that has this number.
-    #[inline]
-    fn draw(&mut self, place: BlockPlace, page: u32, ppn: Ppn, number: u32) -> Course {
-        let block = &mut self.blocks[place.block];
-        block.pending += 1;
-        if !block.can_fail {
-            return Course::default();
-        }
-        let drawn = uniform(self.seed, place.block as u64, page.into(), place.erases.into(), number.into());
-        if (drawn >> 32) as u32 > block.first_failure {
-            return Course::default();
-        }
-        self.draw_further(place.block, page, ppn, drawn)
+    /// A read begins that has rates of its own: computes these.
+    fn begin_read(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
+        self.look_at_block(sensed.block);
+        self.blocks[sensed.block].sense(1);
+        self.renew(now, sensed, sectors);
+        self.rates.note_read(self.blocks[sensed.block].rates);
     }
 
-    /// Computes the probabilities of reads from now on.
-    #[inline(never)]
+    /// Whether a page existed at time 0.
+    #[inline]
+    fn is_old(&self, block: usize, ppn: Ppn) -> bool {
+        !self.blocks[block].programmed || !self.fresh.has(ppn.0)
+    }
+
+    /// Computes the rates of reads from now on.
     fn renew(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
-        let old = !self.fresh.has(sensed.ppn.0);
-        let model = Arc::clone(&self.model);
-        self.count_pending(sensed.place.block);
-        let LastingCondition { data, before, sensings, until_reads, until } =
-            self.condition(now, sensed, old);
+        let LastingCondition { data, before, sensings, until_reads, until } = self.condition(now, sensed);
         let until_reads = self.limit(sensed.ppn, before, data.conditions.days, [sensings, until_reads]);
         let codewords = self.codewords[usize::from(sectors)];
-        let (block, rates) = (&mut self.blocks[sensed.place.block], &mut self.rates[sensed.place.block]);
-        rates.rates = self.recent.of(&model, data, codewords);
-        block.can_fail = rates.rates.first_failure > 0;
-        block.first_failure = (rates.rates.first_failure >> 32) as u32;
-        (block.until_reads, block.until) = (until_reads.min(u32::MAX.into()) as u32, until);
-        (block.sectors, block.old) = (sectors, old);
+        let (model, state) = (&*self.model, &mut self.blocks[sensed.block]);
+        let rates = self.rates.look_up(model, data, codewords, &mut self.counts);
+        self.rates.move_block(state.rates, rates, &mut self.counts);
+        let pages_differ = !self.page_factors.is_empty() || self.carried.contains_key(&(sensed.block as u32));
+        let sensings = if pages_differ { 0 } else { until_reads - sensings };
+        state.set_rates(rates, sensings, until);
     }
 
-    /// The condition of the data of a page; `old` data existed at time 0.
-    fn condition(&self, now: SimTime, sensed: Sensed, old: bool) -> LastingCondition {
-        let model = &*self.model;
-        let (block, rates) = (&self.blocks[sensed.place.block], &self.rates[sensed.place.block]);
+    /// The condition of the data of a page.
+    fn condition(&self, now: SimTime, sensed: Sensed) -> LastingCondition {
+        let (model, state) = (&*self.model, &self.blocks[sensed.block]);
+        let old = self.is_old(sensed.block, sensed.ppn);
         let pages = u64::from(self.flash_pages);
-        let sensings = u64::from(block.reads);
+        let sensings = u64::from(state.reads);
         let (reads, until_reads) = step(sensings, pages);
-        let before = if sensed.place.erases == sensed.erases_before { model.page_reads } else { 0.0 };
-        let since = if old || !block.programmed { SimTime::ZERO } else { rates.programmed };
+        let before = if sensed.erases == sensed.erases_before { model.page_reads } else { 0.0 };
+        let since = if old { SimTime::ZERO } else { self.programmed[sensed.block] };
         let (age, until_age) = step(now.since(since).0, HOUR);
         let cycles = match model.cycles {
-            Some(cycles) => cycles + f64::from(sensed.place.erases.saturating_sub(sensed.erases_before)),
-            None => f64::from(sensed.place.erases),
+            Some(cycles) => cycles + f64::from(sensed.erases.saturating_sub(sensed.erases_before)),
+            None => f64::from(sensed.erases),
         };
         let days = age / DAY + if old { model.retention_days } else { 0.0 };
         let conditions = Conditions { cycles, days, reads: before + reads / pages as f64 };
         let of_page = self.page_factors.get((sensed.page / self.places) as usize).copied().unwrap_or(1.0);
         let cells = if sensed.slc { model.slc_factor } else { of_page };
         let carried =
-            self.carried.get(&(sensed.place.block as u32)).and_then(|pages| pages.get(sensed.page as usize));
+            self.carried.get(&(sensed.block as u32)).and_then(|pages| pages.get(sensed.page as usize));
         let carried = carried.copied().unwrap_or(0.0);
-        let data = DataCondition { conditions, factor: rates.factor * cells, carried };
+        let factor = model.block_factor(self.seed, sensed.block as u64) * cells;
+        let data = DataCondition { old, conditions, factor, carried };
         LastingCondition { data, before, sensings, until_reads, until: since + Span(until_age) }
     }
 
@@ -366,10 +345,15 @@ impl ReadErrors {
         by_reads.filter(|&at| at > reads).map_or(until_reads, |at| at.min(until_reads))
     }
 
-    /// The first attempt fails, or nearly so.
-    #[inline(never)]
-    fn draw_further(&mut self, block: usize, page: u32, ppn: Ppn, drawn: u64) -> Course {
-        let rates = self.rates[block].rates;
+    /// Draws what becomes of the read that began last in its block.
+    fn draw(&mut self, Sensed { ppn, block, page, erases, .. }: Sensed) -> Course {
+        let BlockState { rates, reads, .. } = self.blocks[block];
+        let rates = *self.rates.at(rates);
+        if rates.first_failure == 0 {
+            return Course::default();
+        }
+        let number = u64::from(reads.saturating_sub(1));
+        let drawn = uniform(self.seed, block as u64, page.into(), erases.into(), number);
         if drawn >= rates.first_failure {
             return Course::default();
         }
@@ -381,8 +365,7 @@ impl ReadErrors {
             soft: soft.is_some(),
             ..Course::default()
         };
-        let state = &mut self.blocks[block];
-        state.reads = state.reads.saturating_add(u32::from(course.retries) + u32::from(course.sensings));
+        self.blocks[block].sense(u32::from(course.retries) + u32::from(course.sensings));
         self.counts.retries += u64::from(course.retries);
         match outcome.stage {
             Stage::Corrected(retries) => self.counts.corrected += u64::from(retries > 0),
@@ -401,7 +384,7 @@ impl ReadErrors {
         }
         self.counts.caught += u64::from(passes);
         self.counts.uncorrectable += 1;
-        self.rates[block].given_up += 1;
+        *self.given_up.entry(block as u32).or_default() += 1;
         self.doomed.push(ppn);
         Verdict::Unreadable
     }
@@ -443,17 +426,32 @@ impl<C: Contents> Drive<C> {
     #[inline(never)]
     fn draw_course(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
         let unreadable = self.checks_pages() && self.ftl.blocks.is_unreadable(ppn);
-        let (place, page) = (self.block_place(ppn), self.flash.geometry.page_of(ppn));
+        let block = self.flash.geometry.block_index_of(ppn);
         let Some(errors) = &mut self.errors else { return Course::default() };
         if unreadable || errors.doomed.contains(&ppn) {
             return Course { verdict: Verdict::Unreadable, ..Course::default() };
         }
-        let (number, is_other) = errors.begin_read(now, place, ppn, sectors);
-        if is_other {
-            self.renew_probabilities(now, ppn, sectors);
+        match errors.repeat_read(now, block, ppn, sectors) {
+            Some(rates) if rates.first_failure == 0 => Course::default(),
+            Some(_) => self.draw_again(ppn),
+            None => self.draw_anew(now, ppn, sectors),
         }
+    }
+
+    /// Draws what becomes of a read that has the rates of its block's last read.
+    #[inline(never)]
+    fn draw_again(&mut self, ppn: Ppn) -> Course {
+        let sensed = self.sensed(ppn);
+        self.errors.as_mut().map_or(Course::default(), |errors| errors.draw(sensed))
+    }
+
+    /// Computes the rates of a read, and draws what becomes of it.
+    #[inline(never)]
+    fn draw_anew(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
+        let sensed = self.sensed(ppn);
         let Some(errors) = &mut self.errors else { return Course::default() };
-        let course = errors.draw(place, page, ppn, number);
+        errors.begin_read(now, sensed, sectors);
+        let course = errors.draw(sensed);
         // An unreadable page stays where it is until its read has ended.
         if let Some(due) = errors.due.take()
             && course.verdict != Verdict::Unreadable
@@ -463,29 +461,15 @@ impl<C: Contents> Drive<C> {
         course
     }
 
-    #[inline(never)]
-    fn renew_probabilities(&mut self, now: SimTime, ppn: Ppn, sectors: u16) {
-        let sensed = self.sensed(ppn);
-        if let Some(errors) = &mut self.errors {
-            errors.renew(now, sensed, sectors);
-        }
-    }
-
-    #[inline]
-    fn block_place(&self, ppn: Ppn) -> BlockPlace {
-        let geometry = &self.flash.geometry;
-        let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
-        BlockPlace { block: geometry.block_index_of(ppn), erases: self.ftl.blocks.erases_of(plane, number) }
-    }
-
     fn sensed(&self, ppn: Ppn) -> Sensed {
         let geometry = &self.flash.geometry;
         let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
         let slc = geometry.is_slc_block(number);
         Sensed {
             ppn,
-            place: self.block_place(ppn),
+            block: geometry.block_index_of(ppn),
             page: geometry.page_of(ppn),
+            erases: self.ftl.blocks.erases_of(plane, number),
             erases_before: match slc {
                 true => 0,
                 false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
@@ -509,7 +493,8 @@ impl<C: Contents> Drive<C> {
     /// Whether too many pages of a block were unreadable for it to be used again.
     pub(super) fn is_given_up_block(&self, plane: PlaneId, block: u32) -> bool {
         let Some(errors) = &self.errors else { return false };
-        let given_up = errors.rates[self.flash.geometry.block_index(plane, block)].given_up;
+        let block = self.flash.geometry.block_index(plane, block) as u32;
+        let given_up = errors.given_up.get(&block).copied().unwrap_or(0);
         errors.model.retire_after.is_some_and(|most| given_up >= most)
     }
 
@@ -531,9 +516,34 @@ impl<C: Contents> Drive<C> {
 
     #[inline(never)]
     fn note_program(&mut self, now: SimTime, ppn: Ppn) {
-        let place = self.block_place(ppn);
+        let block = self.flash.geometry.block_index_of(ppn);
         if let Some(errors) = &mut self.errors {
-            errors.note_programmed(now, place, ppn);
+            errors.note_programmed(now, block, ppn);
+        }
+    }
+
+    /// A block is erased.
+    pub(super) fn note_erased(&mut self, plane: PlaneId, block: u32) {
+        let block = self.flash.geometry.block_index(plane, block);
+        if let Some(errors) = &mut self.errors {
+            errors.blocks[block].erase();
+        }
+    }
+
+    /// A new block, which is erased, stands in the place of another one.
+    pub(super) fn note_renewed(&mut self, plane: PlaneId, block: u32) {
+        self.note_erased(plane, block);
+        let block = self.flash.geometry.block_index(plane, block) as u32;
+        if let Some(errors) = &mut self.errors {
+            errors.given_up.remove(&block);
+        }
+    }
+
+    /// The last erase of a block has not taken place.
+    pub(super) fn note_erase_taken_back(&mut self, plane: PlaneId, block: u32) {
+        let block = self.flash.geometry.block_index(plane, block);
+        if let Some(errors) = &mut self.errors {
+            errors.blocks[block].erased = false;
         }
     }
 
@@ -600,17 +610,7 @@ impl<C: Contents> Drive<C> {
     /// The time of decoding behind a transfer of a read with this course, until it is answered or sensed again.
     #[inline]
     pub(super) fn decoding(&self, course: Course) -> Span {
-        self.errors.as_ref().map_or(Span::ZERO, |errors| {
-            let ErrorModel { decode, soft, .. } = &*errors.model;
-            // The last hard decoding comes before the first sensing for soft decoding.
-            match (soft, course.soft && course.retries == 0) {
-                (Some(SoftSensing { sensings, decode: soft }), true) => {
-                    let first = if course.sensings == *sensings { *decode } else { Span::ZERO };
-                    let last = if course.sensings == 0 { *soft } else { Span::ZERO };
-                    first + last
-                }
-                _ => *decode,
-            }
-        })
+        let Some(errors) = &self.errors else { return Span::ZERO };
+        if course.soft && course.retries == 0 { errors.soft_decoding(course) } else { errors.decode }
     }
 }

@@ -148,3 +148,25 @@ fn a_read_waits_for_the_retries_of_another_one() {
     let whole = 4 * (SENSE + SENT + DECODED);
     assert_eq!(ends, [(0, whole), (1, 2 * whole - DECODED)]);
 }
+
+#[test]
+fn an_erase_ends_the_errors_of_a_block_unless_it_is_taken_back() {
+    let rber_after = |erased: bool, taken_back: bool| {
+        let mut rig = rig("cycles = 1000", "");
+        (0..8).for_each(|_| assert!(read_once(&mut rig).0.failed.is_none()));
+        rig.drive.reset_error_counts();
+        for block in 0..16 {
+            if erased {
+                rig.drive.note_erased(PlaneId(0), block);
+            }
+            if taken_back {
+                rig.drive.note_erase_taken_back(PlaneId(0), block);
+            }
+        }
+        read_once(&mut rig);
+        rig.drive.error_counts().and_then(|counts| counts.mean_rber()).expect("a page was read")
+    };
+    let disturbed = rber_after(false, false);
+    assert!(rber_after(true, false) < disturbed);
+    assert_eq!(rber_after(true, true), disturbed);
+}
