@@ -285,6 +285,13 @@ def test_a_write_goes_elsewhere_if_its_plane_can_never_be_collected(case: Case) 
         "8-tlc-datacenter-raid6 --set redundancy.scheme=ppc --seed 201 --only 3005",
         # In an untimed run with failures a block was programmed that was being erased when the power failed.
         "8CM-64 --set redundancy.scheme=mirror --seed 101 --only 1437",
+        # Moves of a collection that had not begun when the power failed took up the pages that they were to fill: GC
+        # had no room for the next collection, and the following power loss took a page from the controller's memory.
+        "ssdsim-basic --seed 401 --only 10078",
+        "atc08-gang8-async --seed 201 --only 1706",
+        "8CM-64 --set redundancy.scheme=lrc --seed 21 --only 3303",
+        # The drive was to be aged with more valid pages than the workload left unread: a refusal that is meant.
+        "aging-8gb-aged --seed 401 --only 1858",
     ],
 )
 def test_cases_of_torture_that_could_not_be_reduced_far(words: str, tmp_path: Path) -> None:

@@ -2,11 +2,12 @@
 //! every durable page remains.
 
 use super::dies::UnitPhase;
-use super::{Drive, OpKind, OpQueue, PlaneCollection, Resource};
+use super::{Drive, LoggedOperation, OpKind, OpQueue, PlaneCollection, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// The cost of a recovery.
@@ -41,7 +42,6 @@ impl<C: Contents> Drive<C> {
             power.hidden_pages.clear();
         }
         power.guard.fill(SimTime::ZERO);
-        let mut erased_anew = Vec::new();
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             // Migrations are not continued.
             self.forget_held(plane);
@@ -49,25 +49,8 @@ impl<C: Contents> Drive<C> {
         }
         // In an untimed run what has been granted is done, and more may have been done after it.
         let timed = !self.immediate.active;
-        for flight in flights.filter(|flight| timed && flight.end > now) {
-            let erase =
-                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
-            // Taken in steps, an erase is granted when all that it follows is on flash.
-            let begun = self.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
-            let (plane, block) =
-                (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
-            match flight.kind {
-                OpKind::Erase if !begun && !self.ftl.physical && self.has_expired(plane, block) => {
-                    self.take_back_expiry(plane, block);
-                    self.take_back_erase(flight.ppn);
-                }
-                _ if self.ftl.blocks.is_failed_block(plane, block) => {}
-                // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
-                OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
-                OpKind::Erase => self.take_back_erase(flight.ppn),
-                OpKind::Program | OpKind::Copyback | OpKind::Read => self.tear(flight.ppn),
-            }
-        }
+        let flights = flights.filter(|flight| timed && flight.end > now).collect();
+        let erased_anew = self.cut_flights(now, flights, recovering);
         self.forget_everything();
         for backend in 0..self.ftl.backends.len() {
             self.read_oobs(backend);
@@ -101,11 +84,59 @@ impl<C: Contents> Drive<C> {
         recovery
     }
 
+    /// What is under way at `now` is cut off. Returns the blocks that are to be erased again, by their first pages.
+    fn cut_flights(&mut self, now: SimTime, flights: Vec<LoggedOperation>, recovering: bool) -> Vec<Ppn> {
+        let mut erased_anew = Vec::new();
+        let (waiting, others): (Vec<_>, Vec<_>) = flights.into_iter().partition(|flight| {
+            let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
+            programs && flight.start >= now && !self.ftl.physical
+        });
+        self.take_back_programs(waiting.into_iter().map(|flight| flight.ppn).collect());
+        for flight in others {
+            let erase =
+                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
+            // Taken in steps, an erase is granted when all that it follows is on flash.
+            let begun = self.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
+            let (plane, block) =
+                (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
+            match flight.kind {
+                OpKind::Erase if !begun && !self.ftl.physical && self.has_expired(plane, block) => {
+                    self.take_back_expiry(plane, block);
+                    self.take_back_erase(flight.ppn);
+                }
+                _ if self.ftl.blocks.is_failed_block(plane, block) => {}
+                // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
+                OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
+                OpKind::Erase => self.take_back_erase(flight.ppn),
+                OpKind::Program | OpKind::Copyback | OpKind::Read => self.tear(flight.ppn),
+            }
+        }
+        erased_anew
+    }
+
     /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
     fn tear(&mut self, ppn: Ppn) {
         self.ftl.blocks.poison(ppn);
         if let Some(power) = &mut self.power {
             power.sequences[ppn.0 as usize] = 0;
+        }
+    }
+
+    /// Programs that were granted together with the moves before them had not been begun: their pages are clean. A page that
+    /// cannot be programmed next, since the rest of its word line was left out or a page of its block has failed, counts
+    /// as torn.
+    fn take_back_programs(&mut self, mut ppns: Vec<Ppn>) {
+        ppns.sort_unstable_by_key(|&ppn| Reverse(self.ftl.blocks.version(ppn)));
+        for ppn in ppns {
+            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+            if self.ftl.blocks.is_failed_block(plane, block) {
+                continue;
+            }
+            if !self.ftl.blocks.take_back_program(ppn) {
+                self.tear(ppn);
+            } else if let Some(power) = &mut self.power {
+                power.sequences[ppn.0 as usize] = 0;
+            }
         }
     }
 

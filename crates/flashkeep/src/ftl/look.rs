@@ -157,22 +157,6 @@ impl<C: Contents> Blocks<C> {
         self.planes[plane.0 as usize].erases += 1;
         self.exchange(plane, stream);
     }
-
-    /// The last erase of a block has not taken place: it is closed, as it was.
-    pub fn take_back_erase(&mut self, plane: PlaneId, block: u32) {
-        let index = self.geometry.block_index(plane, block);
-        assert_eq!(self.score[index], FREE, "nothing was programmed since");
-        let failed = self.failed_in(index);
-        self.score[index] = failed;
-        self.erases[index] -= 1;
-        let stream = self.stream_of_block(block);
-        self.exchange(plane, stream);
-        let state = &mut self.planes[plane.0 as usize];
-        state.erases -= 1;
-        state.free_blocks -= 1;
-        state.free_pages -= self.geometry.pages_in(block) - u32::from(failed);
-        self.exchange(plane, stream);
-    }
 }
 
 /// The blocks of a plane, one of which is to be reclaimed.

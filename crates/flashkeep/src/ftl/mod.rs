@@ -14,6 +14,7 @@ mod reverse_map;
 mod slc;
 mod steady_places;
 mod streams;
+mod take_back;
 
 pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};

@@ -105,6 +105,11 @@ impl<C: Contents> Blocks<C> {
         std::mem::swap(&mut front.left, &mut state.left);
     }
 
+    /// Whether planes have one open block, beside that of a cache.
+    pub(super) fn has_one_stream(&self) -> bool {
+        self.aside.per_plane == 0
+    }
+
     /// The stream whose open block is the one at `index`; 0 where there is none.
     pub(super) fn stream_of(&self, plane: PlaneId, index: usize) -> u8 {
         if index - self.geometry.block_index(plane, 0) >= self.geometry.blocks as usize {
