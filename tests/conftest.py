@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[1]
 COMMAND = Path(sys.executable).with_name("flashkeep")
 """The command beside the Python that runs the tests."""
+
+# In the background of a shell script, Ctrl-C is ignored, also by the commands that tests interrupt.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL_DRIVE = """\
 description = "Small enough that collection runs after some thousand writes."
