@@ -159,6 +159,19 @@ def test_many_unreadable_pages_of_a_disk_take_seconds(case: Case) -> None:
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
 
 
+def test_scrubbing_ends_with_the_last_request(case: Case) -> None:
+    # A map of blocks moved without end what scrubbing found to have been read too often, and scrubbing read it again.
+    drive = (
+        'base = "ssdsim-basic"\nftl.map = "hybrid"\nbuffer.dram_mib = 0\nflash = { chips_per_channel = 1, '
+        "dies_per_chip = 1, blocks_per_plane = 48, pages_per_block = 4 }\n"
+        'errors = { model = "kim", maintenance = { scrub_days = 1e-6, reclaim_reads = 0.5 } }\n'
+    )
+    summary = case(drive, "synth:random,requests=200,write=0.5,size=2KiB", "--existing", "all")
+    read = summary["operations"]["read"]
+    assert 1_000 < read["scrub"] < 10_000
+    assert 1_000 < read["refresh"] < 10_000
+
+
 def test_a_steady_state_beside_a_memory(case: Case) -> None:
     # Whether a memory places pages in order was looked up among the parts of the drive's flash.
     drive = (

@@ -52,6 +52,10 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
     fn end_idling(&mut self) {
         Drive::end_idling(self);
     }
+
+    fn end_scrubbing(&mut self) {
+        Drive::end_scrubbing(self);
+    }
 }
 
 impl<C: Contents> Inspect<C> for Drive<C> {

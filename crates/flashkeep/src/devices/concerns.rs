@@ -76,6 +76,10 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
     fn end_idling(&mut self) {
         self.drives_mut().for_each(Drive::end_idling);
     }
+
+    fn end_scrubbing(&mut self) {
+        self.drives_mut().for_each(Drive::end_scrubbing);
+    }
 }
 
 impl<C: Contents> Inspect<C> for DeviceSet<C> {

@@ -39,6 +39,8 @@ pub trait BlockDevice<C: Contents>: Backends<C> {
     fn memory_time(&self) -> Span;
     /// The last request is over: background work after it is not counted.
     fn end_idling(&mut self);
+    /// The last request is over, and work that it left is under way: nothing more is scrubbed.
+    fn end_scrubbing(&mut self);
 }
 
 /// The statistics of one device.

@@ -49,7 +49,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// After the last request nothing is scrubbed.
-    pub(super) fn end_scrubbing(&mut self) {
+    pub fn end_scrubbing(&mut self) {
         if self.maintenance.every.take().is_some() {
             self.dies.agenda.set(self.scrub_slot(), SimTime::NEVER);
         }

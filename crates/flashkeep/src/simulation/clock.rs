@@ -46,10 +46,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if limit >= self.failures.fault_events.sample_at
                     && admission.min(crossing) == SimTime::NEVER
                     && self.failures.fault_events.next_fault_at() == SimTime::NEVER
-                    && self.device.engine.is_quiet()
                     && self.job.save_aged.is_none()
                 {
-                    self.device.body.end_idling();
+                    self.wind_down();
                 }
                 self.happen(limit);
             } else if crossing <= limit {
@@ -125,6 +124,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let quiet = self.device.engine.is_quiet() && self.host.link.as_ref().is_none_or(Link::is_quiet);
         assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
+    }
+
+    /// No more requests come, and no failures.
+    fn wind_down(&mut self) {
+        if self.device.engine.is_quiet() {
+            self.device.body.end_idling();
+        } else if self.clock.scrubs && !self.has_requests() {
+            // What scrubbing finds can keep the engine busy for ever.
+            self.clock.scrubs = false;
+            self.device.body.end_scrubbing();
+        }
+    }
+
+    /// Whether requests of the host have not ended.
+    fn has_requests(&self) -> bool {
+        let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
+        self.host.in_flight.live() > self.host.write_back.under_way + ended
     }
 
     /// When the next request of a volume is admitted.

@@ -68,6 +68,11 @@ impl DurabilityOracle {
         DurabilityOracle { promises: (0..pages).map(promise).collect(), ..DurabilityOracle::default() }
     }
 
+    /// Requests whose end is known and lies ahead.
+    pub(super) fn ended(&self) -> usize {
+        self.held.len()
+    }
+
     /// When the drive accepts requests again.
     pub(super) fn ready(&self) -> SimTime {
         self.ready
