@@ -140,7 +140,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether requests of the host have not ended.
     fn has_requests(&self) -> bool {
         let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
-        self.host.in_flight.live() > self.host.write_back.under_way + ended
+        self.host.requests() > ended
     }
 
     /// When the next request of a volume is admitted.

@@ -281,6 +281,13 @@ struct Host<C: Contents> {
     whole_pages: bool,
 }
 
+impl<C: Contents> Host<C> {
+    /// Requests in flight, without those of the write-back.
+    fn requests(&self) -> usize {
+        self.in_flight.live() - self.write_back.under_way
+    }
+}
+
 /// The failures of the run.
 struct Failures {
     /// The fault events to come.

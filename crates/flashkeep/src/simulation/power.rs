@@ -230,7 +230,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
         let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
-        let interrupted = (self.host.in_flight.live() - self.host.write_back.under_way) as u64;
+        let interrupted = self.host.requests() as u64;
         self.end_series_of_interrupted(at);
         self.host.write_back.cut();
         self.host.in_flight = Arena::default();

@@ -79,7 +79,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The host's requests have ended, the last one at `last`.
     #[inline]
     pub(super) fn watch_idle(&mut self, last: SimTime) {
-        if !self.host.write_back.on || self.host.in_flight.live() > self.host.write_back.under_way {
+        if !self.host.write_back.on || self.host.requests() > 0 {
             return;
         }
         if let Some(at) = self.device.buffer.begin_idle(last) {

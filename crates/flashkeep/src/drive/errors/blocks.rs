@@ -171,8 +171,24 @@ impl RateTable {
         &entry.rates
     }
 
+    /// The last read of a block had the rates of `old`; the next one is of data in this condition, whose entry is returned.
+    pub(super) fn replace(
+        &mut self,
+        old: u32,
+        (model, data, codewords): (&ErrorModel, DataCondition, u32),
+        counts: &mut ErrorCounts,
+    ) -> u32 {
+        let new = self.look_up(model, data, codewords, counts);
+        self.entries[new as usize].blocks += 1;
+        // The first entry does not count its blocks.
+        let left = &mut self.entries[old as usize].blocks;
+        *left = left.saturating_sub(1);
+        self.free_unused(old, counts);
+        new
+    }
+
     /// The entry of data in this condition.
-    pub(super) fn look_up(
+    fn look_up(
         &mut self,
         model: &ErrorModel,
         data: DataCondition,
@@ -195,15 +211,6 @@ impl RateTable {
         self.recent[place] = new;
         self.free_unused(last, counts);
         new
-    }
-
-    /// The last read of a block had the rates of `new`, that before those of `old`.
-    pub(super) fn move_block(&mut self, old: u32, new: u32, counts: &mut ErrorCounts) {
-        self.entries[new as usize].blocks += 1;
-        // The first entry does not count its blocks.
-        let left = &mut self.entries[old as usize].blocks;
-        *left = left.saturating_sub(1);
-        self.free_unused(old, counts);
     }
 
     /// Counts the reads of an entry and frees it, if nothing refers to it.
@@ -262,8 +269,7 @@ mod tests {
         for step in 0..5_000 {
             let drawn = uniform(1, step, 0, 0, 0);
             let (data, state) = (data(drawn % 900), &mut blocks[(drawn >> 32) as usize % BLOCKS]);
-            let rates = table.look_up(&model, data, 16, &mut counts);
-            table.move_block(state.rates, rates, &mut counts);
+            let rates = table.replace(state.rates, (&model, data, 16), &mut counts);
             state.set_rates(rates, 1, SimTime::NEVER);
             assert_eq!(table.note_read(rates).rber, data.rber(&model), "step {step}");
             expected += model.chain.uncorrectable(data.rber(&model), 16);

@@ -82,7 +82,7 @@ impl Course {
 #[derive(Clone, Debug)]
 pub(super) struct ReadErrors {
     pub(super) model: Arc<ErrorModel>,
-    /// Hard decoding of a read.
+    /// Hard decoding, which each read needs; that of the model.
     decode: Span,
     seed: u64,
     types: PageTypes,
@@ -280,31 +280,25 @@ impl ReadErrors {
         })
     }
 
-    /// A read begins that has rates of its own: computes these.
-    fn begin_read(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
-        self.look_at_block(sensed.block);
-        self.blocks[sensed.block].sense(1);
-        self.renew(now, sensed, sectors);
-        self.rates.note_read(self.blocks[sensed.block].rates);
-    }
-
     /// Whether a page existed at time 0.
     #[inline]
     fn is_old(&self, block: usize, ppn: Ppn) -> bool {
         !self.blocks[block].programmed || !self.fresh.has(ppn.0)
     }
 
-    /// Computes the rates of reads from now on.
-    fn renew(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
+    /// A read of so many sectors begins that has rates of its own: computes these.
+    fn begin_read(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
+        self.look_at_block(sensed.block);
+        self.blocks[sensed.block].sense(1);
         let LastingCondition { data, before, sensings, until_reads, until } = self.condition(now, sensed);
         let until_reads = self.limit(sensed.ppn, before, data.conditions.days, [sensings, until_reads]);
-        let codewords = self.codewords[usize::from(sectors)];
-        let (model, state) = (&*self.model, &mut self.blocks[sensed.block]);
-        let rates = self.rates.look_up(model, data, codewords, &mut self.counts);
-        self.rates.move_block(state.rates, rates, &mut self.counts);
+        let data = (&*self.model, data, self.codewords[usize::from(sectors)]);
+        let state = &mut self.blocks[sensed.block];
+        let rates = self.rates.replace(state.rates, data, &mut self.counts);
         let pages_differ = !self.page_factors.is_empty() || self.carried.contains_key(&(sensed.block as u32));
         let sensings = if pages_differ { 0 } else { until_reads - sensings };
         state.set_rates(rates, sensings, until);
+        self.rates.note_read(rates);
     }
 
     /// The condition of the data of a page.
