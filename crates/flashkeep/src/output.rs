@@ -154,7 +154,7 @@ impl DeviceObserver for OperationLog {
     fn access(&mut self, _: u16, access: &DiskAccess) {
         let Sites::Disk(disk) = &self.sites else { return };
         let DiskAccess { start, end, page, pages, kind, cause } = *access;
-        let place = disk.surface.place(u64::from(page.0) * disk.page_sectors);
+        let place = disk.surface.place(page.0 * disk.page_sectors);
         let written = writeln!(
             self.out,
             "{},{},{},{pages},{},{},{},{}",
@@ -204,7 +204,7 @@ impl Site {
 pub fn map(
     path: &Path,
     sites: &Sites,
-    pages: u32,
+    pages: u64,
     copies: &dyn Fn(Page) -> Vec<Option<Spot>>,
 ) -> Result<(), Error> {
     let (mut out, name) = open(path)?;
@@ -216,7 +216,7 @@ pub fn map(
 fn write_map(
     out: &mut impl Write,
     sites: &Sites,
-    pages: u32,
+    pages: u64,
     places: &dyn Fn(Page) -> Vec<Option<Spot>>,
 ) -> std::io::Result<()> {
     let copies = (0..pages).map(|page| places(Page(page)).len()).find(|&copies| copies > 0).unwrap_or(1);
@@ -231,7 +231,7 @@ fn write_map(
                 None => String::new(),
             },
             (Some(Spot::Disk(page)), Sites::Disk(disk)) => {
-                let place = disk.surface.place(u64::from(page.0) * disk.page_sectors);
+                let place = disk.surface.place(page.0 * disk.page_sectors);
                 format!("{}.{}", place.cylinder, place.head)
             }
             _ => String::new(),

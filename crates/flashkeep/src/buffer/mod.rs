@@ -41,14 +41,16 @@ pub struct HostContext<'a, S, C, L> {
 
 impl<S: Scheme, C: Contents, L: Backends<C>> HostContext<'_, S, C, L> {
     #[inline]
-    fn run(&mut self, verb: Verb, pages: Run, flags: Flags, contents: impl Fn(u32) -> C) {
+    fn run(&mut self, verb: Verb, pages: Run, flags: Flags, contents: impl Fn(u64) -> C) {
         let Run { page, count, sectors, continues } = pages;
         let flags = if continues { flags.with(Flags::CONTINUES) } else { flags };
         let mut at = 0;
         while at < count {
             let piece = (count - at).min(u32::from(u16::MAX));
-            let token = self.engine.extend(self.request, (at..at + piece).map(|n| contents(page + n)));
-            let command = Command { flags, ..Command::new(verb, Page(page + at), piece as u16).of(sectors) };
+            let token =
+                self.engine.extend(self.request, (at..at + piece).map(|n| contents(page + u64::from(n))));
+            let command =
+                Command { flags, ..Command::new(verb, Page(page + u64::from(at)), piece as u16).of(sectors) };
             self.engine.submit(self.backends, self.now, command, token);
             at += piece;
         }
@@ -56,16 +58,16 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostContext<'_, S, C, L> {
 
     /// Records the expected contents of pages that are read.
     #[inline]
-    fn expect(&mut self, oracle: &Oracle<C>, page: u32, count: u32, contents: impl Fn(u32) -> C) {
+    fn expect(&mut self, oracle: &Oracle<C>, page: u64, count: u32, contents: impl Fn(u64) -> C) {
         if C::KEEP {
             let first = self.engine.pages(self.request.owner).len() as u32;
-            let expect = |n| oracle.expect(first + n, page + n, contents(page + n));
+            let expect = |n| oracle.expect(first + n, page + u64::from(n), contents(page + u64::from(n)));
             self.expected.extend((0..count).map(expect));
         }
     }
 
     /// Reads a page as it is behind the port, without time.
-    fn look(&mut self, page: u32) {
+    fn look(&mut self, page: u64) {
         self.run(Verb::Read, Run::of_page(page), Flags::BEFORE, |_| C::default());
     }
 }
@@ -87,7 +89,7 @@ impl<'a, 'b, S, C, L> HostBackend<'a, 'b, S, C, L> {
 
 impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, '_, S, C, L> {
     #[inline]
-    fn read(&mut self, pages: Run, _: u32, stored: impl Fn(u32) -> C, _: Option<C>) {
+    fn read(&mut self, pages: Run, _: u32, stored: impl Fn(u64) -> C, _: Option<C>) {
         self.below.expect(self.oracle, pages.page, pages.count, stored);
         self.below.run(Verb::Read, pages, Flags::NONE, |_| C::default());
     }
@@ -95,7 +97,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, 
     fn hit(&mut self, _: u32, _: C) {}
 
     #[inline]
-    fn write(&mut self, pages: Run, _: Cause, _: Option<u32>, contents: impl Fn(u32) -> C) {
+    fn write(&mut self, pages: Run, _: Cause, _: Option<u32>, contents: impl Fn(u64) -> C) {
         self.below.run(Verb::Write, pages, self.flags, contents);
     }
 
@@ -112,11 +114,11 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, 
         self.below.run(Verb::Trim, pages, Flags::NONE, |_| C::default());
     }
 
-    fn create(&mut self, pages: Run, _: u32, contents: impl Fn(u32) -> C) {
+    fn create(&mut self, pages: Run, _: u32, contents: impl Fn(u64) -> C) {
         self.below.run(Verb::Write, pages, Flags::BEFORE, contents);
     }
 
-    fn copied(&mut self, page: u32, _: u32, contents: C) {
+    fn copied(&mut self, page: u64, _: u32, contents: C) {
         let oracle = self.oracle;
         self.below.expect(oracle, page, 1, |page| oracle.current(page));
         let HostContext { engine, request, .. } = &mut *self.below;
@@ -149,7 +151,7 @@ impl<C: Contents> Buffer<C> {
     /// The buffer for a drive or array behind this port.
     #[must_use]
     pub fn new(port: Port<C>, existing: Existing) -> Self {
-        let oracle = Oracle::new(port.pages().len());
+        let oracle = Oracle::new();
         Buffer { port, existing, oracle, trimmed: Bits::default(), first_touches: 0 }
     }
 
@@ -176,7 +178,7 @@ impl<C: Contents> Buffer<C> {
         self.trimmed = snapshot.take()?;
         if C::KEEP {
             self.oracle = Oracle::restored(versions);
-            for page in 0..self.port.pages().len() {
+            for page in self.port.pages().existing().iter().collect::<Vec<_>>() {
                 self.port.set_stored(page, self.oracle.current(page));
             }
         }
@@ -189,7 +191,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// The same for a run of pages.
-    pub fn set_written_run(&mut self, first: u32, count: u32) {
+    pub fn set_written_run(&mut self, first: u64, count: u64) {
         self.port.pages_mut().set_run(first, count);
     }
 
@@ -217,7 +219,7 @@ impl<C: Contents> Buffer<C> {
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
     ) {
-        for page in fragment.page..fragment.page + fragment.count {
+        for page in fragment.page..fragment.page + u64::from(fragment.count) {
             // Without the contents that the cache holds meanwhile.
             let cached = C::KEEP && self.port.newest(page).is_some();
             let contents = if cached { self.oracle.before(page) } else { self.oracle.current(page) };
@@ -229,7 +231,7 @@ impl<C: Contents> Buffer<C> {
     /// Creates a run of whole pages before time 0, none of which existed.
     pub fn create_run<S: Scheme, L: Backends<C>>(
         &mut self,
-        first: u32,
+        first: u64,
         count: u32,
         below: &mut HostContext<'_, S, C, L>,
     ) {
@@ -245,9 +247,9 @@ impl<C: Contents> Buffer<C> {
 
     /// The host writes pages: counts a new version of each.
     #[inline]
-    fn count_versions(&mut self, first: u32, count: u32) {
+    fn count_versions(&mut self, first: u64, count: u32) {
         if C::KEEP {
-            for page in first..first + count {
+            for page in first..first + u64::from(count) {
                 self.oracle.write(page);
             }
         }
@@ -256,7 +258,7 @@ impl<C: Contents> Buffer<C> {
     /// Writes a run of whole pages past the cache.
     pub fn write_run<S: Scheme, L: Backends<C>>(
         &mut self,
-        first: u32,
+        first: u64,
         count: u32,
         below: &mut HostContext<'_, S, C, L>,
     ) {
@@ -305,7 +307,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Writes a page again as it is: it belongs to a logical page of which another one is written.
-    pub fn rewrite<S: Scheme, L: Backends<C>>(&mut self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+    pub fn rewrite<S: Scheme, L: Backends<C>>(&mut self, page: u64, below: &mut HostContext<'_, S, C, L>) {
         self.port.rewrite(page, &mut HostBackend::of(below, &self.oracle));
     }
 
@@ -318,7 +320,7 @@ impl<C: Contents> Buffer<C> {
     ) -> bool {
         if fragment.mask == self.port.pages().whole() {
             let creates = self.existing == Existing::Reads;
-            for page in fragment.page..fragment.page + fragment.count {
+            for page in fragment.page..fragment.page + u64::from(fragment.count) {
                 self.oracle.trim(page);
                 if creates {
                     self.trimmed.set(page, true);
@@ -411,7 +413,7 @@ impl<C: Contents> Buffer<C> {
 
     /// The number of writes of a page, modulo 2¹⁶; only if contents are kept.
     #[must_use]
-    pub fn version(&self, page: u32) -> u16 {
+    pub fn version(&self, page: u64) -> u16 {
         self.oracle.version(page)
     }
 
@@ -427,7 +429,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// After a power cut: the contents of a page that a protected cache has saved, if they are not `behind` it.
-    pub fn saved(&mut self, page: u32, behind: Option<C>) -> Option<C> {
+    pub fn saved(&mut self, page: u64, behind: Option<C>) -> Option<C> {
         self.port.saved(page, behind)
     }
 
@@ -442,7 +444,7 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// After a power cut, a page is found to hold this version, which may be older than the last one acknowledged.
-    pub fn fall_back(&mut self, page: u32, contents: C) {
+    pub fn fall_back(&mut self, page: u64, contents: C) {
         if contents != C::default() {
             self.oracle.fall_back(page, contents);
         }
@@ -450,18 +452,23 @@ impl<C: Contents> Buffer<C> {
     }
 
     /// Reads a page without time, whether or not it exists.
-    pub fn look<S: Scheme, L: Backends<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+    pub fn look<S: Scheme, L: Backends<C>>(&self, page: u64, below: &mut HostContext<'_, S, C, L>) {
         below.look(page);
+    }
+
+    /// Pages of which the cache holds sectors.
+    pub fn cached_pages(&self) -> impl Iterator<Item = u64> + '_ {
+        self.port.cached_pages()
     }
 
     /// Whether a page exists behind the port, and the cache holds no newer sectors of it.
     #[must_use]
-    pub fn is_in_flash(&self, page: u32) -> bool {
+    pub fn is_in_flash(&self, page: u64) -> bool {
         self.port.pages().sectors(page) != 0 && self.port.cached(page) == 0
     }
 
     /// Reads a page as it is behind the port, without time.
-    pub fn read_back<S: Scheme, L: Backends<C>>(&self, page: u32, below: &mut HostContext<'_, S, C, L>) {
+    pub fn read_back<S: Scheme, L: Backends<C>>(&self, page: u64, below: &mut HostContext<'_, S, C, L>) {
         below.expect(&self.oracle, page, 1, |page| self.port.stored(page));
         below.look(page);
     }
@@ -472,7 +479,7 @@ impl<C: Contents> Buffer<C> {
         if self.existing != Existing::Reads {
             return;
         }
-        for page in fragment.page..fragment.page + fragment.count {
+        for page in fragment.page..fragment.page + u64::from(fragment.count) {
             let exists = (self.port.pages().sectors(page) | self.port.cached(page)) & fragment.mask != 0;
             if !exists && !self.trimmed.has(page) {
                 self.first_touches += 1;

@@ -11,7 +11,7 @@ use crate::error::DriveError;
 use crate::ftl::ageing;
 use crate::mapping::BackendKind;
 use crate::schemes::{
-    self, Groups, Inside, MemberFacts, Members, RedundancySpec, SchemeEntry, Striping, Sums,
+    self, Groups, Inside, MemberFacts, Members, PageNumbers, RedundancySpec, SchemeEntry, Striping, Sums,
 };
 
 /// The deepest nesting of arrays; a deeper one is taken as an array that contains itself.
@@ -137,6 +137,28 @@ impl Resolved {
         let pages = (self.scheme().over_drives)(&self.used_facts(), &self.spec.redundancy);
         let volumes = u64::from(self.volumes());
         pages.map_or(0, |pages| pages - pages % volumes)
+    }
+
+    /// Whether its pages can be numbered; a message if not.
+    fn check_numbers(&self, pages: u64) -> Result<(), String> {
+        let each = self.array.iter().map(Resolved::whole_pages).max().unwrap_or(0);
+        let data = self.scheme().data_members.map_or(1, |data| data(self.members(), &self.spec.redundancy));
+        let stripes = pages.div_ceil(u64::from(data)).max(each);
+        let name = self.scheme().name;
+        let (found, most, what) = match self.scheme().numbers {
+            PageNumbers::Narrow => {
+                (pages.max(each), PageNumbers::NARROW, "pages, of an array and of a member")
+            }
+            PageNumbers::Stripes => (stripes, PageNumbers::NARROW, "stripes, of a page of a member each"),
+            PageNumbers::Wide => (pages, PageNumbers::WIDE, "pages"),
+        };
+        if found <= most {
+            return Ok(());
+        }
+        Err(format!(
+            "{found} {what}; {name} numbers at most {most}: fewer or smaller members, larger pages, or groups of members \
+             (redundancy.width, or arrays as members); schemes such as mirror, raid5 and raid6 number more pages"
+        ))
     }
 
     /// Pages per chunk and number of data members, which define the permutation from the array's pages to those of its
@@ -297,13 +319,7 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
             format!("{} members hold no page in {} volumes", resolved.array.len(), resolved.volumes());
         return Err(wrong(&["members", "array.volumes", "redundancy.stripe_kib"], message));
     }
-    if pages > (1 << 31) - 2 {
-        let message = format!(
-            "{pages} pages; at most {} are accepted: fewer or smaller members, or larger pages",
-            (1u32 << 31) - 2
-        );
-        return Err(wrong(&["members"], message));
-    }
+    resolved.check_numbers(pages).map_err(|message| wrong(&["members"], message))?;
     let nodes = resolved.nodes();
     if nodes > MOST_NODES {
         let message = format!(

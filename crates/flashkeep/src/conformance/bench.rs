@@ -156,7 +156,9 @@ impl<H: Bed> Bench<H> {
 
     /// Pages that the scheme does not promise to keep.
     pub(super) fn exposed(&self, hazard: Hazard) -> BTreeSet<u32> {
-        (0..self.pages()).filter(|&page| self.engine.is_exposed(NodeId::ROOT, Page(page), hazard)).collect()
+        (0..self.pages())
+            .filter(|&page| self.engine.is_exposed(NodeId::ROOT, Page::of(page), hazard))
+            .collect()
     }
 
     // ---------------------------------------------------------------- requests
@@ -178,7 +180,7 @@ impl<H: Bed> Bench<H> {
             let token = match verb {
                 Verb::Write => {
                     let written = self.latest(start + n) as u16 + 1;
-                    Version::Written(start + n, written).stamp()
+                    Version::Written(u64::from(start + n), written).stamp()
                 }
                 Verb::Trim => {
                     let page = (start + n) as usize;
@@ -196,7 +198,7 @@ impl<H: Bed> Bench<H> {
         self.engine.submit(
             &mut self.flash,
             self.now,
-            Command::new(verb, Page(start), count),
+            Command::new(verb, Page::of(start), count),
             completion.pages(),
         );
         self.engine.close(&mut self.flash, self.now, completion);

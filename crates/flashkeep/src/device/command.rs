@@ -6,14 +6,29 @@ use serde::Serialize;
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
-pub struct Page(pub u32);
+pub struct Page(pub u64);
 
 impl Page {
+    /// The page of this number, of a device or scheme whose page numbers have 32 bits.
+    #[must_use]
+    #[inline(always)]
+    pub fn of(number: u32) -> Page {
+        Page(number as u64)
+    }
+
     /// The page `n` pages later.
     #[must_use]
     #[inline]
     pub fn plus(self, n: u32) -> Page {
-        Page(self.0 + n)
+        Page(self.0 + u64::from(n))
+    }
+
+    /// Its number, of a device or scheme whose page numbers have 32 bits.
+    #[must_use]
+    #[inline(always)]
+    pub fn low(self) -> u32 {
+        debug_assert!(self.0 <= u64::from(u32::MAX), "page {} of a device with 32-bit page numbers", self.0);
+        self.0 as u32
     }
 }
 
@@ -191,7 +206,7 @@ impl Sectors {
     }
 }
 
-/// A verb over a run of pages: 16 bytes.
+/// A verb over a run of pages: 24 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// The first page.
@@ -273,10 +288,17 @@ impl Command {
         matches!(self.verb, Verb::Write | Verb::Trim)
     }
 
+    /// Its pages, where page numbers have 32 bits ([`Page::low`]).
+    #[must_use]
+    #[inline]
+    pub fn low_pages(&self) -> std::ops::Range<u32> {
+        self.start.low()..self.end() as u32
+    }
+
     /// The page after the last.
     #[must_use]
-    pub fn end(&self) -> u32 {
-        self.start.0 + u32::from(self.count)
+    pub fn end(&self) -> u64 {
+        self.start.0 + u64::from(self.count)
     }
 }
 
@@ -286,6 +308,6 @@ mod tests {
 
     #[test]
     fn a_command_is_small() {
-        assert!(size_of::<Command>() <= 16);
+        assert!(size_of::<Command>() <= 24);
     }
 }

@@ -26,14 +26,17 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     fn stamp(self) -> u64;
 }
 
+/// The most pages of which a token says whose it is.
+const PAGES: u64 = 1 << 40;
+
 /// The page and version of some contents, as stored in the OOB area of a flash page. Parity covers OOB areas as well,
 /// so reconstructed contents also have a stamp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
     /// The contents of this write of the page, counted modulo 2¹⁶; 0 for the contents before time 0.
-    Written(u32, u16),
+    Written(u64, u16),
     /// Contents before the first write that became known later.
-    Before(u32),
+    Before(u64),
 }
 
 impl Version {
@@ -41,8 +44,8 @@ impl Version {
     #[must_use]
     pub fn stamp(self) -> u64 {
         match self {
-            Version::Written(page, version) => mix(u64::from(page) << 16 | u64::from(version)),
-            Version::Before(page) => mix(!u64::from(page)),
+            Version::Written(page, version) => mix(page << 16 | u64::from(version)),
+            Version::Before(page) => mix(!page),
         }
     }
 
@@ -50,10 +53,10 @@ impl Version {
     #[must_use]
     pub fn of(stamp: u64) -> Option<Version> {
         let plain = unmix(stamp);
-        if plain >> 48 == 0 {
-            Some(Version::Written((plain >> 16) as u32, plain as u16))
+        if plain >> 16 < PAGES {
+            Some(Version::Written(plain >> 16, plain as u16))
         } else {
-            u32::try_from(!plain).ok().map(Version::Before)
+            Some(Version::Before(!plain)).filter(|version| version.page() < PAGES)
         }
     }
 
@@ -71,7 +74,7 @@ impl Version {
 
     /// The page.
     #[must_use]
-    pub fn page(self) -> u32 {
+    pub fn page(self) -> u64 {
         match self {
             Version::Written(page, _) | Version::Before(page) => page,
         }
@@ -196,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_token_says_whose_it_is() {
-        for page in [0, 1, 77, u32::MAX] {
+        for page in [0, 1, 77, u64::from(u32::MAX), PAGES - 1] {
             for version in [0, 1, 9, u16::MAX].map(|v| Version::Written(page, v)) {
                 assert_eq!(Version::of(version.stamp()), Some(version));
             }

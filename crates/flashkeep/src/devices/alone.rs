@@ -156,6 +156,10 @@ impl<C: Contents> InjectFaults for Drive<C> {
         Drive::is_dead(self, backend)
     }
 
+    fn is_sound(&self, _: BackendId) -> bool {
+        Drive::is_healthy(self)
+    }
+
     #[inline(always)]
     fn is_healthy(&self) -> bool {
         Drive::is_healthy(self)

@@ -182,7 +182,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         match self.find(backend) {
             (AnyDevice::Flash(drive), backend) => drive.contents_of(backend, page),
             (AnyDevice::Disk(disk), _) => disk.contents_of(page),
-            (AnyDevice::Memory(memory), _) => memory.contents(page.0),
+            (AnyDevice::Memory(memory), _) => memory.contents(page.low()),
         }
     }
 
@@ -271,6 +271,14 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
             (AnyDevice::Flash(drive), backend) => drive.is_dead(backend),
             (AnyDevice::Disk(disk), _) => disk.is_dead(),
             (AnyDevice::Memory(memory), _) => memory.is_dead(),
+        }
+    }
+
+    fn is_sound(&self, backend: BackendId) -> bool {
+        match self.find(backend).0 {
+            AnyDevice::Flash(drive) => drive.is_healthy(),
+            AnyDevice::Disk(disk) => disk.is_healthy(),
+            AnyDevice::Memory(memory) => !memory.is_dead(),
         }
     }
 

@@ -121,6 +121,8 @@ pub trait InjectFaults {
     fn renew(&mut self, now: SimTime, device: u16, what: Fault);
     /// Whether a backend has failed as a whole.
     fn is_dead(&self, backend: BackendId) -> bool;
+    /// Whether every page that a backend holds can be read.
+    fn is_sound(&self, backend: BackendId) -> bool;
     /// Whether no part of it has failed and no page became unreadable.
     fn is_healthy(&self) -> bool;
 }

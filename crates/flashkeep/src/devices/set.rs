@@ -245,7 +245,7 @@ impl<C: Contents> BackendView for DeviceSet<C> {
         match self.find(backend) {
             (AnyDevice::Flash(drive), backend) => drive.holds(backend, page),
             (AnyDevice::Disk(disk), backend) => disk.holds(backend, page),
-            (AnyDevice::Memory(memory), _) => memory.holds(page.0),
+            (AnyDevice::Memory(memory), _) => memory.holds(page.low()),
         }
     }
 
@@ -260,7 +260,7 @@ impl<C: Contents> BackendView for DeviceSet<C> {
         match self.find(backend) {
             (AnyDevice::Flash(drive), backend) => drive.is_unreadable(backend, page),
             (AnyDevice::Disk(disk), backend) => disk.is_unreadable(backend, page),
-            (AnyDevice::Memory(memory), _) => memory.is_unreadable(page.0),
+            (AnyDevice::Memory(memory), _) => memory.is_unreadable(page.low()),
         }
     }
 
@@ -268,7 +268,7 @@ impl<C: Contents> BackendView for DeviceSet<C> {
         match self.find(backend) {
             (AnyDevice::Flash(drive), backend) => drive.oob(backend, page),
             (AnyDevice::Disk(disk), backend) => disk.oob(backend, page),
-            (AnyDevice::Memory(memory), _) => memory.oob(page.0).filter(|_| self.numbers.is_some()),
+            (AnyDevice::Memory(memory), _) => memory.oob(page.low()).filter(|_| self.numbers.is_some()),
         }
     }
 
@@ -348,7 +348,7 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         }
     }
 
-    fn place_in_order(&mut self, backend: BackendId, pages: Range<u32>) {
+    fn place_in_order(&mut self, backend: BackendId, pages: Range<u64>) {
         let at = usize::from(self.place_of[usize::from(backend.0)]);
         if let (AnyDevice::Flash(drive), backend) = self.find_mut(backend) {
             drive.place_in_order(backend, pages);
@@ -372,7 +372,7 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         match self.find_mut(backend) {
             (AnyDevice::Flash(drive), backend) => drive.poison(backend, page),
             (AnyDevice::Disk(disk), backend) => disk.poison(backend, page),
-            (AnyDevice::Memory(memory), _) => memory.poison(page.0),
+            (AnyDevice::Memory(memory), _) => memory.poison(page.low()),
         }
     }
 

@@ -57,10 +57,10 @@ impl<C: Contents> Disk<C> {
     #[cold]
     pub fn fail_page(&mut self, now: SimTime, page: Page) {
         self.now = now;
-        if !self.dead && !self.is_in_memory(now, page.0) {
+        if !self.dead && !self.is_in_memory(now, page.low()) {
             self.spoilt = true;
-            self.pages.poison(page.0);
-            self.drop_fate(page.0);
+            self.pages.poison(page.low());
+            self.drop_fate(page.low());
         }
     }
 
@@ -69,10 +69,10 @@ impl<C: Contents> Disk<C> {
     #[cold]
     pub fn lose_page(&mut self, now: SimTime, page: Page) {
         self.now = now;
-        if !self.dead && !self.is_in_memory(now, page.0) && self.pages.holds(page.0) {
+        if !self.dead && !self.is_in_memory(now, page.low()) && self.pages.holds(page.low()) {
             self.spoilt = true;
-            self.pages.lose(page.0);
-            self.drop_fate(page.0);
+            self.pages.lose(page.low());
+            self.drop_fate(page.low());
             self.done.push(Done::gone(self.backend, page));
         }
     }
@@ -81,7 +81,7 @@ impl<C: Contents> Disk<C> {
     #[cold]
     pub fn forget(&mut self, now: SimTime) {
         let held: Vec<u32> = self.pages.held().collect();
-        held.into_iter().for_each(|page| self.fail_page(now, Page(page)));
+        held.into_iter().for_each(|page| self.fail_page(now, Page::of(page)));
     }
 
     /// Answers commands for a failed disk.

@@ -223,8 +223,8 @@ impl<C: Contents> Disk<C> {
     /// time and side effects.
     #[must_use]
     pub fn contents_of(&self, page: Page) -> Option<C> {
-        let there = self.pages.holds(page.0) && !self.pages.is_unreadable(page.0);
-        there.then(|| self.pages.contents(page.0))
+        let there = self.pages.holds(page.low()) && !self.pages.is_unreadable(page.low());
+        there.then(|| self.pages.contents(page.low()))
     }
 
     /// Sets the time to 0; from now on commands complete at submission, or take time again.
@@ -243,7 +243,7 @@ impl<C: Contents> Disk<C> {
     }
 
     fn range(command: &Command) -> Range<u32> {
-        command.start.0..command.end()
+        command.low_pages()
     }
 
     /// The number of sectors that are transferred.
@@ -268,8 +268,8 @@ impl<C: Contents> Disk<C> {
         self.counters.reads_from_memory += if in_memory { u64::from(command.count) } else { 0 };
         for n in 0..u32::from(command.count) {
             let page = command.start.plus(n);
-            let failed = self.pages.is_unreadable(page.0).then_some((self.backend, page));
-            let contents = if failed.is_some() { C::default() } else { self.pages.contents(page.0) };
+            let failed = self.pages.is_unreadable(page.low()).then_some((self.backend, page));
+            let contents = if failed.is_some() { C::default() } else { self.pages.contents(page.low()) };
             let done = Done { service, contents, failed, ..Done::at(token.plus(n), 1, now + service) };
             self.done.push(done);
         }
@@ -305,7 +305,7 @@ impl<C: Contents> Disk<C> {
     /// A command waits for the arm.
     fn wait(&mut self, now: SimTime, command: &Command, token: CompletionToken) {
         self.sequence += 1;
-        let first = u64::from(command.start.0) * self.page_sectors;
+        let first = u64::from(command.start.low()) * self.page_sectors;
         let (sectors, writes) = (self.sectors(command), command.verb == Verb::Write);
         let transfer =
             self.mechanics.surface.end_of(first + sectors - 1) - self.mechanics.surface.place(first).along;
@@ -402,11 +402,11 @@ impl<C: Contents> BackendView for Disk<C> {
     }
 
     fn holds(&self, _backend: BackendId, page: Page) -> bool {
-        self.pages.holds(page.0)
+        self.pages.holds(page.low())
     }
 
     fn is_unreadable(&self, _backend: BackendId, page: Page) -> bool {
-        self.pages.is_unreadable(page.0)
+        self.pages.is_unreadable(page.low())
     }
 
     fn oob(&self, _backend: BackendId, page: Page) -> Option<OobData> {

@@ -101,7 +101,7 @@ impl<C: Contents> Disk<C> {
     pub(super) fn oob_of(&self, page: Page) -> Option<OobData> {
         let platter = self.platter.as_ref()?;
         let stamp = self.contents_of(page)?.stamp();
-        let sequence = platter.numbers.get(&page.0).copied().unwrap_or_default();
+        let sequence = platter.numbers.get(&page.low()).copied().unwrap_or_default();
         Some(OobData { sequence, stamp, mark: 0 })
     }
 
@@ -155,14 +155,14 @@ impl<C: Contents> Disk<C> {
 
     /// After a power cut: what there is of a page fits nothing.
     pub(super) fn invalidate_page(&mut self, page: Page) {
-        self.pages.forget(page.0);
-        self.drop_fate(page.0);
+        self.pages.forget(page.low());
+        self.drop_fate(page.low());
     }
 
     /// What was written to a page last could not be worked out, and says so.
     pub(super) fn poison_page(&mut self, page: Page) {
         if let Some(platter) = &mut self.platter {
-            platter.poisoned.insert(page.0);
+            platter.poisoned.insert(page.low());
         }
     }
 

@@ -9,7 +9,7 @@ use crate::kernel::Id;
 impl<C: Contents> Drive<C> {
     /// Trims pages: they are known zeros from now on.
     pub(super) fn trim(&mut self, ftl: usize, command: &Command) {
-        for lpn in command.start.0..command.end() {
+        for lpn in command.low_pages() {
             self.forget(ftl, lpn);
             if self.power.is_some() {
                 self.note_trim(ftl, lpn);
@@ -65,7 +65,7 @@ impl<C: Contents> Drive<C> {
     /// Renames pages: their contents get another address, whose old contents become invalid.
     pub(super) fn remap(&mut self, ftl: usize, command: &Command) {
         for n in 0..u32::from(command.count) {
-            let (from, to) = (command.start.0 + n, command.to.0 + n);
+            let (from, to) = (command.start.low() + n, command.to.low() + n);
             self.forget(ftl, to);
             let entry = self.ftl.maps.get(ftl, from);
             match entry {
@@ -91,7 +91,7 @@ impl<C: Contents> Drive<C> {
         if self.ftl.backends[ftl].reverse_map(op).is_none() {
             let Command { start, count, .. } = self.queues.ops[Id::new(op)].command;
             let maps = &self.ftl.maps;
-            let pages = start.0..start.0 + u32::from(count);
+            let pages = start.low()..start.low() + u32::from(count);
             let reverse_map =
                 pages.map(|lpn| (maps.get(ftl, lpn) == MapEntry::Pending(op)).then_some(lpn)).collect();
             self.ftl.backends[ftl].remapped.push(Remapped { op, reverse_map });

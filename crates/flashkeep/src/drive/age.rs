@@ -223,13 +223,13 @@ impl<C: Contents> Drive<C> {
     pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
         let backend = usize::from(backend.0);
         if let Some(created) = self.immediate.slots.created(backend) {
-            return page.0 < created.limit() && !created.has(page.0);
+            return page.low() < created.limit() && !created.has(page.low());
         }
         let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
         let die_queues = &self.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
         let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
         let fits = |plane: PlaneId| {
-            (free || self.may_go_to(backend, page.0, plane)) && !self.immediate.slots.is_filled(plane)
+            (free || self.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
         };
         !self.is_ageing() || planes.any(fits)
     }
@@ -246,7 +246,7 @@ impl<C: Contents> Drive<C> {
         self.immediate.slots.note_created(ftl, lpn..lpn + 1);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
             self.put_before(ppn, lpn, contents);
-        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page(lpn)) {
+        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn)) {
             self.fill_slot(backend, lpn, contents);
         } else {
             return false;

@@ -15,7 +15,7 @@ impl<C: Contents> Drive<C> {
         let mut valid = vec![0_u16; self.flash.geometry.block_space()];
         for (backend, ftl) in (0..).map(BackendId).zip(&self.ftl.backends) {
             for lpn in 0..self.ftl.maps.len() {
-                let MapEntry::At(ppn) = self.lookup(backend, Page(lpn)) else { continue };
+                let MapEntry::At(ppn) = self.lookup(backend, Page::of(lpn)) else { continue };
                 self.audit_page(backend, lpn, ppn);
                 valid[self.flash.geometry.block_index_of(ppn)] += 1;
             }
@@ -53,7 +53,7 @@ impl<C: Contents> Drive<C> {
             "page {lpn} lies on flash that has not failed"
         );
         if self.ftl.physical {
-            assert_eq!(self.physical_place(backend, Page(lpn)), ppn, "raw page {lpn} is where it says");
+            assert_eq!(self.physical_place(backend, Page::of(lpn)), ppn, "raw page {lpn} is where it says");
         } else {
             assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }

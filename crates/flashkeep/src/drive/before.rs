@@ -23,7 +23,7 @@ impl<C: Contents> Drive<C> {
         let counted = self.ftl.backends[ftl].limit.is_some();
         for n in 0..u32::from(command.count) {
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
-            self.place_immediately(ftl, command.start.0 + n, command.cause, contents);
+            self.place_immediately(ftl, command.start.low() + n, command.cause, contents);
         }
         if self.health.damaged && !counted {
             self.count_anew(now, ftl);

@@ -25,8 +25,8 @@ impl<C: Contents> Drive<C> {
 
     /// A read waits until the page has its place.
     pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, token: CompletionToken, write: u32) {
-        let contents = self.carried_page(ftl, write, command.start.0);
-        let n = self.place_in_write(ftl, write, command.start.0) as u16;
+        let contents = self.carried_page(ftl, write, command.start.low());
+        let n = self.place_in_write(ftl, write, command.start.low()) as u16;
         let (since, late) = (self.now, self.admitted > self.now);
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let read = self.queues.claim(op);

@@ -97,7 +97,7 @@ impl<C: Contents> Drive<C> {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
             let lpn = self.ftl.blocks.owner(ppn);
             if lpn >= first && self.is_current(plane, lpn, ppn) {
-                self.done.push(Done::leaving(BackendId(ftl as u16), Page(lpn)));
+                self.done.push(Done::leaving(BackendId(ftl as u16), Page::of(lpn)));
             }
         }
     }
@@ -160,7 +160,7 @@ impl<C: Contents> Drive<C> {
     /// Reports a moved page to a map that keeps places elsewhere.
     pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32) {
         if self.gc.notices.moves {
-            self.done.push(Done::moved(BackendId(self.ftl_of(plane) as u16), Page(lpn)));
+            self.done.push(Done::moved(BackendId(self.ftl_of(plane) as u16), Page::of(lpn)));
         }
     }
 

@@ -251,7 +251,7 @@ impl<C: Contents> Drive<C> {
         self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
         self.ftl.backends[backend].lost.set(lpn, true);
         self.count_unmapped(backend);
-        self.done.push(Done::gone(BackendId(backend as u16), Page(lpn)));
+        self.done.push(Done::gone(BackendId(backend as u16), Page::of(lpn)));
     }
 
     fn lose_pages(&mut self, plane: PlaneId, what: Fault) {
@@ -400,10 +400,10 @@ impl<C: Contents> Drive<C> {
     /// A write to a physical page that cannot be programmed any more, taken out of its queue.
     pub(super) fn void_write(&mut self, now: SimTime, backend: usize, op: Id<DriveOp>) {
         let DriveOp { token, command, .. } = self.queues.ops[op];
-        if self.ftl.maps.get(backend, command.start.0) != MapEntry::Pending(op.raw()) {
+        if self.ftl.maps.get(backend, command.start.low()) != MapEntry::Pending(op.raw()) {
             return self.answer_unplaced(now, op);
         }
-        self.void(now, backend, command.start.0, token);
+        self.void(now, backend, command.start.low(), token);
         self.answer_behind(now, op);
         self.queues.ops.release(op);
     }
@@ -420,8 +420,9 @@ impl<C: Contents> Drive<C> {
         };
         let firsts = (0..rows.groups()).map(|block| block * rows.superblock_pages());
         let firsts: Vec<u32> = firsts.filter(|&first| hit(rows.ppn(geometry, first))).collect();
-        self.done
-            .extend(firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page(first))));
+        self.done.extend(
+            firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page::of(first))),
+        );
     }
 
     /// A whole backend has failed: its pending writes are void, and it has no pages.
@@ -482,7 +483,7 @@ impl<C: Contents> Drive<C> {
     /// Clears the mark of unreadable pages that are written now. Otherwise, while one of them is placed, GC might find
     /// the next one and report it as gone after its write was submitted.
     pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, page)
                 && self.ftl.blocks.is_unreadable(ppn)
             {

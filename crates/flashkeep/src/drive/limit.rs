@@ -130,7 +130,7 @@ impl<C: Contents> Drive<C> {
     }
 
     pub(super) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
-        self.ftl.maps.get(ftl, page.0) != MapEntry::Unmapped
+        self.ftl.maps.get(ftl, page.low()) != MapEntry::Unmapped
     }
 
     fn write_damaged(
@@ -149,8 +149,8 @@ impl<C: Contents> Drive<C> {
             self.set_mapped(now, ftl, others + 1);
             return self.submit_apart(now, ftl, one, token, contents);
         }
-        self.give_up(ftl, one.start.0);
-        self.void(now, ftl, one.start.0, token);
+        self.give_up(ftl, one.start.low());
+        self.void(now, ftl, one.start.low(), token);
         self.set_mapped(now, ftl, others);
     }
 
@@ -190,7 +190,7 @@ impl<C: Contents> Drive<C> {
             self.health.life.refuse(now);
         }
         // Reported before the write is answered, because its owner may read the page right after that.
-        self.done.push(Done::refused(BackendId(backend as u16), Page(page)));
+        self.done.push(Done::refused(BackendId(backend as u16), Page::of(page)));
     }
 
     /// Of the waiting writes, the youngest pages beyond the capacity are void; all of them if no flash is left,
@@ -205,7 +205,7 @@ impl<C: Contents> Drive<C> {
             let state = &mut self.queues.ops[op];
             state.command.count -= 1;
             let n = state.command.count;
-            let (token, page) = (state.token.plus(u32::from(n)), state.command.start.0 + u32::from(n));
+            let (token, page) = (state.token.plus(u32::from(n)), state.command.start.low() + u32::from(n));
             let owner = self.ftl.backends[ftl]
                 .reverse_map(op.raw())
                 .map_or(Some(page), |reverse_map| reverse_map[usize::from(n)]);
@@ -264,7 +264,7 @@ impl<C: Contents> Drive<C> {
             age: self.queues.ops[last].token.age,
             ..CompletionToken::default()
         };
-        let command = Command::new(Verb::Write, Page(lpn), 1).because(Cause::Gc);
+        let command = Command::new(Verb::Write, Page::of(lpn), 1).because(Cause::Gc);
         let op = self.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             let contents = self.ftl.blocks.contents(from);

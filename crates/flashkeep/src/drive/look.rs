@@ -39,7 +39,7 @@ impl<C: Contents> Drive<C> {
     /// Where an FTL has a page.
     #[must_use]
     pub fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
-        self.ftl.maps.get(usize::from(backend.0), page.0)
+        self.ftl.maps.get(usize::from(backend.0), page.low())
     }
 
     /// The contents of a backend's page, including writes in flight; none if the page does not exist or cannot be read.
@@ -47,10 +47,10 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
         let at = usize::from(backend.0);
-        let Some(entry) = self.entry(at, page.0) else { return self.nvram(backend).contents(page.0) };
+        let Some(entry) = self.entry(at, page.low()) else { return self.nvram(backend).contents(page.low()) };
         match entry {
             MapEntry::Unmapped => None,
-            MapEntry::Pending(op) => Some(self.carried_page(at, op, page.0)),
+            MapEntry::Pending(op) => Some(self.carried_page(at, op, page.low())),
             MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }
@@ -107,7 +107,7 @@ impl<C: Contents> Drive<C> {
     /// Prefetches the map entry of a page.
     #[inline]
     pub fn prefetch(&self, backend: BackendId, page: Page) {
-        self.ftl.maps.prefetch(usize::from(backend.0), page.0);
+        self.ftl.maps.prefetch(usize::from(backend.0), page.low());
     }
 
     /// Whether no operation waits or is in progress that a request waits for.
@@ -121,7 +121,7 @@ impl<C: Contents> Drive<C> {
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
-        match self.entry(usize::from(backend.0), page.0) {
+        match self.entry(usize::from(backend.0), page.low()) {
             Some(MapEntry::At(ppn)) => self.wait_for(now, self.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
@@ -159,7 +159,7 @@ impl<C: Contents> BackendView for Drive<C> {
     }
 
     fn oob(&self, backend: BackendId, page: Page) -> Option<OobData> {
-        self.oob_of(usize::from(backend.0), page.0)
+        self.oob_of(usize::from(backend.0), page.low())
     }
 
     fn last_write(&self, _: BackendId) -> Option<u64> {
@@ -186,17 +186,17 @@ impl<C: Contents> BackendView for Drive<C> {
     }
 
     fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
-        match self.entry(usize::from(backend.0), page.0) {
+        match self.entry(usize::from(backend.0), page.low()) {
             Some(MapEntry::At(ppn)) => self.checks_pages() && self.ftl.blocks.is_unreadable(ppn),
             Some(_) => false,
-            None => self.nvram(backend).is_unreadable(page.0),
+            None => self.nvram(backend).is_unreadable(page.low()),
         }
     }
 
     fn holds(&self, backend: BackendId, page: Page) -> bool {
-        match self.entry(usize::from(backend.0), page.0) {
+        match self.entry(usize::from(backend.0), page.low()) {
             Some(entry) => entry != MapEntry::Unmapped,
-            None => self.nvram(backend).holds(page.0),
+            None => self.nvram(backend).holds(page.low()),
         }
     }
 }

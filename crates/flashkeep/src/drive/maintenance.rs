@@ -78,7 +78,7 @@ impl<C: Contents> Drive<C> {
         let Some((plane, ppn)) = found else { return self.dies.agenda.set(self.scrub_slot(), next) };
         self.maintenance.reading = Some(next);
         let ftl = self.ftl_of(plane);
-        let page = Page(self.ftl.blocks.owner(ppn));
+        let page = Page::of(self.ftl.blocks.owner(ppn));
         let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
         let command = Command { flags: Flags::BACKGROUND, ..command };
         let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
@@ -133,7 +133,7 @@ impl<C: Contents> Drive<C> {
     /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
     pub(super) fn end_scrub(&mut self, op: Id<DriveOp>, end: SimTime) {
         let DriveOp { ppn, ftl, command, course, .. } = self.queues.ops[op];
-        let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.0);
+        let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
         self.scrub_on(end);
         let failed = self.fails(course, ppn);
         if C::KEEP {
@@ -151,7 +151,7 @@ impl<C: Contents> Drive<C> {
         if self.ftl.physical {
             // What is above the drive decides where pages are.
             let backend = BackendId(self.ftl_of(plane) as u16);
-            return self.done.push(Done::due(backend, Page(self.ftl.blocks.owner(ppn))));
+            return self.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
         }
         if self.flash.geometry.is_slc_block(block) {
             return;

@@ -103,7 +103,7 @@ impl<C: Contents> Drive<C> {
         if matches!(ftl.allocation, Allocation::Dynamic) {
             return Some(0);
         }
-        let lpn = self.queues.ops[op].command.start.0 + u32::from(n);
+        let lpn = self.queues.ops[op].command.start.low() + u32::from(n);
         free.iter().position(|&plane| ftl.allocation.allows(&self.flash.geometry, &ftl.domain, lpn, plane))
     }
 

@@ -103,22 +103,24 @@ impl<C: Contents> Nvram<C> {
         if command.verb == Verb::Read {
             let read = |n: u32| {
                 let page = command.start.plus(n);
-                let failed = self.dead || self.cells[page.0 as usize] == Cell::Unreadable;
-                let contents = self.contents(page.0).unwrap_or_default();
+                let failed = self.dead || self.cells[page.low() as usize] == Cell::Unreadable;
+                let contents = self.contents(page.low()).unwrap_or_default();
                 let failed = failed.then_some((backend, page));
                 Done { token: token.plus(n), pages: 1, contents, failed, ..done(n + 1) }
             };
             return answers.extend((0..pages).map(read));
         }
         for n in (0..pages as usize).filter(|_| !self.dead) {
-            let at = command.start.0 as usize + n;
+            let at = command.start.low() as usize + n;
             match command.verb {
                 Verb::Write => {
                     self.cells[at] = Cell::Held(contents.get(n).copied().unwrap_or_default());
                     self.writes[at] = self.writes[at].wrapping_add(1);
                 }
                 Verb::Trim => self.cells[at] = Cell::Nothing,
-                Verb::Remap => self.cells[command.to.0 as usize + n] = std::mem::take(&mut self.cells[at]),
+                Verb::Remap => {
+                    self.cells[command.to.low() as usize + n] = std::mem::take(&mut self.cells[at])
+                }
                 Verb::Read => {}
             }
         }

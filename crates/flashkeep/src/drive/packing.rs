@@ -97,9 +97,9 @@ impl<C: Contents> Drive<C> {
         let mut at = 0;
         while at < u32::from(command.count) {
             let page = command.start.plus(at);
-            let count = (step - page.0 % step).min(u32::from(command.count) - at);
+            let count = (step - page.low() % step).min(u32::from(command.count) - at);
             let contents = if C::KEEP { &contents[at as usize..(at + count) as usize] } else { contents };
-            let write_queue = self.bound_write_queue(ftl, page.0);
+            let write_queue = self.bound_write_queue(ftl, page.low());
             let part = command.over(page, count as u16);
             self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels);
             at += count;
@@ -196,7 +196,7 @@ impl<C: Contents> Drive<C> {
 
     /// The stream of a page that waits.
     pub(super) fn stream_of_waiting(&self, ftl: usize, op: Id<DriveOp>, n: u16) -> u8 {
-        self.ftl.streams.of_written(ftl, self.queues.ops[op].command.start.0 + u32::from(n))
+        self.ftl.streams.of_written(ftl, self.queues.ops[op].command.start.low() + u32::from(n))
     }
 
     /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.

@@ -38,13 +38,13 @@ impl<C: Contents> Drive<C> {
     /// With a backend that has no physical pages.
     #[must_use]
     pub fn physical_place(&self, backend: BackendId, page: Page) -> Ppn {
-        self.physical_ppn(usize::from(backend.0), page.0)
+        self.physical_ppn(usize::from(backend.0), page.low())
     }
 
     /// A page of each block of the erase unit that a physical-page backend's page is in.
     pub(super) fn blocks_of_unit(&self, backend: BackendId, page: Page) -> impl Iterator<Item = Ppn> + '_ {
         let rows = self.rows(usize::from(backend.0));
-        let first = page.0 / rows.superblock_pages() * rows.superblock_pages();
+        let first = page.low() / rows.superblock_pages() * rows.superblock_pages();
         (first..first + rows.group_blocks()).map(|page| rows.ppn(&self.flash.geometry, page))
     }
 
@@ -82,7 +82,7 @@ impl<C: Contents> Drive<C> {
         token: CompletionToken,
         contents: &[C],
     ) {
-        let page = command.start.0;
+        let page = command.start.low();
         let ppn = self.physical_ppn(backend, page);
         if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
             return self.void(now, backend, page, token);
@@ -170,16 +170,16 @@ impl<C: Contents> Drive<C> {
         let contents = self.take_carried(op);
         self.put_physical(ppn, &command, contents, sequence);
         // A page whose group has been trimmed meanwhile is born invalid.
-        if self.ftl.maps.arrive(usize::from(ftl), command.start.0, op.raw(), ppn) {
+        if self.ftl.maps.arrive(usize::from(ftl), command.start.low(), op.raw(), ppn) {
             self.ftl.blocks.validate(ppn);
         }
     }
 
     /// A page is programmed where its number says, with what its spare area says of it.
     fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
-        self.ftl.blocks.program_at(ppn, command.start.0, contents);
-        self.note_oob(ppn, command.start.0, sequence);
-        self.note_mark(ppn, command.to.0);
+        self.ftl.blocks.program_at(ppn, command.start.low(), contents);
+        self.note_oob(ppn, command.start.low(), sequence);
+        self.note_mark(ppn, command.to.low());
     }
 
     // ---------------------------------------------------------------- erases
@@ -194,18 +194,19 @@ impl<C: Contents> Drive<C> {
         token: CompletionToken,
     ) {
         let group = self.rows(backend).superblock_pages();
-        let whole = command.start.0.is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
+        let whole =
+            command.start.low().is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
         let in_parts = group > u32::from(u16::MAX);
         assert!(whole || in_parts, "whole groups are erased");
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             if let MapEntry::At(ppn) = self.ftl.maps.get(backend, page) {
                 self.ftl.blocks.invalidate(ppn);
             }
             self.ftl.maps.set(backend, page, MapEntry::Unmapped);
         }
         let width = self.rows(backend).group_blocks();
-        let ends = command.end() / group * group;
-        let first = if in_parts { command.start.0 / group * group } else { command.start.0 };
+        let ends = command.end() as u32 / group * group;
+        let first = if in_parts { command.start.low() / group * group } else { command.start.low() };
         let groups = (first..ends).step_by(group as usize);
         let firsts = groups.flat_map(|first| first..first + width);
         let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.physical_ppn(backend, page))).collect();
@@ -256,7 +257,7 @@ impl<C: Contents> Drive<C> {
         let trim =
             self.queues.claim(DriveOp { token, command: *command, ftl, placed, since, ..DriveOp::default() });
         for &(page, ppn) in blocks {
-            let command = Command { to: Page(trim.raw()), ..command.over(Page(page), 1) };
+            let command = Command { to: Page::of(trim.raw()), ..command.over(Page::of(page), 1) };
             let erase = self.queues.claim(DriveOp { token, command, ftl, ppn, since, ..DriveOp::default() });
             self.queue_physical(now, backend, erase);
         }
@@ -307,7 +308,7 @@ impl<C: Contents> Drive<C> {
 
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
     pub(super) fn erased(&mut self, erase: Id<DriveOp>, end: SimTime, service: Span) {
-        let trim = Id::new(self.queues.ops[erase].command.to.0);
+        let trim = Id::new(self.queues.ops[erase].command.to.low());
         self.queues.ops.release(erase);
         let state = &mut self.queues.ops[trim];
         state.placed -= 1;

@@ -38,8 +38,10 @@ impl<C: Contents> Drive<C> {
 
     pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, token: CompletionToken) {
         let memory = self.flash.timing.memory;
-        match self.ftl.maps.get(ftl, command.start.0) {
-            MapEntry::Unmapped if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.0) => {
+        match self.ftl.maps.get(ftl, command.start.low()) {
+            MapEntry::Unmapped
+                if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
+            {
                 self.read_of_lost(now, ftl, command, token)
             }
             MapEntry::Unmapped => {
@@ -51,7 +53,7 @@ impl<C: Contents> Drive<C> {
                 self.wait_behind(ftl, command, token, op)
             }
             MapEntry::Pending(op) => {
-                let contents = self.carried_page(ftl, op, command.start.0);
+                let contents = self.carried_page(ftl, op, command.start.low());
                 self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {

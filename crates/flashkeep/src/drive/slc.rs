@@ -111,7 +111,7 @@ impl<C: Contents> Drive<C> {
             return None;
         }
         let op = &self.queues.ops[head];
-        let lpn = op.command.start.0 + u32::from(op.placed);
+        let lpn = op.command.start.low() + u32::from(op.placed);
         let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
         let (geometry, choice) = (&self.flash.geometry, self.placement.plane_choice);
         let same = match choice {
@@ -133,7 +133,7 @@ impl<C: Contents> Drive<C> {
 
     /// The stream of a page of a write, if it goes to a plane now.
     pub(super) fn stream_into(&self, plane: PlaneId, ftl: usize, op: Id<DriveOp>, n: u16) -> u8 {
-        let lpn = self.queues.ops[op].command.start.0 + u32::from(n);
+        let lpn = self.queues.ops[op].command.start.low() + u32::from(n);
         if self.is_cached_in(plane, lpn) {
             return SLC_STREAM;
         }
@@ -142,7 +142,7 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a page of a write may be programmed together with pages of this stream.
     pub(super) fn joins_stream(&self, stream: u8, ftl: usize, op: Id<DriveOp>, n: u16) -> bool {
-        let lpn = self.queues.ops[op].command.start.0 + u32::from(n);
+        let lpn = self.queues.ops[op].command.start.low() + u32::from(n);
         if stream == SLC_STREAM {
             return self.ftl.streams.of_table(lpn).is_none();
         }

@@ -116,7 +116,7 @@ impl<C: Contents> Drive<C> {
             return self.physical_plane_for(die_queue.unit, head).map(|plane| (plane, die_queue.turn));
         }
         let op = &self.queues.ops[head];
-        let lpn = op.command.start.0 + u32::from(op.placed);
+        let lpn = op.command.start.low() + u32::from(op.placed);
         self.bound_plane(die_queue, lpn, |plane| {
             let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed);
             let block = self.next_block(plane, Some(stream));

@@ -126,23 +126,23 @@ impl<C: Contents> Backends<C> for Drive<C> {
         self.is_placed_plainly(backend)
     }
 
-    fn place_in_order(&mut self, backend: BackendId, pages: Range<u32>) {
-        self.place_run(backend, pages);
+    fn place_in_order(&mut self, backend: BackendId, pages: Range<u64>) {
+        self.place_run(backend, pages.start as u32..pages.end as u32);
     }
 
     fn invalidate(&mut self, backend: BackendId, page: Page) {
         let backend = usize::from(backend.0);
         match backend.checked_sub(self.ftl.backends.len()) {
-            Some(memory) => self.nvrams[memory].poison(page.0),
+            Some(memory) => self.nvrams[memory].poison(page.low()),
             // A physical-page backend's pages are the scheme's own.
             None if self.ftl.physical => {}
             None => {
                 let was_mapped = self.is_mapped(backend, page);
-                self.forget(backend, page.0);
+                self.forget(backend, page.low());
                 if was_mapped {
                     self.count_unmapped(backend);
                 }
-                self.note_trim(backend, page.0);
+                self.note_trim(backend, page.low());
             }
         }
     }
@@ -152,8 +152,8 @@ impl<C: Contents> Backends<C> for Drive<C> {
             return;
         }
         match usize::from(backend.0).checked_sub(self.ftl.backends.len()) {
-            Some(memory) => self.nvrams[memory].poison(page.0),
-            None => self.note_trim(usize::from(backend.0), page.0),
+            Some(memory) => self.nvrams[memory].poison(page.low()),
+            None => self.note_trim(usize::from(backend.0), page.low()),
         }
     }
 

@@ -87,8 +87,10 @@ impl<C: Contents> Drive<C> {
     }
 
     fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, token: CompletionToken) {
-        match self.ftl.maps.get(ftl, command.start.0) {
-            MapEntry::Unmapped if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.0) => {
+        match self.ftl.maps.get(ftl, command.start.low()) {
+            MapEntry::Unmapped
+                if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
+            {
                 self.read_of_lost(now, ftl, command, token)
             }
             MapEntry::Unmapped => {
@@ -97,7 +99,7 @@ impl<C: Contents> Drive<C> {
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
-                let contents = self.carried_page(ftl, op, command.start.0);
+                let contents = self.carried_page(ftl, op, command.start.low());
                 self.accounts.counters.reads_from_memory += 1;
                 self.answer(token, 1, now, Span::ZERO, contents);
             }

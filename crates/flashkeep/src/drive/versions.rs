@@ -25,7 +25,7 @@ impl<C: Contents> Drive<C> {
             MapEntry::At(ppn) => self.replaced(ppn),
             MapEntry::Pending(_) | MapEntry::Unmapped => Replaced::default(),
         };
-        let copies = (command.start.0..command.end()).map(copy);
+        let copies = command.low_pages().map(copy);
         let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
         if self.queues.replaces.len() <= op.index() {
             self.queues.replaces.resize(op.index() + 1, Replaced::default());

@@ -38,7 +38,7 @@ impl<C: Contents> Drive<C> {
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-            let write_queue = self.bound_write_queue(ftl, page.0);
+            let write_queue = self.bound_write_queue(ftl, page.low());
             let (one, token) = (command.over(page, 1), token.plus(u32::from(n)));
             self.queue_write(now, ftl, &one, token, contents, write_queue, channels);
         }
@@ -97,7 +97,7 @@ impl<C: Contents> Drive<C> {
         if self.placement.plane_choice != PlaneChoice::InTurn {
             self.note_replaced(ftl, command, op);
         }
-        for lpn in command.start.0..command.end() {
+        for lpn in command.low_pages() {
             if self.power.is_some() {
                 self.supersede(ftl, lpn);
                 self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
@@ -221,7 +221,7 @@ impl<C: Contents> Drive<C> {
                 return self.physical_plane_for(die_queue.unit, head).map(|plane| (plane, die_queue.turn));
             }
             let op = &self.queues.ops[head];
-            let lpn = op.command.start.0 + u32::from(op.placed);
+            let lpn = op.command.start.low() + u32::from(op.placed);
             if let Allocation::Partial(order) = &ftl.allocation {
                 let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
                 return if chooses {
@@ -282,7 +282,7 @@ impl<C: Contents> Drive<C> {
             let op = self.queues.write_queues[write_queue].head;
             let DriveOp { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
                 self.queues.ops[op];
-            let to = self.place_plainly(ftl, plane, op, n, start.0 + u32::from(n));
+            let to = self.place_plainly(ftl, plane, op, n, start.low() + u32::from(n));
             if self.placement.many_planes {
                 self.prefetch_for(die_queue);
             }
@@ -372,7 +372,7 @@ impl<C: Contents> Drive<C> {
     /// The contents of a page of a write, and its address when it was written.
     #[inline(always)]
     fn written(&self, page: &PageWrite) -> (u32, C) {
-        let lpn = self.queues.ops[page.op].command.start.0 + u32::from(page.n);
+        let lpn = self.queues.ops[page.op].command.start.low() + u32::from(page.n);
         (lpn, if C::KEEP { self.queues.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
     }
 
@@ -408,7 +408,7 @@ impl<C: Contents> Drive<C> {
         let ftl = usize::from(ftl);
         let (lpn, contents) = self.written(page);
         let this = &mut self.ftl.backends[ftl];
-        let first = self.queues.ops[op].command.start.0;
+        let first = self.queues.ops[op].command.start.low();
         let owner = if this.remapped.is_empty() {
             Some(lpn)
         } else {
@@ -539,6 +539,6 @@ impl<C: Contents> Drive<C> {
         let remapped = self.ftl.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
         let place =
             remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
-        place.unwrap_or_else(|| (lpn - self.queues.ops[Id::new(op)].command.start.0) as usize)
+        place.unwrap_or_else(|| (lpn - self.queues.ops[Id::new(op)].command.start.low()) as usize)
     }
 }

@@ -206,7 +206,7 @@ pub trait Backends<C: Contents>: BackendView {
     }
 
     /// Pages that did not exist are created in order, before time 0, as by commands that nothing waits for.
-    fn place_in_order(&mut self, backend: BackendId, pages: Range<u32>) {
+    fn place_in_order(&mut self, backend: BackendId, pages: Range<u64>) {
         let _ = (backend, pages);
     }
 

@@ -58,7 +58,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut first = 0;
         for n in 0..=command.count {
             let at = u32::from(n);
-            let missing = n < command.count && (!alive || self.gaps.lacks(node, command.start.0 + at));
+            let missing =
+                n < command.count && (!alive || self.gaps.lacks(node, command.start.0 + u64::from(at)));
             if (missing || n == command.count) && first < n {
                 let from = u32::from(first);
                 let (run, token) = (command.part(from, n - first), token.plus(from));
@@ -83,7 +84,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if command.changes_nothing() {
             return;
         }
-        for n in 0..u32::from(command.count) {
+        for n in 0..u64::from(command.count) {
             let page = command.start.0 + n;
             match command.verb {
                 Verb::Remap if alive => self.gaps.remap(node, page, command.to.0 + n),
@@ -193,9 +194,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut from = 0;
         while from < u32::from(command.count) {
             let mut count = u32::from(command.count) - from;
-            count = count.min(grain - (command.start.0 + from) % grain);
+            count = count.min(grain - ((command.start.0 + u64::from(from)) % u64::from(grain)) as u32);
             if command.verb == Verb::Remap {
-                count = count.min(grain - (command.to.0 + from) % grain);
+                count = count.min(grain - ((command.to.0 + u64::from(from)) % u64::from(grain)) as u32);
             }
             self.admit(backends, now, node, command.part(from, count as u16), token.plus(from));
             from += count;
@@ -303,7 +304,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline(always)]
     fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
         if self.troubled && self.health.is_copying(node) {
-            return Lock::Pass(Key(u64::from(piece.start.0)));
+            return Lock::Pass(Key(piece.start.0));
         }
         self.scheme_mut(node).lock(piece)
     }

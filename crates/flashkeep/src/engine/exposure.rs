@@ -4,7 +4,8 @@ use super::backends::BackendId;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
-use super::health::OwnHealth;
+use super::health::{OwnHealth, Protection};
+use super::plan::Member;
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use crate::kernel::{Bits, SimTime};
@@ -115,6 +116,77 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn is_whole(&self) -> bool {
         let mut own = self.schemes.iter().flatten().filter_map(|scheme| scheme.protection().own());
         self.health.is_whole() && own.all(OwnHealth::is_whole)
+    }
+
+    /// Of these pages of the root, those that cannot be read now, as far as that follows from which members respond, which
+    /// pages they lack and what their codewords lack; none if pages must be read to know. The caller says of which backends
+    /// every page can be read that they hold (`is_sound`).
+    #[must_use]
+    pub fn unreadable(&self, pages: &Bits, is_sound: &dyn Fn(BackendId) -> bool) -> Option<Bits> {
+        if !self.gaps.lacks_none(NodeId::ROOT) {
+            return None;
+        }
+        self.unreadable_at(NodeId::ROOT, pages, is_sound)
+    }
+
+    fn unreadable_at(
+        &self,
+        node: NodeId,
+        pages: &Bits,
+        is_sound: &dyn Fn(BackendId) -> bool,
+    ) -> Option<Bits> {
+        let shape = &self.shape[node.index()];
+        if let Some(backend) = shape.backend {
+            return is_sound(backend).then(Bits::default);
+        }
+        let scheme = self.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
+        let has_all = |child: NodeId| self.shape[child.index()].alive && self.gaps.lacks_none(child);
+        for &child in shape.children.iter().filter(|&&child| self.shape[child.index()].alive) {
+            if self.unreadable_at(child, &Bits::default(), is_sound)?.count() > 0 {
+                return None;
+            }
+        }
+        let lacking: Vec<u8> =
+            (0..).zip(&shape.children).filter(|&(_, &child)| !has_all(child)).map(|(at, _)| at).collect();
+        match scheme.protection() {
+            Protection::Own(_) => None,
+            _ if lacking.is_empty() => Some(Bits::default()),
+            Protection::None if node == NodeId::ROOT => Some(self.without_copy(scheme, &lacking, pages)),
+            // Each page has a copy on another member.
+            Protection::Copies if lacking.len() == 1 => Some(Bits::default()),
+            Protection::Stripes(stripes) if scheme.used().is_some() && !stripes.defers() => {
+                let mut lost = self.health.lost(node).cloned().unwrap_or_default();
+                let kept: Vec<u64> = lost.iter().filter(|&page| !pages.has(page)).collect();
+                kept.into_iter().for_each(|page| _ = lost.set(page, false));
+                Some(lost)
+            }
+            _ => None,
+        }
+    }
+
+    /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
+    fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
+        let (shape, mut lost) = (&self.shape[NodeId::ROOT.index()], Bits::default());
+        for &member in members {
+            let child = shape.child(Member(member));
+            let alive = self.shape[child.index()].alive;
+            for place in (0..scheme.capacity()).map(Page) {
+                let Some(page) =
+                    scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
+                else {
+                    break;
+                };
+                if (!alive || self.gaps.lacks(child, place.0)) && pages.has(page.0) {
+                    lost.set(page.0, true);
+                }
+            }
+        }
+        lost
+    }
+
+    /// Records that pages are lost.
+    pub fn lose_pages(&mut self, pages: &Bits) {
+        pages.runs().for_each(|run| self.exposure.lost.set_run(run, true));
     }
 
     /// Unrecoverable pages found so far, each counted once.

@@ -7,10 +7,12 @@ use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::Contents;
 use super::executor::Engine;
+use super::health::Protection;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
 use super::tree::{NodeId, NodeLinks};
 use crate::kernel::{Bits, SimTime};
+use std::ops::Range;
 
 /// The missing pages of all nodes.
 #[derive(Clone, Debug, Default)]
@@ -30,13 +32,42 @@ struct Gap {
 impl Gaps {
     /// Whether the node lacks the page.
     #[inline]
-    pub(super) fn lacks(&self, node: NodeId, page: u32) -> bool {
+    pub(super) fn lacks(&self, node: NodeId, page: u64) -> bool {
         let Some(Some(gap)) = self.nodes.get(node.index()) else { return false };
         gap.pages.has(page) != gap.all_but
     }
 
+    /// Whether the node lacks all of these pages, or none of them.
+    pub(super) fn lacks_alike(&self, node: NodeId, pages: Range<u64>) -> bool {
+        let gap = self.nodes.get(node.index()).and_then(Option::as_ref);
+        gap.is_none_or(|gap| gap.pages.uniform(pages).is_some())
+    }
+
+    /// The next of these pages that a node lacks, or their end; the end, too, for a node that lacks all pages but some.
+    pub(super) fn next_single(&self, node: NodeId, pages: Range<u64>) -> u64 {
+        let gap = self.nodes.get(node.index()).and_then(Option::as_ref).filter(|gap| !gap.all_but);
+        gap.map_or(pages.end, |gap| gap.pages.next(pages.start, pages.end, true))
+    }
+
+    /// Whether the node lacks all pages but some.
+    pub(super) fn lacks_all_but_some(&self, node: NodeId) -> bool {
+        self.nodes.get(node.index()).and_then(Option::as_ref).is_some_and(|gap| gap.all_but)
+    }
+
+    /// Whether the node lacks no page.
+    pub(super) fn lacks_none(&self, node: NodeId) -> bool {
+        let gap = self.nodes.get(node.index()).and_then(Option::as_ref);
+        gap.is_none_or(|gap| !gap.all_but && gap.pages.count() == 0)
+    }
+
+    /// Records that the node has these pages, or lacks them.
+    fn set_run(&mut self, node: NodeId, pages: Range<u64>, lacks: bool) {
+        let gap = self.gap(node);
+        gap.pages.set_run(pages, lacks != gap.all_but);
+    }
+
     /// Records that the node lacks the page, or has it.
-    pub(super) fn set(&mut self, node: NodeId, page: u32, lacks: bool) {
+    pub(super) fn set(&mut self, node: NodeId, page: u64, lacks: bool) {
         if self.lacks(node, page) == lacks {
             return;
         }
@@ -55,7 +86,7 @@ impl Gaps {
     }
 
     /// Records that a page of the root is written although a part of it is lost.
-    pub(super) fn poison(&mut self, page: u32) {
+    pub(super) fn poison(&mut self, page: u64) {
         self.poisoned.set(page, true);
     }
 
@@ -65,7 +96,7 @@ impl Gaps {
     }
 
     /// A page is moved to another address; its old address is a known zero.
-    pub(super) fn remap(&mut self, node: NodeId, from: u32, to: u32) {
+    pub(super) fn remap(&mut self, node: NodeId, from: u64, to: u64) {
         let lacks = self.lacks(node, from);
         self.set(node, to, lacks);
         self.set(node, from, false);
@@ -87,11 +118,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !self.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
             return;
         }
+        if self.scheme(node).is_some_and(|scheme| matches!(scheme.protection(), Protection::None)) {
+            return; // of each page there is one copy
+        }
         self.note_losses(backends);
+        if self.close_gaps_of_unused(node) {
+            return;
+        }
         let mut zeros = Vec::new();
         self.consult(backends, node, |scheme, view| {
             let mut places = Vec::new();
-            for page in 0..scheme.capacity() as u32 {
+            for page in 0..scheme.capacity() {
                 places.clear();
                 scheme.places(Page(page), |member, page| places.push((member, page)));
                 let has = |&&(member, page): &&(Member, Page)| view.has(member, page);
@@ -106,6 +143,31 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let child = &self.shape[node.index()].children[usize::from(member)];
             self.gaps.set(*child, page.0, false);
         }
+    }
+
+    /// The same for a scheme that knows which pages are no known zeros, and whose copies have equal addresses, as long as
+    /// members have all of their pages or have been replaced; false if that is not so.
+    fn close_gaps_of_unused(&mut self, node: NodeId) -> bool {
+        let children = self.shape[node.index()].children.clone();
+        let Some(scheme) = self.scheme(node) else { return false };
+        let (Some(used), Some(1)) = (scheme.used(), scheme.period()) else { return false };
+        let alive = || children.iter().copied().filter(|child| self.shape[child.index()].alive);
+        let is_replaced = |child: NodeId| self.gaps.lacks_all_but_some(child);
+        let known = |child: NodeId| self.gaps.lacks_none(child) || is_replaced(child);
+        if !alive().any(|child| self.gaps.lacks_none(child)) || !alive().all(known) {
+            return false;
+        }
+        let replaced: Vec<NodeId> = alive().filter(|&child| is_replaced(child)).collect();
+        let (mut at, end, mut unused) = (0, scheme.capacity(), Vec::new());
+        while at < end {
+            let first = used.next(at, end, false);
+            at = used.next(first, end, true);
+            unused.push(first..at);
+        }
+        for child in replaced {
+            unused.iter().for_each(|run| self.gaps.set_run(child, run.clone(), false));
+        }
+        true
     }
 
     /// Pages whose loss backends have reported are missing from now on, though the reports have not been handled yet.

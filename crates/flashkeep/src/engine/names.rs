@@ -23,14 +23,14 @@ pub(super) struct PageNames {
     /// By node, page and stamp: the version of the page, counted modulo 2¹⁶.
     versions: FixedMap<StampedPage, u16>,
     /// By node and page: its last version.
-    last: FixedMap<(NodeId, u32), u16>,
+    last: FixedMap<(NodeId, u64), u16>,
     /// Contents that could not be computed and were written all the same: the OOB metadata says so. Those that had been
     /// overwritten by the last power loss are not among them.
     poisoned: BTreeSet<StampedPage>,
 }
 
 /// A page of a node, and the stamp of contents that were written to it.
-type StampedPage = (NodeId, u32, u64);
+type StampedPage = (NodeId, u64, u64);
 
 /// The versions of pages by node, page and stamp, in order.
 pub type NamedVersions = Vec<(StampedPage, u16)>;
@@ -41,7 +41,7 @@ impl PageNames {
         self.naming.get(node.index()).is_some_and(|&naming| naming)
     }
 
-    fn give(&mut self, node: NodeId, page: u32, stamp: u64) {
+    fn give(&mut self, node: NodeId, page: u64, stamp: u64) {
         let last = self.last.entry((node, page)).or_default();
         *last = last.wrapping_add(1);
         self.versions.insert((node, page, stamp), *last);
@@ -56,7 +56,7 @@ impl PageNames {
 
     /// The pages of a node with contents that could not be computed, and the stamps of these.
     pub(super) fn poisoned(&self, node: NodeId) -> Vec<(Page, u64)> {
-        let all = (node, u32::MIN, u64::MIN)..=(node, u32::MAX, u64::MAX);
+        let all = (node, u64::MIN, u64::MIN)..=(node, u64::MAX, u64::MAX);
         self.poisoned.range(all).map(|&(_, page, stamp)| (Page(page), stamp)).collect()
     }
 
@@ -98,7 +98,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..command.count {
             let at = u32::from(n);
             let stamp = self.buffers.written(&command.part(at, 1), token.plus(at))[0].stamp();
-            self.names.give(node, command.start.0 + at, stamp);
+            self.names.give(node, command.start.0 + u64::from(at), stamp);
         }
     }
 

@@ -189,7 +189,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..=command.count {
             let at = u32::from(n);
             let blocked = n < command.count && {
-                let key = port.key(command.start.0 + at);
+                let key = port.key(command.start.0 + u64::from(at));
                 let waiting = || LockWaiter::Command(command.alone().part(at, 1), token.plus(at), now);
                 self.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
             };

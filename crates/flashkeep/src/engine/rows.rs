@@ -25,8 +25,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Pages of these rows are created; none of them existed.
-    pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, row: MemberRow, rows: Range<u32>) {
-        let pages = rows.start * row.each..rows.end * row.each;
+    pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, row: MemberRow, rows: Range<u64>) {
+        let pages = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
         for at in 0..self.shape[NodeId::ROOT.index()].children.len() {
             let member = &self.shape[self.shape[NodeId::ROOT.index()].children[at].index()];
             let backend = member.backend.expect("rows are created on backends");

@@ -6,7 +6,7 @@ use super::command::{Command, Page, Verb};
 use super::health::{self, Protection};
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict, RepairOutcome, Role, Step, Why};
 use super::view::View;
-use crate::kernel::Span;
+use crate::kernel::{Bits, Span};
 use std::ops::Range;
 
 /// When the executor asks a scheme for background work. With no field set, it does so for rebuilds and on events only.
@@ -241,8 +241,24 @@ pub trait Scheme: BackgroundWork + Recoverable + Sized {
     }
 
     /// Rows have been created on all members.
-    fn note_rows(&mut self, rows: Range<u32>) {
+    fn note_rows(&mut self, rows: Range<u64>) {
         let _ = rows;
+    }
+
+    /// Its pages that are no known zeros; none if it does not keep them in a set, or if newer versions of some are kept apart
+    /// from those that their codewords cover. The engine then passes over the others when it looks at all codewords.
+    fn used(&self) -> Option<&Bits> {
+        None
+    }
+
+    /// Its pages that were ever written, if it keeps them in a set: after a power cut, the engine passes over the others.
+    fn ever_used(&self) -> Option<&Bits> {
+        None
+    }
+
+    /// After how many codewords the places of units repeat, where codeword `n` has page `n` of each of its members.
+    fn period(&self) -> Option<u32> {
+        None
     }
 
     /// From what the engine derives which pages are missing, degraded, exposed or lost, what it rebuilds, and in which

@@ -352,7 +352,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     && s.member == step.member
                     && (s.command.start.0..s.command.end()).contains(&page.0)
             });
-            let source = read.map(|(s, &base)| base + (page.0 - s.command.start.0));
+            let source = read.map(|(s, &base)| base + (page.0 - s.command.start.0) as u32);
             if source.is_some_and(|place| running.lost.contains(&place)) {
                 let step = &mut self.running_plans[id].steps[at];
                 step.command.flags = step.command.flags.without(Flags::OLD_IN_HAND);

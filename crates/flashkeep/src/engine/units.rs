@@ -16,15 +16,15 @@ use crate::kernel::SimTime;
 /// The permutation of an array's pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChunkOrder {
-    unit: u32,
-    data: u32,
+    unit: u64,
+    data: u64,
 }
 
 impl ChunkOrder {
     /// Chunks of `pages` pages over `data` data members; none if the permutation is the identity.
     #[must_use]
     pub fn new(unit: u32, data: u32) -> Option<ChunkOrder> {
-        (unit > 1 && data > 1).then_some(ChunkOrder { unit, data })
+        (unit > 1 && data > 1).then_some(ChunkOrder { unit: unit.into(), data: data.into() })
     }
 
     /// The scheme's number of a page of its parent.
@@ -48,7 +48,7 @@ impl ChunkOrder {
     /// place of its first page in the parent's run; the places of the others are a chunk apart.
     fn runs(self, start: Page, count: u16, mut tell: impl FnMut(Page, u16, u32)) {
         let row = self.unit * self.data;
-        let (mut at, end) = (start.0, start.0 + u32::from(count));
+        let (mut at, end) = (start.0, start.0 + u64::from(count));
         while at < end {
             let base = at - at % row;
             let (from, until) = (at - base, (end - base).min(row));
@@ -58,7 +58,7 @@ impl ChunkOrder {
                 let last = until.saturating_sub(within).div_ceil(self.unit);
                 if first < last {
                     let outer = base + first * self.unit + within;
-                    tell(self.inner(Page(outer)), (last - first) as u16, outer - start.0);
+                    tell(self.inner(Page(outer)), (last - first) as u16, (outer - start.0) as u32);
                 }
             }
             at = base + until;
@@ -88,7 +88,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         units.runs(command.start, command.count, |start, count, at| {
             let run = command.over(start, count);
-            self.enter(backends, now, node, run, token.plus(at).apart(units.unit));
+            self.enter(backends, now, node, run, token.plus(at).apart(units.unit as u32));
         });
     }
 
@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn it_is_a_permutation_that_keeps_rows_together() {
         let units = ChunkOrder::new(4, 3).expect("pages move");
-        let mut inner: Vec<u32> = (0..48).map(|page| units.inner(Page(page)).0).collect();
+        let mut inner: Vec<u64> = (0..48).map(|page| units.inner(Page(page)).0).collect();
         // The first chunk is the first data page of the first four stripes, the second chunk the second.
         assert_eq!(inner[..8], [0, 3, 6, 9, 1, 4, 7, 10]);
         for (outer, &inner) in (0..).zip(&inner) {
@@ -127,12 +127,12 @@ mod tests {
             for start in 0..2 * unit * data {
                 for count in 1..=(3 * unit * data) as u16 {
                     let (mut seen, mut whole) = (vec![false; usize::from(count)], 0);
-                    units.runs(Page(start), count, |first, run, at| {
-                        assert!(first.0 % data + u32::from(run) <= data, "within a stripe");
+                    units.runs(Page::of(start), count, |first, run, at| {
+                        assert!(first.low() % data + u32::from(run) <= data, "within a stripe");
                         whole += u32::from(u32::from(run) == data);
                         for n in 0..u32::from(run) {
                             let place = at + n * unit;
-                            assert_eq!(units.inner(Page(start + place)), Page(first.0 + n));
+                            assert_eq!(units.inner(Page::of(start + place)), first.plus(n));
                             assert!(!std::mem::replace(&mut seen[place as usize], true));
                         }
                     });

@@ -13,6 +13,7 @@ use super::ports::Ports;
 use super::scheme::Scheme;
 use super::tree::{NodeId, NodeLinks};
 use crate::kernel::{Bits, Span};
+use std::ops::Range;
 
 /// What a scheme can query: the state of its members and of the devices below them. Answers are exact integers. In
 /// untimed runs every backlog is 0, so that a least-busy policy becomes round-robin.
@@ -126,6 +127,19 @@ impl View<'_> {
         self.alive(member) && !self.gaps.lacks(self.child(member), page.0)
     }
 
+    /// Whether the member lacks all of these pages, or none of them ([`View::has`]).
+    #[must_use]
+    pub fn lacks_alike(&self, member: Member, pages: Range<u64>) -> bool {
+        !self.alive(member) || self.gaps.lacks_alike(self.child(member), pages)
+    }
+
+    /// The next of these pages that is one of a member's few missing pages, or their end: not for a member that has been
+    /// replaced, which lacks all pages but some.
+    #[must_use]
+    pub fn next_single_lack(&self, member: Member, pages: Range<u64>) -> u64 {
+        self.gaps.next_single(self.child(member), pages)
+    }
+
     /// Whether no member of this scheme ever failed or lacked a page.
     #[must_use]
     #[inline]
@@ -135,7 +149,7 @@ impl View<'_> {
 
     /// Whether a codeword of this scheme lacks units, when it was last examined.
     #[must_use]
-    pub fn is_degraded(&self, codeword: u32) -> bool {
+    pub fn is_degraded(&self, codeword: u64) -> bool {
         self.health.is_degraded(self.node, codeword)
     }
 

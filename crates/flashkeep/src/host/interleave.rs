@@ -23,7 +23,7 @@ impl Interleave {
     #[must_use]
     #[inline]
     pub fn place(&self, page: u64) -> u64 {
-        u64::from(self.units.inner(Page(page as u32)).0)
+        self.units.inner(Page(page)).0
     }
 
     /// Maps ranges of the host to ranges of the scheme, in order of the scheme's addresses; `scratch` is kept to reuse

@@ -1,8 +1,9 @@
 //! The expected contents of every logical page: the page's version determines its contents.
 //!
-//! Two bytes per page; the token of a version repeats after 65,536 writes of the same page.
+//! Two bytes per page that has been written; the token of a version repeats after 65,536 writes of the same page.
 
 use crate::engine::{Contents, FixedMap, Version};
+use crate::kernel::Sparse;
 use std::marker::PhantomData;
 
 /// The expected result of a read.
@@ -10,7 +11,7 @@ use std::marker::PhantomData;
 pub struct Expected<C> {
     /// The page's place in its request.
     pub slot: u32,
-    page: u32,
+    page: u64,
     contents: C,
     /// If the page was a known zero: the newest version that a trim discarded.
     trimmed: Option<u16>,
@@ -19,30 +20,30 @@ pub struct Expected<C> {
 /// The expected contents of every page; empty if contents are not kept.
 #[derive(Clone, Debug)]
 pub struct Oracle<C> {
-    versions: Vec<u16>,
+    versions: Sparse<u16>,
     /// For each page that has been trimmed, its version at the last trim.
-    trimmed: FixedMap<u32, u16>,
+    trimmed: FixedMap<u64, u16>,
     /// Pages that hold other contents than their latest version, because of a power cut.
-    fallen_back: FixedMap<u32, C>,
+    fallen_back: FixedMap<u64, C>,
     contents: PhantomData<C>,
 }
 
 impl<C: Contents> Oracle<C> {
     /// Pages that have never been written.
     #[must_use]
-    pub fn new(pages: u32) -> Self {
-        Oracle::restored(vec![0; if C::KEEP { pages as usize } else { 0 }])
+    pub fn new() -> Self {
+        Oracle::restored(Sparse::default())
     }
 
     /// The number of writes of each page.
     #[must_use]
-    pub fn versions(&self) -> &[u16] {
+    pub fn versions(&self) -> &Sparse<u16> {
         &self.versions
     }
 
     /// An oracle with these numbers of writes.
     #[must_use]
-    pub fn restored(versions: Vec<u16>) -> Self {
+    pub fn restored(versions: Sparse<u16>) -> Self {
         let (trimmed, fallen_back) = (FixedMap::default(), FixedMap::default());
         Oracle { versions, trimmed, fallen_back, contents: PhantomData }
     }
@@ -50,7 +51,7 @@ impl<C: Contents> Oracle<C> {
     /// The contents of a page that exists.
     #[must_use]
     #[inline]
-    pub fn current(&self, page: u32) -> C {
+    pub fn current(&self, page: u64) -> C {
         if !C::KEEP {
             return C::default();
         }
@@ -65,12 +66,12 @@ impl<C: Contents> Oracle<C> {
     /// The number of writes of a page, modulo 2¹⁶; only if contents are kept.
     #[must_use]
     #[inline]
-    pub fn version(&self, page: u32) -> u16 {
-        self.versions[page as usize]
+    pub fn version(&self, page: u64) -> u16 {
+        self.versions.get(page)
     }
 
     /// Until it is written, the page is expected to hold this.
-    pub fn fall_back(&mut self, page: u32, contents: C) {
+    pub fn fall_back(&mut self, page: u64, contents: C) {
         self.fallen_back.remove(&page);
         if contents != self.current(page) {
             self.fallen_back.insert(page, contents);
@@ -79,12 +80,12 @@ impl<C: Contents> Oracle<C> {
 
     /// Sets the contents of a page before its first write, if they become known later.
     #[must_use]
-    pub fn before(&self, page: u32) -> C {
+    pub fn before(&self, page: u64) -> C {
         C::token(Version::Before(page).stamp())
     }
 
     /// Until it is written, the page is expected to be a known zero.
-    pub fn trim(&mut self, page: u32) {
+    pub fn trim(&mut self, page: u64) {
         if C::KEEP {
             self.trimmed.insert(page, self.version(page));
         }
@@ -92,7 +93,7 @@ impl<C: Contents> Oracle<C> {
 
     /// The expected result of a read that is submitted now.
     #[must_use]
-    pub fn expect(&self, slot: u32, page: u32, contents: C) -> Expected<C> {
+    pub fn expect(&self, slot: u32, page: u64, contents: C) -> Expected<C> {
         let trimmed = if contents == C::default() { self.trimmed.get(&page).copied() } else { None };
         Expected { slot, page, contents, trimmed }
     }
@@ -121,10 +122,9 @@ impl<C: Contents> Oracle<C> {
 
     /// Counts a write of the page and returns the page's new contents.
     #[inline]
-    pub fn write(&mut self, page: u32) -> C {
+    pub fn write(&mut self, page: u64) -> C {
         if C::KEEP {
-            let version = &mut self.versions[page as usize];
-            *version = version.wrapping_add(1);
+            self.versions.set(page, self.versions.get(page).wrapping_add(1));
             if !self.fallen_back.is_empty() {
                 self.fallen_back.remove(&page);
             }
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn only_what_took_part_in_a_repair_may_be_newer_and_nothing_may_be_older() {
-        let mut oracle = Oracle::<Token>::new(4);
+        let mut oracle = Oracle::<Token>::new();
         let zero = Token::default();
         let of_nothing = oracle.expect(0, 2, zero);
         let first = oracle.write(2);

@@ -53,7 +53,7 @@ impl Iterator for Fragments {
         let count = std::mem::take(&mut self.whole);
         if count > 0 {
             let mask = whole(self.page_sectors);
-            return Some(Fragment { page: self.at as u32, count, mask, continues: false });
+            return Some(Fragment { page: self.at, count, mask, continues: false });
         }
         if self.at >= self.end {
             return None;
@@ -72,11 +72,11 @@ impl Fragments {
         if pages > 0 {
             self.at = at + pages * size;
             let (mask, continues) = (whole(page_sectors), self.at < end);
-            return Fragment { page: page as u32, count: pages as u32, mask, continues };
+            return Fragment { page, count: pages as u32, mask, continues };
         }
         self.at = (at + size - within).min(end);
         let (mask, continues) = (whole((self.at - at) as u32) << within, self.at < end);
-        Fragment { page: page as u32, count: 1, mask, continues }
+        Fragment { page, count: 1, mask, continues }
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn cut(first: u64, count: u64, page_sectors: u32) -> Vec<(u32, u32, u64)> {
+    fn cut(first: u64, count: u64, page_sectors: u32) -> Vec<(u64, u32, u64)> {
         let bytes = fragments(first * 512, count * 512, 512, page_sectors);
         bytes.map(|f| (f.page, f.count, f.mask)).collect()
     }
@@ -108,7 +108,7 @@ mod tests {
         ) {
             let mut seen = Vec::new();
             for f in fragments(first * sector, count * sector, sector, page_sectors) {
-                for page in f.page..f.page + f.count {
+                for page in f.page..f.page + u64::from(f.count) {
                     let bits = (0..page_sectors).filter(|bit| f.mask >> bit & 1 == 1);
                     seen.extend(bits.map(|bit| u64::from(page) * u64::from(page_sectors) + u64::from(bit)));
                 }

@@ -31,6 +31,18 @@ impl Divisor {
         (quotient, number - quotient * self.by)
     }
 
+    /// Quotient and remainder of a number of up to 2⁶⁴ divided by the divisor.
+    #[must_use]
+    #[inline]
+    pub fn split_wide(self, number: u64) -> (u64, u32) {
+        debug_assert!(number.checked_mul(u64::from(self.by)).is_some(), "{number} is too large");
+        if self.by == 1 {
+            return (number, 0);
+        }
+        let quotient = ((u128::from(self.inverse) * u128::from(number)) >> 64) as u64;
+        (quotient, (number - quotient * u64::from(self.by)) as u32)
+    }
+
     /// Quotient and remainder, for any divisor.
     #[must_use]
     #[inline]
@@ -58,6 +70,12 @@ mod tests {
         #[test]
         fn a_division_is_a_division(number: u32, by in 1u32..) {
             prop_assert_eq!(Divisor::new(by).split_any(number), (number / by, number % by));
+        }
+
+        #[test]
+        fn a_wide_division_is_a_division(number in 0u64..1 << 40, by in 1u32..1 << 23) {
+            let (quotient, rest) = (number / u64::from(by), (number % u64::from(by)) as u32);
+            prop_assert_eq!(Divisor::new(by).split_wide(number), (quotient, rest));
         }
     }
 }

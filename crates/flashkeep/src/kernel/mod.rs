@@ -13,6 +13,7 @@ mod permutation;
 mod planted;
 mod rebuild_queue;
 mod runs;
+mod sparse;
 mod time;
 mod use_order;
 
@@ -29,5 +30,6 @@ pub use permutation::Permutation;
 #[cfg(debug_assertions)]
 pub use planted::{Planted, is_planted};
 pub use rebuild_queue::RebuildQueue;
+pub use sparse::Sparse;
 pub use time::{SimTime, Span, whole};
 pub use use_order::UseOrder;

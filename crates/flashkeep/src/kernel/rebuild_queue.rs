@@ -1,6 +1,7 @@
 //! A queue of pages or stripes to process, in turn.
 
 use super::Bits;
+use std::ops::Range;
 
 /// Pages or stripes that something is still to be done about. They are taken in ascending order, round and round, so
 /// that a rebuild reads its members in order and nothing is passed over for long.
@@ -8,23 +9,38 @@ use super::Bits;
 pub struct RebuildQueue {
     left: Bits,
     /// Where the search goes on.
-    at: u32,
+    at: u64,
     /// No number from here on was ever taken in.
-    end: u32,
+    end: u64,
 }
 
 impl RebuildQueue {
     /// Takes a number in, or out.
     #[inline]
-    pub fn set(&mut self, number: u32, present: bool) {
+    pub fn set(&mut self, number: impl Into<u64>, present: bool) {
+        let number = number.into();
         if self.left.set(number, present) && present {
             self.end = self.end.max(number + 1);
         }
     }
 
+    /// Takes consecutive numbers in, or out.
+    pub fn set_run(&mut self, numbers: Range<u64>, present: bool) {
+        if present {
+            self.end = self.end.max(numbers.end);
+        }
+        self.left.set_run(numbers, present);
+    }
+
+    /// The numbers that are left.
+    #[must_use]
+    pub fn numbers(&self) -> &Bits {
+        &self.left
+    }
+
     /// Whether a number is left.
     #[must_use]
-    pub fn has(&self, number: u32) -> bool {
+    pub fn has(&self, number: impl Into<u64>) -> bool {
         self.left.has(number)
     }
 
@@ -35,7 +51,7 @@ impl RebuildQueue {
     }
 
     /// The next number that no plan works on; it stays until it is taken out.
-    pub fn next(&mut self, busy: impl Fn(u32) -> bool) -> Option<u32> {
+    pub fn next(&mut self, busy: impl Fn(u64) -> bool) -> Option<u64> {
         if self.is_empty() {
             return None;
         }
@@ -45,21 +61,13 @@ impl RebuildQueue {
         found
     }
 
-    fn search(&self, from: u32, to: u32, busy: &impl Fn(u32) -> bool) -> Option<u32> {
-        let mut first = from - from % 64;
-        while first < to {
-            let mut mask = self.left.mask(first, 64);
-            if first < from {
-                mask &= u64::MAX << (from - first);
+    fn search(&self, from: u64, to: u64, busy: &impl Fn(u64) -> bool) -> Option<u64> {
+        let mut at = self.left.next(from, to, true);
+        while at < to {
+            if !busy(at) {
+                return Some(at);
             }
-            while mask != 0 {
-                let number = first + mask.trailing_zeros();
-                if number < to && !busy(number) {
-                    return Some(number);
-                }
-                mask &= mask - 1;
-            }
-            first += 64;
+            at = self.left.next(at + 1, to, true);
         }
         None
     }
@@ -74,7 +82,7 @@ mod tests {
         let mut rebuild_queue = RebuildQueue::default();
         assert!(rebuild_queue.is_empty() && rebuild_queue.next(|_| false).is_none());
         for number in [700, 3, 64, 65, 3] {
-            rebuild_queue.set(number, true);
+            rebuild_queue.set(number as u64, true);
         }
         let free = |_| false;
         assert_eq!(
@@ -88,10 +96,10 @@ mod tests {
         );
         assert!(rebuild_queue.next(|_| true).is_none());
         for number in [3, 64, 700, 700] {
-            rebuild_queue.set(number, false);
+            rebuild_queue.set(number as u64, false);
         }
         assert_eq!([0; 2].map(|_| rebuild_queue.next(free)), [Some(65), Some(65)]);
-        rebuild_queue.set(65, false);
+        rebuild_queue.set(65u64, false);
         assert!(rebuild_queue.is_empty());
     }
 }

@@ -117,7 +117,7 @@ impl Base {
 
     /// Changes lock the plane until all of them are submitted.
     pub(super) fn lock(&self, command: &Command) -> Lock {
-        let key = Key(self.plane_of(self.split_page(command.start.0).0) as u64);
+        let key = Key(self.plane_of(self.split_page(command.start.low()).0) as u64);
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
@@ -163,7 +163,7 @@ impl Base {
     pub(super) fn trim(&mut self, command: &Command, view: &View<'_>) {
         self.set_valid(command, false);
         if let Some(number) = view.last_write(BACKEND) {
-            self.trims.extend((command.start.0..command.end()).map(|page| (page, number)));
+            self.trims.extend(command.low_pages().map(|page| (page, number)));
         }
     }
 
@@ -199,7 +199,7 @@ impl Base {
     }
 
     pub(super) fn set_valid(&mut self, command: &Command, valid: bool) {
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             self.set_page(page, valid);
         }
     }
@@ -214,18 +214,20 @@ impl Base {
     pub(super) fn read(&self, command: &Command, plan: &mut Plan, find: impl Fn(u32) -> Option<u32>) {
         plan.keeps_running_plan = true;
         for n in 0..command.count {
-            let page = command.start.0 + u32::from(n);
+            let page = command.start.low() + u32::from(n);
             let Some(place) = find(page) else {
                 if self.damage.lost.has(page) {
-                    plan.push(Step::missing(BACKEND, command.over(Page(page), 1), n));
+                    plan.push(Step::missing(BACKEND, command.over(Page::of(page), 1), n));
                 }
                 continue;
             };
             match plan.steps.last_mut() {
-                Some(Step { command: last, at, .. }) if last.end() == place && *at + last.count == n => {
+                Some(Step { command: last, at, .. })
+                    if last.end() as u32 == place && *at + last.count == n =>
+                {
                     last.count += 1
                 }
-                _ => plan.push(Step::new(BACKEND, command.over(Page(place), 1), n)),
+                _ => plan.push(Step::new(BACKEND, command.over(Page::of(place), 1), n)),
             }
         }
     }

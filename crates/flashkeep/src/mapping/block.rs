@@ -102,7 +102,7 @@ impl BlockMap {
     }
 
     fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let (logical, _) = self.base.split_page(command.start.0);
+        let (logical, _) = self.base.split_page(command.start.low());
         let mut seat = Seat::Nowhere;
         if self.base.is_scarce() {
             let uses = |stored| self.blocks.iter().any(|b| b.data == stored || b.replacement == stored);
@@ -132,7 +132,7 @@ impl BlockMap {
     }
 
     fn write(&mut self, command: &Command, work: &mut BlockPlanBuilder<'_>) {
-        let (logical, offset) = self.base.split_page(command.start.0);
+        let (logical, offset) = self.base.split_page(command.start.low());
         let end = offset + u32::from(command.count);
         let at = logical as usize;
         if self.blocks[at].replacement != NONE && offset < self.blocks[at].replacement_next {
@@ -227,7 +227,7 @@ impl BlockMap {
 
     pub(super) fn forget(&mut self, command: &Command, view: &View<'_>) {
         self.base.trim(command, view);
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             self.base.disorder.astray.remove(&page);
         }
     }
@@ -300,7 +300,7 @@ impl BlockMap {
     fn make_room(&mut self, logical: u32, command: &Command, work: &mut BlockPlanBuilder<'_>) -> bool {
         let plane = self.base.plane_of(logical);
         let Block { data, data_next, replacement, replacement_next, .. } = self.blocks[logical as usize];
-        let (_, offset) = self.base.split_page(command.start.0);
+        let (_, offset) = self.base.split_page(command.start.low());
         if self.base.disorder.split.contains_key(&logical) {
             return false;
         }
@@ -323,7 +323,7 @@ impl BlockMap {
                 self.open.iter_mut().for_each(VecDeque::clear);
             }
             Change::Returned => self.base.damage.expect_blocks(self.base.planes),
-            Change::Retired(page) => self.retire(page.0 / self.base.block_pages, view),
+            Change::Retired(page) => self.retire(page.low() / self.base.block_pages, view),
             Change::Damaged(page) | Change::Refused(page) => self.lose(page, Change::Damaged, view),
             Change::Unreadable(page) => self.lose(page, Change::Unreadable, view),
             Change::Failed | Change::Lacking(_) => {}
@@ -335,9 +335,9 @@ impl BlockMap {
         if view.has_failed(BACKEND, place) {
             return;
         }
-        for logical in self.those_in(place.0 / self.base.block_pages + 1) {
-            let page = logical * self.base.block_pages + place.0 % self.base.block_pages;
-            if page < self.base.pages && self.find(page) == Some(place.0) {
+        for logical in self.those_in(place.low() / self.base.block_pages + 1) {
+            let page = logical * self.base.block_pages + place.low() % self.base.block_pages;
+            if page < self.base.pages && self.find(page) == Some(place.low()) {
                 self.base.lose(page, why, view);
             }
         }
@@ -348,7 +348,7 @@ impl BlockMap {
         self.base.retire(block);
         for logical in self.those_in(block + 1) {
             for page in self.base.pages_of(logical) {
-                if self.find(page).is_some_and(|place| view.has_failed(BACKEND, Page(place))) {
+                if self.find(page).is_some_and(|place| view.has_failed(BACKEND, Page::of(place))) {
                     self.base.lose(page, Change::Damaged, view);
                 }
             }

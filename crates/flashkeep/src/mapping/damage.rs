@@ -85,13 +85,13 @@ impl Base {
             self.trims.insert(page, number);
         }
         self.damage.lost.set(page, true);
-        self.damage.losses.push(why(Page(page)));
+        self.damage.losses.push(why(Page::of(page)));
     }
 
     /// Pages that were to be written have no place.
     pub(super) fn give_up(&mut self, command: &Command, plan: &mut Plan) {
         plan.refuses = true;
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             self.damage.lost.set(page, true);
         }
     }
@@ -118,18 +118,18 @@ impl Base {
     }
 
     fn reinstate(&mut self, block: u32, view: &View<'_>, is_used: impl Fn(u32) -> bool) {
-        let mut pages = (block * self.block_pages..(block + 1) * self.block_pages).map(Page);
+        let mut pages = (block * self.block_pages..(block + 1) * self.block_pages).map(Page::of);
         if !self.damage.retired.has(block) || pages.any(|page| view.has_failed(BACKEND, page)) {
             return;
         }
         self.damage.retired.set(block, false);
         let stored = block + 1;
-        self.wear.look_up(stored, view.erases_at(BACKEND, Page(block * self.block_pages)));
+        self.wear.look_up(stored, view.erases_at(BACKEND, Page::of(block * self.block_pages)));
         let in_parts = self.disorder.split.values().flatten().any(|&part| part == stored);
         if is_used(stored) || in_parts || self.disorder.useless.contains(&stored) {
             return;
         }
-        if view.is_erased(BACKEND, Page(block * self.block_pages)) {
+        if view.is_erased(BACKEND, Page::of(block * self.block_pages)) {
             self.give(stored);
         } else {
             self.disorder.useless.push(stored);

@@ -168,8 +168,8 @@ impl Dftl {
     /// A command that waits for entries keeps later ones from overtaking it; one whose entries are all cached only
     /// queues.
     pub(super) fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.0 / self.grain));
-        let cached = (command.start.0..command.end()).all(|page| self.cache.has(page));
+        let key = Key(u64::from(command.start.low() / self.grain));
+        let cached = command.low_pages().all(|page| self.cache.has(page));
         let waits = !cached && command.verb != Verb::Remap && !command.flags.has(Flags::BEFORE);
         if waits { Lock::Hold(key) } else { Lock::Pass(key) }
     }
@@ -180,13 +180,14 @@ impl Dftl {
             return false;
         }
         self.rebuilds = view.held(REBUILDS);
-        let cached =
-            |first: Page| (first.0..first.0 + u32::from(command.count)).all(|page| self.cache.has(page));
+        let cached = |first: Page| {
+            (first.low()..first.low() + u32::from(command.count)).all(|page| self.cache.has(page))
+        };
         self.rebuilds && !(cached(command.start) && (command.verb != Verb::Remap || cached(command.to)))
     }
 
     pub(super) fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) {
-        let wanted = self.translation_of(command.start.0);
+        let wanted = self.translation_of(command.start.low());
         let host = Step::new(BACKEND, *command, 0);
         if command.flags.has(Flags::BEFORE) {
             plan.push(host);
@@ -199,7 +200,7 @@ impl Dftl {
         let misses = self.counts.misses;
         self.want_all(command.start, command);
         let remaps = command.verb == Verb::Remap;
-        let other = self.translation_of(if remaps { command.to.0 } else { command.start.0 });
+        let other = self.translation_of(if remaps { command.to.low() } else { command.start.low() });
         if remaps {
             self.want_all(command.to, command);
             // It takes effect at once: what follows may be about the new address.
@@ -229,7 +230,7 @@ impl Dftl {
 
     /// The entries of a command's pages are asked for, or those of the addresses that it gives them, from `first` on.
     fn want_all(&mut self, first: Page, command: &Command) {
-        for page in first.0..first.0 + u32::from(command.count) {
+        for page in first.low()..first.low() + u32::from(command.count) {
             self.want(page);
             if command.verb != Verb::Read {
                 self.cache.mark(page);
@@ -258,10 +259,10 @@ impl Dftl {
     /// out of date.
     pub(super) fn hear(&mut self, why: Why, view: &View<'_>, plan: &mut Plan) -> bool {
         match why {
-            Why::Moved(_, page) if page.0 < self.pages => {
-                let translation = self.translation_of(page.0);
-                if self.cache.has(page.0) {
-                    self.cache.mark(page.0);
+            Why::Moved(_, page) if page.low() < self.pages => {
+                let translation = self.translation_of(page.low());
+                if self.cache.has(page.low()) {
+                    self.cache.mark(page.low());
                 } else if self.is_outdated.set(translation, true) {
                     self.outdated.push_back(translation);
                 }
@@ -320,7 +321,7 @@ impl Dftl {
         let first = translation * self.per_page;
         let mut pages = first..self.pages.min(first + self.per_page);
         let known = written(self.page_of(translation));
-        pages.any(|page| written(Page(page)) > known)
+        pages.any(|page| written(Page::of(page)) > known)
     }
 
     /// All that is known of its pages goes into the translation page.
@@ -368,7 +369,7 @@ impl Dftl {
         plan.under = Some(REBUILDS);
         let first = translation * self.per_page;
         let pages = first..self.pages.min(first + self.per_page);
-        for page in pages.map(Page).filter(|&page| view.holds(BACKEND, page) && view.has(BACKEND, page)) {
+        for page in pages.map(Page::of).filter(|&page| view.holds(BACKEND, page) && view.has(BACKEND, page)) {
             let stage = plan.steps.last().map_or(0, |step| step.stage);
             plan.push(Step::fetch(BACKEND, page, Role::Plain, Cause::Metadata).stage(stage));
         }
@@ -378,7 +379,7 @@ impl Dftl {
 
     /// A translation page cannot be read: the OOB areas of its pages say the same.
     pub(super) fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
-        let page = failed[failed.len() - 1].command.start.0;
+        let page = failed[failed.len() - 1].command.start.low();
         let Some(translation) = page.checked_sub(self.pages) else { return RepairOutcome::Lost };
         // Reads that fail while the OOB areas are being read for another one need not read them again.
         if !(self.rebuilds && view.held(REBUILDS)) {
@@ -398,7 +399,7 @@ impl Dftl {
             self.is_outdated = Bits::default();
         }
         let Some(page) = change.page() else { return };
-        let Some(translation) = page.0.checked_sub(self.pages) else { return self.losses.push(change) };
+        let Some(translation) = page.low().checked_sub(self.pages) else { return self.losses.push(change) };
         if !matches!(change, Change::Refused(_)) && self.is_outdated.set(translation, true) {
             self.outdated.push_back(translation);
         }
@@ -409,7 +410,7 @@ impl Dftl {
     }
 
     fn page_of(&self, translation: u32) -> Page {
-        Page(self.pages + translation)
+        Page::of(self.pages + translation)
     }
 
     /// One that was never written says that its pages are nowhere.

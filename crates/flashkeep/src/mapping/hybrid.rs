@@ -148,7 +148,7 @@ impl Hybrid {
     }
 
     fn plan_write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let (logical, _) = self.base.split_page(command.start.0);
+        let (logical, _) = self.base.split_page(command.start.low());
         let seat = if self.base.is_scarce() { self.look_for_room(logical, view) } else { Seat::Nowhere };
         if seat == Seat::Later {
             return PlanVerdict::Wait;
@@ -171,7 +171,7 @@ impl Hybrid {
     /// With a power cut to come, what is written again must stay until that is durable. False where the plane has too
     /// few blocks left for it.
     fn write(&mut self, command: &Command, keeps: bool, work: &mut BlockPlanBuilder<'_>) -> bool {
-        let (logical, offset) = self.base.split_page(command.start.0);
+        let (logical, offset) = self.base.split_page(command.start.low());
         let (plane, at) = (self.base.plane_of(logical), logical as usize);
         let Ordered { block, logical: whose, next } = self.logs[plane].ordered;
         let own = block != NONE && whose == logical;
@@ -182,7 +182,7 @@ impl Hybrid {
         if own && offset == next {
             self.write_ordered(command, logical, offset, work);
         } else if !own && offset >= self.data[at].1 {
-            (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+            command.low_pages().for_each(|page| self.leave_log(page));
             work.write(0, command.count, self.base.address(self.data[at].0, offset));
             self.data[at].1 = offset + u32::from(command.count);
             self.base.wear.touch(self.data[at].0);
@@ -210,7 +210,7 @@ impl Hybrid {
         work: &mut BlockPlanBuilder<'_>,
     ) {
         let plane = self.base.plane_of(logical);
-        (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+        command.low_pages().for_each(|page| self.leave_log(page));
         let ordered = &mut self.logs[plane].ordered;
         ordered.next = offset + u32::from(command.count);
         work.write(0, command.count, self.base.address(ordered.block, offset));
@@ -272,14 +272,14 @@ impl Hybrid {
     ) -> bool {
         if !keeps {
             // What is written again need not be merged.
-            (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+            command.low_pages().for_each(|page| self.leave_log(page));
             self.base.set_valid(command, false);
         }
         if !self.make_room(plane, u32::from(command.count), work) {
             return false;
         }
         if keeps {
-            (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+            command.low_pages().for_each(|page| self.leave_log(page));
         }
         let mut n = 0;
         while n < command.count {
@@ -294,7 +294,7 @@ impl Hybrid {
             let first = self.base.address(log.block, log.pages.len() as u32);
             work.log(n, count, first);
             for i in 0..u32::from(count) {
-                let page = command.start.0 + u32::from(n) + i;
+                let page = command.start.low() + u32::from(n) + i;
                 self.in_log[page as usize] = first + i + 1;
                 let log = self.logs[plane].blocks.back_mut().expect("one that has room");
                 log.pages.push(page);

@@ -245,12 +245,12 @@ impl Scheme for Mapping {
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
         let place = match self {
-            Mapping::Dftl(_) => Some(page.0),
-            Mapping::Block(map) => map.find(page.0),
-            Mapping::Hybrid(map) => map.find(page.0),
+            Mapping::Dftl(_) => Some(page.low()),
+            Mapping::Block(map) => map.find(page.low()),
+            Mapping::Hybrid(map) => map.find(page.low()),
         };
         if let Some(place) = place {
-            tell(BACKEND, Page(place));
+            tell(BACKEND, Page::of(place));
         }
     }
 
@@ -281,7 +281,7 @@ impl Scheme for Mapping {
     /// Other maps' reads keep their running plans.
     fn owner(&self, _: Member, page: Page) -> Option<Page> {
         match self {
-            Mapping::Dftl(map) => Some(page).filter(|page| u64::from(page.0) < map.capacity()),
+            Mapping::Dftl(map) => Some(page).filter(|page| u64::from(page.low()) < map.capacity()),
             Mapping::Block(_) | Mapping::Hybrid(_) => None,
         }
     }

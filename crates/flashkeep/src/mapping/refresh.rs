@@ -49,7 +49,7 @@ pub(super) trait RefreshesBlocks: MergesBlocks {
 
     /// The data of the block of a page are to be moved; whether any are.
     fn note_due(&mut self, page: Page) -> bool {
-        let stored = page.0 / self.base().block_pages + 1;
+        let stored = page.low() / self.base().block_pages + 1;
         if self.base().due.iter().any(|&(_, due)| due == stored) {
             return true;
         }

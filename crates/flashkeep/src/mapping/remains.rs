@@ -92,7 +92,7 @@ impl SurvivingBlocks {
         let mut newest = vec![(0, 0); base.pages as usize];
         let mut blocks = Vec::new();
         for block in 0..base.blocks() {
-            let at = |offset| Page(block * base.block_pages + offset);
+            let at = |offset| Page::of(block * base.block_pages + offset);
             let next = (0..base.block_pages).find(|&offset| view.is_erased(BACKEND, at(offset)));
             let next = next.unwrap_or(base.block_pages);
             if next == 0 {

@@ -252,7 +252,7 @@ impl Base {
     pub(super) fn look_up_wear(&mut self, view: &View<'_>) {
         self.wear.open_all();
         for block in 0..self.blocks() {
-            let first = Page(block * self.block_pages);
+            let first = Page::of(block * self.block_pages);
             self.wear.look_up(block + 1, view.erases_at(BACKEND, first));
             if view.has_failed(BACKEND, first) {
                 self.retire(block);

@@ -57,21 +57,21 @@ impl<'a> BlockPlanBuilder<'a> {
             self.erase_now();
         }
         let cause = self.cause;
-        let one = |verb, page| Command::new(verb, Page(page), 1).because(cause);
+        let one = |verb, page| Command::new(verb, Page::of(page), 1).because(cause);
         let at = self.at;
         self.at += 1;
         if let (Some(read), Some(write)) = (self.plan.steps.last_mut(), self.writes.last_mut())
             && read.command.verb == Verb::Read
             && read.stage == self.stage
-            && read.command.end() == from
-            && write.command.end() == to
+            && read.command.end() as u32 == from
+            && write.command.end() as u32 == to
         {
             read.command.count += 1;
             write.command.count += 1;
             return;
         }
         self.plan.push(Step::new(BACKEND, one(Verb::Read, from), at).stage(self.stage));
-        let write = Command { to: Page(page), ..one(Verb::Write, to) };
+        let write = Command { to: Page::of(page), ..one(Verb::Write, to) };
         self.writes.push(Step::new(BACKEND, write, at).stage(self.stage + 1));
     }
 
@@ -103,7 +103,7 @@ impl<'a> BlockPlanBuilder<'a> {
 
     fn erase_now(&mut self) {
         for (block, cause) in self.erases.drain(..) {
-            let first = Page(block * self.block_pages);
+            let first = Page::of(block * self.block_pages);
             let all = Command::new(Verb::Trim, first, self.block_pages as u16).because(cause);
             self.plan.push(Step::new(BACKEND, all, Step::NOWHERE).stage(self.stage).later());
         }
@@ -125,8 +125,8 @@ impl<'a> BlockPlanBuilder<'a> {
             self.stage += 1;
             self.erase_now();
         }
-        let beside = Page(self.command.start.plus(u32::from(n)).0 | mark);
-        let program = Command { to: beside, ..self.command.over(Page(to), count) };
+        let beside = Page::of(self.command.start.plus(u32::from(n)).low() | mark);
+        let program = Command { to: beside, ..self.command.over(Page::of(to), count) };
         self.plan.push(Step::new(BACKEND, program, n).stage(self.stage));
     }
 

@@ -25,7 +25,7 @@ use super::{
     Inside, MemberFacts, MemberTerms, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
     Striping,
 };
-use super::{Terms, TriedWith, WrongOption, members, members::MemberNeeds};
+use super::{PageNumbers, Terms, TriedWith, WrongOption, members, members::MemberNeeds};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Command, Member, Page, Plan, PlanVerdict, Protection, Recoverable,
     Scheme, Step, Verb, View,
@@ -50,6 +50,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     check,
     capacity: Some(|each, members, redundancy| ChainedLayout::new(each, members, 1, redundancy).pages()),
     stripe: Some(|_, _| Stripe { others: 1, spare: 0 }),
+    numbers: PageNumbers::Wide,
     over_drives,
     survives: |_| 1,
     follows_load: |redundancy| redundancy.read::<ChainedOptions>().chain_read == ChainRead::LeastBusy,
@@ -181,8 +182,8 @@ impl ChainedLayout {
 
     /// Both copies of a page, the first one first.
     fn places(&self, page: Page) -> [Place; 2] {
-        let (mut page, mut base) = (u64::from(page.0), 0);
-        let place = |member: u64, row: u64| (Member((member % self.members) as u8), Page(row as u32));
+        let (mut page, mut base) = (page.0, 0);
+        let place = |member: u64, row: u64| (Member((member % self.members) as u8), Page(row));
         for (rows, unit) in self.rows.into_iter().zip([self.unit, 1]) {
             if page < rows * self.members {
                 let (number, within) = (page / unit, page % unit);
@@ -198,16 +199,16 @@ impl ChainedLayout {
 
     /// The page of which a member's page is a copy; none for unused pages.
     fn page(&self, (member, at): Place) -> Option<Page> {
-        let (member, mut row, mut first) = (u64::from(member.0), u64::from(at.0), 0);
+        let (member, mut row, mut first) = (u64::from(member.0), at.0, 0);
         for (rows, unit) in self.rows.into_iter().zip([self.unit, 1]) {
             if row < 2 * rows {
                 let back = if row < rows { 0 } else { self.members - self.offset };
                 let (member, row) = ((member + back) % self.members, row % rows);
-                return Some(Page((first + (row / unit * self.members + member) * unit + row % unit) as u32));
+                return Some(Page(first + (row / unit * self.members + member) * unit + row % unit));
             }
             (row, first) = (row - 2 * rows, first + rows * self.members);
         }
-        let shared = (first..self.pages()).map(|page| Page(page as u32));
+        let shared = (first..self.pages()).map(Page);
         shared.into_iter().find(|&page| self.places(page).contains(&(Member(member as u8), at)))
     }
 }

@@ -28,6 +28,7 @@
 //! Holland and Gibson, "Parity declustering for continuous operation in redundant disk arrays", ASPLOS 1992; slices,
 //! rows and distributed spares as OpenZFS's dRAID has them. Ours: the choice of the permutations, and the order of moves.
 
+use super::PageNumbers;
 use super::parity::{Moves, Parity, Permuted, Shape};
 use super::{
     DeclusteredLayout, Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry,
@@ -75,6 +76,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     survives: |_| 1,
     survives_with: Some(|_, redundancy| redundancy.read::<DeclusteredOptions>().stripe_parities),
     over_drives: offered,
+    numbers: PageNumbers::Stripes,
     tried_with: &[
         TriedWith { set: &["redundancy.stripe_data=2"], ..TriedWith::BASE },
         TriedWith {

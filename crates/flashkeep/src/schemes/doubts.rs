@@ -54,7 +54,7 @@ impl Doubts {
     }
 
     /// Pages are written, and with them their copies.
-    pub(super) fn write(&mut self, pages: std::ops::Range<u32>) {
+    pub(super) fn write(&mut self, pages: std::ops::Range<u64>) {
         for doubt in &mut self.0 {
             pages.clone().for_each(|page| _ = doubt.doubtful.set(page, false));
         }

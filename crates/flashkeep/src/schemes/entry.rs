@@ -124,6 +124,24 @@ impl TriedWith {
     pub(super) const BASE: TriedWith = TriedWith { parts: 5, drives: 5, disks: 0, set: &[] };
 }
 
+/// How many pages a scheme over drives can number. (Numbers in a drive, and a scheme's numbers of stripes, have 31 bits.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageNumbers {
+    /// [`PageNumbers::NARROW`] in all: its tables have 32-bit page numbers.
+    Narrow,
+    /// [`PageNumbers::NARROW`] stripes: a stripe has a page of each member.
+    Stripes,
+    /// Any number of pages.
+    Wide,
+}
+
+impl PageNumbers {
+    /// The most pages whose numbers have 31 bits; two numbers stand for no page.
+    pub const NARROW: u64 = (1 << 31) - 2;
+    /// The most pages of any array: contents name the page that they are of ([`Version`](crate::engine::Version)).
+    pub const WIDE: u64 = 1 << 40;
+}
+
 /// A scheme's line in the table: its capabilities, and everything that is known before it is built. Fields that the
 /// file of a scheme does not set are those of [`SchemeEntry::BASE`].
 #[derive(Clone, Copy)]
@@ -167,6 +185,8 @@ pub struct SchemeEntry {
     pub file: Option<fn(redundancy: &RedundancySpec) -> Option<String>>,
     /// In an array: the number of pages that it offers over these members, or a message why it does not work over them.
     pub over_drives: fn(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String>,
+    /// Over drives: how many pages it can number.
+    pub numbers: PageNumbers,
     /// The kind of its members.
     pub kind: Members,
     /// Whether it writes parity in idle time: until then, pages written are exposed.
@@ -229,6 +249,7 @@ impl SchemeEntry {
         file: None,
         over_drives: members::striped,
         kind: Members::Mapped,
+        numbers: PageNumbers::Narrow,
         defers: false,
         plain: false,
         concatenates: false,

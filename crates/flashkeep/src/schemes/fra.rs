@@ -90,7 +90,7 @@ impl Fra {
     fn at_once(&self, command: &Command, stripe: u32, view: &View<'_>) -> bool {
         command.flags.has(Flags::BEFORE)
             || self.missing
-            || view.is_degraded(stripe)
+            || view.is_degraded(stripe.into())
             || self.versions.hidden.is_missing()
     }
 
@@ -231,10 +231,10 @@ impl BackgroundWork for Fra {
             Why::Idle | Why::Urgent => {}
             Why::Rebuild | Why::Wake | Why::Leaving(..) | Why::Moved(..) | Why::Due(..) => return false,
         }
-        let Some(stripe) = self.dirty.next(|stripe| view.held(Key(u64::from(stripe)))) else { return false };
+        let Some(stripe) = self.dirty.next(|stripe| view.held(Key(stripe))) else { return false };
         let makes_room = why == Why::Urgent;
         self.renewing += u8::from(makes_room);
-        self.rewrite_parity(stripe, makes_room, plan);
+        self.rewrite_parity(stripe as u32, makes_room, plan);
         true
     }
 }

@@ -153,16 +153,16 @@ impl Griffin {
 
     /// Whether a page of the command is migrating: a newer version on the drive would be overtaken by that.
     fn migrates(&self, command: &Command) -> bool {
-        self.under_way && self.piece.iter().any(|&(page, _)| (command.start.0..command.end()).contains(&page))
+        self.under_way && self.piece.iter().any(|&(page, _)| command.low_pages().contains(&page))
     }
 
     fn read(&mut self, command: &Command, plan: &mut Plan) {
         let mut from_disk = 0;
         for at in 0..command.count {
             let page = command.start.plus(u32::from(at));
-            let slot = self.log.of(page.0);
+            let slot = self.log.of(page.low());
             from_disk += u32::from(slot.is_some());
-            let (member, page) = slot.map_or((DRIVE, page), |slot| (DISK, Page(slot)));
+            let (member, page) = slot.map_or((DRIVE, page), |slot| (DISK, Page::of(slot)));
             extend(plan, member, page, at, command);
         }
         if command.cause != Cause::Host || self.left > 0 {
@@ -193,9 +193,9 @@ impl Griffin {
             return PlanVerdict::Wait;
         }
         let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
-        for (at, page) in (0..).zip(command.start.0..command.end()) {
+        for (at, page) in (0..).zip(command.low_pages()) {
             let slot = self.log.append(page);
-            extend(plan, DISK, Page(slot), at, &plain);
+            extend(plan, DISK, Page::of(slot), at, &plain);
         }
         plan.under = Some(self.log.key(APPENDING));
         if self.log.used() >= self.fill {
@@ -210,7 +210,7 @@ impl Griffin {
             return PlanVerdict::Wait;
         }
         let mut newest = true;
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             newest &= self.log.forget(page).is_none();
         }
         let flags = if newest { command.flags } else { command.flags.without(Flags::OLD_IN_HAND) };
@@ -236,11 +236,11 @@ impl Griffin {
         }
         let read = Command::new(Verb::Read, Page(0), 1).because(Cause::Migrate);
         for (at, &(_, slot)) in (0..).zip(&self.piece) {
-            extend(plan, DISK, Page(slot), at, &read);
+            extend(plan, DISK, Page::of(slot), at, &read);
         }
         let (reads, write) = (plan.steps.len(), Command { verb: Verb::Write, ..read });
         for (at, &(page, _)) in (0..).zip(&self.piece) {
-            extend(plan, DRIVE, Page(page), at, &write);
+            extend(plan, DRIVE, Page::of(page), at, &write);
         }
         plan.steps[reads..].iter_mut().for_each(|step| step.stage = 1);
         // Their slots are used again when they are on the drive: a volatile cache there is not enough.
@@ -281,15 +281,15 @@ impl Scheme for Griffin {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        match self.log.of(page.0) {
-            Some(slot) => tell(DISK, Page(slot)),
+        match self.log.of(page.low()) {
+            Some(slot) => tell(DISK, Page::of(slot)),
             None => tell(DRIVE, page),
         }
     }
 
     fn lock(&self, command: &Command) -> Lock {
         let logged = |page| self.log.of(page).is_some();
-        let reads = command.verb == Verb::Read && (command.start.0..command.end()).any(logged);
+        let reads = command.verb == Verb::Read && command.low_pages().any(logged);
         if reads { Lock::Share(READING) } else { Lock::Free }
     }
 
@@ -303,7 +303,7 @@ impl Scheme for Griffin {
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        if member == DRIVE { Some(page) } else { self.log.page_at(page.0).map(Page) }
+        if member == DRIVE { Some(page) } else { self.log.page_at(page.low()).map(Page::of) }
     }
 
     fn settled(&mut self, key: Key, view: &View<'_>) {
@@ -351,9 +351,9 @@ impl Recoverable for Griffin {
     /// The list of log entries survives a power loss. Pages that had not come to the log are where they were before.
     fn recover(&mut self, view: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
         (self.under_way, self.left) = (false, 0);
-        let logged = |slot, page| view.oob(DISK, Page(slot)).and_then(|oob| of_page(oob, page, view));
-        let newer = |page, one: &OobData, other: &OobData| view.is_newer(Page(page), one, other);
-        self.log.recover(logged, |page| view.oob(DRIVE, Page(page)), newer);
+        let logged = |slot, page| view.oob(DISK, Page::of(slot)).and_then(|oob| of_page(oob, page, view));
+        let newer = |page, one: &OobData, other: &OobData| view.is_newer(Page::of(page), one, other);
+        self.log.recover(logged, |page| view.oob(DRIVE, Page::of(page)), newer);
     }
 }
 

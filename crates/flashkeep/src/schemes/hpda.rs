@@ -129,20 +129,20 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Hpda {
 impl Hpda {
     /// A slot on both disks: on the second first, because the other has the parity to write.
     fn at(&self, slot: u32) -> [(Member, Page); 2] {
-        [(Member(self.drives + 1), Page(slot)), (Member(self.drives), Page(self.first_slot + slot))]
+        [(Member(self.drives + 1), Page::of(slot)), (Member(self.drives), Page::of(self.first_slot + slot))]
     }
 
     /// The slot that a disk's page is.
     fn slot(&self, member: Member, page: Page) -> Option<u32> {
         let slot = match member.0.checked_sub(self.drives)? {
-            0 => page.0.checked_sub(self.first_slot)?,
-            _ => page.0,
+            0 => page.low().checked_sub(self.first_slot)?,
+            _ => page.low(),
         };
         (slot < self.log.size()).then_some(slot)
     }
 
     fn stripe(&self, page: u32) -> u32 {
-        self.stripes.split(Page(page)).0
+        self.stripes.split(Page::of(page)).0
     }
 
     fn key(&self, page: u32) -> Key {
@@ -179,7 +179,7 @@ impl Hpda {
         for (at, index) in (0..).zip(first..end) {
             let number = command.start.plus(u32::from(at));
             let (member, page) = (seats.data(index), seats.page());
-            if let Some(slot) = self.log.of(number.0) {
+            if let Some(slot) = self.log.of(number.low()) {
                 let (member, page) = self.reader(slot, view);
                 extend(plan, member, page, at, command);
             } else if view.has(member, page) || self.stripes.written.has(number.0) {
@@ -192,12 +192,12 @@ impl Hpda {
     fn release(&mut self, view: &View<'_>) {
         let (stripes, log) = (&self.stripes, &mut self.log);
         log.watch(APPENDING, view);
-        log.release(|page| view.held(Key(u64::from(stripes.split(Page(page)).0))));
+        log.release(|page| view.held(Key(u64::from(stripes.split(Page::of(page)).0))));
     }
 
     /// Both disks append the pages.
     fn append(&mut self, command: &Command, plan: &mut Plan) {
-        let pages = || (0..).zip(command.start.0..command.end());
+        let pages = || (0..).zip(command.low_pages());
         pages().for_each(|(_, page)| _ = self.log.append(page));
         plan.under = Some(self.log.key(APPENDING));
         let plain = Command { flags: command.flags.without(Flags::OLD_IN_HAND), ..*command };
@@ -249,7 +249,7 @@ impl Scheme for Hpda {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        match self.log.of(page.0) {
+        match self.log.of(page.low()) {
             Some(slot) => self.at(slot).into_iter().for_each(|(member, page)| tell(member, page)),
             None => self.stripes.whereabouts(page, tell),
         }
@@ -258,9 +258,9 @@ impl Scheme for Hpda {
     /// Who reads from the log keeps its stripe's slots from being used again. Who appends to it only goes behind those
     /// that work on the stripe.
     fn lock(&self, command: &Command) -> Lock {
-        let key = self.key(command.start.0);
+        let key = self.key(command.start.low());
         if command.verb == Verb::Read {
-            let logged = (command.start.0..command.end()).any(|page| self.log.of(page).is_some());
+            let logged = command.low_pages().any(|page| self.log.of(page).is_some());
             return if logged { Lock::Share(key) } else { Lock::Pass(key) };
         }
         if self.is_small(command) && self.has_room(command) { Lock::Pass(key) } else { Lock::Hold(key) }
@@ -293,7 +293,7 @@ impl Scheme for Hpda {
         let wanted = failed[failed.len() - 1];
         let (member, page) = (wanted.member, wanted.command.start);
         let Some(slot) = self.slot(member, page) else {
-            let word = self.stripes.codeword(page.0);
+            let word = self.stripes.codeword(page.low());
             return word.bring_back(word.seats.role(member), failed, view, plan);
         };
         let tried = |at: &(Member, Page)| failed.iter().any(|step| (step.member, step.command.start) == *at);
@@ -309,8 +309,8 @@ impl Scheme for Hpda {
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         match self.slot(member, page) {
-            Some(slot) => self.log.page_at(slot).map(Page),
-            None => self.stripes.owner(member, page).filter(|page| self.log.of(page.0).is_none()),
+            Some(slot) => self.log.page_at(slot).map(Page::of),
+            None => self.stripes.owner(member, page).filter(|page| self.log.of(page.low()).is_none()),
         }
     }
 
@@ -318,7 +318,10 @@ impl Scheme for Hpda {
         let Some((stripe, settling)) = self.stripes.settle(key, view) else { return };
         self.reclaiming -= u8::from(settling.makes_room);
         self.stripes.set_written(stripe, settling.touched, settling.trims);
-        settling.touched.iter().for_each(|index| _ = self.log.forget(self.stripes.number(stripe, index)));
+        settling
+            .touched
+            .iter()
+            .for_each(|index| _ = self.log.forget(self.stripes.number(stripe, index) as u32));
     }
 
     fn member(&mut self, _: Member, _: Change, view: &View<'_>) {
@@ -345,15 +348,15 @@ impl Recoverable for Hpda {
         // Of these the drives have older versions.
         self.log.pages().iter().for_each(|page| _ = lost.set(page, false));
         let (drives, first_slot) = (self.drives, self.first_slot);
-        let at = |slot| [(Member(drives + 1), Page(slot)), (Member(drives), Page(first_slot + slot))];
+        let at = |slot| [(Member(drives + 1), Page::of(slot)), (Member(drives), Page::of(first_slot + slot))];
         let newest = |slot, page| {
             let copies = at(slot).into_iter().filter_map(|(member, at)| view.oob(member, at));
-            let newer = |one, other| if view.is_newer(Page(page), &other, &one) { other } else { one };
+            let newer = |one, other| if view.is_newer(Page::of(page), &other, &one) { other } else { one };
             copies.filter_map(|oob| of_page(oob, page, view)).reduce(newer)
         };
         let stripes = &self.stripes;
-        let newer = |page, one: &OobData, other: &OobData| view.is_newer(Page(page), one, other);
-        self.log.recover(newest, |page| stripes.oob_of(Page(page), view), newer);
+        let newer = |page, one: &OobData, other: &OobData| view.is_newer(Page::of(page), one, other);
+        self.log.recover(newest, |page| stripes.oob_of(Page::of(page), view), newer);
         for (slot, page) in self.log.live(u32::MAX) {
             let stamp = newest(slot, page).map(|oob| oob.stamp);
             for (member, at) in at(slot) {
@@ -383,12 +386,12 @@ impl Codewords for Hpda {
     fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
         match self.slot(member, page) {
             Some(slot) => self.log.written(slot).map(|page| self.stripe(page)),
-            None => Some(page.0).filter(|&stripe| stripe < self.stripes.count()),
+            None => Some(page.low()).filter(|&stripe| stripe < self.stripes.count()),
         }
     }
 
     fn is_newer(&self, stripe: u32, index: u8) -> bool {
-        self.log.of(self.stripes.number(stripe, index)).is_some()
+        self.log.of(self.stripes.number(stripe, index) as u32).is_some()
     }
 
     fn has_newer(&self, stripe: u32) -> bool {
@@ -400,7 +403,7 @@ impl Codewords for Hpda {
     }
 
     fn copies(&self, stripe: u32, index: u8, tell: &mut dyn FnMut(Member, Page)) {
-        let slot = self.log.of(self.stripes.number(stripe, index));
+        let slot = self.log.of(self.stripes.number(stripe, index) as u32);
         slot.into_iter().flat_map(|slot| self.at(slot)).for_each(|(member, page)| tell(member, page));
     }
 }

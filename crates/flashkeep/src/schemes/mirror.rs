@@ -30,13 +30,15 @@
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
 use super::doubts::Doubts;
-use super::{Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
+use super::{Inside, OptionsPart, PageNumbers, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Change, Command, Member, MemberRow, Page, Plan, PlanVerdict,
     Protection, Recoverable, Scheme, Step, Tell, Verb, View,
 };
+use crate::kernel::Bits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "mirror",
@@ -50,6 +52,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     members: members::groups,
     survives: |members| members - 1,
     over_drives: members::mirrored,
+    numbers: PageNumbers::Wide,
     copies: true,
     follows_load: |redundancy| redundancy.read::<MirrorOptions>().read_policy == ReadPolicy::LeastBusy,
     formula: members::sum_of_members,
@@ -109,6 +112,10 @@ pub struct Mirror {
     turn: u8,
     /// Copies that may be unreadable.
     doubts: Doubts,
+    /// Pages that are no known zeros; none after a power cut.
+    used: Option<Bits>,
+    /// Pages that were ever written.
+    ever_used: Bits,
 }
 
 impl Mirror {
@@ -127,6 +134,8 @@ impl Mirror {
             tell,
             turn: 0,
             doubts: Doubts::default(),
+            used: Some(Bits::default()),
+            ever_used: Bits::default(),
         }
     }
 
@@ -199,6 +208,25 @@ impl Scheme for Mirror {
         Some(MemberRow { pages: 1, each: 1, reads: false })
     }
 
+    fn note_rows(&mut self, rows: Range<u64>) {
+        self.ever_used.set_run(rows.clone(), true);
+        if let Some(used) = &mut self.used {
+            used.set_run(rows, true);
+        }
+    }
+
+    fn ever_used(&self) -> Option<&Bits> {
+        Some(&self.ever_used)
+    }
+
+    fn used(&self) -> Option<&Bits> {
+        self.used.as_ref()
+    }
+
+    fn period(&self) -> Option<u32> {
+        Some(1)
+    }
+
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         if command.verb == Verb::Read {
             for n in 0..command.count {
@@ -217,7 +245,14 @@ impl Scheme for Mirror {
             plan.push(step);
         }
         plan.tell = self.tell;
-        self.doubts.write(command.start.0..command.end());
+        let pages = command.start.0..command.end();
+        if command.verb == Verb::Write {
+            self.ever_used.set_run(pages.clone(), true);
+        }
+        if let Some(used) = self.used.as_mut().filter(|_| !command.changes_nothing()) {
+            used.set_run(pages.clone(), command.verb == Verb::Write);
+        }
+        self.doubts.write(pages);
         PlanVerdict::Go
     }
 
@@ -228,7 +263,7 @@ impl Scheme for Mirror {
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
         match change {
             Change::Unreadable(page) => {
-                let copies = (0..self.pages as u32).map(|page| (Page(page), Page(page)));
+                let copies = (0..self.pages).map(|page| (Page(page), Page(page)));
                 self.doubts.doubt(member, page, copies, view);
             }
             Change::Failed | Change::Replaced | Change::Returned => self.doubts.forget(member),
@@ -242,6 +277,6 @@ impl BackgroundWork for Mirror {}
 impl Recoverable for Mirror {
     /// Its own state is in volatile memory.
     fn recover(&mut self, _: &View<'_>, _: &mut dyn FnMut(Member, Page)) {
-        (self.turn, self.doubts) = (0, Doubts::default());
+        (self.turn, self.doubts, self.used) = (0, Doubts::default(), None);
     }
 }

@@ -6,6 +6,7 @@ use crate::engine::{
     BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, MemberRow, OobData, Page, Plan,
     PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
+use crate::kernel::Bits;
 use std::ops::Range;
 
 use crate::blocks::Policies;
@@ -53,8 +54,8 @@ pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
 pub use entry::{
-    DeclusteredLayout, MemberFacts, MemberTerms, Members, SchemeEntry, SchemeOptions, Terms, TriedWith,
-    WornFlash,
+    DeclusteredLayout, MemberFacts, MemberTerms, Members, PageNumbers, SchemeEntry, SchemeOptions, Terms,
+    TriedWith, WornFlash,
 };
 pub use fra::Fra;
 pub use griffin::Griffin;
@@ -260,7 +261,19 @@ impl Scheme for Any {
         of_any!(self, s => s.row())
     }
 
-    fn note_rows(&mut self, rows: Range<u32>) {
+    fn used(&self) -> Option<&Bits> {
+        of_any!(self, s => s.used())
+    }
+
+    fn ever_used(&self) -> Option<&Bits> {
+        of_any!(self, s => s.ever_used())
+    }
+
+    fn period(&self) -> Option<u32> {
+        of_any!(self, s => s.period())
+    }
+
+    fn note_rows(&mut self, rows: Range<u64>) {
         of_any!(self, s => s.note_rows(rows))
     }
 

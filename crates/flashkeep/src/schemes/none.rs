@@ -16,7 +16,7 @@
 //! The baseline. With a static allocation it is the RAID-0 of Kim, Lee, Choi, Lee and Noh, "Enhancing SSD
 //! reliability through efficient RAID support".
 
-use super::{OptionsPart, SchemeEntry, SchemeOptions, Striping, members};
+use super::{OptionsPart, PageNumbers, SchemeEntry, SchemeOptions, Striping, members};
 use crate::engine::{
     BackgroundWork, Capabilities, Command, Member, MemberRow, Page, Plan, PlanVerdict, Recoverable, Scheme,
     Step, View,
@@ -29,6 +29,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     options: &[OptionsPart::of::<Striping>()],
     members: |_, _, _| Ok(1),
     over_drives: members::striped,
+    numbers: PageNumbers::Wide,
     plain: true,
     concatenates: true,
     formula: members::as_its_members,
@@ -41,17 +42,17 @@ pub struct Plain {
     /// Pages of each member.
     pages: u64,
     /// The number of members; one in a drive.
-    members: u32,
+    members: u64,
     /// Pages per chunk of an array; all pages of a member if members are concatenated.
-    unit: u32,
+    unit: u64,
 }
 
 impl Plain {
     /// No redundancy over the given members.
     #[must_use]
     pub fn new(options: &SchemeOptions<'_>) -> Self {
-        let (pages, members) = (options.member_pages, u32::from(options.members));
-        let unit = if options.unit_pages == 0 { pages as u32 } else { options.unit_pages };
+        let (pages, members) = (options.member_pages, u64::from(options.members));
+        let unit = if options.unit_pages == 0 { pages } else { u64::from(options.unit_pages) };
         Plain { pages, members, unit }
     }
 
@@ -71,7 +72,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Plain {
 
 impl Scheme for Plain {
     fn capacity(&self) -> u64 {
-        self.pages * u64::from(self.members)
+        self.pages * self.members
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -94,7 +95,7 @@ impl Scheme for Plain {
         while at < command.count {
             let start = command.start.plus(u32::from(at));
             let (member, page) = self.place(start);
-            let count = (self.unit - start.0 % self.unit).min(u32::from(command.count - at)) as u16;
+            let count = (self.unit - start.0 % self.unit).min(u64::from(command.count - at)) as u16;
             plan.push(Step::new(member, command.over(page, count), at));
             at += count;
         }
@@ -103,14 +104,15 @@ impl Scheme for Plain {
 
     fn row(&self) -> Option<MemberRow> {
         let each = if self.members == 1 { 1 } else { self.unit };
-        Some(MemberRow { pages: each.checked_mul(self.members)?, each, reads: false })
+        let pages = u32::try_from(each * self.members).ok()?;
+        Some(MemberRow { pages, each: each as u32, reads: false })
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         if self.members == 1 {
             return Some(page);
         }
-        let unit = page.0 / self.unit * self.members + u32::from(member.0);
+        let unit = page.0 / self.unit * self.members + u64::from(member.0);
         Some(Page(unit * self.unit + page.0 % self.unit))
     }
 }

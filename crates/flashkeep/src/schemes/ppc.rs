@@ -110,13 +110,13 @@ impl Ppc {
 
     /// Where the partial parity of a stripe is, if it has one.
     fn partial(&self, stripe: u32) -> Option<(Member, Page)> {
-        self.entries.of(stripe).map(|slot| (self.memory(), Page(slot)))
+        self.entries.of(stripe).map(|slot| (self.memory(), Page::of(slot)))
     }
 
     /// The stripe that a member's page belongs to.
     fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
         if member == self.memory() {
-            self.entries.stripe_at(page.0)
+            self.entries.stripe_at(page.low())
         } else {
             self.versions.stripe_of(member, page)
         }
@@ -145,7 +145,7 @@ impl Ppc {
         }
         let known = self.entries.of(stripe).is_some();
         let Some(slot) = self.entries.renew(stripe) else { return PlanVerdict::Wait };
-        let (memory, slot) = (self.memory(), Page(slot));
+        let (memory, slot) = (self.memory(), Page::of(slot));
         if known {
             plan.push(Step::fetch(memory, slot, Role::P, Cause::PartialParity));
             let new = touch.old().within(self.versions.changed(stripe));
@@ -306,7 +306,7 @@ impl Recoverable for Ppc {
             self.entries = Entries::new(self.entries.capacity);
         }
         let (entries, memory) = (&self.entries, self.memory());
-        let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page(slot)));
+        let partial = |stripe| entries.of(stripe).map(|slot| (memory, Page::of(slot)));
         self.versions.recover(partial, view, lacks);
         for stripe in 0..self.versions.stripes.count() {
             if self.versions.changed(stripe).is_empty() {

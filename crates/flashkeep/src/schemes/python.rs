@@ -207,7 +207,7 @@ impl Python {
     }
 
     fn copies(&self, page: Page) -> Vec<(Member, Page)> {
-        self.layout.copies(self.file(), page.0).unwrap_or_else(|error| self.file().fail(error))
+        self.layout.copies(self.file(), page.low()).unwrap_or_else(|error| self.file().fail(error))
     }
 
     /// Data units of a stripe that are in a set of pages.
@@ -226,7 +226,7 @@ impl Python {
         let index = self.index.get_or_init(|| {
             self.layout.look_at_all(self.file()).unwrap_or_else(|error| self.file().fail(error))
         });
-        index.get(&(member.0, page.0)).copied()
+        index.get(&(member.0, page.low())).copied()
     }
 }
 
@@ -250,7 +250,7 @@ impl Scheme for Python {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        if u64::from(page.0) < self.layout.pages {
+        if u64::from(page.low()) < self.layout.pages {
             self.copies(page).into_iter().for_each(|(member, page)| tell(member, page));
         }
     }
@@ -267,7 +267,7 @@ impl Scheme for Python {
         if self.layout.data == 0 {
             return Lock::Free;
         }
-        let key = Key(u64::from(command.start.0 / self.data()));
+        let key = Key(u64::from(command.start.low() / self.data()));
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
@@ -284,11 +284,11 @@ impl Scheme for Python {
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         let at = self.at(member, page)?;
         if self.layout.data == 0 {
-            return Some(Page(at));
+            return Some(Page::of(at));
         }
         let placed = self.placed(at);
         let index = placed.data.iter().position(|&place| place == (member, page))?;
-        Some(Page(placed.first + index as u32))
+        Some(Page(placed.first + index as u64))
     }
 
     fn member(&mut self, member: Member, change: Change, view: &View<'_>) {
@@ -298,7 +298,7 @@ impl Scheme for Python {
                 let index = self.index.get().into_iter().flatten();
                 let mut copies: Vec<(Page, Page)> = index
                     .filter(|((of, _), _)| *of == member.0)
-                    .map(|(&(_, place), &page)| (Page(page), Page(place)))
+                    .map(|(&(_, place), &page)| (Page::of(page), Page::of(place)))
                     .collect();
                 copies.sort_unstable();
                 self.doubts.doubt(member, page, copies.into_iter(), view);
@@ -352,8 +352,8 @@ impl Recoverable for Python {
         if self.layout.data == 0 {
             return newest(self.copies(page), page, view);
         }
-        let stripe = page.0 / self.data();
-        self.placed(stripe).oob_of((page.0 % self.data()) as u8, view)
+        let stripe = page.low() / self.data();
+        self.placed(stripe).oob_of((page.low() % self.data()) as u8, view)
     }
 }
 

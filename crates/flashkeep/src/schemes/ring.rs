@@ -181,7 +181,7 @@ impl Ring {
 
 /// What a place of a log says of itself, if it has this page.
 pub(super) fn of_page(oob: OobData, page: u32, view: &View<'_>) -> Option<OobData> {
-    view.version(Page(page), oob.stamp).map(|_| oob)
+    view.version(Page::of(page), oob.stamp).map(|_| oob)
 }
 
 /// Puts a number at a place, which need not be there yet.

@@ -22,8 +22,8 @@
 use super::hybrid;
 use super::parity::{Parity, Split};
 use super::{
-    Idle, Incompletes, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
-    Striping, Sums, TriedWith,
+    Idle, Incompletes, MemberFacts, OptionsPart, PageNumbers, Rebuilds, RedundancySpec, SchemeEntry,
+    SchemeOptions, Striping, Sums, TriedWith,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         members.saturating_sub(redundancy.read::<SplitOptions>().parity_drives)
     }),
     survives: |_| 1,
+    numbers: PageNumbers::Stripes,
     over_drives: offered,
     tried_with: &[TriedWith { drives: 6, ..TriedWith::BASE }],
     ..SchemeEntry::BASE

@@ -120,7 +120,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.end_ageing(&logs);
             return Ok(());
         }
-        let units = self.device.buffer.pages().len() / unit;
+        let units = (self.device.buffer.pages().len() / u64::from(unit)) as u32;
         let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
         // Within a drive one page of a stripe that has a page of each member stands for all.
         let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
@@ -131,7 +131,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 // All pages have their places already.
                 self.create_missing(Some(row));
             } else {
-                for first in scattered(units, seed).map(|at| at * unit) {
+                for first in scattered(units, seed).map(|at| u64::from(at) * u64::from(unit)) {
                     if self.slots(&logs) == 0 {
                         break;
                     }
@@ -152,14 +152,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             patience -= 1;
             if patience == 0 || units == 0 {
                 // Places that no page may go to become invalid.
-                if bound && !(0..units).any(|at| self.fits(at * unit, asked, &logs)) {
+                if bound && !(0..units).any(|at| self.fits(u64::from(at) * u64::from(unit), asked, &logs)) {
                     break;
                 }
                 return Err(self.no_place(self.slots(&logs)));
             }
-            let first = random.below(u64::from(units)) as u32 * unit;
-            let taken = |page: u32| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
-            if (first..first + unit).any(taken) || (bound && !self.fits(first, asked, &logs)) {
+            let first = random.below(u64::from(units)) * u64::from(unit);
+            let taken = |page: u64| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
+            if (first..first + u64::from(unit)).any(taken) || (bound && !self.fits(first, asked, &logs)) {
                 continue;
             }
             self.fill_slot(fast_path, first, unit);
@@ -202,7 +202,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// them only: drawn one by one, they would leave valid places that no page can take.
     fn row_of_copies(&self) -> u32 {
         let backends = self.resolved.members() as usize;
-        let copies = |page: u32| self.device.engine.places(Page(page));
+        let copies = |page: u32| self.device.engine.places(Page::of(page));
         if self.resolved.is_array() || [1, backends].contains(&copies(0).len()) {
             return 1;
         }
@@ -220,13 +220,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// to one. The slots that are left become invalid pages.
     fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64, logs: &[NodeId]) {
         let pages = self.device.buffer.pages().len();
-        let unit = Some(self.device.engine.stripe_pages()).filter(|&unit| unit <= pages).unwrap_or(1);
-        for first in scattered(pages / unit, seed).map(|at| at * unit) {
+        let unit =
+            Some(self.device.engine.stripe_pages()).filter(|&unit| u64::from(unit) <= pages).unwrap_or(1);
+        for first in
+            scattered((pages / u64::from(unit)) as u32, seed).map(|at| u64::from(at) * u64::from(unit))
+        {
             if self.slots(logs) == 0 {
                 return;
             }
-            let taken = |page: u32| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
-            let free = existing == Existing::All || !(first..first + unit).any(taken);
+            let taken = |page: u64| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
+            let free = existing == Existing::All || !(first..first + u64::from(unit)).any(taken);
             if free && self.fits(first, unit, logs) {
                 self.create_run(first, unit);
             }
@@ -240,10 +243,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Pages of the host fill valid places.
-    fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u32, count: u32) {
+    fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u64, count: u32) {
         if let Some(backend) = fast_path {
-            self.flash_mut().fill_slot(backend, first, C::default());
-            self.device.buffer.set_written(&[first]);
+            self.flash_mut().fill_slot(backend, first as u32, C::default());
+            self.device.buffer.set_written(&[first as u32]);
         } else {
             self.create_run(first, count);
         }
@@ -257,10 +260,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Whether the remaining valid slots can take these pages.
-    fn fits(&self, first: u32, count: u32, logs: &[NodeId]) -> bool {
-        let mut places = (first..first + count).flat_map(|page| self.device.engine.places(Page(page)));
+    fn fits(&self, first: u64, count: u32, logs: &[NodeId]) -> bool {
+        let mut places =
+            (first..first + u64::from(count)).flat_map(|page| self.device.engine.places(Page(page)));
         places.all(|(backend, page)| self.device.body.has_slot(backend, page))
-            && (logs.is_empty() || (first..first + count).all(|page| self.fits_logs(page)))
+            && (logs.is_empty() || (first..first + u64::from(count)).all(|page| self.fits_logs(page)))
     }
 
     /// The only backend of a drive, if whole pages can be written to it directly.
@@ -285,7 +289,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn pages_read(&mut self, tell: Tell<'_>) -> Result<Bits, Stop> {
         let mut read = Bits::default();
         self.each_read(tell, |_, fragment| {
-            for page in fragment.page..fragment.page + fragment.count {
+            for page in fragment.page..fragment.page + u64::from(fragment.count) {
                 read.set(page, true);
             }
         })?;
@@ -301,12 +305,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.bypass_ports(true);
         let pages = self.device.buffer.pages().len();
         for first in (0..pages).step_by(PREPARED) {
-            self.write_run(first, (pages - first).min(PREPARED as u32));
+            self.write_run(first, (pages - first).min(PREPARED as u64) as u32);
         }
         let keys = &self.resolved.spec.condition;
         let size = ((keys.write_kib * 1024.0) as u64).div_ceil(self.resolved.page_bytes());
-        let size = (size.max(1) as u32).min(pages);
-        let writes = ((f64::from(pages) * keys.round) as u64 / u64::from(size)).max(1);
+        let size = size.max(1).min(pages) as u32;
+        let writes = ((pages as f64 * keys.round) as u64 / u64::from(size)).max(1);
         let mut random = Random::stream(self.job.seed.unwrap_or(1), "conditioning");
         let mut conditioned = Conditioned::new(writes * u64::from(size));
         for _ in 0..keys.most_rounds {
@@ -336,16 +340,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         random: &mut Random,
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
-        let places = u64::from(self.device.buffer.pages().len() / size);
+        let places = self.device.buffer.pages().len() / u64::from(size);
         let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
         let mut pages = std::mem::take(&mut self.host.pages);
         let mut left = writes;
         while left > 0 {
             pages.clear();
             for _ in 0..left.min(BATCH as u64) {
-                let first = random.below(places) as u32 * size;
+                let first = random.below(places) * u64::from(size);
                 match fast_path {
-                    Some(_) => pages.extend(first..first + size),
+                    Some(_) => pages.extend(first as u32..first as u32 + size),
                     None => self.write_run(first, size),
                 }
             }
@@ -360,7 +364,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Writes a run of whole pages past the DRAM.
-    fn write_run(&mut self, first: u32, count: u32) {
+    fn write_run(&mut self, first: u64, count: u32) {
         let request = self.device.engine.open(u32::MAX, 0);
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;

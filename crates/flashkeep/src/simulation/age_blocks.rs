@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let blocks: Vec<Aged> = (0..aged.planes).flat_map(each).collect();
         let row = self.pages_of_a_row();
         let unit = row * aged.block_pages;
-        let units = order(self.device.buffer.pages().len() / unit);
+        let units = order((self.device.buffer.pages().len() / u64::from(unit)) as u32);
         for (unit, block) in units.into_iter().map(|at| at * unit).zip(blocks) {
             let mut valid = Bits::default();
             valid_places(block, &mut random, |at| {
@@ -64,7 +64,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         for at in 0..block.written {
             let pages = first + at * row..first + (at + 1) * row;
             if valid.has(at) && !pages.clone().any(|page| read.has(page)) {
-                self.create_run(pages.start, row);
+                self.create_run(pages.start.into(), row);
             } else {
                 self.leave_nothing(Verb::Write, pages.start, row);
                 outdated.push(pages.start);
@@ -76,7 +76,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Writes or trims pages that the host does not know of.
     fn leave_nothing(&mut self, verb: Verb, first: u32, count: u32) {
         let request = self.device.engine.open(u32::MAX, count);
-        let command = Command { flags: Flags::BEFORE, ..Command::new(verb, Page(first), count as u16) };
+        let command = Command { flags: Flags::BEFORE, ..Command::new(verb, Page::of(first), count as u16) };
         let Device { engine, body, .. } = &mut self.device;
         engine.submit(body, self.clock.now, command, request.pages());
         self.end_preparation(request);

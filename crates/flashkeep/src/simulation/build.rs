@@ -258,7 +258,7 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
         protected: drive.has_protected_buffer(),
         evicts: evicted_together(drive, scheme),
         flush: drive.flush_rule(),
-        pages: narrow(drive.logical_pages()),
+        pages: drive.logical_pages(),
         page_sectors: drive.page_sectors() as u32,
         memory: memory(drive),
         parts: if parts { parts_over(scheme, drive.is_array()) } else { PartialPages::AsTheyAre },

@@ -4,10 +4,10 @@ use super::{Device, DevicePlacement, Simulation, Totals, Volumes};
 use crate::buffer::HostContext;
 use crate::device::port::Hits;
 use crate::devices::Body;
-use crate::drive::OperationTimes;
+use crate::drive::{ErrorCounts, OperationTimes};
 use crate::engine::Contents;
 use crate::host::Expected;
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Bits, SimTime, Span};
 use crate::mapping::Counts;
 use crate::metrics::{ErrorEffects, Facts, MemberActivity, Tally, WearFacts, summary};
 use crate::schemes::Any;
@@ -38,31 +38,68 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// Reads every existing page, without time and without counting: pages that cannot be read are lost, even if no
-    /// request needed them. Call it after [`Simulation::count_up`].
-    pub(super) fn read_everything(&mut self) {
-        for page in 0..self.device.buffer.pages().len() {
-            if !self.device.buffer.is_in_flash(page) {
-                continue;
+    /// Finds the pages that cannot be read: these are lost, even if no request needed them. Call it after
+    /// [`Simulation::count_up`].
+    pub(super) fn find_lost_pages(&mut self) {
+        match self.unreadable_pages() {
+            Some(lost) => {
+                self.device.engine.lose_pages(&lost);
+                debug_assert!(self.agrees_with_reading(), "lost pages are those that cannot be read");
             }
-            let request = self.device.engine.open(u32::MAX, 0);
-            let mut expected = Vec::new();
-            let now = self.clock.now;
-            let Device { engine, body, buffer, .. } = &mut self.device;
-            let mut below = HostContext { engine, backends: body, now, request, expected: &mut expected };
-            buffer.read_back(page, &mut below);
-            self.device.engine.close(&mut self.device.body, self.clock.now, request);
-            for finished in std::mem::take(self.device.engine.finished()) {
-                if C::KEEP && finished.lost == 0 {
-                    let pages = self.device.engine.pages(finished.counter);
-                    let wrong = |expected: &&Expected<C>| {
-                        !self.device.buffer.accepts(expected, pages[expected.slot as usize], false)
-                    };
-                    self.accounts.statistics.pages_read_back += expected.len() as u64;
-                    self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
-                }
-                self.device.engine.forget(finished.counter);
+            None => self.read_everything(),
+        }
+    }
+
+    /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
+    /// correction may have failed unseen.
+    fn unreadable_pages(&self) -> Option<Bits> {
+        let Device { engine, body, buffer, .. } = &self.device;
+        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
+        if C::KEEP || body.error_counts().is_some_and(gave_up) {
+            return None;
+        }
+        let mut pages = buffer.pages().existing().clone();
+        let cached: Vec<u64> = buffer.cached_pages().collect();
+        cached.into_iter().for_each(|page| _ = pages.set(page, false));
+        engine.unreadable(&pages, &|backend| body.is_sound(backend))
+    }
+
+    /// Whether reading the pages of a small drive finds the same ones lost.
+    fn agrees_with_reading(&mut self) -> bool {
+        let before = self.device.engine.lost().count();
+        if self.device.buffer.pages().existing().count() < 1 << 16 {
+            self.read_everything();
+        }
+        before == self.device.engine.lost().count()
+    }
+
+    /// Reads every existing page, without time and without counting.
+    fn read_everything(&mut self) {
+        for page in self.device.buffer.pages().existing().clone().iter() {
+            if self.device.buffer.is_in_flash(page) {
+                self.read_back(page);
             }
+        }
+    }
+
+    fn read_back(&mut self, page: u64) {
+        let request = self.device.engine.open(u32::MAX, 0);
+        let mut expected = Vec::new();
+        let now = self.clock.now;
+        let Device { engine, body, buffer, .. } = &mut self.device;
+        let mut below = HostContext { engine, backends: body, now, request, expected: &mut expected };
+        buffer.read_back(page, &mut below);
+        self.device.engine.close(&mut self.device.body, self.clock.now, request);
+        for finished in std::mem::take(self.device.engine.finished()) {
+            if C::KEEP && finished.lost == 0 {
+                let pages = self.device.engine.pages(finished.counter);
+                let wrong = |expected: &&Expected<C>| {
+                    !self.device.buffer.accepts(expected, pages[expected.slot as usize], false)
+                };
+                self.accounts.statistics.pages_read_back += expected.len() as u64;
+                self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;
+            }
+            self.device.engine.forget(finished.counter);
         }
     }
 

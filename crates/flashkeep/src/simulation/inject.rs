@@ -322,7 +322,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return match what {
                 What::Memory => memory.collect(),
                 What::Disk => placement.whole.clone(),
-                What::DiskPage(page) => vec![Fault::DiskPage(Page(page))],
+                What::DiskPage(page) => vec![Fault::DiskPage(Page::of(page))],
                 _ => Vec::new(),
             };
         };

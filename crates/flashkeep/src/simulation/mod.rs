@@ -191,7 +191,7 @@ struct OutstandingRequest<C> {
     /// The expected results of its reads.
     expected: Vec<Expected<C>>,
     /// The pages and versions that it writes; only in runs with power cuts.
-    written: Vec<(u32, u16)>,
+    written: Vec<(u64, u16)>,
     /// The host asked for FUA.
     fua: bool,
     /// A FLUSH, or a write with FUA: it ends when its pages are durable.
@@ -428,7 +428,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if untimed {
             hardware.set_untimed(true);
         }
-        let pages = u32::try_from(drive.logical_pages()).expect("checked when the drive was resolved");
+        let pages = drive.logical_pages();
         let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
@@ -488,9 +488,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // Pages that were created before time 0 may have needed GC.
         self.device.body.begin_wear();
         if loses_power {
-            let (buffer, pages) = (&self.device.buffer, self.device.buffer.pages());
-            let version = |page| (pages.sectors(page) != 0).then(|| buffer.version(page));
-            self.failures.durability = Some(Box::new(DurabilityOracle::new(pages.len(), version)));
+            let buffer = &self.device.buffer;
+            let oracle = DurabilityOracle::new(buffer.pages().existing(), |page| buffer.version(page));
+            self.failures.durability = Some(Box::new(oracle));
         }
         if self.host.warmup == 0 {
             // Work that the start leaves, such as GC of an aged drive, takes time and is counted.
@@ -536,7 +536,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             || !self.device.engine.is_healthy()
             || self.device.body.error_counts().is_some_and(gave_up)
         {
-            self.read_everything();
+            self.find_lost_pages();
         }
         // Pages that the final read finds lost were lost in the last phase.
         let lost = self.device.engine.lost().count();

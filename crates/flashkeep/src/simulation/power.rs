@@ -9,12 +9,12 @@ use crate::buffer::HostContext;
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
-use crate::kernel::{Arena, Id, SimTime};
+use crate::kernel::{Arena, Bits, Id, SimTime, Sparse};
 use crate::metrics::PowerCut;
 use std::collections::BTreeSet;
 
 /// The promised versions of a page, counted like the oracle's.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Promise {
     acknowledged: Option<u16>,
     durable: Option<u16>,
@@ -25,11 +25,11 @@ struct Promise {
 /// The durability oracle of a run with power cuts.
 #[derive(Debug, Default)]
 pub(super) struct DurabilityOracle {
-    promises: Vec<Promise>,
+    promises: Sparse<Promise>,
     /// Pages whose acknowledged version is newer than the durable one: what a FLUSH waits for.
-    unsettled: BTreeSet<u32>,
+    unsettled: BTreeSet<u64>,
     /// Versions that will be durable.
-    coming: Vec<(SimTime, u32, u16)>,
+    coming: Vec<(SimTime, u64, u16)>,
     /// Requests whose end is known and lies ahead.
     held: Vec<Finished>,
     /// The latest instant up to which requests have ended. With `host.late_requests = "from-arrival"` the clock goes
@@ -63,12 +63,13 @@ impl Promise {
 
 impl DurabilityOracle {
     /// An oracle for a drive on which some pages exist already.
-    pub(super) fn new(pages: u32, version: impl Fn(u32) -> Option<u16>) -> Self {
-        let promise = |page| {
-            let version = version(page);
-            Promise { acknowledged: version, durable: version, trimmed: None }
-        };
-        DurabilityOracle { promises: (0..pages).map(promise).collect(), ..DurabilityOracle::default() }
+    pub(super) fn new(existing: &Bits, version: impl Fn(u64) -> u16) -> Self {
+        let mut oracle = DurabilityOracle::default();
+        for page in existing.iter() {
+            let version = Some(version(page));
+            oracle.promises.set(page, Promise { acknowledged: version, durable: version, trimmed: None });
+        }
+        oracle
     }
 
     /// Requests whose end is known and lies ahead.
@@ -81,19 +82,19 @@ impl DurabilityOracle {
         self.ready
     }
 
-    pub(super) fn trim(&mut self, page: u32, latest: u16) {
+    pub(super) fn trim(&mut self, page: u64, latest: u16) {
         self.promise(page, Promise { trimmed: Some(latest), ..Promise::default() });
     }
 
     /// The acknowledged versions that are not known to be durable.
-    fn promised(&self) -> Vec<(u32, u16)> {
-        let version = |&page: &u32| Some((page, self.promises[page as usize].acknowledged?));
+    fn promised(&self) -> Vec<(u64, u16)> {
+        let version = |&page: &u64| Some((page, self.promises.get(page).acknowledged?));
         self.unsettled.iter().filter_map(version).collect()
     }
 
     /// From now on, this is promised of a page.
-    fn promise(&mut self, page: u32, promise: Promise) {
-        self.promises[page as usize] = promise;
+    fn promise(&mut self, page: u64, promise: Promise) {
+        self.promises.set(page, promise);
         if is_newer(promise.acknowledged, promise.durable) {
             self.unsettled.insert(page);
         } else {
@@ -101,21 +102,21 @@ impl DurabilityOracle {
         }
     }
 
-    fn take(&mut self, page: u32, version: u16, durable: bool) {
-        let mut promise = self.promises[page as usize];
+    fn take(&mut self, page: u64, version: u16, durable: bool) {
+        let mut promise = self.promises.get(page);
         promise.take(version, durable);
         self.promise(page, promise);
     }
 
     /// A request that wrote these versions is acknowledged.
-    fn acknowledge(&mut self, written: &[(u32, u16)]) {
+    fn acknowledge(&mut self, written: &[(u64, u16)]) {
         for &(page, version) in written {
             self.take(page, version, false);
         }
     }
 
     /// These versions will be durable at an instant.
-    fn await_durable(&mut self, written: &[(u32, u16)], durable: SimTime) {
+    fn await_durable(&mut self, written: &[(u64, u16)], durable: SimTime) {
         self.coming.extend(written.iter().map(|&(page, version)| (durable, page, version)));
     }
 
@@ -125,7 +126,7 @@ impl DurabilityOracle {
         }
         let (come, coming) = std::mem::take(&mut self.coming).into_iter().partition(|&(at, ..)| at <= now);
         self.coming = coming;
-        let come: Vec<(SimTime, u32, u16)> = come;
+        let come: Vec<(SimTime, u64, u16)> = come;
         for (_, page, version) in come {
             self.take(page, version, true);
         }
@@ -165,7 +166,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// What a FLUSH makes durable.
-    pub(super) fn promised(&self) -> Vec<(u32, u16)> {
+    pub(super) fn promised(&self) -> Vec<(u64, u16)> {
         self.failures.durability.as_ref().map_or_else(Vec::new, |durability| durability.promised())
     }
 
@@ -329,8 +330,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let rescued = self.device.engine.rescued();
         let is_volatile = self.device.engine.has_caches() && !self.device.buffer.is_protected();
         let mut volatile = 0;
-        for page in 0..self.device.buffer.pages().len() {
-            let promise = durability.promises[page as usize];
+        for page in self.pages_to_look_at(&durability) {
+            let promise = durability.promises.get(page);
             // If an unacknowledged write reached the media, later reads must return it.
             let awaited = self.device.buffer.pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
@@ -372,15 +373,23 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         volatile
     }
 
+    /// Pages that exist, that the host has written or trimmed, or that are lost, ascending.
+    fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
+        let mut pages = self.device.buffer.pages().existing().clone();
+        durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
+        self.device.engine.lost().iter().for_each(|page| _ = pages.set(page, true));
+        pages.iter().collect()
+    }
+
     /// The contents of a page that the backends have without a reconstruction.
-    fn intact(&self, page: u32) -> Option<C> {
+    fn intact(&self, page: u64) -> Option<C> {
         let body = &self.device.body;
         self.device.engine.intact_contents(Page(page), &|backend, page| body.contents_of(backend, page))
     }
 
     /// The contents of a page, without time; none if the page is unrecoverable. A missing page is reconstructed from
     /// its stripe.
-    fn look_at(&mut self, page: u32, awaited: bool) -> Option<C> {
+    fn look_at(&mut self, page: u64, awaited: bool) -> Option<C> {
         if let Some(contents) = self.intact(page) {
             return Some(contents);
         }
@@ -414,7 +423,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         written.clear();
         for &crate::host::Range { offset, length } in &self.host.ranges {
             for fragment in super::fragments(offset, length, sector_bytes, page_sectors) {
-                for page in fragment.page..fragment.page + fragment.count {
+                for page in fragment.page..fragment.page + u64::from(fragment.count) {
                     let version = self.device.buffer.version(page);
                     if trims && fragment.mask == self.device.buffer.pages().whole() {
                         durability.trim(page, version);
@@ -433,7 +442,9 @@ mod tests {
 
     #[test]
     fn a_flush_waits_for_what_was_written_since_the_last_one() {
-        let mut oracle = DurabilityOracle::new(1000, |page| (page < 500).then_some(0));
+        let mut existing = Bits::default();
+        existing.set_run(0..500, true);
+        let mut oracle = DurabilityOracle::new(&existing, |_| 0);
         assert_eq!(oracle.promised(), [], "pages that exist at time 0 are durable");
         oracle.acknowledge(&[(700, 1), (3, 1), (4, 1), (4, 2)]);
         assert_eq!(oracle.promised(), [(3, 1), (4, 2), (700, 1)]);

@@ -33,7 +33,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if self.device.body.flash().is_none() {
                 return self.prefetch_in_array(page);
             }
-            let page = Page(page as u32);
+            let page = Page(page);
             self.device.buffer.prefetch(page);
             if let Some(scheme) = self.device.engine.scheme(NodeId::ROOT) {
                 scheme.prefetch(page, |member, page| {
@@ -51,7 +51,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return;
         }
         let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
-        let page = Page(page as u32);
+        let page = Page(page);
         self.device.buffer.prefetch(page);
         self.device
             .engine
@@ -232,7 +232,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let expected = &mut self.host.in_flight[id].expected;
                 let Device { engine, body, buffer, .. } = &mut self.device;
                 let mut below = HostContext { engine, backends: body, now, request, expected };
-                buffer.rewrite(page as u32, &mut below);
+                buffer.rewrite(page, &mut below);
             }
         }
     }

@@ -41,22 +41,24 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let pages = self.device.buffer.pages().len();
         let mut from = 0;
         while from < pages {
-            let missing = self.device.buffer.pages().missing(from, PREPARED as u32);
+            let missing = self.device.buffer.pages().missing(from, PREPARED as u64);
             from = missing.end;
             match row {
                 Some(row) => self.create_rows(missing, row),
                 None if missing.is_empty() => {}
-                None => self.create_run(missing.start, missing.len() as u32),
+                None => self.create_run(missing.start, (missing.end - missing.start) as u32),
             }
         }
     }
 
     /// Whole rows of pages are created at once, parts of rows by commands.
-    fn create_rows(&mut self, pages: Range<u32>, row: MemberRow) {
-        let first = pages.start.next_multiple_of(row.pages).min(pages.end);
-        let end = (pages.end - pages.end % row.pages).max(first);
-        let parts = [pages.start..first, end..pages.end].map(|part| (part.start, part.len() as u32));
-        let create_part = |this: &mut Self, (first, count): (u32, u32)| {
+    fn create_rows(&mut self, pages: Range<u64>, row: MemberRow) {
+        let in_row = u64::from(row.pages);
+        let first = pages.start.next_multiple_of(in_row).min(pages.end);
+        let end = (pages.end - pages.end % in_row).max(first);
+        let parts =
+            [pages.start..first, end..pages.end].map(|part| (part.start, (part.end - part.start) as u32));
+        let create_part = |this: &mut Self, (first, count): (u64, u32)| {
             if count > 0 {
                 this.create_run(first, count);
             }
@@ -66,7 +68,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if first < end {
             let Device { engine, body, buffer, .. } = &mut self.device;
-            engine.create_rows(body, row, first / row.pages..end / row.pages);
+            engine.create_rows(body, row, first / in_row..end / in_row);
             buffer.set_written_run(first, end - first);
         }
         create_part(self, parts[1]);
@@ -75,7 +77,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    pub(super) fn create_run(&mut self, first: u32, count: u32) {
+    pub(super) fn create_run(&mut self, first: u64, count: u32) {
         let request = self.device.engine.open(u32::MAX, 0);
         let now = self.clock.now;
         let Device { engine, body, buffer, .. } = &mut self.device;

@@ -33,7 +33,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The pages of a request that can take the fast path: the first one and their number.
     #[inline]
-    fn whole_pages(&self, request: &Request) -> Option<(u32, u32)> {
+    fn whole_pages(&self, request: &Request) -> Option<(u64, u32)> {
         let shift = self.host.page_shift?;
         let (first, count) = (request.offset >> shift, request.length >> shift);
         let aligned = first << shift == request.offset && count << shift == request.length && count > 0;
@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let inside =
             end << shift <= self.accounts.resolved_bytes && (request.device == 0 || self.job.merge_devices);
         let due = request.op == Op::Write && request.arrival_ns < self.failures.fault_events.next_at.0;
-        (aligned && inside && due).then_some((first as u32, count))
+        (aligned && inside && due).then_some((first, count))
     }
 
     /// Writes requests as long as they are whole pages and nothing else is due, a batch at a time. Whether
@@ -81,7 +81,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.accounts.facts.requests[Op::Write as usize] += 1;
         self.accounts.facts.bytes[Op::Write as usize] += u64::from(request.length);
         self.accounts.facts.fua_writes += u64::from(request.fua);
-        pages.extend(first..first + count);
+        pages.extend(first as u32..first as u32 + count);
         if self.host.admitted >= self.host.warmup {
             self.accounts.statistics.pages_written += u64::from(count);
             self.accounts.statistics.bytes_written += u64::from(request.length);

@@ -130,6 +130,6 @@ impl<H: Bed> Bench<H> {
 
     /// Where a page lies now, its first copy.
     pub(in crate::conformance) fn place(&self, page: u32) -> Option<(BackendId, Page)> {
-        self.engine.places(Page(page)).first().copied()
+        self.engine.places(Page::of(page)).first().copied()
     }
 }

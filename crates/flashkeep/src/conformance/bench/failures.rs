@@ -209,7 +209,7 @@ impl<H: Bed> Bench<H> {
     /// What a page holds, without time; none where it is lost.
     pub(super) fn look(&mut self, page: u32) -> Option<u64> {
         let token = self.engine.open(u32::MAX, 1);
-        let command = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page(page), 1) };
+        let command = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page::of(page), 1) };
         self.engine.submit(&mut self.flash, self.now, command, token.pages());
         self.engine.close(&mut self.flash, self.now, token);
         let mut found = None;

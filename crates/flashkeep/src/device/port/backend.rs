@@ -8,7 +8,7 @@ use crate::kernel::{SimTime, Span};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
     /// The first page.
-    pub page: u32,
+    pub page: u64,
     /// The number of pages; 1 if only a part of the page is meant.
     pub count: u32,
     /// The sectors of each page, a bit each.
@@ -33,7 +33,7 @@ pub struct PortOptions {
     /// When the cache writes back although it has room.
     pub flush: FlushRule,
     /// Pages of the device.
-    pub pages: u32,
+    pub pages: u64,
     /// Sectors in a page.
     pub page_sectors: u32,
     /// The time of a request that the controller's memory serves.
@@ -69,20 +69,20 @@ pub enum PartialPages {
 pub trait PortBackend<C> {
     /// Reads pages. `stored` returns the expected contents of each behind the port; `newest` is what the cache holds of
     /// the page, if the run has only one.
-    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>);
+    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u64) -> C, newest: Option<C>);
     /// The cache served all sectors of a page.
     fn hit(&mut self, at: u32, newest: C);
     /// Writes pages; `at` unless they come from the cache.
-    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C);
+    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u64) -> C);
     /// Reads the old part of a page and writes it together with the new part. `difference` is the new contents minus
     /// the contents that the read is expected to return.
     fn merge(&mut self, merge: Merge, difference: C);
     /// Forgets pages.
     fn trim(&mut self, pages: Run, at: u32);
     /// Creates pages before time 0, without time.
-    fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u32) -> C);
+    fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u64) -> C);
     /// A clean copy served all sectors of a page, which have these contents.
-    fn copied(&mut self, page: u32, at: u32, contents: C);
+    fn copied(&mut self, page: u64, at: u32, contents: C);
     /// Whether nothing behind the port ever failed or lacked a page: parts of pages can be handed on, because all devices
     /// can merge them.
     fn is_healthy(&self) -> bool;
@@ -102,7 +102,7 @@ pub trait PortBackend<C> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The first page.
-    pub page: u32,
+    pub page: u64,
     /// Their number.
     pub count: u32,
     /// The sectors of the page, if there is only one.
@@ -112,17 +112,17 @@ pub struct Run {
 }
 
 impl Run {
-    pub(super) fn whole(page: u32, count: u32) -> Run {
+    pub(super) fn whole(page: u64, count: u32) -> Run {
         Run { page, count, sectors: Sectors::ALL, continues: false }
     }
 
     /// One page.
     #[must_use]
-    pub fn of_page(page: u32) -> Run {
+    pub fn of_page(page: u64) -> Run {
         Run::whole(page, 1)
     }
 
-    pub(super) fn part(page: u32, sectors: Sectors) -> Run {
+    pub(super) fn part(page: u64, sectors: Sectors) -> Run {
         Run { page, count: 1, sectors, continues: false }
     }
 }
@@ -131,7 +131,7 @@ impl Run {
 #[derive(Clone, Copy, Debug)]
 pub struct Merge {
     /// The page.
-    pub page: u32,
+    pub page: u64,
     /// The number of its sectors to read, 0 for all.
     pub old_sectors: u16,
     /// The number of sectors to write after that, 0 for all.

@@ -57,7 +57,7 @@ pub struct WriteCache<T> {
     lru: Lru<T>,
     evicts: EvictedPages,
     /// Pages that are being evicted; the list is kept to reuse its memory.
-    leaving: Vec<(u32, CachedSectors<T>)>,
+    leaving: Vec<(u64, CachedSectors<T>)>,
     pub(super) write_back: WriteBack,
     /// Sector hits and misses.
     pub hits: Hits,
@@ -91,27 +91,27 @@ impl<T: Copy + Default> WriteCache<T> {
 
     /// The sectors that it holds of a page.
     #[must_use]
-    pub fn get(&self, page: u32) -> Option<CachedSectors<T>> {
+    pub fn get(&self, page: u64) -> Option<CachedSectors<T>> {
         self.lru.get(page)
     }
 
     /// The `T` of a page that it holds.
-    pub fn set(&mut self, page: u32, what: T) {
+    pub fn set(&mut self, page: u64, what: T) {
         self.lru.set(page, what);
     }
 
     /// Puts a page back that it held before, with or without room.
-    pub fn restore(&mut self, page: u32, held: CachedSectors<T>) {
+    pub fn restore(&mut self, page: u64, held: CachedSectors<T>) {
         self.lru.insert(page, held);
     }
 
     /// Removes a page.
-    pub fn remove(&mut self, page: u32) {
+    pub fn remove(&mut self, page: u64) {
         self.lru.remove(page);
     }
 
     /// The pages that it holds, in no particular order of use.
-    pub fn pages(&self) -> impl Iterator<Item = (u32, CachedSectors<T>)> + '_ {
+    pub fn pages(&self) -> impl Iterator<Item = (u64, CachedSectors<T>)> + '_ {
         self.lru.pages()
     }
 
@@ -121,7 +121,7 @@ impl<T: Copy + Default> WriteCache<T> {
     }
 
     /// Reads sectors of a page: returns what the cache holds of the page, and the sectors that it lacks.
-    pub fn read(&mut self, page: u32, mask: u64) -> (Option<CachedSectors<T>>, u64) {
+    pub fn read(&mut self, page: u64, mask: u64) -> (Option<CachedSectors<T>>, u64) {
         let held = self.lru.touch(page);
         let hit = held.map_or(0, |held| held.sectors) & mask;
         let missing = mask & !hit;
@@ -133,7 +133,7 @@ impl<T: Copy + Default> WriteCache<T> {
     /// Writes sectors of a page, with `what` if the cache does not hold the page yet. Returns the page's slot and the
     /// sectors that the cache does not hold yet; the caller makes [room](WriteCache::make_room) and
     /// [adds](WriteCache::add) them.
-    pub fn open(&mut self, page: u32, mask: u64, what: T) -> (LruSlot, u64) {
+    pub fn open(&mut self, page: u64, mask: u64, what: T) -> (LruSlot, u64) {
         let slot = self.lru.touch_slot(page);
         let hit = slot.map_or(0, |slot| self.lru.at(slot).sectors) & mask;
         let needed = mask & !hit;
@@ -146,7 +146,7 @@ impl<T: Copy + Default> WriteCache<T> {
     /// returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
     /// be evicted last, and there is room for one page. Pages that are being written back take room until they are
     /// written; if nothing else is left, the cache holds more than its capacity until then.
-    pub fn make_room(&mut self, sectors: u64, kept: u32) -> bool {
+    pub fn make_room(&mut self, sectors: u64, kept: u64) -> bool {
         let free = self.lru.free();
         if free >= u64::from(sectors.count_ones()) + self.write_back.leaving {
             return false;
@@ -157,11 +157,11 @@ impl<T: Copy + Default> WriteCache<T> {
     }
 
     /// Evicts the least recently used pages or stripe, except the page `kept`; false if there is none.
-    pub fn evict(&mut self, kept: Option<u32>) -> bool {
+    pub fn evict(&mut self, kept: Option<u64>) -> bool {
         let Some((victim, held)) = self.lru.evict() else { return false };
         let (first, count) = match self.evicts {
-            EvictedPages::Stripe(stripe) => (victim - victim % stripe, stripe),
-            EvictedPages::Run(group) => self.run_around(victim, group),
+            EvictedPages::Stripe(stripe) => (victim - victim % u64::from(stripe), stripe),
+            EvictedPages::Run(group) => self.run_around(victim, u64::from(group)),
             EvictedPages::Oldest(pages) => {
                 self.leaving.push((victim, held));
                 for _ in 1..pages {
@@ -173,7 +173,7 @@ impl<T: Copy + Default> WriteCache<T> {
                 return true;
             }
         };
-        for page in (first..first + count).filter(|&page| Some(page) != kept) {
+        for page in (first..first + u64::from(count)).filter(|&page| Some(page) != kept) {
             let gone = if page == victim { Some(held) } else { self.lru.remove(page) };
             self.leaving.extend(gone.map(|held| (page, held)));
         }
@@ -181,30 +181,30 @@ impl<T: Copy + Default> WriteCache<T> {
     }
 
     /// The first page and the number of pages of the run around a page.
-    fn run_around(&self, page: u32, group: u32) -> (u32, u32) {
-        let holds = |number: u32| {
+    fn run_around(&self, page: u64, group: u64) -> (u64, u32) {
+        let holds = |number: u64| {
             let first = number.checked_mul(group).filter(|first| first.checked_add(group).is_some());
             first.is_some_and(|first| (first..first + group).any(|page| self.lru.get(page).is_some()))
         };
         let (mut first, mut last) = (page / group, page / group);
-        let most = (LONGEST_RUN / group).max(1);
+        let most = (u64::from(LONGEST_RUN) / group).max(1);
         while last - first + 1 < most && first > 0 && holds(first - 1) {
             first -= 1;
         }
         while last - first + 1 < most && holds(last + 1) {
             last += 1;
         }
-        (first * group, (last - first + 1) * group)
+        (first * group, ((last - first + 1) * group) as u32)
     }
 
     /// The evicted pages in order; the caller [returns](WriteCache::gone) the list so that its memory is reused.
     #[must_use]
-    pub fn leaving(&mut self) -> Vec<(u32, CachedSectors<T>)> {
+    pub fn leaving(&mut self) -> Vec<(u64, CachedSectors<T>)> {
         std::mem::take(&mut self.leaving)
     }
 
     /// Takes back the list of evicted pages.
-    pub fn gone(&mut self, mut leaving: Vec<(u32, CachedSectors<T>)>) {
+    pub fn gone(&mut self, mut leaving: Vec<(u64, CachedSectors<T>)>) {
         leaving.clear();
         self.leaving = leaving;
     }
@@ -217,7 +217,7 @@ impl<T: Copy + Default> WriteCache<T> {
 
 /// How many of these pages, from the first on, are whole and consecutive.
 #[must_use]
-pub(super) fn side_by_side<T>(pages: &[(u32, CachedSectors<T>)], whole: u64) -> usize {
+pub(super) fn side_by_side<T>(pages: &[(u64, CachedSectors<T>)], whole: u64) -> usize {
     let first = pages[0].0;
     (first..).zip(pages).take_while(|(page, (other, held))| held.sectors == whole && other == page).count()
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// A page that a request reads from behind the port.
 #[derive(Clone, Copy, Debug)]
 struct Fill {
-    page: u32,
+    page: u64,
     sectors: u64,
     /// Its place among the pages of the request.
     place: u32,
@@ -32,7 +32,7 @@ struct PageReads {
 #[derive(Clone, Debug)]
 pub(super) struct CleanCopies<C> {
     lru: Lru<C>,
-    reads: FixedMap<u32, PageReads>,
+    reads: FixedMap<u64, PageReads>,
     /// The fills of each request that reads.
     fills: FixedMap<u32, Vec<Fill>>,
     /// The number of fills so far.
@@ -75,12 +75,12 @@ impl<C: Copy + Default> CleanCopies<C> {
     }
 
     /// The sectors that it holds of a page.
-    pub(super) fn sectors(&self, page: u32) -> u64 {
+    pub(super) fn sectors(&self, page: u64) -> u64 {
         self.lru.get(page).map_or(0, |held| held.sectors)
     }
 
     /// A read finds these sectors of a page, all of which it holds: marks the page as used now and returns its contents.
-    pub(super) fn hit(&mut self, page: u32, sectors: u64) -> C {
+    pub(super) fn hit(&mut self, page: u64, sectors: u64) -> C {
         self.hits.read_hits += u64::from(sectors.count_ones());
         self.lru.touch(page).expect("the copy was found").what
     }
@@ -91,7 +91,7 @@ impl<C: Copy + Default> CleanCopies<C> {
     }
 
     /// A request reads sectors of a page from behind the port.
-    pub(super) fn begin_read(&mut self, request: u32, page: u32, sectors: u64, place: u32) {
+    pub(super) fn begin_read(&mut self, request: u32, page: u64, sectors: u64, place: u32) {
         if sectors == 0 {
             return;
         }
@@ -123,7 +123,7 @@ impl<C: Copy + Default> CleanCopies<C> {
     }
 
     /// Sectors of a page are written.
-    pub(super) fn write(&mut self, page: u32, sectors: u64, contents: C) {
+    pub(super) fn write(&mut self, page: u64, sectors: u64, contents: C) {
         self.overtake(page);
         let hit = self.sectors(page) & sectors;
         self.hits.write_hits += u64::from(hit.count_ones());
@@ -132,7 +132,7 @@ impl<C: Copy + Default> CleanCopies<C> {
     }
 
     /// Adds sectors of a page, in place of what was used longest ago.
-    fn add(&mut self, page: u32, sectors: u64, contents: C) {
+    fn add(&mut self, page: u64, sectors: u64, contents: C) {
         let held = CachedSectors { sectors: 0, what: contents };
         let slot = self.lru.touch_slot(page).unwrap_or_else(|| self.lru.insert(page, held));
         let needed = sectors & !self.lru.at(slot).sectors;
@@ -143,13 +143,13 @@ impl<C: Copy + Default> CleanCopies<C> {
     }
 
     /// A page changes behind the port, and no copy of it stays.
-    pub(super) fn forget(&mut self, page: u32) {
+    pub(super) fn forget(&mut self, page: u64) {
         self.overtake(page);
         self.lru.remove(page);
     }
 
     /// Reads of a page that are under way fill nothing.
-    fn overtake(&mut self, page: u32) {
+    fn overtake(&mut self, page: u64) {
         if let Some(reads) = self.reads.get_mut(&page) {
             reads.valid_from = self.begun;
         }
@@ -174,7 +174,7 @@ impl<C: Copy + Default> CleanCopies<C> {
 mod tests {
     use super::*;
 
-    fn read(copies: &mut CleanCopies<u64>, request: u32, page: u32, sectors: u64) {
+    fn read(copies: &mut CleanCopies<u64>, request: u32, page: u64, sectors: u64) {
         copies.begin_read(request, page, sectors, 0);
     }
 

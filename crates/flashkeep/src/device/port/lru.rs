@@ -17,7 +17,7 @@ pub struct LruSlot(u32);
 
 #[derive(Clone, Debug)]
 struct LruNode<T> {
-    page: u32,
+    page: u64,
     held: CachedSectors<T>,
 }
 
@@ -27,7 +27,7 @@ pub struct Lru<T> {
     nodes: Vec<LruNode<T>>,
     order: UseOrder<1>,
     spare: Vec<u32>,
-    place: FixedMap<u32, u32>,
+    place: FixedMap<u64, u32>,
     capacity: u64,
     held: u64,
 }
@@ -48,7 +48,7 @@ impl<T: Copy + Default> Lru<T> {
 
     /// Whether it holds any page but this one.
     #[must_use]
-    pub fn holds_others(&self, page: u32) -> bool {
+    pub fn holds_others(&self, page: u64) -> bool {
         self.place.len() > usize::from(self.place.contains_key(&page))
     }
 
@@ -66,18 +66,18 @@ impl<T: Copy + Default> Lru<T> {
 
     /// What it holds of a page.
     #[must_use]
-    pub fn get(&self, page: u32) -> Option<CachedSectors<T>> {
+    pub fn get(&self, page: u64) -> Option<CachedSectors<T>> {
         self.place.get(&page).map(|&at| self.nodes[at as usize].held)
     }
 
     /// The same, and marks the page as used now.
-    pub fn touch(&mut self, page: u32) -> Option<CachedSectors<T>> {
+    pub fn touch(&mut self, page: u64) -> Option<CachedSectors<T>> {
         self.touch_slot(page).map(|slot| self.at(slot))
     }
 
     /// A page's place; marks the page as used now.
     #[inline]
-    pub fn touch_slot(&mut self, page: u32) -> Option<LruSlot> {
+    pub fn touch_slot(&mut self, page: u64) -> Option<LruSlot> {
         let at = *self.place.get(&page)?;
         self.order.remove(at);
         self.order.add(at, 0);
@@ -92,7 +92,7 @@ impl<T: Copy + Default> Lru<T> {
     }
 
     /// Adds a page as the most recently used one.
-    pub fn insert(&mut self, page: u32, held: CachedSectors<T>) -> LruSlot {
+    pub fn insert(&mut self, page: u64, held: CachedSectors<T>) -> LruSlot {
         let node = LruNode { page, held };
         let at = if let Some(at) = self.spare.pop() {
             self.nodes[at as usize] = node;
@@ -117,20 +117,20 @@ impl<T: Copy + Default> Lru<T> {
     }
 
     /// The owner's data about a page that it holds.
-    pub fn set(&mut self, page: u32, what: T) {
+    pub fn set(&mut self, page: u64, what: T) {
         let at = self.place[&page];
         self.nodes[at as usize].held.what = what;
     }
 
     /// Removes the least recently used page.
-    pub fn evict(&mut self) -> Option<(u32, CachedSectors<T>)> {
+    pub fn evict(&mut self) -> Option<(u64, CachedSectors<T>)> {
         let page = self.nodes[self.order.oldest(0)? as usize].page;
         let held = self.remove(page);
         Some((page, held.expect("the list and the index agree")))
     }
 
     /// The pages that it holds, by their slots.
-    pub fn pages(&self) -> impl Iterator<Item = (u32, CachedSectors<T>)> + '_ {
+    pub fn pages(&self) -> impl Iterator<Item = (u64, CachedSectors<T>)> + '_ {
         let held = |(at, node): &(u32, &LruNode<T>)| self.place.get(&node.page) == Some(at);
         (0..).zip(&self.nodes).filter(held).map(|(_, node)| (node.page, node.held))
     }
@@ -141,7 +141,7 @@ impl<T: Copy + Default> Lru<T> {
     }
 
     /// Removes a page.
-    pub fn remove(&mut self, page: u32) -> Option<CachedSectors<T>> {
+    pub fn remove(&mut self, page: u64) -> Option<CachedSectors<T>> {
         let at = self.place.remove(&page)?;
         self.order.remove(at);
         self.spare.push(at);

@@ -31,7 +31,7 @@ use protected::ProtectedCache;
 
 use super::command::{Cause, Sectors};
 use super::contents::Contents;
-use crate::kernel::SimTime;
+use crate::kernel::{SimTime, Sparse};
 
 /// A page in the cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,7 @@ pub struct Port<C> {
     /// are rewritten unchanged.
     logical_page: u32,
     /// The contents of each page behind the port; empty if contents are not kept.
-    stored: Vec<C>,
+    stored: Sparse<C>,
     protection: ProtectedCache<C>,
 }
 
@@ -61,7 +61,7 @@ impl<C: Contents> Port<C> {
     /// The port of a device of `pages` pages of `page_sectors` sectors, with a cache for `cache_sectors`.
     #[must_use]
     pub fn new(
-        pages: u32,
+        pages: u64,
         page_sectors: u32,
         cache_sectors: u64,
         evicts: EvictedPages,
@@ -75,7 +75,7 @@ impl<C: Contents> Port<C> {
             cache: WriteCache::new(cache_sectors, evicts),
             copies: None,
             logical_page: 1,
-            stored: vec![C::default(); if C::KEEP { known as usize } else { 0 }],
+            stored: Sparse::default(),
             protection: ProtectedCache::default(),
         }
     }
@@ -184,14 +184,19 @@ impl<C: Contents> Port<C> {
 
     /// The newest contents of a page that is in the cache.
     #[must_use]
-    pub fn newest(&self, page: u32) -> Option<C> {
+    pub fn newest(&self, page: u64) -> Option<C> {
         self.cache.as_ref()?.get(page).map(|held| held.what.newest)
     }
 
     /// The sectors that the cache holds of a page.
     #[must_use]
-    pub fn cached(&self, page: u32) -> u64 {
+    pub fn cached(&self, page: u64) -> u64 {
         self.cache.as_ref().and_then(|cache| cache.get(page)).map_or(0, |held| held.sectors)
+    }
+
+    /// Pages of which the cache holds sectors.
+    pub fn cached_pages(&self) -> impl Iterator<Item = u64> + '_ {
+        self.cache.iter().flat_map(|cache| cache.pages().map(|(page, _)| page))
     }
 
     /// The device failed: the cache loses its contents.
@@ -220,7 +225,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// After a power cut, a page is found to hold this behind the port. Its sectors stay as recorded.
-    pub fn fall_back(&mut self, page: u32, contents: C) {
+    pub fn fall_back(&mut self, page: u64, contents: C) {
         if contents == C::default() {
             return self.pages.set(page, 0);
         }
@@ -234,37 +239,33 @@ impl<C: Contents> Port<C> {
     pub fn forget(&mut self) {
         self.fail();
         self.pages = SectorMap::new(self.pages.len(), self.pages.page_sectors());
-        self.stored.fill(C::default());
+        self.stored = Sparse::default();
     }
 
     /// The sectors that exist behind the port, and the contents of its pages as tokens.
     #[must_use]
-    pub fn state(&self) -> (&SectorMap, Vec<u64>) {
-        (&self.pages, self.stored.iter().map(|contents| contents.stamp()).collect())
+    pub fn state(&self) -> (&SectorMap, Vec<(u64, u64)>) {
+        (&self.pages, self.stored.iter().map(|(page, contents)| (page, contents.stamp())).collect())
     }
 
     /// Restores the state that another run saved.
-    pub fn restore(&mut self, pages: SectorMap, stored: Vec<u64>) {
+    pub fn restore(&mut self, pages: SectorMap, stored: Vec<(u64, u64)>) {
         self.pages = pages;
-        if C::KEEP {
-            self.stored = stored.into_iter().map(C::token).collect();
-        }
+        stored.into_iter().for_each(|(page, token)| self.set_stored(page, C::token(token)));
     }
 
     /// The contents of a page behind the port; the default if it does not exist.
     #[must_use]
     #[inline]
-    pub fn stored(&self, page: u32) -> C {
+    pub fn stored(&self, page: u64) -> C {
         stored(&self.pages, &self.stored, page)
     }
 
     /// Sets the contents of a page behind the port.
     #[inline]
-    pub fn set_stored(&mut self, page: u32, contents: C) {
-        if C::KEEP
-            && let Some(stored) = self.stored.get_mut(page as usize)
-        {
-            *stored = contents;
+    pub fn set_stored(&mut self, page: u64, contents: C) {
+        if C::KEEP && page < self.pages.len() {
+            self.stored.set(page, contents);
         }
     }
 
@@ -276,7 +277,7 @@ impl<C: Contents> Port<C> {
         if self.cache.is_some() {
             let mut asked = false;
             for n in 0..fragment.count {
-                asked |= self.read_through(fragment.page + n, fragment.mask, at + n, behind);
+                asked |= self.read_through(fragment.page + u64::from(n), fragment.mask, at + n, behind);
             }
             return asked;
         }
@@ -305,16 +306,16 @@ impl<C: Contents> Port<C> {
             return behind.read(run, at, |page| stored(pages, contents, page), None);
         }
         let mut page = fragment.page;
-        let end = fragment.page + fragment.count;
+        let end = fragment.page + u64::from(fragment.count);
         while page < end {
             // Without a cache, whole pages are read, or the part of them that exists; whole pages as one run.
             let run = (page..end).take_while(|&page| pages.is_whole(page)).count() as u32;
             let sectors = if run > 0 { Sectors::ALL } else { Sectors::first(pages.count(page)) };
             let run = Run { page, count: run.max(1), sectors, continues: false };
-            let place = at + (page - fragment.page);
+            let place = at + (page - fragment.page) as u32;
             note(behind, run, place);
             behind.read(run, place, |page| stored(pages, contents, page), None);
-            page += run.count;
+            page += u64::from(run.count);
         }
     }
 
@@ -330,22 +331,22 @@ impl<C: Contents> Port<C> {
             let needed = fragment.mask & known;
             (needed != 0 && needed & !held == 0).then_some(needed)
         };
-        let end = fragment.page + fragment.count;
+        let end = fragment.page + u64::from(fragment.count);
         let (mut page, mut asked) = (fragment.page, false);
         while page < end {
             if let Some(sectors) = found(&copies, page) {
-                behind.copied(page, at + (page - fragment.page), copies.hit(page, sectors));
+                behind.copied(page, at + (page - fragment.page) as u32, copies.hit(page, sectors));
                 page += 1;
                 continue;
             }
             let count = (page..end).take_while(|&page| found(&copies, page).is_none()).count() as u32;
             (0..count).for_each(|_| copies.miss(fragment.mask));
-            let continues = fragment.continues && page + count == end;
+            let continues = fragment.continues && page + u64::from(count) == end;
             let rest = Fragment { page, count, continues, ..fragment };
-            self.read_behind(rest, at + (page - fragment.page), behind, |behind, run, at| {
+            self.read_behind(rest, at + (page - fragment.page) as u32, behind, |behind, run, at| {
                 let (request, place) = behind.places(at);
                 for n in 0..run.count {
-                    let page = run.page + n;
+                    let page = run.page + u64::from(n);
                     let sectors = match self.parts {
                         PartialPages::AsTheyAre => self.pages.mask(run.sectors),
                         PartialPages::Merge => self.pages.sectors(page),
@@ -354,13 +355,13 @@ impl<C: Contents> Port<C> {
                     copies.begin_read(request, page, sectors, place + n);
                 }
             });
-            (page, asked) = (page + count, true);
+            (page, asked) = (page + u64::from(count), true);
         }
         self.copies = Some(copies);
         asked
     }
 
-    fn read_through(&mut self, page: u32, mask: u64, at: u32, behind: &mut impl PortBackend<C>) -> bool {
+    fn read_through(&mut self, page: u64, mask: u64, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         let (held, missing) = self.cache.as_mut().expect("there is a cache").read(page, mask);
         let newest = held.map(|held| held.what.newest);
         if missing == 0 || (self.parts == PartialPages::AsTheyAre && held.is_some()) {
@@ -394,7 +395,7 @@ impl<C: Contents> Port<C> {
             }
             return false;
         }
-        for page in first..first + count {
+        for page in first..first + u64::from(count) {
             if self.parts != PartialPages::AsTheyAre {
                 self.pages.set(page, 0);
             }
@@ -411,13 +412,13 @@ impl<C: Contents> Port<C> {
     // ---------------------------------------------------------------- without time
 
     /// Reads pages. The cache serves pages of which it holds sectors, as if it held them whole.
-    pub fn peek(&mut self, first: u32, count: u32, at: u32, behind: &mut impl PortBackend<C>) {
+    pub fn peek(&mut self, first: u64, count: u32, at: u32, behind: &mut impl PortBackend<C>) {
         if !self.holds_pages() {
             let (pages, contents) = (&self.pages, &self.stored);
             return behind.read(Run::whole(first, count), at, |page| stored(pages, contents, page), None);
         }
         for n in 0..count {
-            let page = first + n;
+            let page = first + u64::from(n);
             let stored = self.stored(page);
             match self.newest(page) {
                 Some(newest) => behind.hit(at + n, newest),
@@ -427,7 +428,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Creates a part of a page before time 0 or, at first touch, as if it had existed.
-    pub fn create(&mut self, page: u32, mask: u64, at: u32, contents: C, behind: &mut impl PortBackend<C>) {
+    pub fn create(&mut self, page: u64, mask: u64, at: u32, contents: C, behind: &mut impl PortBackend<C>) {
         let old = self.pages.sectors(page);
         let contents = if old == 0 { contents } else { self.stored(page) };
         if old == 0 {
@@ -447,10 +448,10 @@ impl<C: Contents> Port<C> {
     /// Creates whole pages before time 0, or writes them without time. A page in the cache is changed there only.
     pub fn create_run(
         &mut self,
-        first: u32,
+        first: u64,
         count: u32,
         at: u32,
-        contents: impl Fn(u32) -> C,
+        contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
         self.protection.forget_all(first, count);
@@ -459,14 +460,14 @@ impl<C: Contents> Port<C> {
             self.note_run(first, count, &contents);
             return behind.create(Run::whole(first, count), at, contents);
         }
-        for page in first..first + count {
+        for page in first..first + u64::from(count) {
             let cache = self.cache.as_mut().expect("it holds pages");
             if let Some(held) = cache.get(page) {
                 cache.set(page, CachedContents { newest: contents(page), ..held.what });
-                behind.hit(at + (page - first), C::default());
+                behind.hit(at + (page - first) as u32, C::default());
             } else {
                 self.note_run(page, 1, &contents);
-                behind.create(Run::whole(page, 1), at + (page - first), &contents);
+                behind.create(Run::whole(page, 1), at + (page - first) as u32, &contents);
             }
         }
     }
@@ -474,10 +475,6 @@ impl<C: Contents> Port<C> {
 
 /// The contents of a page behind a port.
 #[inline]
-fn stored<C: Contents>(pages: &SectorMap, contents: &[C], page: u32) -> C {
-    if C::KEEP && !contents.is_empty() && pages.sectors(page) != 0 {
-        contents[page as usize]
-    } else {
-        C::default()
-    }
+fn stored<C: Contents>(pages: &SectorMap, contents: &Sparse<C>, page: u64) -> C {
+    if C::KEEP && !pages.is_empty() && pages.sectors(page) != 0 { contents.get(page) } else { C::default() }
 }

@@ -1,7 +1,7 @@
-//! The sectors of each page that exist behind the port: one bit per page, and a mask for pages that exist in part.
+//! The sectors of each page that exist behind the port: a set of pages, and a mask for pages that exist in part.
 
 use super::super::command::Sectors;
-use crate::kernel::prefetch;
+use crate::kernel::{Bits, Sparse};
 use std::ops::Range;
 
 /// The distance of prefetches in a list of pages.
@@ -16,12 +16,13 @@ pub fn whole(page_sectors: u32) -> u64 {
 /// The sectors of every page.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SectorMap {
-    len: u32,
+    len: u64,
     page_sectors: u32,
-    /// One bit per page: whether some of it exists.
-    exists: Vec<u64>,
-    /// The missing sectors of each page that exists, in the narrowest integers that hold a page's mask; memory is
-    /// touched only for pages that exist in part.
+    /// Pages of which some sectors exist.
+    exists: Bits,
+    /// Pages that existed and were trimmed.
+    gone: Bits,
+    /// The missing sectors of each page that exists, in the narrowest integers that hold a page's mask.
     missing: MissingSectors,
     /// Whether any page exists in part.
     partial: bool,
@@ -29,28 +30,28 @@ pub struct SectorMap {
 
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 enum MissingSectors {
-    Byte(Vec<u8>),
-    Word(Vec<u16>),
-    Long(Vec<u32>),
-    Full(Vec<u64>),
+    Byte(Sparse<u8>),
+    Word(Sparse<u16>),
+    Long(Sparse<u32>),
+    Full(Sparse<u64>),
 }
 
 impl MissingSectors {
-    fn get(&self, page: usize) -> u64 {
+    fn get(&self, page: u64) -> u64 {
         match self {
-            MissingSectors::Byte(masks) => u64::from(masks[page]),
-            MissingSectors::Word(masks) => u64::from(masks[page]),
-            MissingSectors::Long(masks) => u64::from(masks[page]),
-            MissingSectors::Full(masks) => masks[page],
+            MissingSectors::Byte(masks) => u64::from(masks.get(page)),
+            MissingSectors::Word(masks) => u64::from(masks.get(page)),
+            MissingSectors::Long(masks) => u64::from(masks.get(page)),
+            MissingSectors::Full(masks) => masks.get(page),
         }
     }
 
-    fn set(&mut self, page: usize, mask: u64) {
+    fn set(&mut self, page: u64, mask: u64) {
         match self {
-            MissingSectors::Byte(masks) => masks[page] = mask as u8,
-            MissingSectors::Word(masks) => masks[page] = mask as u16,
-            MissingSectors::Long(masks) => masks[page] = mask as u32,
-            MissingSectors::Full(masks) => masks[page] = mask,
+            MissingSectors::Byte(masks) => masks.set(page, mask as u8),
+            MissingSectors::Word(masks) => masks.set(page, mask as u16),
+            MissingSectors::Long(masks) => masks.set(page, mask as u32),
+            MissingSectors::Full(masks) => masks.set(page, mask),
         }
     }
 }
@@ -58,20 +59,26 @@ impl MissingSectors {
 impl SectorMap {
     /// Pages of which nothing exists.
     #[must_use]
-    pub fn new(len: u32, page_sectors: u32) -> Self {
-        let count = len as usize;
+    pub fn new(len: u64, page_sectors: u32) -> Self {
         let missing = match page_sectors {
-            0..=8 => MissingSectors::Byte(vec![0; count]),
-            9..=16 => MissingSectors::Word(vec![0; count]),
-            17..=32 => MissingSectors::Long(vec![0; count]),
-            _ => MissingSectors::Full(vec![0; count]),
+            0..=8 => MissingSectors::Byte(Sparse::default()),
+            9..=16 => MissingSectors::Word(Sparse::default()),
+            17..=32 => MissingSectors::Long(Sparse::default()),
+            _ => MissingSectors::Full(Sparse::default()),
         };
-        SectorMap { len, page_sectors, exists: vec![0; count.div_ceil(64)], missing, partial: false }
+        SectorMap {
+            len,
+            page_sectors,
+            exists: Bits::default(),
+            gone: Bits::default(),
+            missing,
+            partial: false,
+        }
     }
 
     /// The number of pages.
     #[must_use]
-    pub fn len(&self) -> u32 {
+    pub fn len(&self) -> u64 {
         self.len
     }
 
@@ -93,32 +100,41 @@ impl SectorMap {
         whole(self.page_sectors)
     }
 
-    #[inline]
-    fn exists(&self, page: u32) -> bool {
-        self.exists[page as usize / 64] >> (page % 64) & 1 == 1
+    /// The pages of which some sectors exist.
+    #[must_use]
+    pub fn existing(&self) -> &Bits {
+        &self.exists
+    }
+
+    /// The pages that exist, or existed before they were trimmed, ascending.
+    #[must_use]
+    pub fn ever_existing(&self) -> Vec<u64> {
+        let mut pages = self.exists.clone();
+        self.gone.runs().for_each(|run| pages.set_run(run, true));
+        pages.iter().collect()
     }
 
     /// Prefetches a page's bit.
     #[inline]
-    pub fn prefetch(&self, page: u32) {
-        prefetch(&self.exists, page as usize / 64);
+    pub fn prefetch(&self, page: u64) {
+        self.exists.prefetch(page);
     }
 
     /// The sectors that exist of a page.
     #[must_use]
     #[inline]
-    pub fn sectors(&self, page: u32) -> u64 {
-        match (self.exists(page), self.partial) {
+    pub fn sectors(&self, page: u64) -> u64 {
+        match (self.exists.has(page), self.partial) {
             (false, _) => 0,
             (true, false) => self.whole(),
-            (true, true) => self.whole() & !self.missing.get(page as usize),
+            (true, true) => self.whole() & !self.missing.get(page),
         }
     }
 
     /// Whether all of a page exists.
     #[must_use]
     #[inline]
-    pub fn is_whole(&self, page: u32) -> bool {
+    pub fn is_whole(&self, page: u64) -> bool {
         self.sectors(page) == self.whole()
     }
 
@@ -169,40 +185,27 @@ impl SectorMap {
 
     /// The next run of pages of which nothing exists, of at most this many; empty at the end.
     #[must_use]
-    pub fn missing(&self, from: u32, most: u32) -> Range<u32> {
-        let first = self.next(from, self.len, u64::MAX);
-        first..self.next(first, first.saturating_add(most).min(self.len), 0)
-    }
-
-    /// The next page whose bit is not that of `skipped`, or the end.
-    fn next(&self, from: u32, end: u32, skipped: u64) -> u32 {
-        let mut at = from;
-        while at < end {
-            let others = (self.exists[at as usize / 64] ^ skipped) >> (at % 64);
-            if others != 0 {
-                return (at + others.trailing_zeros()).min(end);
-            }
-            at += 64 - at % 64;
-        }
-        end
+    pub fn missing(&self, from: u64, most: u64) -> Range<u64> {
+        let first = self.exists.next(from, self.len, false);
+        first..self.exists.next(first, first.saturating_add(most).min(self.len), true)
     }
 
     /// The number of sectors of a page that exist, as in commands. A page of which nothing exists is read as a whole:
     /// the device below handles that.
     #[must_use]
-    pub fn count(&self, page: u32) -> u16 {
+    pub fn count(&self, page: u64) -> u16 {
         self.sectors_of(self.sectors(page))
     }
 
     /// Records that these sectors of a page exist.
-    pub fn set(&mut self, page: u32, sectors: u64) {
-        let bit = 1 << (page % 64);
-        let word = &mut self.exists[page as usize / 64];
-        *word = if sectors == 0 { *word & !bit } else { *word | bit };
+    pub fn set(&mut self, page: u64, sectors: u64) {
+        if self.exists.set(page, sectors != 0) && sectors == 0 {
+            self.gone.set(page, true);
+        }
         let missing = if sectors == 0 { 0 } else { self.whole() & !sectors };
         self.partial |= missing != 0;
         if self.partial {
-            self.missing.set(page as usize, missing);
+            self.missing.set(page, missing);
         }
     }
 
@@ -210,31 +213,21 @@ impl SectorMap {
     pub fn set_all(&mut self, pages: &[u32]) {
         for (at, &page) in pages.iter().enumerate() {
             if let Some(&ahead) = pages.get(at + AHEAD) {
-                self.prefetch(ahead);
+                self.prefetch(ahead.into());
             }
-            self.set_run(page, 1);
+            self.set_run(page.into(), 1);
         }
     }
 
     /// Records that a run of pages exists as a whole.
     #[inline]
-    pub fn set_run(&mut self, first: u32, count: u32) {
+    pub fn set_run(&mut self, first: u64, count: u64) {
         if !self.partial {
-            return self.set_bits(first, count);
+            return self.exists.set_run(first..first + u64::from(count), true);
         }
         let whole = self.whole();
         for page in first..first + count {
             self.set(page, whole);
-        }
-    }
-
-    #[inline]
-    fn set_bits(&mut self, first: u32, count: u32) {
-        let (mut at, end) = (first, first + count);
-        while at < end {
-            let bits = (end - at).min(64 - at % 64);
-            self.exists[at as usize / 64] |= (u64::MAX >> (64 - bits)) << (at % 64);
-            at += bits;
         }
     }
 }
@@ -262,8 +255,8 @@ mod tests {
         for (first, count) in [(0, 1), (3, 61), (60, 8), (63, 130), (64, 64), (199, 1), (5, 0)] {
             let mut pages = SectorMap::new(200, 8);
             pages.set_run(first, count);
-            let exist: Vec<u32> = (0..200).filter(|&page| pages.is_whole(page)).collect();
-            assert_eq!(exist, (first..first + count).collect::<Vec<_>>());
+            let exist: Vec<u64> = (0..200).filter(|&page| pages.is_whole(page)).collect();
+            assert_eq!(exist, (first..first + u64::from(count)).collect::<Vec<_>>());
         }
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct ProtectedCache<C> {
     saved: SavedPages<C>,
 }
 
-type SavedPages<C> = FixedMap<u32, CachedSectors<CachedContents<C>>>;
+type SavedPages<C> = FixedMap<u64, CachedSectors<CachedContents<C>>>;
 
 impl<C> Default for ProtectedCache<C> {
     fn default() -> Self {
@@ -32,7 +32,7 @@ impl<C> Default for ProtectedCache<C> {
 impl<C: Contents> ProtectedCache<C> {
     /// These pages leave the cache.
     #[inline]
-    pub(super) fn note_evicted(&mut self, leaving: &[(u32, CachedSectors<CachedContents<C>>)]) {
+    pub(super) fn note_evicted(&mut self, leaving: &[(u64, CachedSectors<CachedContents<C>>)]) {
         if self.remembers {
             leaving.iter().for_each(|&(page, held)| add(&mut self.evicted, page, held));
         }
@@ -40,15 +40,15 @@ impl<C: Contents> ProtectedCache<C> {
 
     /// Pages are written past the cache.
     #[inline]
-    pub(super) fn forget_all(&mut self, first: u32, count: u32) {
+    pub(super) fn forget_all(&mut self, first: u64, count: u32) {
         if self.remembers {
-            (first..first + count).for_each(|page| self.forget(page));
+            (first..first + u64::from(count)).for_each(|page| self.forget(page));
         }
     }
 
     /// A page is trimmed.
     #[inline]
-    pub(super) fn forget(&mut self, page: u32) {
+    pub(super) fn forget(&mut self, page: u64) {
         if self.remembers {
             self.evicted.remove(&page);
             self.saved.remove(&page);
@@ -63,7 +63,7 @@ impl<C: Contents> ProtectedCache<C> {
 }
 
 /// Adds newer sectors of a page.
-fn add<C: Contents>(pages: &mut SavedPages<C>, page: u32, newer: CachedSectors<CachedContents<C>>) {
+fn add<C: Contents>(pages: &mut SavedPages<C>, page: u64, newer: CachedSectors<CachedContents<C>>) {
     let held = pages.entry(page).or_default();
     *held = CachedSectors { sectors: held.sectors | newer.sectors, what: newer.what };
 }
@@ -99,7 +99,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// The contents that were saved of a page, unless they are `behind` the port already.
-    pub fn saved(&mut self, page: u32, behind: Option<C>) -> Option<C> {
+    pub fn saved(&mut self, page: u64, behind: Option<C>) -> Option<C> {
         let saved = self.protection.saved.get(&page)?.what.newest;
         if Some(saved) == behind {
             self.protection.saved.remove(&page);
@@ -118,13 +118,13 @@ impl<C: Contents> Port<C> {
     }
 
     /// These pages were not behind the port before the power failed.
-    pub fn forget_saved(&mut self, lacked: impl Fn(u32) -> bool) {
+    pub fn forget_saved(&mut self, lacked: impl Fn(u64) -> bool) {
         self.protection.saved.retain(|&page, _| !lacked(page));
     }
 
     /// After a power cut, the cache holds the saved pages again, also those that had left it, until the owner has it write
     /// them out: all but those that are `dropped`, which is asked with each page and its contents.
-    pub fn restore_saved(&mut self, mut dropped: impl FnMut(u32, C) -> bool) {
+    pub fn restore_saved(&mut self, mut dropped: impl FnMut(u64, C) -> bool) {
         let saved = std::mem::take(&mut self.protection.saved);
         for (page, held) in sorted(&saved) {
             if let (false, Some(cache)) = (dropped(page, held.what.newest), &mut self.cache) {
@@ -134,7 +134,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// A page that the cache holds is wrong.
-    pub fn discard(&mut self, page: u32) {
+    pub fn discard(&mut self, page: u64) {
         if let Some(cache) = &mut self.cache {
             cache.remove(page);
         }

@@ -13,14 +13,15 @@ impl<C: Contents> Port<C> {
         fragment: Fragment,
         cause: Cause,
         at: u32,
-        contents: impl Fn(u32) -> C,
+        contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
     ) -> bool {
         if self.cache.is_some() {
             let mut evicted = false;
             for n in 0..fragment.count {
-                let kept = CachedContents { newest: contents(fragment.page + n), cause };
-                evicted |= self.hold(fragment.page + n, fragment.mask, kept, behind);
+                let page = fragment.page + u64::from(n);
+                let kept = CachedContents { newest: contents(page), cause };
+                evicted |= self.hold(page, fragment.mask, kept, behind);
             }
             return evicted;
         }
@@ -44,12 +45,12 @@ impl<C: Contents> Port<C> {
     fn copy_written(
         &mut self,
         fragment: Fragment,
-        contents: &impl Fn(u32) -> C,
+        contents: &impl Fn(u64) -> C,
         behind: &impl PortBackend<C>,
     ) {
         let Some(copies) = &mut self.copies else { return };
         copies.go_on(behind.now(), behind.failures());
-        for page in fragment.page..fragment.page + fragment.count {
+        for page in fragment.page..fragment.page + u64::from(fragment.count) {
             if behind.stores() {
                 copies.write(page, fragment.mask, contents(page));
             } else {
@@ -60,9 +61,9 @@ impl<C: Contents> Port<C> {
 
     /// Pages change behind the port by other ways.
     #[inline]
-    pub(super) fn forget_copies(&mut self, first: u32, count: u32) {
+    pub(super) fn forget_copies(&mut self, first: u64, count: u32) {
         if let Some(copies) = &mut self.copies {
-            (first..first + count).for_each(|page| copies.forget(page));
+            (first..first + u64::from(count)).for_each(|page| copies.forget(page));
         }
     }
 
@@ -72,7 +73,7 @@ impl<C: Contents> Port<C> {
         &mut self,
         fragment: Fragment,
         cause: Cause,
-        contents: impl Fn(u32) -> C,
+        contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
         if self.copies.is_some() {
@@ -80,7 +81,7 @@ impl<C: Contents> Port<C> {
         }
         let Fragment { page, count, mask, .. } = fragment;
         let mut held = 0;
-        for page in page..page + count {
+        for page in page..page + u64::from(count) {
             held |= self.cached(page);
             if let Some(cache) = &mut self.cache {
                 cache.remove(page);
@@ -98,11 +99,11 @@ impl<C: Contents> Port<C> {
     #[inline]
     pub fn write_run(
         &mut self,
-        first: u32,
+        first: u64,
         count: u32,
         cause: Cause,
         at: Option<u32>,
-        contents: impl Fn(u32) -> C,
+        contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
         self.forget_copies(first, count);
@@ -112,20 +113,20 @@ impl<C: Contents> Port<C> {
 
     /// Records that whole pages are written behind the port.
     #[inline]
-    pub(super) fn note_run(&mut self, first: u32, count: u32, contents: &impl Fn(u32) -> C) {
+    pub(super) fn note_run(&mut self, first: u64, count: u32, contents: &impl Fn(u64) -> C) {
         if self.parts == PartialPages::AsTheyAre {
             return;
         }
-        self.pages.set_run(first, count);
+        self.pages.set_run(first, count.into());
         if C::KEEP {
-            (first..first + count).for_each(|page| self.stored[page as usize] = contents(page));
+            (first..first + u64::from(count)).for_each(|page| self.stored.set(page, contents(page)));
         }
     }
 
     /// Writes the sectors of a page behind the port, merged with those that are there already.
     pub(super) fn store(
         &mut self,
-        page: u32,
+        page: u64,
         mask: u64,
         kept: CachedContents<C>,
         continues: bool,
@@ -158,7 +159,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Rewrites a page unchanged, because another page of the same logical page is written.
-    pub fn rewrite(&mut self, page: u32, behind: &mut impl PortBackend<C>) {
+    pub fn rewrite(&mut self, page: u64, behind: &mut impl PortBackend<C>) {
         let exists = self.pages.sectors(page);
         if exists != 0 {
             let sectors = self.pages.sectors_of(exists);
@@ -171,7 +172,7 @@ impl<C: Contents> Port<C> {
     /// Writes sectors of a page to the cache, which evicts the least recently used pages if it has no room.
     fn hold(
         &mut self,
-        page: u32,
+        page: u64,
         mask: u64,
         kept: CachedContents<C>,
         behind: &mut impl PortBackend<C>,
@@ -206,7 +207,7 @@ impl<C: Contents> Port<C> {
             if run < 2 {
                 self.store(page, held.sectors, held.what, false, behind);
             } else {
-                let newest = |of: u32| rest[(of - page) as usize].1.what.newest;
+                let newest = |of: u64| rest[(of - page) as usize].1.what.newest;
                 self.write_run(page, run as u32, cause, None, newest, behind);
             }
             rest = &rest[run.max(1)..];
@@ -221,10 +222,10 @@ impl<C: Contents> Port<C> {
     #[cold]
     fn rewrite_the_rest(
         &mut self,
-        leaving: &[(u32, CachedSectors<CachedContents<C>>)],
+        leaving: &[(u64, CachedSectors<CachedContents<C>>)],
         behind: &mut impl PortBackend<C>,
     ) {
-        let logical = self.logical_page;
+        let logical = u64::from(self.logical_page);
         let mut before = None;
         for first in leaving.iter().map(|&(page, _)| page - page % logical) {
             if before.replace(first) == Some(first) {

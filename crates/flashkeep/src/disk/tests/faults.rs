@@ -15,7 +15,7 @@ fn a_disk_that_fails_answers_what_waits_and_holds_nothing() {
     rig.disk.fail(SimTime(5));
     let told: Vec<_> =
         rig.done().iter().map(|d| (d.token.slot, d.pages, d.part, d.failed, d.durable.0)).collect();
-    let failed = |page| Some((BACKEND, Page(page)));
+    let failed = |page| Some((BACKEND, Page::of(page)));
     let expected = [
         (1, 1, CompletionPart::Both, failed(100), 5),
         (2, 1, CompletionPart::Both, failed(101), 5),
@@ -50,7 +50,7 @@ fn a_page_that_cannot_be_read_is_found_by_its_reader_and_mended_by_a_write() {
     rig.ask(read(10, 3), 0, &[]);
     rig.ask(write(20, 1), 3, &tokens(8, 1));
     for page in [11, 20, 30] {
-        rig.disk.fail_page(rig.now, Page(page));
+        rig.disk.fail_page(rig.now, Page::of(page));
     }
     assert!(!rig.disk.is_healthy() && rig.disk.contents_of(Page(11)).is_none());
     assert!(rig.disk.holds(BACKEND, Page(11)));

@@ -90,11 +90,11 @@ impl Rig {
 }
 
 fn read(page: u32, count: u16) -> Command {
-    Command::new(Verb::Read, Page(page), count)
+    Command::new(Verb::Read, Page::of(page), count)
 }
 
 fn write(page: u32, count: u16) -> Command {
-    Command::new(Verb::Write, Page(page), count)
+    Command::new(Verb::Write, Page::of(page), count)
 }
 
 fn background(command: Command) -> Command {

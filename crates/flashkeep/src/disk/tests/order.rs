@@ -55,7 +55,7 @@ fn asked() -> impl Strategy<Value = Asked> {
     (page, 1u16..6, 0..5, prop::bool::ANY, prop_oneof![Just(0u64), 0u64..40_000_000]).prop_map(
         |(page, count, verb, behind, gap)| {
             let verb = [Verb::Read, Verb::Read, Verb::Write, Verb::Write, Verb::Trim][verb as usize];
-            let command = Command::new(verb, Page(page), count);
+            let command = Command::new(verb, Page::of(page), count);
             Asked { command: if behind { background(command) } else { command }, gap }
         },
     )
@@ -85,8 +85,8 @@ proptest! {
             let at = rig.now + Span(*gap);
             while rig.disk.step(at) {}
             rig.now = at;
-            for page in command.start.0..command.end() {
-                let slot = n * 8 + page - command.start.0;
+            for page in command.low_pages() {
+                let slot = n * 8 + page - command.start.low();
                 let token = Token(u64::from(slot) + 1);
                 match command.verb {
                     Verb::Write => drop(model.insert(page, token)),
@@ -95,8 +95,8 @@ proptest! {
                 }
             }
             rig.ask(*command, n * 8, &tokens(u64::from(n) * 8 + 1, command.count));
-            for page in command.start.0..command.end() {
-                prop_assert!(rig.disk.holds(BACKEND, Page(page)) == model.contains_key(&page));
+            for page in command.low_pages() {
+                prop_assert!(rig.disk.holds(BACKEND, Page::of(page)) == model.contains_key(&page));
             }
         }
         done.extend(rig.settle());
@@ -127,7 +127,7 @@ proptest! {
         for (younger, b) in all.iter().enumerate().filter(|(_, one)| one.command.verb != Verb::Trim) {
             for (older, a) in all[..younger].iter().enumerate().filter(|(_, one)| one.command.verb != Verb::Trim) {
                 let (a, b) = (a.command, b.command);
-                let overlap = a.start.0 < b.end() && b.start.0 < a.end();
+                let overlap = a.start.low() < b.end() as u32 && b.start.low() < a.end() as u32;
                 if overlap && (a.verb == Verb::Write || b.verb == Verb::Write) && !from_memory(younger) && !from_memory(older) {
                     prop_assert!(ends[older] < ends[younger], "{} before {}", older, younger);
                 }

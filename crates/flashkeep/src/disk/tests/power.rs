@@ -17,7 +17,7 @@ fn pages_under_the_head_are_finished_and_those_behind_are_as_they_were() {
         // The last page takes the last 2 ms, and so on; a page is finished once the head has come to it.
         let at = SimTime(end.0 - 2_000_000 * (4 - begun as u64) + 1_000_000);
         let recovery = rig.disk.cut_power(at);
-        let found = [10, 11, 12].map(|page| rig.disk.contents_of(Page(page)).map(|token| token.0));
+        let found = [10, 11, 12].map(|page| rig.disk.contents_of(Page::of(page)).map(|token| token.0));
         let expected = [0, 1, 2].map(|n| Some(if n < begun { 200 } else { 100 } + n as u64));
         assert_eq!(found, expected, "{begun}");
         assert_eq!(recovery.reads, 3 - begun as u64, "each page that was not written is looked at");
@@ -31,7 +31,7 @@ fn pages_under_the_head_are_finished_and_those_behind_are_as_they_were() {
 fn a_write_cache_is_empty_after_a_cut() {
     let mut rig = Rig::small("write_cache_mib = 1.0");
     rig.disk.expect_power_cuts();
-    let write = |page| Command::new(Verb::Write, Page(page), 1);
+    let write = |page| Command::new(Verb::Write, Page::of(page), 1);
     rig.ask(write(3), 0, &[Token(1)]);
     rig.ask(write(3), 1, &[Token(2)]);
     rig.ask(write(300), 2, &[Token(3)]);

@@ -32,7 +32,7 @@ fn collected(rig: &mut Rig) -> (u64, Vec<OpKind>) {
     rig.settle();
     rig.drive.audit();
     for page in 0..6 {
-        assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(u64::from(page) + 1)));
+        assert_eq!(rig.drive.contents_of(BackendId(0), Page::of(page)), Some(Token(u64::from(page) + 1)));
     }
     let mut gc: Vec<LoggedOperation> = std::mem::take(&mut rig.operations);
     gc.retain(|operation| operation.cause == Cause::Gc);
@@ -179,7 +179,7 @@ proptest! {
         rig.settle();
         rig.drive.audit();
         for (page, held) in (0..).zip(held) {
-            let found = rig.drive.contents_of(BackendId(0), Page(page)).unwrap_or_default();
+            let found = rig.drive.contents_of(BackendId(0), Page::of(page)).unwrap_or_default();
             prop_assert_eq!(found, held, "page {}", page);
         }
     }

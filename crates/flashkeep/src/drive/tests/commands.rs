@@ -179,7 +179,7 @@ proptest! {
         rig.settle();
         rig.drive.audit();
         for (page, held) in (0..).zip(held) {
-            let found = rig.drive.contents_of(BackendId(0), Page(page)).unwrap_or_default();
+            let found = rig.drive.contents_of(BackendId(0), Page::of(page)).unwrap_or_default();
             prop_assert_eq!(found, held, "page {}", page);
         }
     }

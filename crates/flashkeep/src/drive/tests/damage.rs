@@ -36,7 +36,8 @@ fn a_plane_is_lost_with_what_is_in_it_and_what_waits_for_it() {
     assert_eq!(told(&at_once, CompletionPart::Lost), [0, 2, 6]);
     let later = rig.settle();
     assert!(later.iter().all(|done| done.failed.is_none()));
-    let held: Vec<_> = (0..8).map(|p| rig.drive.contents_of(BackendId(0), Page(p)).map(|t| t.0)).collect();
+    let held: Vec<_> =
+        (0..8).map(|p| rig.drive.contents_of(BackendId(0), Page::of(p)).map(|t| t.0)).collect();
     let expected = [None, Some(8), None, Some(9), Some(7), Some(105), None, Some(107)];
     assert_eq!(held, expected, "page 4 went to the other channel");
     assert!(!rig.drive.is_dead(BackendId(0)));
@@ -61,7 +62,7 @@ fn what_is_left_holds_its_good_pages_but_for_two_blocks() {
                 gone.extend(told(&rig.done(), CompletionPart::Refused));
             }
             gone.extend(told(&rig.settle(), CompletionPart::Refused));
-            let holds = (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page(page))).count();
+            let holds = (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page::of(page))).count();
             assert_eq!((holds, gone.len()), ((6 - 2) * 4, 16), "{allocation} {run}");
             rig.drive.audit();
         }
@@ -175,7 +176,7 @@ fn physical_pages_that_have_failed_are_void() {
     let flash =
         "channels = 2, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, pages_per_block = 4";
     let mut rig = Rig::new(flash, "", 1, FlashBackendKind::Physical);
-    let place = |rig: &Rig, page| rig.drive.physical_place(BackendId(0), Page(page));
+    let place = |rig: &Rig, page| rig.drive.physical_place(BackendId(0), Page::of(page));
     rig.ask(0, write(0, 3), 0, &tokens(1, 3));
     // Page 2 waits behind page 0; page 1 is being programmed on the other channel.
     rig.drive.fail(rig.now, Fault::Page(place(&rig, 2)), true);
@@ -190,7 +191,8 @@ fn physical_pages_that_have_failed_are_void() {
     rig.settle();
     let erases = rig.operations.iter().filter(|o| o.kind == OpKind::Erase);
     assert_eq!(erases.map(|o| o.ppn).collect::<Vec<_>>(), [place(&rig, 8)], "the failed block is left out");
-    let held: Vec<_> = (0..5).map(|p| rig.drive.contents_of(BackendId(0), Page(p)).map(|t| t.0)).collect();
+    let held: Vec<_> =
+        (0..5).map(|p| rig.drive.contents_of(BackendId(0), Page::of(p)).map(|t| t.0)).collect();
     assert_eq!(held, [Some(1), Some(2), None, None, Some(7)]);
     rig.drive.audit();
 }
@@ -222,7 +224,7 @@ fn a_replaced_block_and_a_replaced_page_give_back_their_room() {
             rig.settle();
         }
         rig.drive.audit();
-        (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page(page))).count()
+        (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page::of(page))).count()
     };
     let place = PlanePlace { channel: 1, ..PlanePlace::default() };
     // A block and a page that hold something, pages that are still free, and one behind which the open block goes on.

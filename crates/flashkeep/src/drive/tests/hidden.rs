@@ -32,7 +32,7 @@ fn hidden_pages_are_reported_before_they_are_collected() {
         }
         assert_eq!(told_of[..2], [8, 9], "{run}: both, when their block is chosen");
         assert!(told_of.len() < 20 && told_of.iter().all(|&page| page == 8 || page == 9), "{told_of:?}");
-        let held = [8, 9, 0].map(|page| rig.drive.contents_of(BackendId(0), Page(page)));
+        let held = [8, 9, 0].map(|page| rig.drive.contents_of(BackendId(0), Page::of(page)));
         assert_eq!(
             held,
             [Some(Token(100)), Some(Token(101)), Some(Token(1032))],
@@ -62,7 +62,7 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
         }
         rig.now = rig.now + Span(2_000_000);
     }
-    assert!((8..11).all(|page| !rig.drive.holds(BackendId(0), Page(page))));
+    assert!((8..11).all(|page| !rig.drive.holds(BackendId(0), Page::of(page))));
     // The first page is on its way up by the time it is told of; the other two stay where they are.
     let moves = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
     let block = |operation: &&LoggedOperation| rig.drive.flash.geometry.block_of(operation.ppn) == 0;

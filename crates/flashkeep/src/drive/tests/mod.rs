@@ -127,15 +127,15 @@ fn mapped(pages: u32) -> FlashBackendKind {
 }
 
 fn read(page: u32) -> Command {
-    Command::new(Verb::Read, Page(page), 1)
+    Command::new(Verb::Read, Page::of(page), 1)
 }
 
 fn write(page: u32, count: u16) -> Command {
-    Command::new(Verb::Write, Page(page), count)
+    Command::new(Verb::Write, Page::of(page), count)
 }
 
 fn trim(page: u32, count: u16) -> Command {
-    Command::new(Verb::Trim, Page(page), count)
+    Command::new(Verb::Trim, Page::of(page), count)
 }
 
 fn before(command: Command) -> Command {
@@ -149,5 +149,5 @@ fn tokens(first: u64, count: u16) -> Vec<Token> {
 /// The pages that have been told to be gone, or to be leaving.
 fn told(done: &[Done<Token>], part: CompletionPart) -> Vec<u32> {
     let of_part = done.iter().filter(|done| done.part == part);
-    of_part.map(|done| done.failed.expect("a notice names its page").1.0).collect()
+    of_part.map(|done| done.failed.expect("a notice names its page").1.low()).collect()
 }

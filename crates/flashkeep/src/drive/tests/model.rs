@@ -48,7 +48,7 @@ impl Model {
 
     fn submit(&mut self, backend: u16, command: Command, contents: &[Token]) {
         let slot = self.asked.len() as u32;
-        let pages = command.start.0..command.end();
+        let pages = command.low_pages();
         for page in pages {
             let expected = &self.backends[usize::from(backend)];
             let known = command.verb == Verb::Read && !expected.gone[page as usize] && !expected.dead;
@@ -67,7 +67,7 @@ impl Model {
     pub(super) fn write(&mut self, backend: u16, command: Command) {
         let contents = tokens(self.written + 1, command.count);
         self.written += u64::from(command.count);
-        for (page, token) in (command.start.0..).zip(&contents) {
+        for (page, token) in (command.start.low()..).zip(&contents) {
             self.set(backend, page, token.0);
         }
         self.submit(backend, command, &contents);
@@ -81,7 +81,7 @@ impl Model {
     }
 
     pub(super) fn trim(&mut self, backend: u16, command: Command) {
-        (command.start.0..command.end()).for_each(|page| self.set(backend, page, 0));
+        command.low_pages().for_each(|page| self.set(backend, page, 0));
         self.submit(backend, command, &[]);
         self.take();
     }
@@ -90,7 +90,7 @@ impl Model {
         let expected = &mut self.backends[usize::from(backend)];
         expected.holds[to as usize] = std::mem::take(&mut expected.holds[from as usize]);
         expected.gone[to as usize] = std::mem::take(&mut expected.gone[from as usize]);
-        let command = Command { to: Page(to), ..Command::new(Verb::Remap, Page(from), 1) };
+        let command = Command { to: Page::of(to), ..Command::new(Verb::Remap, Page::of(from), 1) };
         self.submit(backend, command, &[]);
         self.take();
     }
@@ -160,8 +160,8 @@ impl Model {
                 CompletionPart::Lost | CompletionPart::Refused => {
                     let (backend, page) = done.failed.expect("a notice names its page");
                     let expected = &mut self.backends[usize::from(backend.0)];
-                    expected.holds[page.0 as usize] = 0;
-                    expected.gone[page.0 as usize] = true;
+                    expected.holds[page.low() as usize] = 0;
+                    expected.gone[page.low() as usize] = true;
                 }
                 CompletionPart::Leaving => {}
                 _ => (0..done.pages).for_each(|n| self.answered(done.token.slot + n, &done)),
@@ -185,7 +185,7 @@ impl Model {
         if let Some(failed) = done.failed {
             let lost = asked.owed.is_none();
             assert!(asked.read && (lost || self.hit), "{asked:?} fails for nothing");
-            assert_eq!(failed, (BackendId(asked.backend), Page(asked.page)));
+            assert_eq!(failed, (BackendId(asked.backend), Page::of(asked.page)));
         } else if let Some(owed) = asked.owed {
             assert_eq!(done.contents.0, owed, "{asked:?}");
         }
@@ -214,8 +214,8 @@ impl Model {
         let expected = &self.backends[usize::from(backend)];
         let (holds, gone) = (expected.holds[page as usize], expected.gone[page as usize]);
         let (id, drive) = (BackendId(backend), &self.rig.drive);
-        assert_eq!(drive.holds(id, Page(page)), holds != 0, "page {page} of {backend}");
-        match drive.contents_of(id, Page(page)) {
+        assert_eq!(drive.holds(id, Page::of(page)), holds != 0, "page {page} of {backend}");
+        match drive.contents_of(id, Page::of(page)) {
             Some(found) => assert_eq!(found.0, holds, "page {page} of {backend}"),
             None => assert!(holds == 0 || self.spoilt, "page {page} of {backend}"),
         }

@@ -25,9 +25,9 @@ fn a_command_takes_the_latency_for_each_page() {
         [(0, 3, 900, 0), (3, 1, 300, 7), (4, 1, 600, 8), (5, 1, 0, 9), (6, 1, 300, 0), (7, 1, 300, 0)];
     assert_eq!(done, expected);
     let held: Vec<_> =
-        (0..5).map(|page| rig.drive.contents_of(BackendId(backend), Page(page)).map(|t| t.0)).collect();
+        (0..5).map(|page| rig.drive.contents_of(BackendId(backend), Page::of(page)).map(|t| t.0)).collect();
     assert_eq!(held, [Some(8), None, None, None, Some(9)]);
-    let holds: Vec<_> = (0..5).map(|page| rig.drive.holds(BackendId(backend), Page(page))).collect();
+    let holds: Vec<_> = (0..5).map(|page| rig.drive.holds(BackendId(backend), Page::of(page))).collect();
     assert_eq!(holds, [true, false, false, false, true]);
     let below = (
         rig.drive.backlog(BackendId(backend), Page(0)),

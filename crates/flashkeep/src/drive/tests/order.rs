@@ -81,22 +81,22 @@ impl Model {
                 self.written += 1;
                 self.holds[page as usize..page as usize + contents.len()].copy_from_slice(&contents);
                 // Not a read: its place is beyond those of the reads.
-                let command = Command::new(Verb::Write, Page(page), count).because(Cause::Host);
+                let command = Command::new(Verb::Write, Page::of(page), count).because(Cause::Host);
                 let token = CompletionToken { slot: u32::MAX - 8, ..CompletionToken::default() };
                 self.drive.submit(self.now, BackendId(0), &command, token, &contents);
                 self.take();
             }
             Act::Remap(from, to) if from != to => {
                 self.holds[to as usize] = std::mem::take(&mut self.holds[from as usize]);
-                let command = Command { to: Page(to), ..Command::new(Verb::Remap, Page(from), 1) };
+                let command = Command { to: Page::of(to), ..Command::new(Verb::Remap, Page::of(from), 1) };
                 self.submit_metadata(command);
             }
             Act::Trim(page) => {
                 self.holds[page as usize] = Token::default();
-                self.submit_metadata(Command::new(Verb::Trim, Page(page), 1));
+                self.submit_metadata(Command::new(Verb::Trim, Page::of(page), 1));
             }
             Act::Read(page) => {
-                let command = Command { flags: Flags::NONE, ..Command::new(Verb::Read, Page(page), 1) };
+                let command = Command { flags: Flags::NONE, ..Command::new(Verb::Read, Page::of(page), 1) };
                 self.got.push(None);
                 let owed = self.holds[page as usize];
                 self.submit(command, &[]);
@@ -144,7 +144,7 @@ proptest! {
         model.drive.audit();
         // At the end every page holds what it should, wherever renames and collections have put it.
         for page in 0..PAGES {
-            let held = match model.drive.lookup(BackendId(0), Page(page)) {
+            let held = match model.drive.lookup(BackendId(0), Page::of(page)) {
                 MapEntry::At(ppn) => model.drive.ftl.blocks.contents(ppn),
                 MapEntry::Unmapped => Token::default(),
                 MapEntry::Pending(_) => unreachable!("nothing is under way"),

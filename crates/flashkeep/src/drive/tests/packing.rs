@@ -175,7 +175,7 @@ fn a_full_page_is_copied_back() {
         let erase = rig.operations.iter().find(|operation| operation.kind == OpKind::Erase);
         assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{copyback}");
         for (page, token) in [(3, 4), (4, 5), (7, 8), (12, 13)] {
-            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(token)), "{copyback}");
+            assert_eq!(rig.drive.contents_of(BackendId(0), Page::of(page)), Some(Token(token)), "{copyback}");
         }
     }
 }
@@ -274,7 +274,7 @@ const FOUR: &str = "channels = 2, chips_per_channel = 1, dies_per_chip = 1, plan
                     pages_per_block = 4";
 
 fn place(rig: &Rig, page: u32) -> Ppn {
-    match rig.drive.lookup(BackendId(0), Page(page)) {
+    match rig.drive.lookup(BackendId(0), Page::of(page)) {
         MapEntry::At(ppn) => ppn,
         other => panic!("page {page} is {other:?}"),
     }
@@ -305,7 +305,7 @@ fn pages_from_before_lie_where_their_addresses_say() {
             beside.for_each(|&other| {
                 assert_eq!(ppn.0 - (page - first), place(&rig, other).0 - (other - first))
             });
-            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(u64::from(page))));
+            assert_eq!(rig.drive.contents_of(BackendId(0), Page::of(page)), Some(Token(u64::from(page))));
         }
         assert_eq!(rig.drive.lookup(BackendId(0), Page(3)), MapEntry::Unmapped, "nothing else is there");
         rig.drive.audit();

@@ -35,11 +35,11 @@ fn pages_of_a_unit_are_programmed_in_the_order_submitted() {
     let expected = [0, 1, 2].map(|n: u64| (n as u32, 1, acknowledged(n), (n + 1) * WRITE));
     assert_eq!(instants(&done), expected);
     let programmed: Vec<_> = rig.operations.iter().map(|o| (o.start.0, o.end.0, o.ppn, o.cause)).collect();
-    let place = |page: u32| rig.drive.physical_place(BackendId(0), Page(page));
+    let place = |page: u32| rig.drive.physical_place(BackendId(0), Page::of(page));
     let expected =
         [(0, 4), (1, 0), (2, 6)].map(|(n, page)| (n * WRITE, (n + 1) * WRITE, place(page), Cause::Parity));
     assert_eq!(programmed, expected);
-    let held = [0, 4, 5, 6].map(|page| rig.drive.contents_of(BackendId(0), Page(page)).map(|t| t.0));
+    let held = [0, 4, 5, 6].map(|page| rig.drive.contents_of(BackendId(0), Page::of(page)).map(|t| t.0));
     assert_eq!(held, [Some(1), Some(5), None, Some(7)]);
     assert!(rig.drive.holds(BackendId(0), Page(6)) && !rig.drive.holds(BackendId(0), Page(5)));
     rig.drive.audit();
@@ -148,7 +148,7 @@ fn what_happened_before_time_0_comes_before_what_waits() {
     answered.sort_unstable();
     // The erase had been done by then, and the page that was to be programmed before it was void.
     assert_eq!(answered, [(0, WRITE), (1, 0), (2, 0), (6, 0), (7, 2 * WRITE)]);
-    let held = [0, 1].map(|page| rig.drive.contents_of(BackendId(0), Page(page)));
+    let held = [0, 1].map(|page| rig.drive.contents_of(BackendId(0), Page::of(page)));
     assert_eq!(held, [Some(Token(3)), Some(Token(4))]);
     rig.drive.audit();
 }

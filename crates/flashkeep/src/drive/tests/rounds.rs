@@ -91,7 +91,7 @@ fn units_take_their_own_writes_in_rounds() {
     let mut rig = Rig::new(flash, ftl, 1, mapped(20));
     rig.ask(0, before(write(0, 3)), 0, &tokens(1, 3));
     rig.settle();
-    let plane = |rig: &Rig, page| match rig.drive.lookup(BackendId(0), Page(page)) {
+    let plane = |rig: &Rig, page| match rig.drive.lookup(BackendId(0), Page::of(page)) {
         MapEntry::At(ppn) => rig.drive.geometry().plane_of(ppn),
         other => unreachable!("{other:?}"),
     };

@@ -83,7 +83,10 @@ fn a_die_of_a_pool_fails_with_its_blocks() {
         rig.drive.renew(rig.now, dies[1]);
         assert_eq!(rig.drive.blocks().good_pages(PlaneId(0)), 32);
         for page in 0..6 {
-            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(30 + u64::from(page))));
+            assert_eq!(
+                rig.drive.contents_of(BackendId(0), Page::of(page)),
+                Some(Token(30 + u64::from(page)))
+            );
         }
         rig.drive.audit();
     }
@@ -113,7 +116,7 @@ fn a_collection_reads_in_one_die_and_programs_in_another() {
         assert!(gc.contains(&(OpKind::Erase, 0)), "{run}: {gc:?}");
         for page in 0..6 {
             assert_eq!(
-                rig.drive.contents_of(BackendId(0), Page(page)),
+                rig.drive.contents_of(BackendId(0), Page::of(page)),
                 Some(Token(u64::from(page) + 1)),
                 "{run}"
             );

@@ -185,7 +185,7 @@ fn a_collection_fills_word_lines() {
         let end = INSTANT + program(1) + moves + COMMAND + ERASE;
         assert_eq!(erase.map(|operation| operation.end.0), Some(end), "{copyback}, {run}");
         for page in [0, 1, 2, 3, 6] {
-            assert_eq!(rig.drive.contents_of(BackendId(0), Page(page)), Some(Token(u64::from(page))));
+            assert_eq!(rig.drive.contents_of(BackendId(0), Page::of(page)), Some(Token(u64::from(page))));
         }
     }
 }
@@ -202,7 +202,7 @@ fn a_power_cut_tears_the_word_line() {
     rig.go_on(cut);
     let recovery = rig.drive.cut_power(cut);
     assert_eq!(recovery.reads, 6 + 6, "every page that is programmed, empty and torn ones included");
-    let found = (0..5).map(|page| rig.drive.contents_of(BackendId(0), Page(page)));
+    let found = (0..5).map(|page| rig.drive.contents_of(BackendId(0), Page::of(page)));
     let expected = [1, 21, 22, 23, 4].map(|token| Some(Token(token)));
     let mut expected = expected.to_vec();
     expected[4] = None;

@@ -110,7 +110,7 @@ impl NodeHealth {
     ) -> CodewordHealth {
         let mut condition = CodewordHealth::default();
         for index in 0..stripes.data() {
-            let page = stripe * u32::from(stripes.data()) + u32::from(index);
+            let page = u64::from(stripe) * u64::from(stripes.data()) + u64::from(index);
             self.newer.take_copies(stripes, stripe, index);
             let units = &self.newer.units;
             let lacks = |unit: &&StripeUnit| !has(unit.member, unit.page);

@@ -7,6 +7,7 @@
 
 mod codeword;
 mod copies;
+mod together;
 mod track;
 
 use super::code::Code;
@@ -15,7 +16,7 @@ use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step, Why};
 use super::scheme::{Hazard, Scheme, StripeUnit};
 use super::tree::NodeId;
 use super::view::View;
-use crate::kernel::{Bits, RebuildQueue};
+use crate::kernel::{Bits, RebuildQueue, Sparse};
 pub use codeword::Codeword;
 
 /// From what the engine derives the health of a scheme's pages.
@@ -199,7 +200,7 @@ struct NodeHealth {
     damaged: bool,
     degraded: Bits,
     /// For each codeword, the number of pages that one more failure would lose.
-    at_risk: Vec<u8>,
+    at_risk: Sparse<u8>,
     /// The sum of `at_risk`.
     exposed: u64,
     /// Unrecoverable pages.
@@ -248,7 +249,7 @@ impl Health {
     }
 
     /// Whether a codeword lacks units.
-    pub(super) fn is_degraded(&self, node: NodeId, codeword: u32) -> bool {
+    pub(super) fn is_degraded(&self, node: NodeId, codeword: u64) -> bool {
         self.nodes.get(node.index()).is_some_and(|health| health.degraded.has(codeword))
     }
 
@@ -327,7 +328,7 @@ impl NodeHealth {
     fn examine<S: Scheme>(
         &mut self,
         scheme: &S,
-        codeword: u32,
+        codeword: u64,
         again: bool,
         view: &View<'_>,
         has: impl Fn(Member, Page) -> bool,
@@ -339,13 +340,13 @@ impl NodeHealth {
                 copies::condition(&self.word, self.degraded.has(codeword), view)
             }
             Protection::Stripes(stripes) if view.is_healthy() => {
-                let at_risk = stripes.unprotected(codeword);
+                let at_risk = stripes.unprotected(codeword as u32);
                 self.newer_missing.set(codeword, at_risk > 0);
                 CodewordHealth { at_risk, ..CodewordHealth::default() }
             }
             Protection::Stripes(stripes) => {
                 self.word.take_from(scheme, codeword);
-                self.examine_stripe(stripes, codeword, view, has)
+                self.examine_stripe(stripes, codeword as u32, view, has)
             }
         };
         self.note(codeword, CodewordHealth { restorable: condition.restorable && again, ..condition });
@@ -359,13 +360,13 @@ impl NodeHealth {
         view: &View<'_>,
         has: impl Fn(Member, Page) -> bool,
     ) -> CodewordHealth {
-        let first = stripe * u32::from(stripes.data());
-        let pages = first..first + u32::from(stripes.data());
+        let first = u64::from(stripe) * u64::from(stripes.data());
+        let pages = first..first + u64::from(stripes.data());
         if self.lost.count() > 0 {
             pages.clone().for_each(|page| _ = self.lost.set(page, false));
         }
         let lost = &mut self.lost;
-        let mut lose = |index: u8| _ = lost.set(first + u32::from(index), true);
+        let mut lose = |index: u8| _ = lost.set(first + u64::from(index), true);
         let two = stripes.has_newer(stripe);
         let counts = |index| !two || !stripes.is_newer(stripe, index);
         let covered = self.word.condition(view, &has, counts, &mut lose);
@@ -397,20 +398,14 @@ impl NodeHealth {
         }
     }
 
-    fn note(&mut self, codeword: u32, condition: CodewordHealth) {
+    fn note(&mut self, codeword: u64, condition: CodewordHealth) {
         self.degraded.set(codeword, condition.degraded);
         self.queue.set(codeword, condition.restorable);
         if !condition.restorable {
             self.first.set(codeword, false);
         }
-        let at = codeword as usize;
-        if self.at_risk.len() <= at {
-            if condition.at_risk == 0 {
-                return;
-            }
-            self.at_risk.resize(at + 1, 0);
-        }
-        let was = std::mem::replace(&mut self.at_risk[at], condition.at_risk);
+        let was = self.at_risk.get(codeword);
+        self.at_risk.set(codeword, condition.at_risk);
         self.exposed = self.exposed - u64::from(was) + u64::from(condition.at_risk);
     }
 
@@ -423,22 +418,21 @@ impl NodeHealth {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> bool {
-        let is_held = |codeword: u32| view.held(Key(u64::from(codeword)));
+        let is_held = |codeword: u64| view.held(Key(codeword));
         let next =
             |this: &mut Self| if recovers { this.first.next(is_held) } else { this.queue.next(is_held) };
         while let Some(codeword) = next(self) {
             self.first.set(codeword, false);
             self.queue.set(codeword, false);
             self.word.take_from(scheme, codeword);
-            let two =
-                matches!(scheme.protection(), Protection::Stripes(stripes) if stripes.has_newer(codeword));
+            let two = matches!(scheme.protection(), Protection::Stripes(stripes) if stripes.has_newer(codeword as u32));
             let begun = match self.copies {
                 true => copies::rebuild(&self.word, view, plan),
-                false if two => scheme.background(Why::Renew(codeword), view, plan),
+                false if two => scheme.background(Why::Renew(codeword as u32), view, plan),
                 false => self.word.rebuild(view, plan),
             };
             if begun {
-                plan.hold = Some(Key(u64::from(codeword)));
+                plan.hold = Some(Key(codeword));
                 self.restoring += 1;
                 return true;
             }
@@ -452,11 +446,11 @@ impl NodeHealth {
 }
 
 /// The codeword that a page of a member belongs to.
-fn codeword_of<S: Scheme>(scheme: &S, member: Member, page: Page) -> Option<u32> {
+fn codeword_of<S: Scheme>(scheme: &S, member: Member, page: Page) -> Option<u64> {
     match scheme.protection() {
         Protection::None | Protection::Own(_) => None,
         Protection::Copies => scheme.owner(member, page).map(|page| page.0),
-        Protection::Stripes(stripes) => stripes.stripe_of(member, page),
+        Protection::Stripes(stripes) => stripes.stripe_of(member, page).map(u64::from),
     }
 }
 
@@ -496,21 +490,25 @@ pub(super) fn recover_copies<S: Scheme>(scheme: &S, view: &View<'_>, lacks: &mut
         return;
     }
     let mut word = Codeword::default();
-    for page in 0..scheme.capacity() as u32 {
+    let end = scheme.capacity();
+    let next = |from: u64| scheme.ever_used().map_or(from.min(end), |used| used.next(from, end, true));
+    let mut page = next(0);
+    while page < end {
         word.take_from(scheme, page);
         copies::recover(Page(page), &word, view, lacks);
+        page = next(page + 1);
     }
 }
 
 impl Codeword {
-    fn take_from<S: Scheme>(&mut self, scheme: &S, codeword: u32) {
+    fn take_from<S: Scheme>(&mut self, scheme: &S, codeword: u64) {
         self.clear(scheme.protection().code());
         match scheme.protection() {
             Protection::None | Protection::Own(_) => {}
             Protection::Copies => scheme.places(Page(codeword), |member, page| {
                 self.push(StripeUnit { member, page, role: Role::Plain });
             }),
-            Protection::Stripes(stripes) => stripes.units(codeword, &mut |unit| self.push(unit)),
+            Protection::Stripes(stripes) => stripes.units(codeword as u32, &mut |unit| self.push(unit)),
         }
     }
 

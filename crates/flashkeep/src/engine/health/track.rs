@@ -81,25 +81,30 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.health.trouble(node);
         let again = !matches!(change, Change::Refused(_));
         self.track_health(backends, node, |health, scheme, view| {
-            let mut examine = |codeword| {
-                health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
-            };
             match (scheme.protection(), change.page()) {
                 (Protection::None, _) => {
                     health.damaged |= !matches!(change, Change::Unreadable(_));
                 }
                 (Protection::Own(_), _) => {}
-                (_, Some(page)) => codeword_of(scheme, member, page).into_iter().for_each(examine),
-                (Protection::Copies, None) => {
-                    for page in 0..scheme.capacity() as u32 {
+                (_, Some(page)) => {
+                    if let Some(codeword) = codeword_of(scheme, member, page) {
+                        let has = |member, page| view.has(member, page);
+                        health.examine(scheme, codeword, again, view, has);
+                    }
+                }
+                (Protection::Copies, None) if scheme.used().is_none() => {
+                    for page in 0..scheme.capacity() {
                         let mut concerned = false;
                         scheme.places(Page(page), |other, _| concerned |= other == member);
                         if concerned {
-                            examine(page);
+                            let has = |member, page| view.has(member, page);
+                            health.examine(scheme, page, again, view, has);
                         }
                     }
                 }
-                (Protection::Stripes(stripes), None) => (0..stripes.count()).for_each(examine),
+                (Protection::Copies | Protection::Stripes(_), None) => {
+                    health.examine_all(scheme, again, view)
+                }
             }
         });
     }
@@ -128,7 +133,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     let steps = plan.steps.iter().filter(move |step| step.member == member);
                     steps.map(|step| &step.command).filter(|command| command.verb != Verb::Read)
                 };
-                let stripe = command.start.0 / u32::from(stripes.data());
+                let stripe = command.start.0 / u64::from(stripes.data());
                 health.examine(scheme, stripe, true, view, |member, page| {
                     let remapped = |command: &&Command| command.verb == Verb::Remap && command.to == page;
                     if let Some(remapped) = changes(member).find(remapped) {
@@ -156,12 +161,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         fell_short: bool,
     ) {
         let again = !(restores && fell_short);
-        let codeword = key.0 as u32;
+        let codeword = key.0;
         self.track_health(backends, node, |health, scheme, view| {
             health.restoring -= u32::from(restores);
             health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
         });
-        self.consult(backends, node, |scheme, view| scheme.examined(codeword, view));
+        self.consult(backends, node, |scheme, view| scheme.examined(codeword as u32, view));
     }
 
     /// Plans the rebuild of one codeword; false if none can be rebuilt now.
@@ -185,7 +190,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.track_health(backends, node, |health, scheme, view| {
                     let Protection::Stripes(stripes) = scheme.protection() else { return };
                     for stripe in 0..stripes.count() {
-                        health.examine(scheme, stripe, true, view, |member, page| view.has(member, page));
+                        health.examine(scheme, stripe.into(), true, view, |member, page| {
+                            view.has(member, page)
+                        });
                     }
                 });
                 self.note_exposure(SimTime::ZERO, node);
@@ -219,7 +226,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn note_refused(&mut self, child: NodeId, page: Page) {
         let Some((node, member)) = self.shape[child.index()].parent else { return };
         let Some(scheme) = self.scheme(node) else { return };
-        let of_page = || scheme.owner(member, page).map(|page| Key(page.0.into()));
+        let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
         let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
         let mut plans =
             self.running_plans.places().filter(|running| running.is_under_way() && running.node == node);
@@ -247,7 +254,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Protection::Copies => hazard == Hazard::Unit && self.health.is_degraded(node, page.0),
             Protection::Stripes(stripes) => {
                 let data = stripes.data();
-                let (stripe, index) = (page.0 / u32::from(data), page.0 % u32::from(data));
+                let (stripe, index) = ((page.0 / u64::from(data)) as u32, page.0 % u64::from(data));
                 let mut word = Codeword::default();
                 let newer = stripes.is_newer(stripe, index as u8);
                 let has_copies = stripes.has_copies();
@@ -258,8 +265,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     word.take_newer(stripes, stripe);
                     self.health.nodes[node.index()].newer_missing.has(stripe)
                 } else {
-                    word.take_from(scheme, stripe);
-                    self.health.is_degraded(node, stripe)
+                    word.take_from(scheme, stripe.into());
+                    self.health.is_degraded(node, stripe.into())
                 };
                 let written = word.units.iter().any(|unit| unit.role == Role::Data(index as u8));
                 // The power takes no such page by itself; but if its member is gone, too, it is unknown what replaced
@@ -279,11 +286,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let count = match scheme.protection() {
             Protection::None => return,
             Protection::Own(health) => return health.covers(&mut |units| visit(Code::default(), units)),
-            Protection::Copies => scheme.capacity() as u32,
-            Protection::Stripes(stripes) => stripes.count(),
+            Protection::Copies => scheme.capacity(),
+            Protection::Stripes(stripes) => stripes.count().into(),
         };
         let mut word = Codeword::default();
-        let is_free = |codeword| !self.locks.is_held(node, Key(u64::from(codeword)));
+        let is_free = |codeword| !self.locks.is_held(node, Key(codeword));
         for codeword in (0..count).filter(|&codeword| is_free(codeword)) {
             word.take_from(scheme, codeword);
             let protected = word.parities > 0 || matches!(scheme.protection(), Protection::Copies);
@@ -291,14 +298,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 visit(word.code, &word.units);
             }
             if let Protection::Stripes(stripes) = scheme.protection() {
-                word.take_newer(stripes, codeword);
+                word.take_newer(stripes, codeword as u32);
                 let health = &self.health.nodes[node.index()];
                 if word.parities > 0 && !health.newer_missing.has(codeword) {
                     visit(word.code, &word.units);
                 }
                 for index in 0..stripes.data() {
-                    word.take_copies(stripes, codeword, index);
-                    let page = codeword * u32::from(stripes.data()) + u32::from(index);
+                    word.take_copies(stripes, codeword as u32, index);
+                    let page = codeword * u64::from(stripes.data()) + u64::from(index);
                     if !word.units.is_empty() && !health.thin.has(page) {
                         visit(word.code, &word.units);
                     }

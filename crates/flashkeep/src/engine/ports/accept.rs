@@ -328,7 +328,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let place = |n| token.plus(n).slot as usize;
             contents.extend((0..fragment.count).map(|n| self.buffers.of(token.owner)[place(n)]));
         }
-        let newest = |page: u32| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
+        let newest = |page: u64| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
         let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
         let mut below = MemberBackend { engine: self, backends, now, at, command, token };
         let mut asked = true;

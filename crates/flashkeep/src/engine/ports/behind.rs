@@ -69,7 +69,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> MemberBackend<'_, S, C, L> {
 }
 
 impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_, S, C, L> {
-    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u32) -> C, newest: Option<C>) {
+    fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u64) -> C, newest: Option<C>) {
         let token = self.token.plus(at);
         if C::KEEP
             && let Some(newest) = newest
@@ -91,11 +91,11 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
         }
     }
 
-    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u32) -> C) {
+    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u64) -> C) {
         if let Some(at) = at {
             return self.hand(self.command, pages, self.token.plus(at));
         }
-        let token = self.place((pages.page..pages.page + pages.count).map(contents));
+        let token = self.place((pages.page..pages.page + u64::from(pages.count)).map(contents));
         let write = Command::new(Verb::Write, Page(pages.page), pages.count as u16);
         let write = Command { flags: self.command.flags.forced(), ..write.because(cause) };
         self.hand(write, pages, CompletionToken { gap: 0, ..token });
@@ -111,11 +111,11 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
         self.hand(self.command, pages, self.token.plus(at));
     }
 
-    fn create(&mut self, pages: Run, at: u32, _: impl Fn(u32) -> C) {
+    fn create(&mut self, pages: Run, at: u32, _: impl Fn(u64) -> C) {
         self.hand(self.command, pages, self.token.plus(at));
     }
 
-    fn copied(&mut self, _: u32, at: u32, contents: C) {
+    fn copied(&mut self, _: u64, at: u32, contents: C) {
         self.hit(at, contents);
     }
 

@@ -48,13 +48,14 @@ impl PortId {
     }
 
     /// The key that keeps a page from others while the port merges it.
-    pub(super) fn key(self, page: u32) -> Key {
-        Key(u64::from(self.0) << 32 | u64::from(page))
+    pub(super) fn key(self, page: u64) -> Key {
+        debug_assert!(page < 1 << 48, "page {page} of a port");
+        Key(u64::from(self.0) << 48 | page)
     }
 
     /// The port that a key is of.
     pub(super) fn of_key(Key(key): Key) -> PortId {
-        PortId((key >> 32) as u16)
+        PortId((key >> 48) as u16)
     }
 
     /// Its index in the list of members' ports; none for the host's port.
@@ -81,7 +82,7 @@ pub(super) struct MemberPort<C> {
     /// When the executor is scheduled to handle the link.
     armed: SimTime,
     /// Pages of commands that wait for the link: how many commands, and whether the last one writes.
-    awaited: FixedMap<u32, (u32, bool)>,
+    awaited: FixedMap<u64, (u32, bool)>,
     /// Pages that are being merged.
     pub(super) merging: u32,
     /// When all that was written behind it, as far as that is known, is on the media.
@@ -344,11 +345,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Pages behind a port have been created without it.
-    pub(in super::super) fn note_created(&mut self, port: u16, pages: std::ops::Range<u32>) {
+    pub(in super::super) fn note_created(&mut self, port: u16, pages: std::ops::Range<u64>) {
         let port = self.ports.all[usize::from(port)].port_mut();
         // A port that merges nothing does not know pages.
         if !port.pages().is_empty() {
-            port.pages_mut().set_run(pages.start, pages.len() as u32);
+            port.pages_mut().set_run(pages.start, pages.end - pages.start);
         }
     }
 
@@ -393,8 +394,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if this.port().parts() == PartialPages::AsTheyAre {
                 continue;
             }
-            let (node, pages) = (this.node, this.port().pages().len());
-            for page in 0..pages {
+            let (node, pages) = (this.node, this.port().pages().ever_existing());
+            for page in pages {
                 if let Some(found) = self.intact_contents_behind(node, Page(page), &contents) {
                     self.ports.all[at].port_mut().fall_back(page, found);
                 }
@@ -409,12 +410,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The sectors that exist behind each port, and the contents of pages there as tokens.
     #[must_use]
-    pub fn port_pages(&self) -> Vec<(&SectorMap, Vec<u64>)> {
+    pub fn port_pages(&self) -> Vec<(&SectorMap, Vec<(u64, u64)>)> {
         self.ports.all.iter().map(|this| this.port().state()).collect()
     }
 
     /// Restores the ports of a saved run.
-    pub fn restore_ports(&mut self, states: Vec<(SectorMap, Vec<u64>)>) {
+    pub fn restore_ports(&mut self, states: Vec<(SectorMap, Vec<(u64, u64)>)>) {
         for (this, (pages, stored)) in self.ports.all.iter_mut().zip(states) {
             this.port_mut().restore(pages, stored);
         }

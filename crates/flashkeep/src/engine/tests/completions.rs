@@ -122,7 +122,7 @@ impl Scheme for Lazy {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.0));
+        let key = Key(u64::from(command.start.low()));
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 

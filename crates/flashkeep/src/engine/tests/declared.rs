@@ -23,7 +23,7 @@ impl Scheme for Declared {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        tell(Member((page.0 % 2) as u8), Page(page.0 / 2));
+        tell(Member((page.low() % 2) as u8), Page::of(page.low() / 2));
     }
 
     fn protection(&self) -> Protection<'_> {
@@ -31,29 +31,29 @@ impl Scheme for Declared {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        Lock::Hold(Key(u64::from(command.start.0 / 2)))
+        Lock::Hold(Key(u64::from(command.start.low() / 2)))
     }
 
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let (stripe, index) = (Page(command.start.0 / 2), (command.start.0 % 2) as u8);
+        let (stripe, index) = (Page::of(command.start.low() / 2), (command.start.low() % 2) as u8);
         let step = Step::new(Member(index), command.over(stripe, 1), 0);
         if command.verb == Verb::Read {
             plan.push(step);
             return PlanVerdict::Go;
         }
-        if self.written[command.start.0 as usize ^ 1] {
+        if self.written[command.start.low() as usize ^ 1] {
             let other = Step::fetch(Member(1 - index), stripe, Role::Data(1 - index), Cause::Parity);
             plan.push(other);
         }
         let stage = u8::from(!plan.steps.is_empty());
         plan.push(step.role(Role::Data(index)).stage(stage));
         plan.push(Step::store(Member(2), stripe, Role::P, Cause::Parity).stage(stage));
-        self.written[command.start.0 as usize] = true;
+        self.written[command.start.low() as usize] = true;
         PlanVerdict::Go
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        (member.0 < 2).then(|| Page(page.0 * 2 + u32::from(member.0)))
+        (member.0 < 2).then(|| Page::of(page.low() * 2 + u32::from(member.0)))
     }
 }
 
@@ -71,7 +71,7 @@ impl Codewords for Declared {
     }
 
     fn units(&self, stripe: u32, tell: &mut dyn FnMut(StripeUnit)) {
-        let page = Page(stripe);
+        let page = Page::of(stripe);
         let written = (0..2).filter(|&index| self.written[stripe as usize * 2 + usize::from(index)]);
         let data = written.map(|index| StripeUnit { member: Member(index), page, role: Role::Data(index) });
         let data: Vec<_> = data.collect();
@@ -80,7 +80,7 @@ impl Codewords for Declared {
     }
 
     fn stripe_of(&self, _: Member, page: Page) -> Option<u32> {
-        Some(page.0)
+        Some(page.low())
     }
 }
 

@@ -81,7 +81,7 @@ impl Deferred {
         let written = self.data().filter(|&index| self.written[self.page(stripe, index)]);
         let fetch = |index| {
             let role = Role::Data(index);
-            Step::fetch(self.layout.member(stripe, role), Page(stripe), role, cause)
+            Step::fetch(self.layout.member(stripe, role), Page::of(stripe), role, cause)
         };
         written.map(fetch).collect()
     }
@@ -89,11 +89,11 @@ impl Deferred {
     /// Renews the parity of a stripe whose new data are in the plan, and drops what it no longer needs.
     fn renew(&self, stripe: u32, plan: &mut Plan) {
         let parity = self.layout.member(stripe, Role::P);
-        plan.push(Step::store(parity, Page(stripe), Role::P, Cause::Parity).stage(1));
+        plan.push(Step::store(parity, Page::of(stripe), Role::P, Cause::Parity).stage(1));
         for index in self.data() {
             if let Old::At(hidden) = self.old[self.page(stripe, index)] {
                 let member = self.layout.member(stripe, Role::Data(index));
-                let trim = Command::new(Verb::Trim, Page(hidden), 1).because(Cause::Parity);
+                let trim = Command::new(Verb::Trim, Page::of(hidden), 1).because(Cause::Parity);
                 plan.push(Step::new(member, trim, Step::NOWHERE).stage(2));
             }
         }
@@ -110,11 +110,11 @@ impl Deferred {
                 _ => continue,
             };
             let role = Role::Data(index);
-            steps.push(Step::fetch(self.layout.member(stripe, role), Page(at), role, cause));
+            steps.push(Step::fetch(self.layout.member(stripe, role), Page::of(at), role, cause));
         }
         if wanted != Role::P {
             let parity = self.layout.member(stripe, Role::P);
-            steps.push(Step::fetch(parity, Page(stripe), Role::P, cause));
+            steps.push(Step::fetch(parity, Page::of(stripe), Role::P, cause));
         }
         steps
     }
@@ -129,7 +129,7 @@ impl Deferred {
         }
         for index in first..end {
             let role = Role::Data(index);
-            let page = command.over(Page(stripe), 1);
+            let page = command.over(Page::of(stripe), 1);
             let member = self.layout.member(stripe, role);
             plan.push(Step::new(member, page, u16::from(index - first)).role(role).stage(1));
             let page = self.page(stripe, index);
@@ -162,13 +162,13 @@ impl Scheme for Deferred {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.0 / self.grain(Verb::Read)));
+        let key = Key(u64::from(command.start.low() / self.grain(Verb::Read)));
         if command.verb == Verb::Read || self.failed.is_empty() { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let stripe = command.start.0 / self.grain(Verb::Read);
-        let first = (command.start.0 % self.grain(Verb::Read)) as u8;
+        let stripe = command.start.low() / self.grain(Verb::Read);
+        let first = (command.start.low() % self.grain(Verb::Read)) as u8;
         let units = || (0..command.count).map(|n| (n, first + n as u8));
         if command.verb != Verb::Read && !self.failed.is_empty() {
             self.plan_degraded(command, stripe, first, plan);
@@ -185,7 +185,7 @@ impl Scheme for Deferred {
         }
         for (n, index) in units() {
             let (page, member) = (self.page(stripe, index), self.layout.member(stripe, Role::Data(index)));
-            let step = Step::new(member, command.over(Page(stripe), 1), n);
+            let step = Step::new(member, command.over(Page::of(stripe), 1), n);
             if command.verb == Verb::Read {
                 if self.written[page] {
                     plan.push(step);
@@ -193,10 +193,10 @@ impl Scheme for Deferred {
                 continue;
             }
             if keeps(self, index) {
-                let to = Page(self.free[usize::from(member.0)].pop().expect("checked above"));
-                let remap = Command { to, ..Command::new(Verb::Remap, Page(stripe), 1) };
+                let to = Page::of(self.free[usize::from(member.0)].pop().expect("checked above"));
+                let remap = Command { to, ..Command::new(Verb::Remap, Page::of(stripe), 1) };
                 plan.push(Step::new(member, remap, n));
-                self.old[page] = Old::At(to.0);
+                self.old[page] = Old::At(to.low());
             } else if self.old[page] == Old::Current {
                 self.old[page] = Old::Zero;
             }
@@ -212,10 +212,12 @@ impl Scheme for Deferred {
 
     fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
-        if failed.iter().any(|step| step.member != wanted.member) || wanted.command.start.0 >= self.stripes {
+        if failed.iter().any(|step| step.member != wanted.member)
+            || wanted.command.start.low() >= self.stripes
+        {
             return RepairOutcome::Lost;
         }
-        let stripe = wanted.command.start.0;
+        let stripe = wanted.command.start.low();
         let role = self.layout.role(stripe, wanted.member);
         if matches!(role, Role::Data(index) if self.old[self.page(stripe, index)] != Old::Current) {
             return RepairOutcome::Lost;
@@ -228,8 +230,10 @@ impl Scheme for Deferred {
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        match self.layout.role(page.0, member) {
-            Role::Data(index) if page.0 < self.stripes => Some(Page(self.page(page.0, index) as u32)),
+        match self.layout.role(page.low(), member) {
+            Role::Data(index) if page.low() < self.stripes => {
+                Some(Page::of(self.page(page.low(), index) as u32))
+            }
             _ => None,
         }
     }
@@ -272,7 +276,7 @@ impl BackgroundWork for Deferred {
                 let role = self.layout.role(stripe, member);
                 let lost = matches!(role, Role::Data(i) if self.old[self.page(stripe, i)] != Old::Current
                         || !self.written[self.page(stripe, i)]);
-                if view.has(member, Page(stripe)) || lost {
+                if view.has(member, Page::of(stripe)) || lost {
                     continue;
                 }
                 if view.held(key(stripe)) {
@@ -283,7 +287,7 @@ impl BackgroundWork for Deferred {
                 for step in self.reconstruct(stripe, role, Cause::Rebuild) {
                     plan.push(step);
                 }
-                plan.push(Step::store(member, Page(stripe), role.lost(), Cause::Rebuild).stage(1));
+                plan.push(Step::store(member, Page::of(stripe), role.lost(), Cause::Rebuild).stage(1));
                 return true;
             }
             return false;
@@ -309,6 +313,6 @@ impl Recoverable for Deferred {}
 
 impl OwnHealth for Deferred {
     fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
-        (page.0 < self.stripes).then_some(Key(u64::from(page.0)))
+        (page.low() < self.stripes).then_some(Key(u64::from(page.low())))
     }
 }

@@ -123,7 +123,7 @@ impl Log {
     /// Writes the parity of what is pending to a chip.
     fn close(&mut self, chip: u8, cause: Cause, plan: &mut Plan) {
         let row = self.rows[0];
-        plan.push(Step::store(Member(chip), Page(row), Role::P, cause).later());
+        plan.push(Step::store(Member(chip), Page::of(row), Role::P, cause).later());
         let data = std::mem::take(&mut self.pending);
         self.covers.push(Cover { row, data, parity: chip });
         self.serial += 1;
@@ -164,7 +164,7 @@ impl Log {
 
     fn plan_erase(&mut self, group: u32, plan: &mut Plan) {
         for chip in 0..self.chips {
-            let pages = Command::new(Verb::Trim, Page(group * self.block), self.block as u16);
+            let pages = Command::new(Verb::Trim, Page::of(group * self.block), self.block as u16);
             plan.push(Step::new(Member(chip), pages.because(Cause::Gc), Step::NOWHERE));
         }
         plan.hold = Some(Key(u64::from(group)));
@@ -179,7 +179,7 @@ impl Log {
             return self.plan_erase(group, plan);
         }
         let to = self.free.pop().expect("one group is always free");
-        let one = |verb, row| Command::new(verb, Page(row), 1).because(Cause::Gc);
+        let one = |verb, row| Command::new(verb, Page::of(row), 1).because(Cause::Gc);
         for (at, &(_, (chip, row))) in valid.iter().enumerate() {
             plan.push(Step::new(Member(chip), one(Verb::Read, row), at as u16));
         }
@@ -199,7 +199,7 @@ impl Log {
                 at += 1;
             }
             let parity = slots.pop_front().unwrap_or(self.parity(row));
-            let store = Step::store(Member(parity), Page(row), Role::P, Cause::ParityGc);
+            let store = Step::store(Member(parity), Page::of(row), Role::P, Cause::ParityGc);
             plan.push(store.row(n as u16).stage(1));
             self.covers.push(Cover { row, data, parity });
         }
@@ -223,18 +223,18 @@ impl Scheme for Log {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        match self.map[command.start.0 as usize] {
+        match self.map[command.start.low() as usize] {
             Some((_, row)) if command.verb == Verb::Read => Lock::Share(self.group_key(row)),
             _ => Lock::Free,
         }
     }
 
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let page = command.start.0;
+        let page = command.start.low();
         match command.verb {
             Verb::Read => {
                 if let Some((chip, row)) = self.map[page as usize] {
-                    plan.push(Step::new(Member(chip), command.over(Page(row), 1), 0));
+                    plan.push(Step::new(Member(chip), command.over(Page::of(row), 1), 0));
                 }
             }
             Verb::Write => {
@@ -244,7 +244,7 @@ impl Scheme for Log {
                 let (row, chip) = (self.rows[0], self.slots.pop_front().expect("an open row has room"));
                 plan.carry = (!self.pending.is_empty()).then_some(self.key());
                 let index = self.pending.len() as u8;
-                plan.push(Step::new(Member(chip), command.over(Page(row), 1), 0).role(Role::Data(index)));
+                plan.push(Step::new(Member(chip), command.over(Page::of(row), 1), 0).role(Role::Data(index)));
                 self.pending.push(chip);
                 self.settle(page, (chip, row));
                 if self.slots.is_empty() {
@@ -261,20 +261,20 @@ impl Scheme for Log {
 
     fn repair(&mut self, failed: &[Step], _: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
-        let (Member(chip), row) = (wanted.member, wanted.command.start.0);
+        let (Member(chip), row) = (wanted.member, wanted.command.start.low());
         let cover = self.covers.iter().find(|cover| cover.row == row && cover.data.contains(&chip));
         let Some(cover) = cover.filter(|_| failed.len() == 1) else { return RepairOutcome::Lost };
         let role = |chip: u8| Role::Data(cover.data.iter().position(|&c| c == chip).unwrap_or(0) as u8);
         for &other in cover.data.iter().filter(|&&other| other != chip) {
-            plan.push(Step::fetch(Member(other), Page(row), role(other), wanted.command.cause));
+            plan.push(Step::fetch(Member(other), Page::of(row), role(other), wanted.command.cause));
         }
-        plan.push(Step::fetch(Member(cover.parity), Page(row), Role::P, wanted.command.cause));
+        plan.push(Step::fetch(Member(cover.parity), Page::of(row), Role::P, wanted.command.cause));
         plan.push(Step::new(wanted.member, wanted.command, 0).role(role(chip).lost()).stage(1));
         RepairOutcome::Planned
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        self.owner[usize::from(member.0)][page.0 as usize].map(Page)
+        self.owner[usize::from(member.0)][page.low() as usize].map(Page::of)
     }
 
     fn settled(&mut self, key: Key, _: &View<'_>) {

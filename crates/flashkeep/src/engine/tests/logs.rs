@@ -32,7 +32,7 @@ fn skip_rows(rig: &mut Rig<Token>, upto: u32) {
 /// The chips and rows that were written for a cause.
 fn written(rig: &Rig<Token>, causes: &[Cause]) -> Vec<(u16, u32)> {
     let writes = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Write && causes.contains(&c.cause));
-    writes.map(|(_, backend, command)| (backend.0, command.start.0)).collect()
+    writes.map(|(_, backend, command)| (backend.0, command.start.low())).collect()
 }
 
 #[test]

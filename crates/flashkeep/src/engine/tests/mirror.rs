@@ -70,7 +70,7 @@ impl Scheme for Mirror {
         if !self.rebuilding(false) || command.verb == Verb::Read {
             return Lock::Free;
         }
-        Lock::Pass(Key(u64::from(command.start.0)))
+        Lock::Pass(Key(u64::from(command.start.low())))
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
@@ -123,13 +123,13 @@ impl BackgroundWork for Mirror {
             return false;
         }
         while let Some((to, page)) = self.rebuild_queue.pop() {
-            let (page, key) = (Page(page), Key(u64::from(page)));
+            let (page, key) = (Page::of(page), Key(u64::from(page)));
             if view.has(to, page) {
                 continue;
             }
             let Some(from) = (0..view.members()).map(Member).find(|&m| view.has(m, page)) else { continue };
             if view.held(key) {
-                self.rebuild_queue.push((to, page.0));
+                self.rebuild_queue.push((to, page.low()));
                 return false;
             }
             let one = |verb| Command::new(verb, page, 1).because(Cause::Rebuild);

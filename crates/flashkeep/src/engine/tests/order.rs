@@ -147,7 +147,7 @@ fn a_merge_keeps_its_page_and_lets_runs_pass() {
     rig.write(5, 1);
     rig.read(5, 1);
     rig.run();
-    let whole = |command: &super::super::Command| command.verb == Verb::Write && command.start.0 == 2;
+    let whole = |command: &super::super::Command| command.verb == Verb::Write && command.start.low() == 2;
     assert_eq!(rig.store.count(|_, command| whole(command)), 5, "the full stripe went down as one run");
     assert!(parity_is_right(&rig, 5, 1, 4));
 }

@@ -38,7 +38,7 @@ impl Partial {
 
     fn fetch(&self, stripe: u32, index: u8) -> Step {
         let role = Role::Data(index);
-        Step::fetch(self.layout.member(stripe, role), Page(stripe), role, Cause::Parity)
+        Step::fetch(self.layout.member(stripe, role), Page::of(stripe), role, Cause::Parity)
     }
 
     fn entry(&self, stripe: u32) -> Option<usize> {
@@ -61,19 +61,21 @@ impl Scheme for Partial {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.0 / self.grain(Verb::Read)));
+        let key = Key(u64::from(command.start.low() / self.grain(Verb::Read)));
         if command.verb == Verb::Read { Lock::Pass(key) } else { Lock::Hold(key) }
     }
 
     fn plan(&mut self, command: &Command, _: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let (stripe, first) =
-            (command.start.0 / self.grain(Verb::Read), (command.start.0 % self.grain(Verb::Read)) as u8);
+        let (stripe, first) = (
+            command.start.low() / self.grain(Verb::Read),
+            (command.start.low() % self.grain(Verb::Read)) as u8,
+        );
         let first_page = (stripe * self.grain(Verb::Read)) as usize;
         let units = (0..command.count).map(|n| (n, first + n as u8));
         let member = |index| self.layout.member(stripe, Role::Data(index));
         if command.verb == Verb::Read {
             for (n, index) in units.filter(|&(_, index)| self.written[first_page + usize::from(index)]) {
-                plan.push(Step::new(member(index), command.over(Page(stripe), 1), n));
+                plan.push(Step::new(member(index), command.over(Page::of(stripe), 1), n));
             }
             return PlanVerdict::Go;
         }
@@ -81,7 +83,7 @@ impl Scheme for Partial {
         let Some(slot) = found.or_else(|| self.entries.iter().position(Option::is_none)) else {
             return PlanVerdict::Wait;
         };
-        let (memory, page) = (self.memory(), Page(slot as u32));
+        let (memory, page) = (self.memory(), Page::of(slot as u32));
         if let Some(entry) = found.and_then(|slot| self.entries[slot].as_ref()) {
             plan.push(Step::fetch(memory, page, Role::P, Cause::PartialParity));
             for (_, index) in units.clone().filter(|&(_, index)| entry.covered[usize::from(index)]) {
@@ -89,7 +91,7 @@ impl Scheme for Partial {
             }
         }
         for (n, index) in units.clone() {
-            let step = Step::new(member(index), command.over(Page(stripe), 1), n);
+            let step = Step::new(member(index), command.over(Page::of(stripe), 1), n);
             plan.push(step.role(Role::Data(index)).stage(1));
         }
         plan.push(Step::store(memory, page, Role::P, Cause::PartialParity).stage(1));
@@ -127,7 +129,7 @@ impl BackgroundWork for Partial {
         else {
             return false;
         };
-        let (stripe, memory, page) = (entry.stripe, self.memory(), Page(slot as u32));
+        let (stripe, memory, page) = (entry.stripe, self.memory(), Page::of(slot as u32));
         plan.hold = Some(key(entry));
         plan.push(Step::fetch(memory, page, Role::P, Cause::Parity));
         for index in (0..self.layout.data()).filter(|&index| !entry.covered[usize::from(index)]) {
@@ -136,7 +138,7 @@ impl BackgroundWork for Partial {
             }
         }
         let parity = self.layout.member(stripe, Role::P);
-        plan.push(Step::store(parity, Page(stripe), Role::P, Cause::Parity).stage(1));
+        plan.push(Step::store(parity, Page::of(stripe), Role::P, Cause::Parity).stage(1));
         plan.push(Step::new(memory, Command::new(Verb::Trim, page, 1), Step::NOWHERE).stage(2));
         self.committing = Some(slot);
         true

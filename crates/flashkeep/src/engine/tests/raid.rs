@@ -90,7 +90,7 @@ impl Raid {
     }
 
     fn fetch(&self, stripe: u32, role: Role, cause: Cause) -> Step {
-        Step::fetch(self.layout.member(stripe, role), Page(stripe), role, cause)
+        Step::fetch(self.layout.member(stripe, role), Page::of(stripe), role, cause)
     }
 
     /// What must be read to write data units `first..end` of a stripe: the fewer of old data and parities, or of
@@ -106,7 +106,7 @@ impl Raid {
             let step = fetch(Role::Data(index));
             let at = u16::from(index - first);
             changed.push(match command.flags.has(Flags::OLD_IN_HAND) {
-                true => Step::in_hand(step.member, Page(stripe), at, step.role),
+                true => Step::in_hand(step.member, Page::of(stripe), at, step.role),
                 false => step,
             });
         }
@@ -149,7 +149,7 @@ impl Raid {
         for member in (0..self.layout.members).map(Member) {
             let known_zero =
                 matches!(self.layout.role(stripe, member), Role::Data(i) if !self.is_written(stripe, i));
-            if !view.has(member, Page(stripe)) && !members.contains(&member) && !known_zero {
+            if !view.has(member, Page::of(stripe)) && !members.contains(&member) && !known_zero {
                 members.push(member);
             }
         }
@@ -184,7 +184,7 @@ impl Scheme for Raid {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(self.place(command.start.0).0));
+        let key = Key(u64::from(self.place(command.start.low()).0));
         match command.verb {
             _ if self.lockless => Lock::Free,
             Verb::Read => Lock::Pass(key),
@@ -193,12 +193,12 @@ impl Scheme for Raid {
     }
 
     fn plan(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
-        let (stripe, first) = self.place(command.start.0);
+        let (stripe, first) = self.place(command.start.low());
         let end = first + command.count as u8;
         let member = |index| self.layout.member(stripe, Role::Data(index));
         if command.verb == Verb::Read {
             for index in (first..end).filter(|&index| self.is_written(stripe, index)) {
-                let read = command.over(Page(stripe), 1);
+                let read = command.over(Page::of(stripe), 1);
                 plan.push(Step::new(member(index), read, u16::from(index - first)));
             }
             return PlanVerdict::Go;
@@ -208,16 +208,16 @@ impl Scheme for Raid {
             plan.push(step);
         }
         for index in first..end {
-            let page = command.over(Page(stripe), 1);
+            let page = command.over(Page::of(stripe), 1);
             let step = Step::new(member(index), page, u16::from(index - first)).role(Role::Data(index));
             plan.push(old_in_hand(plan, step).stage(1));
         }
         for &role in self.layout.parities() {
-            let store = Step::store(self.layout.member(stripe, role), Page(stripe), role, Cause::Parity);
+            let store = Step::store(self.layout.member(stripe, role), Page::of(stripe), role, Cause::Parity);
             plan.push(old_in_hand(plan, store).stage(1));
         }
         plan.release = self.release;
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             if command.verb == Verb::Trim {
                 self.trimmed.push(page);
             } else {
@@ -230,7 +230,7 @@ impl Scheme for Raid {
 
     fn repair(&mut self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = failed[failed.len() - 1];
-        let (stripe, cause) = (wanted.command.start.0, wanted.command.cause);
+        let (stripe, cause) = (wanted.command.start.low(), wanted.command.cause);
         let role = self.layout.role(stripe, wanted.member);
         let tried = failed.iter().rev().map(|step| step.member);
         let unknown = self.unknown(stripe, tried, view);
@@ -240,15 +240,15 @@ impl Scheme for Raid {
         }
         plan.push(Step::new(wanted.member, wanted.command, 0).role(role.lost()).stage(1));
         if self.heals && view.alive(wanted.member) {
-            let store = Step::store(wanted.member, Page(stripe), role.lost(), Cause::Rebuild);
+            let store = Step::store(wanted.member, Page::of(stripe), role.lost(), Cause::Rebuild);
             plan.push(store.stage(1).later());
         }
         RepairOutcome::Planned
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        match self.layout.role(page.0, member) {
-            Role::Data(index) => Some(Page(self.page(page.0, index) as u32)),
+        match self.layout.role(page.low(), member) {
+            Role::Data(index) => Some(Page::of(self.page(page.low(), index) as u32)),
             _ => None,
         }
     }
@@ -287,7 +287,7 @@ impl BackgroundWork for Raid {
             let wanted = self.layout.role(stripe, member);
             let zero = matches!(wanted, Role::Data(index) if !self.is_written(stripe, index));
             let empty = (0..self.layout.data()).all(|index| !self.is_written(stripe, index));
-            if view.has(member, Page(stripe)) || zero || empty || !view.alive(member) {
+            if view.has(member, Page::of(stripe)) || zero || empty || !view.alive(member) {
                 continue;
             }
             let unknown = self.unknown(stripe, std::iter::empty(), view);
@@ -295,7 +295,7 @@ impl BackgroundWork for Raid {
             for step in steps {
                 plan.push(step);
             }
-            plan.push(Step::store(member, Page(stripe), wanted.lost(), Cause::Rebuild).stage(1));
+            plan.push(Step::store(member, Page::of(stripe), wanted.lost(), Cause::Rebuild).stage(1));
             plan.hold = Some(key);
             return true;
         }
@@ -311,6 +311,6 @@ impl Recoverable for Raid {}
 
 impl OwnHealth for Raid {
     fn repair_key(&self, _: Member, page: Page) -> Option<Key> {
-        (!self.lockless).then_some(Key(u64::from(page.0)))
+        (!self.lockless).then_some(Key(u64::from(page.low())))
     }
 }

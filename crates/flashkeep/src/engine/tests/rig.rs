@@ -92,7 +92,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     }
 
     pub(crate) fn submit(&mut self, command: Command) -> usize {
-        let (start, count) = (command.start.0, command.count);
+        let (start, count) = (command.start.low(), command.count);
         let tag = self.request(start, count, Some(command.verb));
         let token = self.engine.open(tag as u32, u32::from(count));
         for n in 0..usize::from(count) {
@@ -113,15 +113,15 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     }
 
     pub(crate) fn write(&mut self, start: u32, count: u16) -> usize {
-        self.submit(Command::new(Verb::Write, Page(start), count))
+        self.submit(Command::new(Verb::Write, Page::of(start), count))
     }
 
     pub(crate) fn read(&mut self, start: u32, count: u16) -> usize {
-        self.submit(Command::new(Verb::Read, Page(start), count))
+        self.submit(Command::new(Verb::Read, Page::of(start), count))
     }
 
     pub(crate) fn trim(&mut self, start: u32, count: u16) -> usize {
-        self.submit(Command::new(Verb::Trim, Page(start), count))
+        self.submit(Command::new(Verb::Trim, Page::of(start), count))
     }
 
     /// The caches of the root's members are written back.
@@ -137,7 +137,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     /// Fills pages before time 0.
     pub(crate) fn fill(&mut self, start: u32, count: u16) {
         let flags = Flags::BEFORE;
-        let tag = self.submit(Command { flags, ..Command::new(Verb::Write, Page(start), count) });
+        let tag = self.submit(Command { flags, ..Command::new(Verb::Write, Page::of(start), count) });
         assert!(self.told[tag].is_some(), "no time passes before time 0");
     }
 
@@ -151,8 +151,13 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         if C::KEEP {
             self.engine.pages(token.owner)[0] = C::token(new).plus(1, C::token(old));
         }
-        let merge =
-            Merge { page, old_sectors: 1, all_sectors: 0, cause: crate::engine::Cause::Host, soon: false };
+        let merge = Merge {
+            page: page.into(),
+            old_sectors: 1,
+            all_sectors: 0,
+            cause: crate::engine::Cause::Host,
+            soon: false,
+        };
         self.engine.merge(&mut self.store, self.now, merge, token.pages());
         self.engine.close(&mut self.store, self.now, token);
         self.collect();

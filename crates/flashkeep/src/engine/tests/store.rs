@@ -125,7 +125,7 @@ impl<C: Contents> Store<C> {
         this.broken[page as usize] = true;
         if this.programmed[page as usize] {
             this.bad[page as usize] = true;
-            self.done.push(Done::gone(BackendId(backend), Page(page)));
+            self.done.push(Done::gone(BackendId(backend), Page::of(page)));
         }
     }
 
@@ -133,7 +133,7 @@ impl<C: Contents> Store<C> {
     pub(crate) fn damage(&mut self, backend: BackendId, page: u32) {
         let this = &mut self.backends[usize::from(backend.0)];
         (this.bad[page as usize], this.given[page as usize]) = (true, false);
-        self.done.push(Done::gone(backend, Page(page)));
+        self.done.push(Done::gone(backend, Page::of(page)));
     }
 
     /// No page can be read any more.
@@ -222,9 +222,9 @@ impl<C: Contents> Store<C> {
 impl<C: Contents> Backend<C> {
     /// The command takes effect; which of its pages could not be read, and what the others hold.
     fn take(&mut self, command: &Command, contents: &[C]) -> Vec<(bool, C)> {
-        let pages = (0..u32::from(command.count)).map(|n| (n as usize, (command.start.0 + n) as usize));
+        let pages = (0..u32::from(command.count)).map(|n| (n as usize, (command.start.low() + n) as usize));
         if self.block > 0 && command.verb == Verb::Trim {
-            assert!(command.start.0.is_multiple_of(self.block), "whole blocks are erased");
+            assert!(command.start.low().is_multiple_of(self.block), "whole blocks are erased");
             assert_eq!(u32::from(command.count), self.block, "whole blocks are erased");
         }
         let mut read = Vec::new();
@@ -249,7 +249,7 @@ impl<C: Contents> Backend<C> {
                 }
                 Verb::Remap => {
                     assert_eq!(self.block, 0, "raw pages have no other address");
-                    let to = command.to.0 as usize + n;
+                    let to = command.to.low() as usize + n;
                     self.pages[to] = std::mem::take(&mut self.pages[page]);
                     self.given[to] = std::mem::take(&mut self.given[page]);
                     self.bad[to] = std::mem::take(&mut self.bad[page]);
@@ -281,11 +281,11 @@ impl<C: Contents> BackendView for Store<C> {
     }
     fn holds(&self, backend: BackendId, page: Page) -> bool {
         let this = &self.backends[usize::from(backend.0)];
-        let raw = this.programmed[page.0 as usize] && !this.bad[page.0 as usize];
-        if this.block > 0 { raw } else { this.given[page.0 as usize] }
+        let raw = this.programmed[page.low() as usize] && !this.bad[page.low() as usize];
+        if this.block > 0 { raw } else { this.given[page.low() as usize] }
     }
     fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
-        self.backends[usize::from(backend.0)].bad[page.0 as usize]
+        self.backends[usize::from(backend.0)].bad[page.low() as usize]
     }
 }
 
@@ -310,7 +310,7 @@ impl<C: Contents> Backends<C> for Store<C> {
         let read = this.take(command, contents);
         if command.verb != Verb::Read {
             let broken = |page: &u32| command.verb == Verb::Write && this.broken[*page as usize];
-            let gone: Vec<u32> = (command.start.0..command.end()).filter(broken).collect();
+            let gone: Vec<u32> = command.low_pages().filter(broken).collect();
             // Raw pages are not erased before the reads of them are served.
             let owed = if this.block > 0 && command.verb == Verb::Trim {
                 this.served.since(now)
@@ -318,7 +318,7 @@ impl<C: Contents> Backends<C> for Store<C> {
                 Span::ZERO
             };
             let report = if owed > Span::ZERO { Report::After(owed.0) } else { report };
-            self.done.extend(gone.into_iter().map(|page| Done::refused(backend, Page(page))));
+            self.done.extend(gone.into_iter().map(|page| Done::refused(backend, Page::of(page))));
             return self.report(now, report, Done::at(token, u32::from(command.count), now));
         }
         self.reading = Some(backend);

@@ -86,7 +86,7 @@ impl Hybrid {
                 self.logs.iter_mut().for_each(|logs| *logs = PlaneLogs::default());
             }
             Change::Returned => self.base.damage.expect_blocks(self.base.planes),
-            Change::Retired(page) => self.retire(page.0 / self.base.block_pages, view),
+            Change::Retired(page) => self.retire(page.low() / self.base.block_pages, view),
             Change::Damaged(page) | Change::Refused(page) => self.lose_place(page, Change::Damaged, view),
             Change::Unreadable(page) => self.lose_place(page, Change::Unreadable, view),
             Change::Failed | Change::Lacking(_) => {}
@@ -103,10 +103,10 @@ impl Hybrid {
         if view.has_failed(BACKEND, place) {
             return;
         }
-        let stored = place.0 / self.base.block_pages + 1;
+        let stored = place.low() / self.base.block_pages + 1;
         for logical in self.those_in(stored) {
             for page in self.base.pages_of(logical) {
-                if self.find(page) == Some(place.0) {
+                if self.find(page) == Some(place.low()) {
                     self.lose(page, why, view);
                 }
             }
@@ -124,7 +124,7 @@ impl Hybrid {
                 else {
                     continue;
                 };
-                if view.has_failed(BACKEND, Page(place)) {
+                if view.has_failed(BACKEND, Page::of(place)) {
                     self.lose(page, Change::Damaged, view);
                 } else {
                     is_left = true;

@@ -7,7 +7,7 @@ use crate::engine::{Command, View};
 
 impl Hybrid {
     pub(in super::super) fn forget(&mut self, command: &Command, view: &View<'_>) {
-        (command.start.0..command.end()).for_each(|page| self.leave_log(page));
+        command.low_pages().for_each(|page| self.leave_log(page));
         self.base.trim(command, view);
     }
 

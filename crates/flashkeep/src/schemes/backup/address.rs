@@ -98,12 +98,12 @@ impl BackupLayout {
     #[inline]
     pub(super) fn on_ssd(&self, page: Page) -> (Member, Page) {
         let each = self.each_pages();
-        (Member((page.0 / each) as u8), Page(page.0 % each))
+        (Member((page.low() / each) as u8), Page::of(page.low() % each))
     }
 
     /// The page that an SSD's page is.
     pub(super) fn of_ssd(&self, ssd: Member, page: Page) -> Option<Page> {
-        (page.0 < self.each_pages()).then(|| Page(u32::from(ssd.0) * self.each_pages() + page.0))
+        (page.low() < self.each_pages()).then(|| Page::of(u32::from(ssd.0) * self.each_pages() + page.low()))
     }
 
     /// The member that a disk is.
@@ -140,18 +140,18 @@ impl BackupLayout {
     /// The disk that backs up a page, and where its data segment has it.
     pub(super) fn home(&self, page: Page) -> (usize, Page) {
         let (ssd, on_ssd) = self.on_ssd(page);
-        let (segment, within) = (on_ssd.0 / self.segment, on_ssd.0 % self.segment);
+        let (segment, within) = (on_ssd.low() / self.segment, on_ssd.low() % self.segment);
         let (disk, nth) = match self.spread {
             Spread::Interleaved => (segment % u32::from(self.disks), segment / u32::from(self.disks)),
             Spread::Contiguous => (segment / self.share(), segment % self.share()),
         };
         let at = u32::from(ssd.0) * self.part() + nth + nth / self.every;
-        (disk as usize, Page(at * self.segment + within))
+        (disk as usize, Page::of(at * self.segment + within))
     }
 
     /// The page that a page of a disk's data segments is; none where it lies in a free one, or beyond.
     pub(super) fn page_at(&self, disk: usize, place: Page) -> Option<Page> {
-        let (at, within) = (place.0 / self.segment, place.0 % self.segment);
+        let (at, within) = (place.low() / self.segment, place.low() % self.segment);
         let (ssd, rest) = (at / self.part(), at % self.part());
         if ssd >= u32::from(self.ssds) || self.free_at(place).is_some() {
             return None;
@@ -162,12 +162,12 @@ impl BackupLayout {
             Spread::Contiguous => disk * self.share() + nth,
         };
         let there = segment < self.each;
-        there.then(|| Page(ssd * self.each_pages() + segment * self.segment + within))
+        there.then(|| Page::of(ssd * self.each_pages() + segment * self.segment + within))
     }
 
     /// The free segment, of all on a disk, that a place lies in.
     pub(super) fn free_at(&self, place: Page) -> Option<u32> {
-        let at = place.0 / self.segment;
+        let at = place.low() / self.segment;
         let (part, rest) = (at / self.part(), at % self.part());
         let free = rest % (self.every + 1) == self.every || rest + 1 == self.part();
         (free && part < u32::from(self.ssds)).then(|| part * self.part_free() + rest / (self.every + 1))
@@ -177,25 +177,25 @@ impl BackupLayout {
     pub(super) fn free_start(&self, number: u32) -> Page {
         let (part, nth) = (number / self.part_free(), number % self.part_free());
         let within = (nth * (self.every + 1) + self.every).min(self.part() - 1);
-        Page((part * self.part() + within) * self.segment)
+        Page::of((part * self.part() + within) * self.segment)
     }
 
     /// How many free segments of a disk begin before a place.
     pub(super) fn free_before(&self, place: Page) -> u32 {
-        let at = place.0.div_ceil(self.segment);
+        let at = place.low().div_ceil(self.segment);
         let (part, rest) = (at / self.part(), at % self.part());
         (part * self.part_free() + rest / (self.every + 1)).min(self.free_segments())
     }
 
     /// How far the head is from a segment; 0 where it stands inside.
     pub(super) fn distance(&self, head: Page, start: Page) -> u32 {
-        let last = start.0 + self.segment - 1;
-        start.0.saturating_sub(head.0).max(head.0.saturating_sub(last))
+        let last = start.low() + self.segment - 1;
+        start.low().saturating_sub(head.low()).max(head.low().saturating_sub(last))
     }
 
     /// Where the segment begins that a place lies in.
     pub(super) fn start_of(&self, place: Page) -> Page {
-        Page(place.0 - place.0 % self.segment)
+        Page::of(place.low() - place.low() % self.segment)
     }
 
     /// The pages of an SSD.
@@ -208,7 +208,7 @@ impl BackupLayout {
     pub(super) fn pages_of_disk(&self, disk: usize) -> impl Iterator<Item = u32> + use<> {
         let layout = *self;
         let segments = (0..u32::from(self.ssds) * self.each).map(move |segment| segment * layout.segment);
-        let own = segments.filter(move |&first| layout.disk_of(Page(first)) == disk);
+        let own = segments.filter(move |&first| layout.disk_of(Page::of(first)) == disk);
         own.flat_map(move |first| first..first + layout.segment)
     }
 

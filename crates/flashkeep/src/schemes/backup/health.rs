@@ -7,13 +7,13 @@ use crate::engine::{Change, Member, Page, View};
 impl Backup {
     /// Notes whether a page's SSD lacks it, and whether its backup cannot be had.
     pub(super) fn note(&mut self, page: Page, missing: bool, outdated: bool, ssd_alive: bool) {
-        let was = self.missing.has(page.0) != self.outdated.has(page.0);
-        self.missing.set(page.0, missing);
-        self.outdated.set(page.0, outdated);
+        let was = self.missing.has(page.low()) != self.outdated.has(page.low());
+        self.missing.set(page.low(), missing);
+        self.outdated.set(page.low(), outdated);
         self.exposed = self.exposed + u64::from(missing != outdated) - u64::from(was);
         let disk = &mut self.disks[self.layout.disk_of(page)];
         let can = if missing { ssd_alive } else { disk.alive };
-        disk.rebuild_queue.set(page.0, missing != outdated && can);
+        disk.rebuild_queue.set(page.low(), missing != outdated && can);
     }
 
     /// Looks what there is of a page.
@@ -21,7 +21,7 @@ impl Backup {
         if !self.troubled {
             return;
         }
-        let written = self.written.has(page.0);
+        let written = self.written.has(page.low());
         let (ssd, on_ssd) = self.layout.on_ssd(page);
         let missing = written && !view.has(ssd, on_ssd);
         let outdated = written && self.backup(page).is_none_or(|(member, place)| !view.has(member, place));
@@ -35,7 +35,7 @@ impl Backup {
             return self.lose_page(member, place, matches!(change, Change::Refused(_)), view);
         }
         if member.0 < self.layout.ssds {
-            self.layout.pages_of_ssd(member).for_each(|page| self.look(Page(page), view));
+            self.layout.pages_of_ssd(member).for_each(|page| self.look(Page::of(page), view));
         } else if member == self.nvram() {
             match change {
                 Change::Failed => self.lose_memory(view),
@@ -48,7 +48,7 @@ impl Backup {
                 Change::Replaced => self.renew_disk(disk),
                 _ => self.disks[disk].alive = true,
             }
-            self.layout.pages_of_disk(disk).for_each(|page| self.look(Page(page), view));
+            self.layout.pages_of_disk(disk).for_each(|page| self.look(Page::of(page), view));
         }
     }
 
@@ -61,7 +61,7 @@ impl Backup {
             let there = member == self.nvram() && self.segments.place_of(page).is_some();
             if !there {
                 self.segments.remove(page);
-                self.missed.set(page.0, true);
+                self.missed.set(page.low(), true);
             }
         } else if member == self.layout.disk(self.layout.disk_of(page))
             && self.segments.place_of(page) == Some(place)
@@ -70,7 +70,7 @@ impl Backup {
         }
         self.look(page, view);
         if refused {
-            self.disks[self.layout.disk_of(page)].rebuild_queue.set(page.0, false);
+            self.disks[self.layout.disk_of(page)].rebuild_queue.set(page.low(), false);
         }
     }
 
@@ -89,7 +89,7 @@ impl Backup {
         }
         self.memory.alive = false;
         for page in lost {
-            self.missed.set(page.0, true);
+            self.missed.set(page.low(), true);
             self.look(page, view);
         }
     }
@@ -104,7 +104,7 @@ impl Backup {
             match (state, view.has(ssd, on_ssd)) {
                 (BufferSlotState::Queued, true) => {
                     self.memory.release(slot);
-                    self.missed.set(page.0, true);
+                    self.missed.set(page.low(), true);
                 }
                 (BufferSlotState::Recalled, true) => self.memory.release(slot),
                 (BufferSlotState::Recalled, false) => {
@@ -129,7 +129,7 @@ impl Backup {
             }
         }
         for page in self.layout.pages_of_disk(disk) {
-            let backed = self.memory.slot_of(Page(page)).is_some() || !self.written.has(page);
+            let backed = self.memory.slot_of(Page::of(page)).is_some() || !self.written.has(page);
             self.missed.set(page, !backed);
         }
     }

@@ -209,9 +209,9 @@ impl Backup {
     /// Where a page's backup is, if it has one: in the memory, a free segment, or its data segment.
     fn backup(&self, page: Page) -> Option<(Member, Page)> {
         if let Some(slot) = self.memory.slot_of(page) {
-            return Some((self.nvram(), Page(slot)));
+            return Some((self.nvram(), Page::of(slot)));
         }
-        if !self.written.has(page.0) || self.missed.has(page.0) {
+        if !self.written.has(page.low()) || self.missed.has(page.low()) {
             return None;
         }
         let (disk, home) = self.layout.home(page);
@@ -391,7 +391,7 @@ impl OwnHealth for Backup {
 
     /// A page that one of SSD and backup has alone.
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        hazard == Hazard::Unit && self.missing.has(page.0) != self.outdated.has(page.0)
+        hazard == Hazard::Unit && self.missing.has(page.low()) != self.outdated.has(page.low())
     }
 
     fn covers(&self, visit: &mut dyn FnMut(&[StripeUnit])) {

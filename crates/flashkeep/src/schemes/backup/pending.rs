@@ -96,13 +96,13 @@ impl Memory {
     /// Where the latest version of a page is, if that is here.
     #[inline]
     pub(super) fn slot_of(&self, page: Page) -> Option<u32> {
-        self.of.get(&page.0).copied()
+        self.of.get(&page.low()).copied()
     }
 
     /// The page whose contents a slot holds.
     pub(super) fn page_of(&self, slot: u32) -> Option<Page> {
         let slot = self.slots.get(slot as usize)?;
-        (slot.state != BufferSlotState::Free).then_some(Page(slot.page))
+        (slot.state != BufferSlotState::Free).then_some(Page::of(slot.page))
     }
 
     pub(super) fn state(&self, slot: u32) -> BufferSlotState {
@@ -117,7 +117,7 @@ impl Memory {
     /// Whether a slot holds the latest version of its page.
     pub(super) fn is_latest(&self, slot: u32) -> bool {
         self.state(slot) != BufferSlotState::Free
-            && self.slot_of(Page(self.slots[slot as usize].page)) == Some(slot)
+            && self.slot_of(Page::of(self.slots[slot as usize].page)) == Some(slot)
     }
 
     /// The version that has waited longest for a disk.
@@ -139,11 +139,11 @@ impl Memory {
 
     /// Takes a free slot for a page.
     pub(super) fn take(&mut self, page: Page, disk: usize) -> u32 {
-        let slot = self.free.next(|_| false).expect("room was reserved for the slot");
+        let slot = self.free.next(|_| false).expect("room was reserved for the slot") as u32;
         self.free.set(slot, false);
         let state = BufferSlotState::Coming;
         self.slots[slot as usize] =
-            BufferSlot { state, page: page.0, disk: disk as u8, older: NONE, newer: NONE };
+            BufferSlot { state, page: page.low(), disk: disk as u8, older: NONE, newer: NONE };
         self.used += 1;
         self.most = self.most.max(self.used);
         let held = &mut self.held[disk];
@@ -211,7 +211,7 @@ impl Memory {
 
     /// A page's version here is out of date, or no longer needed. One that moves keeps its slot until it is there.
     pub(super) fn forget(&mut self, page: Page) {
-        let Some(slot) = self.of.remove(&page.0) else { return };
+        let Some(slot) = self.of.remove(&page.low()) else { return };
         if self.state(slot) != BufferSlotState::Moving {
             self.release(slot);
         }
@@ -221,7 +221,7 @@ impl Memory {
     /// still to come, and the slot is not another's before that.
     pub(super) fn clear(&mut self, mut tell: impl FnMut(Page)) {
         for slot in 0..self.capacity() {
-            let page = Page(self.slots[slot as usize].page);
+            let page = Page::of(self.slots[slot as usize].page);
             if self.is_latest(slot) {
                 tell(page);
             }

@@ -36,7 +36,7 @@ impl Backup {
             }
         }
         if self.troubled {
-            for page in self.written.iter().collect::<Vec<u32>>() {
+            for page in self.written.iter().collect::<Vec<u64>>() {
                 self.look(Page(page), view);
             }
         }

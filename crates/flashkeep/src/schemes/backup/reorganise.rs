@@ -34,7 +34,7 @@ impl Backup {
                 pages.push(page);
             });
             let (Some(&from), Some(&to)) = (places.first(), places.last()) else { break };
-            let count = to.0 - from.0 + 1;
+            let count = (to.0 - from.0) as u32 + 1;
             if passed + count > LONGEST_PASS {
                 break;
             }
@@ -44,8 +44,8 @@ impl Backup {
             for (&place, page) in doing.places[first..].iter().zip(pages) {
                 let slot = self.memory.take(page, disk);
                 doing.slots.push(slot);
-                let write = Command::new(Verb::Write, Page(slot), 1).because(Cause::Migrate);
-                extend_run(&mut writes, nvram, write, (passed + place.0 - from.0) as u16);
+                let write = Command::new(Verb::Write, Page::of(slot), 1).because(Cause::Migrate);
+                extend_run(&mut writes, nvram, write, (u64::from(passed) + place.0 - from.0) as u16);
             }
             passed += count;
             let this = &mut self.disks[disk];
@@ -65,7 +65,7 @@ impl Backup {
         let mut sweep = std::mem::take(&mut self.disks[disk].sweep);
         for (&slot, &place) in doing.slots.iter().zip(&doing.places) {
             let page = self.memory.page_of(slot).filter(|&page| self.segments.place_of(page) == Some(place));
-            let Some(page) = page.filter(|_| view.has(self.nvram(), Page(slot))) else {
+            let Some(page) = page.filter(|_| view.has(self.nvram(), Page::of(slot))) else {
                 self.memory.release(slot);
                 continue;
             };

@@ -31,13 +31,14 @@ impl Backup {
     /// Copies the next run: to the SSD what its backup has, or the other way round.
     pub(super) fn restore(&mut self, disk: usize, plan: &mut Plan) -> bool {
         while let Some(first) = self.disks[disk].rebuild_queue.next(|_| false) {
+            let first = first as u32;
             let (missing, outdated) = (self.missing.has(first), self.outdated.has(first));
             self.disks[disk].rebuild_queue.set(first, false);
             if missing == outdated {
                 continue;
             }
-            let (_, on_ssd) = self.layout.on_ssd(Page(first));
-            let most = first + self.layout.segment - on_ssd.0 % self.layout.segment;
+            let (_, on_ssd) = self.layout.on_ssd(Page::of(first));
+            let most = first + self.layout.segment - on_ssd.low() % self.layout.segment;
             let alike =
                 |page: &u32| self.missing.has(*page) == missing && self.outdated.has(*page) == outdated;
             let end = (first..most).take_while(alike).last().map_or(first, |last| last + 1);
@@ -57,12 +58,12 @@ impl Backup {
 
     /// Reads pages where their backups are and writes them to their SSD; up to which one.
     fn give_back(&mut self, disk: usize, pages: std::ops::Range<u32>, plan: &mut Plan) -> u32 {
-        let (ssd, on_ssd) = self.layout.on_ssd(Page(pages.start));
+        let (ssd, on_ssd) = self.layout.on_ssd(Page::of(pages.start));
         let read = Command::new(Verb::Read, Page(0), 1).because(Cause::Rebuild);
         let mut runs: Vec<Step> = Vec::new();
         let mut end = pages.start;
         for page in pages.clone() {
-            let Some((member, place)) = self.backup(Page(page)) else { break };
+            let Some((member, place)) = self.backup(Page::of(page)) else { break };
             extend_run(&mut runs, member, read.over(place, 1), (page - pages.start) as u16);
             if runs.len() > MOST_READS {
                 runs.pop();
@@ -84,8 +85,8 @@ impl Backup {
 
     /// Reads pages from their SSD and writes them to their data segment; up to which one.
     fn refill(&mut self, disk: usize, pages: std::ops::Range<u32>, plan: &mut Plan) -> u32 {
-        let (ssd, on_ssd) = self.layout.on_ssd(Page(pages.start));
-        let (_, home) = self.layout.home(Page(pages.start));
+        let (ssd, on_ssd) = self.layout.on_ssd(Page::of(pages.start));
+        let (_, home) = self.layout.home(Page::of(pages.start));
         let count = pages.len() as u16;
         let command = |verb, page| Command::new(verb, page, count).because(Cause::Rebuild);
         plan.push(Step::new(ssd, command(Verb::Read, on_ssd), 0));
@@ -101,13 +102,13 @@ impl Backup {
         let doing = &self.disks[disk].doing;
         let (kind, pages) = (doing.kind, doing.pages.clone());
         for page in pages {
-            let (_, home) = self.layout.home(Page(page));
+            let (_, home) = self.layout.home(Page::of(page));
             let there = self.written.has(page) && view.has(self.layout.disk(disk), home);
-            if kind == DiskJobKind::Refill && there && self.memory.slot_of(Page(page)).is_none() {
-                self.segments.remove(Page(page));
+            if kind == DiskJobKind::Refill && there && self.memory.slot_of(Page::of(page)).is_none() {
+                self.segments.remove(Page::of(page));
                 self.missed.set(page, false);
             }
-            self.look(Page(page), view);
+            self.look(Page::of(page), view);
             if self.missing.has(page) || self.outdated.has(page) {
                 // That is not tried again until something happens.
                 self.disks[disk].rebuild_queue.set(page, false);

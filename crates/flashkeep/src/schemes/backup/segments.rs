@@ -46,15 +46,15 @@ impl Segments {
     /// Where a page stands in a free segment of its disk.
     #[inline]
     pub(super) fn place_of(&self, page: Page) -> Option<Page> {
-        self.map.get(&page.0).map(|&place| Page(place))
+        self.map.get(&page.low()).map(|&place| Page::of(place))
     }
 
     /// The page that a place in a free segment holds, if that is current.
     pub(super) fn page_at(&self, disk: usize, place: Page) -> Option<Page> {
         let number = self.layout.free_at(place)?;
-        let within = place.0 % self.layout.segment;
+        let within = place.low() % self.layout.segment;
         let page = *self.disks[disk].segments[number as usize].pages.get(within as usize)?;
-        (page != DEAD).then_some(Page(page))
+        (page != DEAD).then_some(Page::of(page))
     }
 
     /// How many entries the map has.
@@ -113,7 +113,9 @@ impl Segments {
     pub(super) fn current(&self, disk: usize, number: u32) -> impl Iterator<Item = (Page, Page)> + '_ {
         let start = self.layout.free_start(number);
         let pages = (0..).zip(&self.disks[disk].segments[number as usize].pages);
-        pages.filter(|&(_, &page)| page != DEAD).map(move |(within, &page)| (start.plus(within), Page(page)))
+        pages
+            .filter(|&(_, &page)| page != DEAD)
+            .map(move |(within, &page)| (start.plus(within), Page::of(page)))
     }
 
     /// The next `count` places of a segment are being written.
@@ -130,9 +132,9 @@ impl Segments {
         self.remove(page);
         let number = self.layout.free_at(place).expect("entries are of free segments");
         let segment = &mut self.disks[disk].segments[number as usize];
-        segment.pages[(place.0 % self.layout.segment) as usize] = page.0;
+        segment.pages[(place.low() % self.layout.segment) as usize] = page.low();
         segment.live += 1;
-        self.map.insert(page.0, place.0);
+        self.map.insert(page.low(), place.low());
         self.most = self.most.max(self.map.len() as u32);
     }
 
@@ -151,11 +153,11 @@ impl Segments {
 
     /// What a free segment has of a page is out of date.
     pub(super) fn remove(&mut self, page: Page) {
-        let Some(place) = self.map.remove(&page.0).map(Page) else { return };
+        let Some(place) = self.map.remove(&page.low()).map(Page::of) else { return };
         let disk = self.layout.disk_of(page);
         let number = self.layout.free_at(place).expect("entries are of free segments");
         let segment = &mut self.disks[disk].segments[number as usize];
-        segment.pages[(place.0 % self.layout.segment) as usize] = DEAD;
+        segment.pages[(place.low() % self.layout.segment) as usize] = DEAD;
         segment.live -= 1;
         self.reset_if_dead(disk, number);
     }
@@ -176,7 +178,7 @@ impl Segments {
             let segment = &mut self.disks[disk].segments[number as usize];
             for page in segment.pages.iter_mut().filter(|page| **page != DEAD) {
                 self.map.remove(page);
-                tell(Page(std::mem::replace(page, DEAD)));
+                tell(Page::of(std::mem::replace(page, DEAD)));
             }
             segment.live = 0;
             self.reset_if_dead(disk, number);

@@ -9,12 +9,12 @@ use crate::engine::{
 impl Backup {
     /// Where a page that its SSD lacks is read instead.
     fn detour(&self, page: Page) -> Option<(Member, Page)> {
-        let lacks = self.missing.has(page.0) && !self.outdated.has(page.0);
+        let lacks = self.missing.has(page.low()) && !self.outdated.has(page.low());
         if lacks { self.backup(page) } else { None }
     }
 
     fn pages_of(command: &Command) -> impl Iterator<Item = Page> + use<> {
-        (command.start.0..command.end()).map(Page)
+        command.low_pages().map(Page::of)
     }
 
     /// Whether a read needs a disk.
@@ -26,7 +26,7 @@ impl Backup {
     /// Whether a rebuild is copying pages of the same piece.
     pub(super) fn is_being_copied(&self, command: &Command) -> bool {
         let doing = &self.disks[self.layout.disk_of(command.start)].doing;
-        let piece = command.start.0 / self.grain;
+        let piece = command.start.low() / self.grain;
         matches!(doing.kind, DiskJobKind::Restore | DiskJobKind::Refill)
             && (doing.pages.start / self.grain..=(doing.pages.end - 1) / self.grain).contains(&piece)
     }
@@ -103,10 +103,10 @@ impl Backup {
             if keeps {
                 let slot = self.memory.take(page, disk);
                 self.memory.queue(slot);
-                extend_run(&mut plan.steps, self.nvram(), copy.over(Page(slot), 1), n);
+                extend_run(&mut plan.steps, self.nvram(), copy.over(Page::of(slot), 1), n);
             }
-            self.written.set(page.0, true);
-            self.missed.set(page.0, !backed);
+            self.written.set(page.low(), true);
+            self.missed.set(page.low(), !backed);
             if self.troubled {
                 self.note(page, !on_its_ssd, !backed, on_its_ssd);
             }
@@ -134,8 +134,8 @@ impl Backup {
         plan.push(Step::new(ssd, command.over(on_ssd, command.count), 0));
         for page in Self::pages_of(command) {
             self.forget(page);
-            self.written.set(page.0, false);
-            self.missed.set(page.0, false);
+            self.written.set(page.low(), false);
+            self.missed.set(page.low(), false);
             self.note(page, false, false, false);
         }
     }
@@ -150,7 +150,7 @@ impl Backup {
         let wanted = failed[failed.len() - 1];
         let (member, place) = (wanted.member, wanted.command.start);
         let Some(page) = self.page_at(member, place) else { return RepairOutcome::Lost };
-        if !self.written.has(page.0) {
+        if !self.written.has(page.low()) {
             return RepairOutcome::Planned; // a known zero
         }
         let tried = |other: &(Member, Page)| {
@@ -172,7 +172,7 @@ impl Backup {
             return self.layout.of_ssd(member, place);
         }
         if member == self.nvram() {
-            return self.memory.page_of(place.0);
+            return self.memory.page_of(place.low());
         }
         let disk = usize::from(member.0 - self.layout.ssds);
         self.segments.page_at(disk, place).or_else(|| self.layout.page_at(disk, place))

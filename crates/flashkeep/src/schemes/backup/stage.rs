@@ -40,18 +40,19 @@ impl Backup {
     /// A page and all that waits and joins on to it, to their data segment.
     fn stage_in_place(&mut self, disk: usize, page: Page, plan: &mut Plan) {
         let waits = |page: u32, home: u32| {
-            let there = page < self.layout.pages() && self.layout.home(Page(page)) == (disk, Page(home));
-            if there { self.memory.queued(Page(page)) } else { None }
+            let there =
+                page < self.layout.pages() && self.layout.home(Page::of(page)) == (disk, Page::of(home));
+            if there { self.memory.queued(Page::of(page)) } else { None }
         };
-        let (_, Page(home)) = self.layout.home(page);
-        let below = page.0.min(home).min(LONGEST as u32 / 2);
-        let below = (1..=below).take_while(|n| waits(page.0 - n, home - n).is_some()).count() as u32;
-        let (first, start) = (page.0 - below, home - below);
+        let home = self.layout.home(page).1.low();
+        let below = page.low().min(home).min(LONGEST as u32 / 2);
+        let below = (1..=below).take_while(|n| waits(page.low() - n, home - n).is_some()).count() as u32;
+        let (first, start) = (page.low() - below, home - below);
         let slots = (0..LONGEST as u32).map_while(|n| waits(first + n, start + n)).collect();
         let doing = &mut self.disks[disk].doing;
         (doing.kind, doing.slots) = (DiskJobKind::InPlace, slots);
         let count = doing.slots.len() as u32;
-        self.move_out(disk, Page(start), Cause::Mirror, plan);
+        self.move_out(disk, Page::of(start), Cause::Mirror, plan);
         self.disks[disk].facts.in_place.add(count);
     }
 
@@ -63,7 +64,7 @@ impl Backup {
         let read = Command::new(Verb::Read, Page(0), 1).because(cause);
         for (n, &slot) in (0..).zip(&this.doing.slots) {
             self.memory.start(slot);
-            extend_run(&mut plan.steps, nvram, read.over(Page(slot), 1), n);
+            extend_run(&mut plan.steps, nvram, read.over(Page::of(slot), 1), n);
         }
         this.doing.places.extend((0..u32::from(count)).map(|n| start.plus(n)));
         this.head = start.plus(u32::from(count));
@@ -108,6 +109,6 @@ impl Backup {
         }
         self.memory.release(slot);
         // A page that was being destaged is still where it was recalled from.
-        self.missed.set(page.0, self.segments.place_of(page).is_none());
+        self.missed.set(page.low(), self.segments.place_of(page).is_none());
     }
 }

@@ -10,11 +10,13 @@ impl Hpda {
     pub(super) fn is_reclaimable(&self, stripe: u32, view: &View<'_>) -> bool {
         let seats = self.stripes.seats(stripe);
         let fits = |index: u8| {
-            let copies = self.log.of(self.stripes.number(stripe, index)).map(|slot| self.at(slot));
+            let copies = self.log.of(self.stripes.number(stripe, index) as u32).map(|slot| self.at(slot));
             view.alive(seats.data(index))
                 && copies.is_some_and(|copies| copies.iter().any(|&(member, page)| view.has(member, page)))
         };
-        view.alive(seats.member(Role::P)) && !view.is_degraded(stripe) && self.logged(stripe).iter().all(fits)
+        view.alive(seats.member(Role::P))
+            && !view.is_degraded(stripe.into())
+            && self.logged(stripe).iter().all(fits)
     }
 
     /// The stripe of the oldest entry that can be reclaimed now.
@@ -40,7 +42,7 @@ impl Hpda {
         plan.hold = Some(seats.key());
         let read = Command::new(Verb::Read, Page(0), 1).because(Cause::Migrate);
         for index in logged.iter() {
-            let slot = self.log.of(self.stripes.number(stripe, index)).expect("it is in the log");
+            let slot = self.log.of(self.stripes.number(stripe, index) as u32).expect("it is in the log");
             let (member, page) = self.reader(slot, view);
             extend(plan, member, page, u16::from(index), &read);
         }

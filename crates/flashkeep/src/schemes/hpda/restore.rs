@@ -17,7 +17,7 @@ impl Hpda {
         let command = |verb, page| Command::new(verb, page, 1).because(Cause::Rebuild);
         let before = plan.steps.len();
         for index in self.logged(stripe).iter() {
-            let slot = self.log.of(self.stripes.number(stripe, index)).expect("it is in the log");
+            let slot = self.log.of(self.stripes.number(stripe, index) as u32).expect("it is in the log");
             let [one, other] = self.at(slot);
             let (from, to) = if view.has(one.0, one.1) { (one, other) } else { (other, one) };
             if view.has(from.0, from.1) && !view.has(to.0, to.1) && view.alive(to.0) {

@@ -18,7 +18,7 @@ impl ICash {
             return false;
         }
         while let Some(family) = self.wanted.pop_front() {
-            let page = Page(self.likeness.reference(family));
+            let page = Page::of(self.likeness.reference(family));
             // It may have been trimmed meanwhile.
             if !view.holds(DRIVE, page) {
                 continue;
@@ -71,7 +71,7 @@ impl ICash {
                 if self.writing.has(slot) {
                     break;
                 }
-                extend(plan, MEMORY, Page(slot), taken, &read);
+                extend(plan, MEMORY, Page::of(slot), taken, &read);
                 self.piece.push((page, 0));
                 taken += 1;
             }
@@ -83,7 +83,7 @@ impl ICash {
             return false;
         }
         for (n, &(page, _)) in (0..).zip(&self.piece) {
-            extend(plan, DISK, Page(self.log.append(page)), n, &Command { verb: Verb::Write, ..read });
+            extend(plan, DISK, Page::of(self.log.append(page)), n, &Command { verb: Verb::Write, ..read });
         }
         for step in &mut plan.steps[reads..] {
             step.stage = 1;
@@ -131,7 +131,7 @@ impl ICash {
         }
         for (row, &(page, slot)) in (0..).zip(&self.piece) {
             let (member, slot) = self.memory.of(page).map_or((DISK, slot), |slot| (MEMORY, slot));
-            let mut delta = self.fetch(member, Page(slot)).row(row);
+            let mut delta = self.fetch(member, Page::of(slot)).row(row);
             delta.command.cause = Cause::Migrate;
             match plan.steps.last_mut() {
                 Some(last) if member == DISK && follows(last, &delta) => {
@@ -142,7 +142,7 @@ impl ICash {
             }
         }
         for (row, &(page, _)) in (0..).zip(&self.piece) {
-            plan.push(Step::store(DRIVE, Page(page), Role::Lost(1), Cause::Migrate).row(row).stage(1));
+            plan.push(Step::store(DRIVE, Page::of(page), Role::Lost(1), Cause::Migrate).row(row).stage(1));
         }
         plan.force();
         plan.hold = Some(FOLDING);

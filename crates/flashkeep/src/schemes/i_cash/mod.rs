@@ -225,13 +225,13 @@ impl ICash {
 
     /// Where a page's delta is.
     fn delta(&self, page: u32) -> Option<(Member, Page)> {
-        let in_memory = self.memory.of(page).map(|slot| (MEMORY, Page(slot)));
-        in_memory.or_else(|| self.log.of(page).map(|slot| (DISK, Page(slot))))
+        let in_memory = self.memory.of(page).map(|slot| (MEMORY, Page::of(slot)));
+        in_memory.or_else(|| self.log.of(page).map(|slot| (DISK, Page::of(slot))))
     }
 
     /// The drive's copy of a family's reference.
     fn copy_of(&self, family: u32) -> Page {
-        Page(self.pages as u32 + family)
+        Page::of(self.pages as u32 + family)
     }
 
     /// The copy that a page's delta is to, where it can have one.
@@ -254,7 +254,7 @@ impl ICash {
 
     /// A page is used; every so often it is looked what the last ones are like.
     fn touch(&mut self, page: Page, view: &View<'_>) {
-        if self.recent.touch(page.0) < self.scan_every {
+        if self.recent.touch(page.low()) < self.scan_every {
             return;
         }
         for &page in self.recent.scan() {
@@ -262,7 +262,11 @@ impl ICash {
             self.known.set(page, true);
             let is_reference = self.likeness.reference(family) == page;
             let has_copy = self.copied.has(family) || self.copying == Some(family);
-            if is_reference && !has_copy && view.holds(DRIVE, Page(page)) && !self.wanted.contains(&family) {
+            if is_reference
+                && !has_copy
+                && view.holds(DRIVE, Page::of(page))
+                && !self.wanted.contains(&family)
+            {
                 self.wanted.push_back(family);
             }
         }
@@ -270,10 +274,10 @@ impl ICash {
 
     fn read(&self, command: &Command, plan: &mut Plan) {
         let page = command.start;
-        if let Some(slot) = self.whole_slot(page.0) {
-            return plan.push(Step::new(MEMORY, command.over(Page(slot), 1), 0));
+        if let Some(slot) = self.whole_slot(page.low()) {
+            return plan.push(Step::new(MEMORY, command.over(Page::of(slot), 1), 0));
         }
-        let (Some((member, slot)), Some(base)) = (self.delta(page.0), self.base(page.0)) else {
+        let (Some((member, slot)), Some(base)) = (self.delta(page.low()), self.base(page.low())) else {
             return plan.push(Step::new(DRIVE, *command, 0));
         };
         plan.push(Step::fetch(DRIVE, base, Role::Data(0), command.cause));
@@ -283,7 +287,7 @@ impl ICash {
 
     /// The whole page, to the drive. What the page was before stays until the drive has it.
     fn write_whole(&mut self, command: &Command, plan: &mut Plan) -> PlanVerdict {
-        let page = command.start.0;
+        let page = command.start.low();
         let was_delta = self.delta(page).is_some();
         if command.verb == Verb::Trim || command.flags.has(Flags::BEFORE) {
             self.forget(page);
@@ -312,12 +316,12 @@ impl ICash {
             return PlanVerdict::Wait;
         }
         let page = command.start;
-        self.forget(page.0);
-        let slot = self.memory.append(page.0);
+        self.forget(page.low());
+        let slot = self.memory.append(page.low());
         self.filled += 1;
         self.writing.set(slot, true);
         let flags = command.flags.without(Flags::OLD_IN_HAND);
-        let whole = Command { flags, sectors: 0, ..command.over(Page(slot), 1) };
+        let whole = Command { flags, sectors: 0, ..command.over(Page::of(slot), 1) };
         plan.push(Step::new(MEMORY, whole, 0).role(Role::Data(1)));
         Self::store_delta(page, slot, base, view, plan);
         PlanVerdict::Go
@@ -326,7 +330,7 @@ impl ICash {
     /// Computes the delta of a page that stands whole in a slot of memory; the drive does not need the page any more.
     fn store_delta(page: Page, slot: u32, base: Page, view: &View<'_>, plan: &mut Plan) {
         plan.push(Step::fetch(DRIVE, base, Role::Data(0), Cause::Parity));
-        plan.push(Step::store(MEMORY, Page(slot), Role::P, Cause::Parity).stage(1));
+        plan.push(Step::store(MEMORY, Page::of(slot), Role::P, Cause::Parity).stage(1));
         if view.holds(DRIVE, page) {
             let trim = Command::new(Verb::Trim, page, 1).because(Cause::Parity);
             plan.push(Step::new(DRIVE, trim, Step::NOWHERE).stage(1));
@@ -375,8 +379,8 @@ impl Scheme for ICash {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        match (self.delta(page.0), self.base(page.0)) {
-            (Some((member, slot)), _) if self.whole_slot(page.0).is_some() => tell(member, slot),
+        match (self.delta(page.low()), self.base(page.low())) {
+            (Some((member, slot)), _) if self.whole_slot(page.low()).is_some() => tell(member, slot),
             (Some((member, slot)), Some(base)) => {
                 tell(DRIVE, base);
                 tell(member, slot);
@@ -386,7 +390,7 @@ impl Scheme for ICash {
     }
 
     fn lock(&self, command: &Command) -> Lock {
-        let page = command.start.0;
+        let page = command.start.low();
         let reads = command.verb == Verb::Read;
         if self.folds(page) {
             return if reads { Lock::Pass(FOLDING) } else { Lock::Hold(FOLDING) };
@@ -407,8 +411,8 @@ impl Scheme for ICash {
             self.read(command, plan);
             PlanVerdict::Go
         } else {
-            let whole = command.verb == Verb::Trim || before || !self.answers || !self.known.has(page.0);
-            let base = if whole { None } else { self.base(page.0) };
+            let whole = command.verb == Verb::Trim || before || !self.answers || !self.known.has(page.low());
+            let base = if whole { None } else { self.base(page.low()) };
             match base.filter(|&base| view.has(DRIVE, base)) {
                 Some(base) => self.write_delta(command, base, view, plan),
                 None => self.write_whole(command, plan),
@@ -423,11 +427,11 @@ impl Scheme for ICash {
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
         let owner = match member {
-            DRIVE => Some(page.0).filter(|&page| u64::from(page) < self.pages),
-            DISK => self.log.page_at(page.0),
-            _ => self.memory.page_at(page.0),
+            DRIVE => Some(page.low()).filter(|&page| u64::from(page) < self.pages),
+            DISK => self.log.page_at(page.low()),
+            _ => self.memory.page_at(page.low()),
         };
-        owner.map(Page)
+        owner.map(Page::of)
     }
 
     fn settled(&mut self, key: Key, view: &View<'_>) {
@@ -486,8 +490,8 @@ impl Recoverable for ICash {
 
 impl OwnHealth for ICash {
     fn is_sum(&self, page: Page) -> bool {
-        let has_delta = self.delta(page.0).is_some() && self.base(page.0).is_some();
-        has_delta && self.whole_slot(page.0).is_none()
+        let has_delta = self.delta(page.low()).is_some() && self.base(page.low()).is_some();
+        has_delta && self.whole_slot(page.low()).is_none()
     }
 
     fn is_whole(&self) -> bool {

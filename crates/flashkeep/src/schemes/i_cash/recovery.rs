@@ -14,22 +14,22 @@ impl ICash {
             self.piece.iter().for_each(|&(page, _)| _ = self.log.forget(page));
         }
         self.folding = false;
-        for slot in self.writing.iter().collect::<Vec<u32>>() {
-            let is_page = |page| view.oob(MEMORY, Page(slot)).and_then(|oob| of_page(oob, page, view));
+        for slot in self.writing.iter().map(|slot| slot as u32).collect::<Vec<_>>() {
+            let is_page = |page| view.oob(MEMORY, Page::of(slot)).and_then(|oob| of_page(oob, page, view));
             let is_whole = self.memory.page_at(slot).and_then(is_page).is_some();
             self.writing.set(slot, is_whole);
             self.whole.set(slot, is_whole);
         }
-        for page in std::mem::take(&mut self.replaced).iter() {
+        for page in std::mem::take(&mut self.replaced).iter().map(|page| page as u32) {
             let old = self.sum(page, view);
-            let new = view.oob(DRIVE, Page(page)).and_then(|oob| of_page(oob, page, view));
-            if new.is_some_and(|new| old.is_none_or(|old| view.is_newer(Page(page), &new, &old))) {
+            let new = view.oob(DRIVE, Page::of(page)).and_then(|oob| of_page(oob, page, view));
+            if new.is_some_and(|new| old.is_none_or(|old| view.is_newer(Page::of(page), &new, &old))) {
                 self.forget(page);
             }
         }
         // The drive may have been replaced: pages are written whole as long as it lacks the copy of their reference.
         for family in self.copied.iter() {
-            let copy = self.copy_of(family);
+            let copy = self.copy_of(family as u32);
             if view.alive(DRIVE) && view.oob(DRIVE, copy).is_none() {
                 lacks(DRIVE, copy);
             }
@@ -55,15 +55,19 @@ impl ICash {
 
     /// Turns a page that stands whole in memory into a delta, or writes it to the drive if there is no reference.
     pub(super) fn shrink(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
-        let slots = self.whole.iter().filter_map(|slot| Some((slot, self.memory.page_at(slot)?)));
+        let slots = self
+            .whole
+            .iter()
+            .map(|slot| slot as u32)
+            .filter_map(|slot| Some((slot, self.memory.page_at(slot)?)));
         let mut free = slots.filter(|&(_, page)| !view.held(Key(u64::from(page))));
         let Some((slot, page)) = free.next() else { return false };
-        let read = Command::new(Verb::Read, Page(slot), 1).because(Cause::Parity);
+        let read = Command::new(Verb::Read, Page::of(slot), 1).because(Cause::Parity);
         if let Some(base) = self.base(page).filter(|&base| view.has(DRIVE, base)) {
             plan.push(Step::new(MEMORY, read, Step::NOWHERE).role(Role::Data(1)));
-            Self::store_delta(Page(page), slot, base, view, plan);
+            Self::store_delta(Page::of(page), slot, base, view, plan);
         } else {
-            let write = Command { verb: Verb::Write, ..read.over(Page(page), 1) };
+            let write = Command { verb: Verb::Write, ..read.over(Page::of(page), 1) };
             plan.push(Step::new(MEMORY, read, 0));
             plan.push(Step::new(DRIVE, write, 0).stage(1));
             self.replaced.set(page, true);

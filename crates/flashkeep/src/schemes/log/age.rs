@@ -149,7 +149,7 @@ impl StripeLog {
             return false;
         }
         self.before = true;
-        self.fill_slot(&Command::new(Verb::Write, Page(filler), 1), false, plan);
+        self.fill_slot(&Command::new(Verb::Write, Page::of(filler), 1), false, plan);
         self.pass_slot(false);
         true
     }

@@ -423,7 +423,7 @@ impl StripeLog {
         let cause = if cleaning.cause == Cause::Gc { Cause::ParityGc } else { cleaning.cause };
         let superpage = cleaning.to.superpage;
         let (member, _) = cleaning.to.place_parity();
-        let store = Step::store(Member(member), Page(superpage), Role::P, cause);
+        let store = Step::store(Member(member), Page::of(superpage), Role::P, cause);
         piece.writes.push(store.row(piece.stripes).stage(1));
         let place = self.places.at(superpage, member);
         piece.written.push(place);
@@ -527,7 +527,7 @@ impl StripeLog {
         let parts = superpages.clone().step_by(usize::from(u16::MAX));
         let trim = |first: u32| {
             let count = (superpages.end - first).min(u32::from(u16::MAX)) as u16;
-            Command::new(Verb::Trim, Page(first), count).because(cause)
+            Command::new(Verb::Trim, Page::of(first), count).because(cause)
         };
         let trims: Vec<Command> = parts.map(trim).collect();
         for member in 0..self.members {

@@ -72,8 +72,9 @@ impl StripeLog {
                 continue;
             }
             let [first, second] = self.copies(page);
-            let store =
-                |member| Step::store(Member(member), Page(page), Role::Plain, Cause::Metadata).stage(stage);
+            let store = |member| {
+                Step::store(Member(member), Page::of(page), Role::Plain, Cause::Metadata).stage(stage)
+            };
             let (one, other) = if self.health.alive(first) { (first, second) } else { (second, first) };
             plan.push(store(one));
             if closed {
@@ -98,7 +99,7 @@ impl StripeLog {
     /// The journal must be read before any other work.
     pub(super) fn lose_journal(&mut self, view: &View<'_>) {
         let readable = |&(member, page): &(u8, u32)| {
-            view.has(Member(member), Page(page)) && view.holds(Member(member), Page(page))
+            view.has(Member(member), Page::of(page)) && view.holds(Member(member), Page::of(page))
         };
         let unread = self.journal_pages().filter(readable).collect();
         self.journal.unread = unread;
@@ -122,7 +123,7 @@ impl StripeLog {
         }
         let count = self.journal.unread.len().min(BATCH);
         for (member, page) in self.journal.unread.drain(..count) {
-            plan.push(Step::fetch(Member(member), Page(page), Role::Plain, Cause::Metadata));
+            plan.push(Step::fetch(Member(member), Page::of(page), Role::Plain, Cause::Metadata));
         }
         plan.hold = Some(LogHold::Journal.key());
         self.journal.reading = true;
@@ -170,7 +171,7 @@ impl StripeLog {
             && let Some((member, page)) = self.journal.lacking.pop_front()
         {
             if self.health.alive(member) {
-                plan.push(Step::store(Member(member), Page(page), Role::Plain, Cause::Rebuild));
+                plan.push(Step::store(Member(member), Page::of(page), Role::Plain, Cause::Rebuild));
             } else {
                 kept.push_back((member, page));
             }
@@ -187,7 +188,7 @@ impl StripeLog {
         view: &View<'_>,
     ) -> Option<Step> {
         let page = wanted.command.start;
-        let mut others = self.copies(page.0).into_iter();
+        let mut others = self.copies(page.low()).into_iter();
         let other = others.find(|&member| !tried(member) && view.has(Member(member), page))?;
         Some(Step::new(Member(other), Command { verb: Verb::Read, ..wanted.command.over(page, 1) }, 0))
     }

@@ -322,7 +322,7 @@ impl StripeLog {
 
     /// The page of a member that a place is.
     fn address(&self, place: LogPlace) -> (Member, Page) {
-        (Member(self.places.member(place)), Page(self.places.superpage(place)))
+        (Member(self.places.member(place)), Page::of(self.places.superpage(place)))
     }
 }
 
@@ -342,7 +342,7 @@ impl Scheme for StripeLog {
     }
 
     fn places(&self, page: Page, mut tell: impl FnMut(Member, Page)) {
-        if let Some(place) = self.places.find(page.0) {
+        if let Some(place) = self.places.find(page.low()) {
             let (member, page) = self.address(place);
             tell(member, page);
         }
@@ -350,7 +350,7 @@ impl Scheme for StripeLog {
 
     #[inline]
     fn prefetch(&self, page: Page, _: impl FnMut(Member, Page)) {
-        self.places.prefetch(page.0);
+        self.places.prefetch(page.low());
     }
 
     fn grain(&self, verb: Verb) -> u32 {
@@ -380,8 +380,8 @@ impl Scheme for StripeLog {
     }
 
     fn owner(&self, member: Member, page: Page) -> Option<Page> {
-        let place = self.places.at(page.0, member.0);
-        self.places.is_data(place).then(|| Page(self.places.owner(place)))
+        let place = self.places.at(page.low(), member.0);
+        self.places.is_data(place).then(|| Page::of(self.places.owner(place)))
     }
 
     fn settled(&mut self, key: Key, _: &View<'_>) {
@@ -463,7 +463,7 @@ impl OwnHealth for StripeLog {
     }
 
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
-        let Some(place) = self.places.find(page.0) else { return false };
+        let Some(place) = self.places.find(page.low()) else { return false };
         let lacks = self.health.troubled && self.stripe_health(place).missing > 0;
         if self.is_pending(place) {
             return lacks || hazard == Hazard::Power;
@@ -476,7 +476,7 @@ impl OwnHealth for StripeLog {
     }
 
     fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
-        self.repair_lock(self.places.at(page.0, member.0))
+        self.repair_lock(self.places.at(page.low(), member.0))
     }
 }
 

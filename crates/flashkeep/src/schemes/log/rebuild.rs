@@ -29,9 +29,9 @@ impl StripeLog {
 
     pub(super) fn change(&mut self, member: Member, change: Change, view: &View<'_>) {
         self.health.trouble(self.superblocks.count());
-        if let Some(page) = change.page().filter(|page| self.is_journal(page.0)) {
+        if let Some(page) = change.page().filter(|page| self.is_journal(page.low())) {
             if !matches!(change, Change::Refused(_)) {
-                self.lose_record(member.0, page.0);
+                self.lose_record(member.0, page.low());
             }
             return;
         }
@@ -41,10 +41,10 @@ impl StripeLog {
             Change::Returned => self.bring_in(member, view),
             // Handled by the recovery.
             Change::Lacking(_) | Change::Retired(_) => {}
-            Change::Unreadable(page) => self.lose_place(self.places.at(page.0, member.0)),
-            Change::Damaged(page) => self.damage(self.places.at(page.0, member.0)),
+            Change::Unreadable(page) => self.lose_place(self.places.at(page.low(), member.0)),
+            Change::Damaged(page) => self.damage(self.places.at(page.low(), member.0)),
             Change::Refused(page) => {
-                let place = self.places.at(page.0, member.0);
+                let place = self.places.at(page.low(), member.0);
                 self.health.bad.set(place.0, true);
                 self.damage(place);
             }
@@ -72,7 +72,7 @@ impl StripeLog {
         self.health.stand_in(member, true);
         self.lose_all(member);
         self.lose_records(member, |_| true);
-        let bad: Vec<u32> = self.health.bad.iter().collect();
+        let bad: Vec<u32> = self.health.bad.iter().map(|place| place as u32).collect();
         for place in bad.into_iter().filter(|&place| self.places.member(LogPlace(place)) == member) {
             self.health.bad.set(place, false);
         }
@@ -91,7 +91,7 @@ impl StripeLog {
         if !self.health.alive(member.0) {
             return;
         }
-        self.lose_records(member.0, |page| !view.has(member, Page(page)));
+        self.lose_records(member.0, |page| !view.has(member, Page::of(page)));
         for place in self.programmed(member.0) {
             let lacks = !view.has(member, self.address(place).1);
             self.set_missing(place, lacks);

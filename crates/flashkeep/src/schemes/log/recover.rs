@@ -113,7 +113,7 @@ impl StripeLog {
             let nothing = self.places.of_superpage(superpage).all(|place| self.places.stripe(place) == 0);
             nothing
                 && (!self.medium.erases_first
-                    || (0..self.members).all(|member| view.is_erased(Member(member), Page(superpage))))
+                    || (0..self.members).all(|member| view.is_erased(Member(member), Page::of(superpage))))
         })
     }
 
@@ -264,7 +264,7 @@ impl StripeLog {
         // A parity that is lacking is known to be so; nothing else of the stripe is touched by that.
         let fits = match (parity, &absent[..]) {
             (Some(_), []) => sum == Token::default(),
-            (Some(_), &[one]) => view.version(Page(self.places.owner(one)), sum.0).is_some(),
+            (Some(_), &[one]) => view.version(Page::of(self.places.owner(one)), sum.0).is_some(),
             (None, &[one]) => self.places.is_parity(one) && !answers(one),
             _ => false,
         };
@@ -299,7 +299,7 @@ impl StripeLog {
     fn is_sensible(&self, place: LogPlace, stamp: u64, view: &View<'_>) -> bool {
         let page = self.places.owner(place);
         let has_none = self.places.is_parity(place) || u64::from(page) >= self.pages;
-        has_none || view.version(Page(page), stamp).is_some()
+        has_none || view.version(Page::of(page), stamp).is_some()
     }
 
     /// Whether a place holds what it was written with last: over devices an earlier use of it may come back.
@@ -349,7 +349,7 @@ impl StripeLog {
 }
 
 fn version_of(page: u32, stamp: u64, view: &View<'_>) -> Option<u16> {
-    match view.version(Page(page), stamp) {
+    match view.version(Page::of(page), stamp) {
         Some(Version::Written(_, version)) => Some(version),
         Some(Version::Before(_)) | None => None,
     }

@@ -18,13 +18,13 @@ impl StripeLog {
     /// A plan that brings back what the last of `failed` should have read.
     pub(super) fn bring_back(&self, failed: &[Step], view: &View<'_>, plan: &mut Plan) -> RepairOutcome {
         let wanted = &failed[failed.len() - 1];
-        if self.is_journal(wanted.command.start.0) {
+        if self.is_journal(wanted.command.start.low()) {
             let tried = |member: u8| failed.iter().any(|step| step.member.0 == member);
             let other = self.other_record(wanted, &tried, view);
             plan.steps.extend(other);
             return if other.is_some() { RepairOutcome::Planned } else { RepairOutcome::Lost };
         }
-        let place = self.places.at(wanted.command.start.0, wanted.member.0);
+        let place = self.places.at(wanted.command.start.low(), wanted.member.0);
         let tried = |place: LogPlace| {
             let (member, page) = self.address(place);
             failed.iter().any(|step| (step.member, step.command.start) == (member, page))
@@ -86,7 +86,7 @@ impl StripeLog {
 
     /// What a page says of itself after a power cut: where it is missing, what the rest of its stripe says of it.
     pub(super) fn oob_of(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        let place = self.places.find(page.0)?;
+        let place = self.places.find(page.low())?;
         let oob = |unit: LogPlace| {
             let (member, page) = self.address(unit);
             if view.has(member, page) { view.oob(member, page) } else { None }

@@ -53,8 +53,8 @@ impl StripeLog {
         if self.superblocks.retired() == 0 && !self.restarted {
             return PlanVerdict::Wait;
         }
-        self.release(command.start.0);
-        self.set_refused(command.start.0, true);
+        self.release(command.start.low());
+        self.set_refused(command.start.low(), true);
         plan.refuses = true;
         PlanVerdict::Go
     }
@@ -84,7 +84,7 @@ impl StripeLog {
         self.gives_all = false;
         let (superblocks, members) = (self.superblocks.clone(), self.members);
         let erases = |superblock: u32| {
-            let first = Page(superblocks.extent(superblock).start);
+            let first = Page::of(superblocks.extent(superblock).start);
             (0..members).map(|member| view.erases_at(Member(member), first)).max().unwrap_or(0)
         };
         self.superblocks.look_up(erases);

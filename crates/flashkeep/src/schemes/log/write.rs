@@ -12,7 +12,7 @@ impl StripeLog {
     pub(super) fn read(&self, command: &Command, plan: &mut Plan) {
         plan.under = self.order_key();
         for n in 0..command.count {
-            let wanted = command.start.0 + u32::from(n);
+            let wanted = command.start.low() + u32::from(n);
             if self.is_refused(wanted) {
                 plan.push(Step::missing(Member(0), command.over(Page(0), 1), n));
                 plan.keeps_running_plan = true;
@@ -28,7 +28,7 @@ impl StripeLog {
     #[inline]
     pub(super) fn write(&mut self, command: &Command, view: &View<'_>, plan: &mut Plan) -> PlanVerdict {
         self.before = command.flags.has(Flags::BEFORE);
-        let page = command.start.0;
+        let page = command.start.low();
         if self.ageing.is_some() && self.waits_for_slot(page) {
             return PlanVerdict::Wait;
         }
@@ -56,13 +56,14 @@ impl StripeLog {
     /// The next slot takes the page of a command, which is mapped to it, or is filled with nothing of use.
     #[inline]
     pub(super) fn fill_slot(&mut self, command: &Command, maps: bool, plan: &mut Plan) {
-        let page = command.start.0;
+        let page = command.start.low();
         let StripeLog { frontier, places, .. } = self;
         plan.carry = (frontier.pending > 0).then(|| frontier.sum());
         let role = Role::Data(frontier.pending);
         let place = places.at(frontier.superpage, frontier.place());
         plan.push(
-            Step::new(Member(places.member(place)), command.over(Page(frontier.superpage), 1), 0).role(role),
+            Step::new(Member(places.member(place)), command.over(Page::of(frontier.superpage), 1), 0)
+                .role(role),
         );
         if maps {
             self.release(page);
@@ -90,7 +91,7 @@ impl StripeLog {
 
     pub(super) fn forget(&mut self, command: &Command) {
         self.before = command.flags.has(Flags::BEFORE);
-        for page in command.start.0..command.end() {
+        for page in command.low_pages() {
             if self.ageing.is_some() && self.places.find(page).is_some() {
                 self.owe_slot();
             }
@@ -104,7 +105,7 @@ impl StripeLog {
         let superpage = self.frontier.superpage;
         let (member, last) = self.frontier.place_parity();
         let cause = if last { Cause::Parity } else { inside };
-        plan.push(Step::store(Member(member), Page(superpage), Role::P, cause).later());
+        plan.push(Step::store(Member(member), Page::of(superpage), Role::P, cause).later());
         let place = self.places.at(superpage, member);
         self.occupy_parity(place, self.frontier.stripe);
         self.frontier.next_stripe();
@@ -140,8 +141,8 @@ impl StripeLog {
         let superpage = |stream: u8| {
             self.frontiers().find(|frontier| frontier.superblock != NONE && frontier.stream == stream)
         };
-        let own =
-            superpage(self.streams.heat.of_written(command.start.0)).filter(|frontier| frontier.has_room());
+        let own = superpage(self.streams.heat.of_written(command.start.low()))
+            .filter(|frontier| frontier.has_room());
         let closes = command.verb == Verb::Write && own.is_none_or(WriteFrontier::may_complete);
         if closes { Lock::Hold(key) } else { Lock::Pass(key) }
     }

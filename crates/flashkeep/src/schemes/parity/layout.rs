@@ -45,11 +45,16 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
     /// The places of the units of a stripe.
     fn seats(&self, stripe: u32) -> Self::Seats;
 
+    /// After how many stripes the places of units repeat, where stripe `n` has page `n` of each member.
+    fn period(&self) -> Option<u32> {
+        None
+    }
+
     /// The stripe that a member's page belongs to.
     #[inline]
     fn stripe_of(&self, member: Member, page: Page) -> u32 {
         let _ = member;
-        page.0
+        page.low()
     }
 }
 
@@ -119,6 +124,10 @@ impl<const PARITIES: u8> ParityLayout for Rotated<PARITIES> {
         PARITIES
     }
 
+    fn period(&self) -> Option<u32> {
+        u32::from(self.members).checked_mul(self.by_unit.map_or(1, Divisor::by))
+    }
+
     #[inline]
     fn seats(&self, stripe: u32) -> Seats {
         Seats::of(self, stripe)
@@ -153,6 +162,10 @@ impl ParityLayout for Fixed {
     #[inline(always)]
     fn parities(&self) -> u8 {
         1
+    }
+
+    fn period(&self) -> Option<u32> {
+        Some(1)
     }
 
     #[inline]
@@ -198,14 +211,14 @@ impl Seats {
             members: layout.members(),
             parities: layout.parities(),
             parity: layout.parity(stripe),
-            parity_page: Page(layout.parity_page(stripe)),
+            parity_page: Page::of(layout.parity_page(stripe)),
             swaps: L::SWAPS,
         }
     }
 
     /// The page that each member has of the stripe's data.
     pub(crate) fn page(self) -> Page {
-        Page(self.stripe)
+        Page::of(self.stripe)
     }
 
     /// The page that the members with the parities have of the stripe.

@@ -31,6 +31,10 @@ impl ParityLayout for LocalGroups {
         self.code.parities()
     }
 
+    fn period(&self) -> Option<u32> {
+        self.places.period()
+    }
+
     #[inline]
     fn code(&self) -> Code {
         self.code

@@ -37,15 +37,15 @@ pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
 use super::{
-    Idle, Incomplete, Incompletes, Inside, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Striping, Sums,
-    members,
+    Idle, Incomplete, Incompletes, Inside, OptionsPart, PageNumbers, Rebuilds, SchemeEntry, SchemeOptions,
+    Striping, Sums, members,
 };
 use crate::engine::{
     BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData,
     Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
     Verb, View, Why,
 };
-use crate::kernel::Span;
+use crate::kernel::{Bits, Span};
 use codeword::{Coverage, ParityLocation};
 use std::ops::Range;
 use waiting::WaitingStripes;
@@ -60,6 +60,7 @@ pub(super) const WRITTEN_TOGETHER: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
     ],
+    numbers: PageNumbers::Stripes,
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
@@ -129,9 +130,17 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         self.waiting.is_none().then_some(row)
     }
 
-    fn note_rows(&mut self, rows: Range<u32>) {
-        let all = UnitSet::range(0, self.stripes.data());
-        rows.for_each(|stripe| self.stripes.set_written(stripe, all, false));
+    fn used(&self) -> Option<&Bits> {
+        self.waiting.is_none().then_some(&self.stripes.written)
+    }
+
+    fn period(&self) -> Option<u32> {
+        self.stripes.layout.period()
+    }
+
+    fn note_rows(&mut self, rows: Range<u64>) {
+        let data = u64::from(self.stripes.data());
+        self.stripes.written.set_run(rows.start * data..rows.end * data, true);
     }
 
     fn grain(&self, _: Verb) -> u32 {

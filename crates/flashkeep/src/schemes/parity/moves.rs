@@ -105,13 +105,14 @@ impl Parity<Permuted> {
         plan: &mut Plan,
     ) -> bool {
         loop {
-            let Some(stripe) = moves.queue.next(|stripe| view.held(Key(u64::from(stripe)))) else {
+            let Some(stripe) = moves.queue.next(|stripe| view.held(Key(stripe))) else {
                 if self.assign_columns(moves, view) {
                     continue;
                 }
                 return false;
             };
             moves.queue.set(stripe, false);
+            let stripe = stripe as u32;
             let under_way = self.plan_moves(stripe, view, plan);
             if !plan.steps.is_empty() {
                 // Outdated versions take the place of those that a cache loses.

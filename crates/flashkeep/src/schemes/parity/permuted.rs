@@ -223,7 +223,8 @@ impl Permuted {
     }
 
     /// The stripe and the unit that are at a page of a member, belong there, or were to move there.
-    fn unit_at(&self, Member(member): Member, Page(page): Page) -> Option<(u32, u8)> {
+    fn unit_at(&self, Member(member): Member, page: Page) -> Option<(u32, u8)> {
+        let page = page.low();
         let (row, within) = self.by_unit.map_or((page, 0), |by| by.split(page));
         let (slice, row) = self.by_slice_rows.split_any(row);
         let permutation = self.permutations.of(slice);
@@ -304,7 +305,7 @@ impl Permuted {
             }
             let from = self.holder(stripe, extent.permutation, home);
             let (from, to) = (Member(from), Member(to));
-            (from != to).then_some(Relocation { unit, from, to, page: Page(extent.pages[row]) })
+            (from != to).then_some(Relocation { unit, from, to, page: Page::of(extent.pages[row]) })
         };
         (0..self.shape.width()).filter_map(relocation).collect()
     }
@@ -356,7 +357,7 @@ impl StripeSeats for PermutedSeats {
     #[inline]
     fn at(self, role: Role) -> (Member, Page) {
         let unit = self.unit(role);
-        (Member(self.members[usize::from(unit)]), Page(self.pages[usize::from(unit >= self.split)]))
+        (Member(self.members[usize::from(unit)]), Page::of(self.pages[usize::from(unit >= self.split)]))
     }
 
     fn role_of(self, Member(member): Member) -> Option<Role> {

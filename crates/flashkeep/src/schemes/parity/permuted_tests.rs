@@ -42,7 +42,7 @@ fn every_place_is_the_place_of_one_unit() {
             let members: BTreeSet<Member> = units.iter().map(|&(member, _)| member).collect();
             assert_eq!(members.len(), units.len(), "{shape:?}: members of a stripe differ");
             for (unit, (member, page)) in (0..).zip(units) {
-                assert!(page.0 < pages && taken.insert((member.0, page.0)), "{shape:?}: {stripe}");
+                assert!(page.low() < pages && taken.insert((member.0, page.low())), "{shape:?}: {stripe}");
                 assert_eq!(layout.unit_at(member, page), Some((stripe, unit)));
                 assert_eq!(layout.seats(stripe).role_of(member), Some(layout.role(unit)));
             }
@@ -129,7 +129,7 @@ fn columns_chain_and_are_freed() {
                 }
             }
             // Every place is asked for, those that hold nothing as well.
-            let places = (0..8).flat_map(|member| (0..80).map(move |page| (Member(member), Page(page))));
+            let places = (0..8).flat_map(|member| (0..80).map(move |page| (Member(member), Page::of(page))));
             for (stripe, unit) in places.filter_map(|(member, page)| layout.unit_at(member, page)) {
                 assert!(unit < 4 && stripe < layout.count(84));
             }

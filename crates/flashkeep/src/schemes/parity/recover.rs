@@ -17,14 +17,14 @@ use crate::kernel::Bits;
 #[derive(Clone, Copy)]
 pub(super) struct PagesOfStripe<'a> {
     /// The first data page.
-    pub(super) first: u32,
+    pub(super) first: u64,
     pub(super) view: &'a View<'a>,
 }
 
 impl PagesOfStripe<'_> {
     /// Whether a token is that of the data page that belongs there, or a known zero.
     pub(super) fn fits(self, index: u8, token: Token) -> bool {
-        token == Token::default() || self.view.version(Page(self.first + u32::from(index)), token.0).is_some()
+        token == Token::default() || self.view.version(Page(self.first + u64::from(index)), token.0).is_some()
     }
 }
 
@@ -51,11 +51,12 @@ impl<L: ParityLayout> Stripes<L> {
         Logged { lost, owed }
     }
 
-    /// Looks at every stripe, `lost` being the pages known to be lost. Tells what members lack.
+    /// Looks at every stripe of which anything may be on the media, `lost` being the pages known to be lost. Tells what members lack.
     pub(crate) fn recover(&mut self, lost: Bits, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
+        let stripes = self.ever_touched();
         let logged = self.forget(lost, view);
         let none = UnitSet::default();
-        (0..self.count()).for_each(|stripe| self.recover_stripe(stripe, &logged, none, view, lacks));
+        stripes.into_iter().for_each(|stripe| self.recover_stripe(stripe, &logged, none, view, lacks));
     }
 
     /// Looks at a stripe with one version of everything. What a parity says of a page that was lost before is older
@@ -123,7 +124,7 @@ pub(crate) struct RecoveredUnits {
 #[derive(Clone, Debug)]
 pub(crate) struct PlacedStripe {
     /// The first data page.
-    pub(crate) first: u32,
+    pub(crate) first: u64,
     pub(crate) code: Code,
     /// The data units in order.
     pub(crate) data: Vec<(Member, Page)>,

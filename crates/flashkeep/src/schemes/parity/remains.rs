@@ -159,7 +159,7 @@ impl Versions {
             lacks(seats.data(index), seats.page());
         }
         for index in pair.blank.iter().filter(|&index| view.alive(seats.data(index))) {
-            if let Some(kept) = self.hidden.of(first + u32::from(index)) {
+            if let Some(kept) = self.hidden.of(first + u64::from(index)) {
                 lacks(seats.data(index), kept);
             }
         }

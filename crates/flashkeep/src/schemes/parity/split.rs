@@ -42,7 +42,8 @@ impl ParityLayout for Split {
     }
 
     #[inline]
-    fn stripe_of(&self, Member(member): Member, Page(page): Page) -> u32 {
+    fn stripe_of(&self, Member(member): Member, page: Page) -> u32 {
+        let page = page.low();
         match member.checked_sub(self.data) {
             Some(parity) => page.saturating_mul(u32::from(self.parities)).saturating_add(u32::from(parity)),
             None => page,
@@ -77,7 +78,7 @@ mod tests {
         for stripe in 0..50 {
             let seats = Seats::of(&layout, stripe);
             let (parity, page) = (seats.member(Role::P), seats.parity_page());
-            assert_eq!((parity.0, page.0), (4 + (stripe % 3) as u8, stripe / 3));
+            assert_eq!((parity.0, page.low()), (4 + (stripe % 3) as u8, stripe / 3));
             assert_eq!((layout.stripe_of(parity, page), seats.role(parity)), (stripe, Role::P));
             for index in 0..4 {
                 assert_eq!(

@@ -74,6 +74,8 @@ pub(crate) struct Stripes<L> {
     count: u32,
     /// Data pages that are not known zeros.
     pub(crate) written: Bits,
+    /// Data pages that were trimmed, or might have been written when the power failed: a power cut may bring them back.
+    touched: Bits,
     /// What plans under way will have changed, by stripe.
     pub(crate) settling: FixedMap<u32, Settling>,
 }
@@ -89,6 +91,7 @@ impl<L: ParityLayout> Stripes<L> {
             data,
             by_data: Divisor::new(u32::from(data)),
             written: Bits::default(),
+            touched: Bits::default(),
             settling: FixedMap::default(),
         }
     }
@@ -153,8 +156,8 @@ impl<L: ParityLayout> Stripes<L> {
     /// The stripe of a page, and which of its data units that is.
     #[inline]
     pub(crate) fn split(&self, page: Page) -> (u32, u8) {
-        let (stripe, index) = self.by_data.split_any(page.0);
-        (stripe, index as u8)
+        let (stripe, index) = self.by_data.split_wide(page.0);
+        (stripe as u32, index as u8)
     }
 
     #[inline]
@@ -165,8 +168,8 @@ impl<L: ParityLayout> Stripes<L> {
 
     /// The scheme's page that a data unit is.
     #[inline]
-    pub(crate) fn number(&self, stripe: u32, index: u8) -> u32 {
-        stripe * u32::from(self.data) + u32::from(index)
+    pub(crate) fn number(&self, stripe: u32, index: u8) -> u64 {
+        u64::from(stripe) * u64::from(self.data) + u64::from(index)
     }
 
     /// Those of a stripe's data units that are in a set of pages.
@@ -221,9 +224,9 @@ impl<L: ParityLayout> Stripes<L> {
     }
 
     /// Puts units into a set of pages, or takes them out of it.
-    pub(crate) fn mark(pages: &mut Bits, first: u32, units: UnitSet, present: bool) {
+    pub(crate) fn mark(pages: &mut Bits, first: u64, units: UnitSet, present: bool) {
         units.for_each(|index| {
-            pages.set(first + u32::from(index), present);
+            pages.set(first + u64::from(index), present);
         });
     }
 
@@ -253,6 +256,27 @@ impl<L: ParityLayout> Stripes<L> {
     pub(crate) fn set_written(&mut self, stripe: u32, units: UnitSet, trims: bool) {
         let first = self.number(stripe, 0);
         Self::mark(&mut self.written, first, units, !trims);
+        if trims {
+            Self::mark(&mut self.touched, first, units, true);
+        }
+    }
+
+    /// The stripes of which anything may be on the media, ascending.
+    pub(crate) fn ever_touched(&mut self) -> Vec<u32> {
+        self.written.runs().for_each(|run| self.touched.set_run(run, true));
+        let data = u64::from(self.data);
+        #[allow(clippy::iter_over_hash_type)] // The order does not matter.
+        for &stripe in self.settling.keys() {
+            let first = u64::from(stripe) * data;
+            self.touched.set_run(first..first + data, true);
+        }
+        let (mut stripes, end) = (Vec::new(), u64::from(self.count) * data);
+        let mut page = self.touched.next(0, end, true);
+        while page < end {
+            stripes.push((page / data) as u32);
+            page = self.touched.next((page / data + 1) * data, end, true);
+        }
+        stripes
     }
 
     /// The stripe of a plan that held `key`, and what that was to change; none where nothing is to be looked at.

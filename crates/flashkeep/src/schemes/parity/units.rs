@@ -34,13 +34,14 @@ impl UnitSet {
 
     /// The `count` members of a set from `first` on.
     #[inline]
-    pub(crate) fn of(bits: &Bits, first: u32, count: u8) -> Self {
+    pub(crate) fn of(bits: &Bits, first: impl Into<u64>, count: u8) -> Self {
+        let first = first.into();
         let mut words = [0; 4];
         for (word, base) in words.iter_mut().zip([0, 64, 128, 192]) {
             if count <= base {
                 break;
             }
-            *word = bits.mask(first + u32::from(base), u32::from(count - base).min(64));
+            *word = bits.mask(first + u64::from(base), u32::from(count - base).min(64));
         }
         UnitSet(words)
     }
@@ -155,9 +156,9 @@ mod tests {
         assert!(some.without(some).is_empty() && !some.is_empty());
         let mut bits = Bits::default();
         (500..600).for_each(|number| {
-            bits.set(number, true);
+            bits.set(number as u64, true);
         });
-        assert_eq!(UnitSet::of(&bits, 490, 254), UnitSet::range(10, 110));
-        assert_eq!(UnitSet::of(&bits, 490, 7), UnitSet::default());
+        assert_eq!(UnitSet::of(&bits, 490u32, 254), UnitSet::range(10, 110));
+        assert_eq!(UnitSet::of(&bits, 490u32, 7), UnitSet::default());
     }
 }

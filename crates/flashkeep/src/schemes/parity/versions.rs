@@ -53,7 +53,7 @@ impl Versions {
         };
         let mut units = self.stripes.written(stripe).without(changed);
         changed.iter().filter(|&index| kept(index).is_some()).for_each(|index| units.add(index));
-        let page = move |index| kept(index).unwrap_or(Page(stripe));
+        let page = move |index| kept(index).unwrap_or(Page::of(stripe));
         Coverage {
             seats: self.stripes.seats(stripe),
             code: Code::mds(1),
@@ -71,7 +71,7 @@ impl Versions {
             seats: self.stripes.seats(stripe),
             code: Code::mds(1),
             units,
-            page: move |_| Page(stripe),
+            page: move |_| Page::of(stripe),
             parity,
         }
     }
@@ -214,7 +214,7 @@ impl Versions {
             seats: self.stripes.seats(stripe),
             code: Code::mds(1),
             units,
-            page: |_| Page(stripe),
+            page: |_| Page::of(stripe),
             parity,
         }
         .each(tell);
@@ -253,8 +253,8 @@ impl Versions {
 
     /// The stripe that a member's page belongs to, current or old version.
     pub(crate) fn stripe_of(&self, member: Member, page: Page) -> Option<u32> {
-        if page.0 < self.stripes.count() {
-            return Some(page.0);
+        if page.low() < self.stripes.count() {
+            return Some(page.low());
         }
         self.hidden.page_at(member, page).map(|number| self.stripes.split(Page(number)).0)
     }

@@ -109,9 +109,10 @@ impl WaitingStripes {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> bool {
-        let Some(stripe) = self.open.next(|stripe| view.held(Key(u64::from(stripe)))) else {
+        let Some(stripe) = self.open.next(|stripe| view.held(Key(stripe))) else {
             return false;
         };
+        let stripe = stripe as u32;
         let (seats, written) = (stripes.seats(stripe), stripes.written(stripe));
         plan.hold = Some(seats.lock());
         if self.broken.has(stripe) {

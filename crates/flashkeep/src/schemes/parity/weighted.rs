@@ -152,12 +152,12 @@ impl Parity<Weighted> {
     /// Whether a stripe waits for its parity to move, and nothing of it is missing.
     pub(in crate::schemes) fn look_at(&self, stripe: u32, view: &View<'_>, reshuffle: &mut Reshuffle) {
         let waits = self.stripes.layout.old.has(stripe);
-        reshuffle.rebuild_queue.set(stripe, waits && !view.is_degraded(stripe));
+        reshuffle.rebuild_queue.set(stripe, waits && !view.is_degraded(stripe.into()));
     }
 
     /// The same for all stripes.
     pub(in crate::schemes) fn look_at_all(&self, view: &View<'_>, reshuffle: &mut Reshuffle) {
-        self.stripes.layout.old.iter().for_each(|stripe| self.look_at(stripe, view, reshuffle));
+        self.stripes.layout.old.iter().for_each(|stripe| self.look_at(stripe as u32, view, reshuffle));
     }
 
     /// Moves the parity of one stripe to who is to have it from now on; false where there is none that can be moved.
@@ -167,9 +167,10 @@ impl Parity<Weighted> {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> bool {
-        while let Some(stripe) = reshuffle.rebuild_queue.next(|stripe| view.held(Key(u64::from(stripe)))) {
+        while let Some(stripe) = reshuffle.rebuild_queue.next(|stripe| view.held(Key(stripe))) {
+            let stripe = stripe as u32;
             reshuffle.rebuild_queue.set(stripe, false);
-            if view.is_degraded(stripe) {
+            if view.is_degraded(stripe.into()) {
                 continue;
             }
             let (from, written) = (self.stripes.seats(stripe), self.stripes.written(stripe));
@@ -229,7 +230,7 @@ fn change_places(from: Seats, to: Seats, written: UnitSet, plan: &mut Plan) {
     }
     let taken = |member| roles().any(|role| to.member(role) == member);
     for (_, role) in moving().filter(|&(_, role)| !taken(from.member(role))) {
-        plan.push(drop_page(from.member(role), Page(from.stripe)).stage(1));
+        plan.push(drop_page(from.member(role), Page::of(from.stripe)).stage(1));
     }
     // Each of these writes replaces a unit of the same stripe.
     plan.force();

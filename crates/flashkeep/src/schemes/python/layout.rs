@@ -43,7 +43,7 @@ pub(super) fn place(
     if !(0..pages).contains(&page) {
         return wrong(format!("{of}: page {page} of ({member}, {page}): 0 to {} are accepted", pages - 1));
     }
-    Ok((Member(member as u8), Page(page as u32)))
+    Ok((Member(member as u8), Page::of(page as u32)))
 }
 
 /// Two places on one member.
@@ -54,7 +54,7 @@ fn twice(places: &[Place]) -> Option<(Place, Place)> {
 }
 
 fn text((member, page): Place) -> String {
-    format!("({}, {})", member.0, page.0)
+    format!("({}, {})", member.0, page.low())
 }
 
 impl Layout {
@@ -153,28 +153,34 @@ impl Layout {
         }
         let data = self.places(file, page)?;
         Ok(known
-            .get_or_init(|| PlacedStripe { first: page, code: Code::default(), data, parities: Vec::new() })
+            .get_or_init(|| PlacedStripe {
+                first: page.into(),
+                code: Code::default(),
+                data,
+                parities: Vec::new(),
+            })
             .data
             .clone())
     }
 
     /// The pages of a stripe have its codeword, and the places that it says.
     fn compare(&self, file: &LoadedFile, word: &PlacedStripe) -> Result<(), ForeignError> {
-        let last = word.first + u32::from(self.data) - 1;
-        for (page, &data) in (word.first..).zip(&word.data) {
+        let first = word.first as u32;
+        let last = first + u32::from(self.data) - 1;
+        for (page, &data) in (first..).zip(&word.data) {
             let place = self.places(file, page)?[0];
             if data != place {
                 return wrong(format!(
                     "Scheme.codewords({}): data unit {} is {}, but Scheme.places({page}) is {}; the data units of a \
                      codeword are consecutive pages, here {} to {last}",
                     word.first,
-                    page - word.first,
+                    page - first,
                     text(data),
                     text(place),
                     word.first
                 ));
             }
-            let other = if page > word.first { self.word(file, page)? } else { word.clone() };
+            let other = if page > first { self.word(file, page)? } else { word.clone() };
             if other.data != word.data || other.parities != word.parities {
                 return wrong(format!(
                     "Scheme.codewords({page}) differs from Scheme.codewords({}); pages {} to {last} have one codeword",
@@ -211,7 +217,7 @@ impl Layout {
         let (data, parities) = all.split_at(expected.0);
         let parities = [Role::P, Role::Q].into_iter().zip(parities.iter().copied()).collect();
         Ok(PlacedStripe {
-            first: page - page % u32::from(self.data),
+            first: (page - page % u32::from(self.data)).into(),
             code: Code::default(),
             data: data.to_vec(),
             parities,
@@ -252,7 +258,7 @@ impl Layout {
     ) -> Result<(), ForeignError> {
         let first = |number: u32| number * u32::from(self.data.max(1));
         for &(member, at) in places {
-            if let Some(other) = index.insert((member.0, at.0), number) {
+            if let Some(other) = index.insert((member.0, at.low()), number) {
                 let (page, other, taken) = (first(number), first(other), text((member, at)));
                 return wrong(format!("{method}({page}): {taken} is used by {method}({other}) already"));
             }

@@ -35,7 +35,7 @@ fn verb(verb: Verb) -> &'static str {
 }
 
 fn text((member, page): Place) -> String {
-    format!("({}, {})", member.0, page.0)
+    format!("({}, {})", member.0, page.low())
 }
 
 fn listed(pages: impl Iterator<Item = u32>) -> String {
@@ -49,7 +49,7 @@ impl Python {
         let alive = (0..view.members()).map(|member| view.alive(Member(member))).collect();
         let look = |&(member, page): &Place| {
             let backlog = if waits { view.backlog(member, page).0 } else { 0 };
-            (member.0, page.0, view.has(member, page), backlog)
+            (member.0, page.low(), view.has(member, page), backlog)
         };
         ForeignView { alive, places: places.iter().map(look).collect(), written }
     }
@@ -67,14 +67,14 @@ impl Python {
         let check = |step: ForeignStep| {
             let (member, page) = place(file, step.place, &what)?;
             let count = u16::try_from(step.count).ok().filter(|&count| count > 0);
-            let count = count.filter(|&count| u64::from(page.0) + u64::from(count) <= file.pages);
+            let count = count.filter(|&count| u64::from(page.low()) + u64::from(count) <= file.pages);
             match count {
                 Some(count) => Ok(Asked { writes: step.writes, member, page, count }),
                 None => Err(ForeignError::new(format!(
                     "{what}: {} pages from {} on; 1 to {} are accepted",
                     step.count,
                     text((member, page)),
-                    (file.pages - u64::from(page.0)).min(u64::from(u16::MAX))
+                    (file.pages - u64::from(page.low())).min(u64::from(u16::MAX))
                 ))),
             }
         };
@@ -90,7 +90,7 @@ impl Python {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> Result<(), ForeignError> {
-        let pages: Vec<u32> = (command.start.0..command.end()).collect();
+        let pages: Vec<u32> = command.low_pages().collect();
         let copies: Vec<Vec<Place>> =
             pages.iter().map(|&page| self.layout.copies(self.file(), page)).collect::<Result<_, _>>()?;
         let reads = command.verb == Verb::Read;
@@ -191,7 +191,7 @@ impl Python {
         plan: &mut Plan,
     ) -> Result<(), ForeignError> {
         assert!(command.verb != Verb::Remap, "old versions are kept below a parity, not above it");
-        let stripe = command.start.0 / self.data();
+        let stripe = command.start.low() / self.data();
         let placed = self.layout.stripe(self.file(), stripe)?;
         let first = (command.start.0 - placed.first) as u8;
         let named = UnitSet::range(first, first + command.count as u8);
@@ -203,11 +203,14 @@ impl Python {
         if touch.touched.is_empty() {
             return Ok(());
         }
-        let asked =
-            foreign(command, touch.touched.iter().map(|index| placed.first + u32::from(index)).collect());
+        let asked = foreign(
+            command,
+            touch.touched.iter().map(|index| placed.first as u32 + u32::from(index)).collect(),
+        );
         let parities = placed.parities.iter().map(|&(_, place)| place);
         let places: Vec<Place> = placed.data.iter().copied().chain(parities).collect();
-        let written = (0..self.layout.data).map(|index| (placed.first + u32::from(index), before.has(index)));
+        let written =
+            (0..self.layout.data).map(|index| (placed.first as u32 + u32::from(index), before.has(index)));
         let reads = command.verb == Verb::Read;
         let stages = self.ask(&asked, self.look(&places, written.collect(), reads, view))?;
         let stripe = StripePlan { asked, placed, first, touch, command: *command };
@@ -226,7 +229,7 @@ impl Python {
         if touch.before == touch.after && healthy {
             return;
         }
-        let stripe = placed.first / self.data();
+        let stripe = placed.first as u32 / self.data();
         let trims = !touch.before.without(touch.after).is_empty();
         if in_stages || !healthy {
             self.settling.insert(stripe, Settling { touched: touch.touched, trims, ..Settling::default() });
@@ -295,7 +298,7 @@ impl StripePlan {
                 };
                 if step.writes || done.has(index) || !self.touch.touched.has(index) {
                     let what = if step.writes { "writes" } else { "reads" };
-                    let page = self.placed.first + u32::from(index);
+                    let page = self.placed.first as u32 + u32::from(index);
                     return self.wrong(format!(
                         "{what} {}, page {page}; each page of the command is read once",
                         text(at)
@@ -312,7 +315,7 @@ impl StripePlan {
             None => Ok(()),
             Some(index) => self.wrong(format!(
                 "no step reads page {}, which is at {}",
-                self.placed.first + u32::from(index),
+                self.placed.first as u32 + u32::from(index),
                 text(self.placed.data[usize::from(index)])
             )),
         }
@@ -398,8 +401,8 @@ impl StripePlan {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> Result<(), ForeignError> {
-        let page = self.placed.first + u32::from(index);
-        if !(self.command.start.0..self.command.end()).contains(&page) {
+        let page = self.placed.first as u32 + u32::from(index);
+        if !self.command.low_pages().contains(&page) {
             return self.wrong(format!("writes {}, page {page}, which is no page of the command", text(at)));
         }
         if done.written.has(index) {
@@ -430,7 +433,8 @@ impl StripePlan {
     /// parity, or from what stays.
     fn check(&self, done: &Done, view: &View<'_>) -> Result<(), ForeignError> {
         if let Some(index) = self.touch.touched.without(done.written).iter().next() {
-            let (page, at) = (self.placed.first + u32::from(index), self.placed.data[usize::from(index)]);
+            let (page, at) =
+                (self.placed.first as u32 + u32::from(index), self.placed.data[usize::from(index)]);
             return self.wrong(format!("no step writes page {page}, which is at {}", text(at)));
         }
         if let Some(&(_, at)) =
@@ -452,7 +456,8 @@ impl StripePlan {
         if fits {
             return Ok(());
         }
-        let pages = |units: UnitSet| listed(units.iter().map(|index| self.placed.first + u32::from(index)));
+        let pages =
+            |units: UnitSet| listed(units.iter().map(|index| self.placed.first as u32 + u32::from(index)));
         let parity = if done.parities_read.is_empty() { "no" } else { "the" };
         self.wrong(format!(
             "the parity would be wrong: the pages read are {} with {parity} old parity; with the old parity those that \

@@ -28,7 +28,8 @@ fn beyond_any_code(setup: &Setup, code: Code, failed: &[u16]) -> BTreeSet<u32> {
     for stripe in 0..setup.stripes {
         let place = |index: u8| {
             let mut at = 0;
-            scheme(&rig).places(Page(stripe * u32::from(data) + u32::from(index)), |member, _| at = member.0);
+            scheme(&rig)
+                .places(Page::of(stripe * u32::from(data) + u32::from(index)), |member, _| at = member.0);
             at
         };
         let parity = setup.members - 1 - (stripe % u32::from(setup.members)) as u8;

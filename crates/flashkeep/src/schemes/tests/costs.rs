@@ -32,7 +32,7 @@ fn the_papers_update_of_four_pages() {
         (3, 2, 4)
     );
     let read: Vec<_> = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Read).collect();
-    let read: Vec<_> = read.iter().map(|(_, backend, c)| (backend.0, c.start.0)).collect();
+    let read: Vec<_> = read.iter().map(|(_, backend, c)| (backend.0, c.start.low())).collect();
     assert_eq!(read, [(0, 0), (0, 1), (3, 1)]);
     assert_eq!(check_covers(&rig).len(), 5 * 6);
 }
@@ -215,10 +215,10 @@ fn a_collection_may_force_the_commit() {
     rig.write(4, 1);
     rig.run();
     let old = crate::engine::Member(0);
-    assert!(!rig.background(0, Why::Leaving(old, Page(RAID5.stripes + 2))), "that is not an old version");
+    assert!(!rig.background(0, Why::Leaving(old, Page::of(RAID5.stripes + 2))), "that is not an old version");
     rig.store.log.clear();
     let kept =
-        (RAID5.stripes..RAID5.stripes + 3).find(|&page| rig.background(0, Why::Leaving(old, Page(page))));
+        (RAID5.stripes..RAID5.stripes + 3).find(|&page| rig.background(0, Why::Leaving(old, Page::of(page))));
     assert!(kept.is_some());
     rig.run();
     assert_eq!(writes(&rig, Cause::Parity), 1);
@@ -257,7 +257,7 @@ fn what_a_write_will_touch_is_asked_for_ahead_through_all_levels() {
     };
     let pairs = (0..RAID5.members).map(|_| pair()).collect();
     let rig: Rig<()> = Rig::new(Tree::Node(RAID5.build(), pairs), store);
-    for page in (0..RAID5.pages()).map(Page) {
+    for page in (0..RAID5.pages()).map(Page::of) {
         let mut asked = Vec::new();
         rig.engine.prefetch(NodeId::ROOT, page, &mut |backend, page| asked.push((backend, page)));
         // Both copies of the page, and both of its stripe's parity.
@@ -265,6 +265,9 @@ fn what_a_write_will_touch_is_asked_for_ahead_through_all_levels() {
         assert_eq!(data, rig.engine.places(page));
         let backends: Vec<_> = asked.iter().map(|(backend, _)| backend.0).collect();
         assert!(parity.len() == 2 && (1..4).all(|n| !backends[..n].contains(&backends[n])), "{backends:?}");
-        assert!(asked.iter().all(|&(_, at)| at == Page(page.0 / 4)), "a stripe has the same page everywhere");
+        assert!(
+            asked.iter().all(|&(_, at)| at == Page::of(page.low() / 4)),
+            "a stripe has the same page everywhere"
+        );
     }
 }

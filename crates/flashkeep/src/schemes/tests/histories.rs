@@ -11,15 +11,15 @@ fn check_protection(rig: &mut Rig, setup: &Setup) {
     let current = |unit: &StripeUnit| match unit.role {
         Role::P | Role::Q => false,
         Role::Plain => true,
-        _ => unit.page.0 < setup.stripes,
+        _ => unit.page.low() < setup.stripes,
     };
     let covered = units.iter().filter(|unit| current(unit)).filter_map(|unit| {
         let owner = scheme(rig).owner(unit.member, unit.page);
-        owner.map(|page| page.0)
+        owner.map(|page| page.low())
     });
     let covered: BTreeSet<u32> = covered.collect();
     for page in 0..setup.pages() {
-        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit);
+        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit);
         assert!(rig.latest(page) == 0 || exposed || covered.contains(&page), "page {page} has no protection");
     }
 }

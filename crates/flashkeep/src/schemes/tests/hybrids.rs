@@ -10,7 +10,7 @@ type Asked = (u16, u32, u16, Verb, Cause);
 
 fn asked<C: Contents>(rig: &mut Rig<C>) -> Vec<Asked> {
     let asked = |(_, BackendId(backend), c): (SimTime, BackendId, Command)| {
-        (backend, c.start.0, c.count, c.verb, c.cause)
+        (backend, c.start.low(), c.count, c.verb, c.cause)
     };
     std::mem::take(&mut rig.store.log).into_iter().map(asked).collect()
 }

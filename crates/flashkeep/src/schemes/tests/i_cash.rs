@@ -34,7 +34,7 @@ type Asked = (u16, u32, u16, u16, Verb, Cause);
 
 fn asked(rig: &mut Rig) -> Vec<Asked> {
     let asked = std::mem::take(&mut rig.store.log).into_iter();
-    asked.map(|(_, backend, c)| (backend.0, c.start.0, c.count, c.sectors, c.verb, c.cause)).collect()
+    asked.map(|(_, backend, c)| (backend.0, c.start.low(), c.count, c.sectors, c.verb, c.cause)).collect()
 }
 
 /// A reference, a page that is like it, and one that is like nothing.
@@ -127,7 +127,7 @@ fn deltas_in_any_order_of_completion() {
             assert!(read_all(&mut rig, &SEEN).is_empty(), "seed {seed}");
         }
         flushed += rig.store.log.iter().filter(|(_, backend, c)| backend.0 == 1 && c.verb == Write).count();
-        let folds = |c: &Command| c.verb == Write && c.cause == Cause::Migrate && c.start.0 < COPIES;
+        let folds = |c: &Command| c.verb == Write && c.cause == Cause::Migrate && c.start.low() < COPIES;
         folded += rig.store.log.iter().filter(|(_, backend, c)| backend.0 == 0 && folds(c)).count();
     }
     assert!(flushed > 1000 && folded > 1000, "{flushed} and {folded}");

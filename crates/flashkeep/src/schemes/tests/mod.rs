@@ -200,7 +200,9 @@ fn scheme<C: Contents>(rig: &Rig<C>) -> &Any {
 
 /// Pages that may be lost to the next failure.
 fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
-    (0..setup.pages()).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit)).collect()
+    (0..setup.pages())
+        .filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
+        .collect()
 }
 
 /// Reads, writes, trims and merges at random, several at a time.
@@ -225,7 +227,7 @@ fn shake<C: Contents>(rig: &mut Rig<C>, setup: &Setup, random: &mut Random, comm
 fn check_covers(rig: &Rig) -> Vec<StripeUnit> {
     let mut all = Vec::new();
     rig.engine.covers(NodeId::ROOT, &mut |code, units| {
-        let contents = |unit: &StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
+        let contents = |unit: &StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.low());
         let sum = |parity: u8| {
             units.iter().fold(Token(0), |sum, unit| match unit.role {
                 Role::Data(index) => sum.plus(code.coefficient(parity, index), contents(unit)),

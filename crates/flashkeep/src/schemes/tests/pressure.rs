@@ -50,7 +50,7 @@ fn commits_forced_by_collection_disturb_nothing() {
         for _ in 0..60 {
             shake(&mut rig, &PPC, &mut random, 1);
             let member = Member(random.below(u64::from(PPC.members)) as u8);
-            let page = Page(PPC.stripes + random.below(u64::from(PPC.hidden)) as u32);
+            let page = Page::of(PPC.stripes + random.below(u64::from(PPC.hidden)) as u32);
             rig.background(0, Why::Leaving(member, page));
         }
         rig.run();

@@ -124,7 +124,7 @@ fn what_is_found_unreadable_is_brought_back() {
             rig.lenient = true;
             rig.fill(0, setup.pages() as u16);
             rig.run();
-            let data = |page: &u32| scheme(&rig).owner(Member(0), Page(*page)).is_some();
+            let data = |page: &u32| scheme(&rig).owner(Member(0), Page::of(*page)).is_some();
             let data: Vec<u32> = (0..setup.node_pages(1)).filter(data).collect();
             data.iter().for_each(|&page| rig.store.lose_page(0, page));
             // Of several copies each is read once.
@@ -216,7 +216,7 @@ fn reads_that_a_failed_unit_would_have_served() {
         rig.fill(0, setup.pages() as u16);
         rig.run();
         rig.change(1, Change::Failed);
-        let on_it = (0..setup.stripes).filter_map(|page| scheme(&rig).owner(Member(0), Page(page)));
+        let on_it = (0..setup.stripes).filter_map(|page| scheme(&rig).owner(Member(0), Page::of(page)));
         let on_it = on_it.count() as u64;
         let before = rig.engine.rescued();
         read_all(&mut rig, &setup);
@@ -270,7 +270,7 @@ fn what_a_member_held_is_exposed_and_rebuilt() {
         assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (exposed, false), "{setup:?}");
         let mut weak = 0;
         (0..setup.pages()).for_each(|page| {
-            weak += u64::from(rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit));
+            weak += u64::from(rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit));
         });
         assert_eq!(weak, if setup.survives() > 1 { u64::from(setup.pages()) } else { exposed }, "{setup:?}");
         assert!(!rebuilding(&rig), "there is no member to rebuild");

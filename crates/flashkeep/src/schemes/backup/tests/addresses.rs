@@ -16,9 +16,9 @@ fn a_disk_of_one_ssd() {
     let layout = layout(&setup);
     for segment in 0..96 {
         let home = (segment + segment / 32) * 512;
-        assert_eq!(layout.home(Page(segment * 512 + 7)), (0, Page(home + 7)));
+        assert_eq!(layout.home(Page::of(segment * 512 + 7)), (0, Page::of(home + 7)));
     }
-    let free: Vec<u32> = (0..3).map(|number| layout.free_start(number).0 / 512).collect();
+    let free: Vec<u32> = (0..3).map(|number| layout.free_start(number).low() / 512).collect();
     assert_eq!((free, layout.free_segments(), layout.part()), (vec![32, 65, 98], 3, 99));
 }
 
@@ -30,18 +30,18 @@ fn three_ssds_on_two_disks() {
     assert_eq!((layout.part(), layout.free_segments(), layout.pages()), (6, 6, 96));
     let homes = |ssd: u32| -> Vec<(usize, u32)> {
         let segments = 0..8;
-        let home = |segment: u32| layout.home(Page(ssd * 32 + segment * 4));
-        segments.map(home).map(|(disk, place)| (disk, place.0 / 4)).collect()
+        let home = |segment: u32| layout.home(Page::of(ssd * 32 + segment * 4));
+        segments.map(home).map(|(disk, place)| (disk, place.low() / 4)).collect()
     };
     assert_eq!(homes(0), [(0, 0), (1, 0), (0, 1), (1, 1), (0, 3), (1, 3), (0, 4), (1, 4)]);
     assert_eq!(homes(1), [(0, 6), (1, 6), (0, 7), (1, 7), (0, 9), (1, 9), (0, 10), (1, 10)]);
     assert_eq!(homes(2), [(0, 12), (1, 12), (0, 13), (1, 13), (0, 15), (1, 15), (0, 16), (1, 16)]);
-    let free: Vec<u32> = (0..6).map(|number| layout.free_start(number).0 / 4).collect();
+    let free: Vec<u32> = (0..6).map(|number| layout.free_start(number).low() / 4).collect();
     assert_eq!(free, [2, 5, 8, 11, 14, 17]);
     // The other way to share them out: each disk has one half of every SSD.
     let layout = BackupLayout { spread: Spread::Contiguous, ..layout };
-    let home = |segment: u32| layout.home(Page(32 + segment * 4));
-    let place = |disk: usize, segment: u32| (disk, Page(segment * 4));
+    let home = |segment: u32| layout.home(Page::of(32 + segment * 4));
+    let place = |disk: usize, segment: u32| (disk, Page::of(segment * 4));
     assert_eq!([0, 3, 4, 7].map(home), [place(0, 6), place(0, 10), place(1, 6), place(1, 10)]);
 }
 
@@ -58,7 +58,7 @@ fn every_place_is_one_page_or_free() {
             for disk in 0..usize::from(disks) {
                 let length = u32::from(ssds) * layout.part() * 2;
                 assert_eq!(length, setup.members()[usize::from(ssds)].pages as u32);
-                for place in (0..length).map(Page) {
+                for place in (0..length).map(Page::of) {
                     let before = (0..layout.free_segments()).filter(|&n| layout.free_start(n) < place);
                     assert_eq!(layout.free_before(place), before.count() as u32);
                     match (layout.page_at(disk, place), layout.free_at(place)) {
@@ -77,10 +77,10 @@ fn every_place_is_one_page_or_free() {
                 }
                 let own: Vec<u32> = layout.pages_of_disk(disk).collect();
                 let all = 0..layout.pages();
-                assert_eq!(own, all.filter(|&p| layout.disk_of(Page(p)) == disk).collect::<Vec<_>>());
+                assert_eq!(own, all.filter(|&p| layout.disk_of(Page::of(p)) == disk).collect::<Vec<_>>());
             }
             assert_eq!((pages, free), (setup.pages(), u32::from(disks) * layout.free_segments() * 2));
-            for page in (0..layout.pages()).map(Page) {
+            for page in (0..layout.pages()).map(Page::of) {
                 let (ssd, on_ssd) = layout.on_ssd(page);
                 assert_eq!(layout.of_ssd(ssd, on_ssd), Some(page));
             }
@@ -91,7 +91,7 @@ fn every_place_is_one_page_or_free() {
 #[test]
 fn how_far_the_head_is() {
     let layout = layout(&FIGURE_3);
-    let far = |head: u32| layout.distance(Page(head), Page(8));
+    let far = |head: u32| layout.distance(Page::of(head), Page(8));
     assert_eq!([4, 7, 8, 11, 12, 20].map(far), [4, 1, 0, 0, 1, 9]);
 }
 

@@ -126,7 +126,8 @@ fn an_ssd_and_the_memory() {
                 .copied()
                 .filter(|&page| {
                     let this = backup(&rig);
-                    this.memory.slot_of(Page(page)).is_some() || this.segments.place_of(Page(page)).is_some()
+                    this.memory.slot_of(Page::of(page)).is_some()
+                        || this.segments.place_of(Page::of(page)).is_some()
                 })
                 .collect();
             rig.fail(setup.nvram());

@@ -146,13 +146,13 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
     rig.engine.covers(NodeId::ROOT, &mut |_, units| {
         let [ssd, copy] = units else { panic!("two copies") };
         let contents =
-            |unit: &crate::engine::StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.0);
+            |unit: &crate::engine::StripeUnit| rig.store.page(u16::from(unit.member.0), unit.page.low());
         assert_eq!(contents(ssd), contents(copy), "{units:?}");
         let page = backup(rig).owner(ssd.member, ssd.page).expect("an SSD's page");
-        covered[page.0 as usize] = true;
+        covered[page.low() as usize] = true;
     });
     for page in 0..setup.pages() {
-        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit);
+        let exposed = rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit);
         let known = rig.latest(page) == 0 || exposed || covered[page as usize];
         assert!(known, "page {page} has no copy, and is not declared exposed");
     }
@@ -160,7 +160,9 @@ fn check_copies(rig: &mut Rig, setup: &Setup) {
 
 /// Pages that may be lost to the next failure.
 fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
-    (0..setup.pages()).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit)).collect()
+    (0..setup.pages())
+        .filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
+        .collect()
 }
 
 /// Reads, writes, trims and merges at random, several at a time, with runs that go on where the last one ended.

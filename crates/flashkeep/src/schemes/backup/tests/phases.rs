@@ -14,7 +14,7 @@ fn operations<C: Contents>(rig: &Rig<C>, setup: &Setup, disk: u8) -> Vec<String>
         rig.store.log.iter().filter(|(_, of, command)| *of == backend && !command.flags.has(Flags::BEFORE));
     own.map(|(_, _, command)| {
         let verb = if command.verb == Verb::Read { "R" } else { "W" };
-        format!("{verb}{}x{}", command.start.0, command.count)
+        format!("{verb}{}x{}", command.start.low(), command.count)
     })
     .collect()
 }

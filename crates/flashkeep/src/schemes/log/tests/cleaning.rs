@@ -24,7 +24,7 @@ fn the_worked_example_of_cleaning() {
     assert_eq!(written(&rig, &[Cause::Host]), [(2, 11)]);
     let erased = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Trim);
     assert_eq!(
-        erased.map(|(_, backend, c)| (backend.0, c.start.0, c.count)).collect::<Vec<_>>(),
+        erased.map(|(_, backend, c)| (backend.0, c.start.low(), c.count)).collect::<Vec<_>>(),
         [(0, 0, 5), (1, 0, 5), (2, 0, 5), (3, 0, 5), (4, 0, 5)]
     );
     audit(&rig);

@@ -176,8 +176,9 @@ fn what_is_lost_was_exposed() {
             rig.step();
         }
         rig.run();
-        let exposed: Vec<u32> =
-            (0..upto).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), Hazard::Unit)).collect();
+        let exposed: Vec<u32> = (0..upto)
+            .filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit))
+            .collect();
         assert!(rig.engine.exposed_at(NodeId::ROOT) >= exposed.len() as u64);
         rig.fail(second);
         rig.read_all(upto);

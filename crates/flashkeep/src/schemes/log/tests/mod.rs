@@ -110,7 +110,7 @@ fn pages<C: Contents>(rig: &Rig<C, Any>) -> u32 {
 /// The members and superpages that were written for these causes.
 fn written<C: Contents>(rig: &Rig<C, Any>, causes: &[Cause]) -> Vec<(u16, u32)> {
     let writes = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Write && causes.contains(&c.cause));
-    writes.map(|(_, backend, command)| (backend.0, command.start.0)).collect()
+    writes.map(|(_, backend, command)| (backend.0, command.start.low())).collect()
 }
 
 fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
@@ -120,9 +120,9 @@ fn programs<C: Contents>(rig: &Rig<C, Any>) -> u32 {
 /// Every stripe that is said to be whole is: its parity is the sum of its data.
 fn covers_are_right(rig: &Rig<Token, Any>) {
     rig.engine.covers(NodeId::ROOT, &mut |_, units: &[StripeUnit]| {
-        let sum = units
-            .iter()
-            .fold(Token(0), |sum, unit| sum.plus(1, rig.store.page(u16::from(unit.member.0), unit.page.0)));
+        let sum = units.iter().fold(Token(0), |sum, unit| {
+            sum.plus(1, rig.store.page(u16::from(unit.member.0), unit.page.low()))
+        });
         assert_eq!(sum, Token(0), "{units:?}");
         assert_eq!(units.iter().filter(|unit| unit.role == Role::P).count(), 1);
     });
@@ -153,7 +153,7 @@ fn audit<C: Contents>(rig: &Rig<C, Any>) {
     assert_eq!(rig.engine.exposed_at(NodeId::ROOT), u64::from(exposed));
     // The declared sets: what stripes lack a unit for, and what waits.
     let declared = |hazard| {
-        (0..pages(rig)).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page(page), hazard)).count()
+        (0..pages(rig)).filter(|&page| rig.engine.is_exposed(NodeId::ROOT, Page::of(page), hazard)).count()
     };
     assert!(declared(Hazard::Unit) <= declared(Hazard::Power));
     if !log.health.troubled {

@@ -47,7 +47,7 @@ fn mixed(separate: bool) -> (u32, u32) {
     // What has been written to each superblock since it was erased: by the host, and by GC.
     let (mut by_host, mut moved, mut mixed) = ([0; 8], [0; 8], 0);
     for (_, _, command) in &rig.store.log {
-        let superblock = command.start.0 as usize / 5;
+        let superblock = command.start.low() as usize / 5;
         match (command.verb, command.cause) {
             (Verb::Write, Cause::Host) => by_host[superblock] += 1,
             (Verb::Write, Cause::Gc) => moved[superblock] += 1,
