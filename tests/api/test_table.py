@@ -169,7 +169,7 @@ def test_untimed_runs_say_so() -> None:
 
 
 def test_warnings_are_said_once() -> None:
-    both, one = "collection never ran (the drive was 12.3 % full at the end)", "the trace saturates the drive"
+    both, one = "garbage collection never ran (the drive was 12.3 % full at the end)", "the trace saturates the drive"
     text = table.compare_report([summary(warnings=[both, one]), {**MIRROR, "warnings": [both]}], PLAIN)
     assert text.count(f"note: {both}\n") == 1
     assert f"note: 1CNM-64: {one}\n" in text

@@ -37,8 +37,8 @@ def test_the_table(flashkeep: Command, drive: Path, mirrored: Path) -> None:
     assert "↑ higher" in out
     assert "every page is programmed twice." in out
     _, out, _ = flashkeep("compare", WORKLOAD, drive, mirrored, "--limit", 100)
-    assert "small: collection never ran" in out
-    assert "mirrored: collection never ran" in out
+    assert "small: garbage collection never ran" in out
+    assert "mirrored: garbage collection never ran" in out
 
 
 def test_a_drive_against_itself_differs_in_nothing(flashkeep: Command, drive: Path) -> None:

@@ -206,7 +206,7 @@ figures! {
         /// Requests under way at a power cut that were not acknowledged.
         interrupted_requests: u64 => unit("requests").lower().row("requests interrupted"),
         /// Acknowledged pages whose newest version was in volatile memory at a power cut.
-        volatile_pages_lost: u64 => unit("pages").lower().row("pages lost that were volatile"),
+        volatile_pages_lost: u64 => unit("pages").lower().row("acknowledged pages lost from DRAM"),
         /// Time from each power cut until requests were accepted again.
         recovery_us: Vec<f64> => unit("µs").lower().row("  until requests were accepted again, µs"),
         /// Pages read to restore the map.

@@ -134,6 +134,8 @@ pub struct Facts<'a> {
     pub scheme: Option<(&'static str, Value)>,
     /// The members of an array.
     pub members: Vec<MemberActivity<'a>>,
+    /// The sectors that caches held when counting began, and when it ended.
+    pub held: [u64; 2],
     /// Valid pages at the end, and all pages.
     pub filled: (u64, u64),
     /// Unrecoverable pages, each counted once.
@@ -470,12 +472,13 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
             )
         });
         all.push(format!(
-            "collection never ran: the flash held valid data in {share:.1} % of its pages at the end{soft}"
+            "garbage collection never ran: the flash held valid data in {share:.1} % of its pages at the end{soft}"
         ));
     }
     if programs == 0 && facts.statistics.pages_written > 0 {
         all.push("the DRAM took every write: no page was programmed".to_owned());
     }
+    all.extend(kept_in_memory(facts, programs));
     let statistics = facts.statistics;
     let count = statistics.read_response.count() + statistics.write_response.count();
     if count > 0 && count < 10_000 {
@@ -492,6 +495,25 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
         ));
     }
     all
+}
+
+/// Warns if what the DRAM gained or lost while counting changes the write amplification: what it holds at the end has not
+/// been programmed.
+fn kept_in_memory(facts: &Facts<'_>, programs: u64) -> Option<String> {
+    let bytes = u64::from(facts.drive.spec.flash.sector_bytes);
+    let [before, after] = facts.held.map(|sectors| sectors * bytes);
+    let written = facts.statistics.bytes_written;
+    let matters = programs > 0 && before.abs_diff(after) > written / 50;
+    matters.then(|| {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        format!(
+            "the host wrote {:.1} MiB; the DRAM held {:.1} MiB of written data when counting began and {:.1} MiB when it \
+             ended, and write amplification counts programs only (longer runs, or --flush-at-end)",
+            mib(written),
+            mib(before),
+            mib(after)
+        )
+    })
 }
 
 /// Warns if the drive cannot keep up with the trace: waiting times then grow without bound, and means have no meaning.

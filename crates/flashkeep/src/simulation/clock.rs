@@ -23,6 +23,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut has_next = self.host.volumes.is_none() && self.advance_to_placed(requests)?;
         loop {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
+            if !has_next && event > self.clock.last {
+                self.stop_writing_back();
+            }
             let fault_event = self.failures.fault_events.next_at;
             let admission = match has_next {
                 false if self.host.volumes.is_some() => self.next_from_volumes(),
@@ -138,7 +141,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Whether requests of the host have not ended.
-    fn has_requests(&self) -> bool {
+    pub(super) fn has_requests(&self) -> bool {
         let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
         self.host.requests() > ended
     }

@@ -149,6 +149,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 (counts, ErrorEffects { recovered, host_errors: self.accounts.statistics.failed_reads })
             }),
             hits: totals.hits.since(before.hits),
+            held: [before.held, totals.held],
             from: before.at,
             until: self.clock.last,
             queue_max: self.host.window.most(),

@@ -219,6 +219,8 @@ struct Totals {
     counters: Counters,
     work: Option<OperationTimes>,
     hits: Hits,
+    /// The sectors that caches hold.
+    held: u64,
     mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
     devices: Vec<DeviceStatistics>,

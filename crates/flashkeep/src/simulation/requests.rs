@@ -292,6 +292,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             errors: self.device.body.error_counts(),
             recovered: self.device.engine.recovered(),
             hits: self.device.buffer.hits(),
+            held: self.device.buffer.held() + self.device.engine.held(),
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),

@@ -366,6 +366,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all[usize::from(port)].port().hits()
     }
 
+    /// The sectors that the caches of all members hold.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.ports.all.iter().map(|this| this.port().held()).sum()
+    }
+
     /// Whether any member's cache holds pages.
     #[must_use]
     pub fn keeps_pages(&self) -> bool {
