@@ -54,7 +54,7 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
     p_loss, years, groups = found["p_loss"], found["years"], found["groups"]
     interval = "" if found["samples"] is None else f"  (95 %: {p_loss['low']:.3e} to {p_loss['high']:.3e})"
     rows = [(f"P(loss) in {years:g} year{'' if years == 1 else 's'}", f"{p_loss['value']:.6e}{interval}")]
-    rows += [(f"  by {CAUSES[cause]}", f"{value:.3e}") for cause, value in found["causes"].items() if value]
+    rows += _extents(found)
     by_year = found["p_loss_by_year"]
     if len(by_year) > 1:
         rows.append(("  by year", " ".join(f"{value:.3e}" for value in by_year)))
@@ -70,6 +70,22 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("drives and spares", told))
     if found["mttdl_years"] is not None:
         rows.append(("MTTDL (no forecast of a mission)", f"{found['mttdl_years']:,.6g} years"))
+    return rows
+
+
+def _extents(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is lost, and of arrays by which cause if there are several."""
+    rows = []
+    array, sector = found["array_loss"], found["sector_loss"]
+    causes = {cause: value for cause, value in found["causes"].items() if value and cause != "latent_errors"}
+    if array["p"]:
+        only = f" ({CAUSES[next(iter(causes))]})" if len(causes) == 1 else ""
+        rows.append((f"  an array is lost{only}", f"{array['p']:.3e}, {size(array['bytes_each'])} each"))
+    if len(causes) > 1:
+        rows += [(f"    by {CAUSES[cause]}", f"{value:.3e}") for cause, value in causes.items()]
+    if sector["p"]:
+        rows.append((f"  a sector is lost ({CAUSES['latent_errors']})",
+                     f"{sector['p']:.3e}, {size(sector['bytes_each'])} each"))  # fmt: skip
     return rows
 
 
@@ -114,7 +130,9 @@ def _columns(every: Sequence[dict[str, Any]]) -> list[tuple[str, Callable[[dict[
         ("usable", lambda found: size(found["array"]["usable_bytes"])),
         (f"P(loss) in {every[0]['years']:g} y", lambda found: f"{found['p_loss']['value']:.3e}"),
         ("nines", lambda found: "–" if found["nines"] is None else f"{found['nines']:.2f}"),
-        ("B lost/TB", lambda found: f"{found['nomdl']:,.3g}"),
+        ("an array is lost", lambda found: _lost(found["array_loss"])),
+        ("a sector is lost", lambda found: _lost(found["sector_loss"])),
+        ("bytes lost per TB", lambda found: f"{found['nomdl']:,.3g}"),
     ]
     if every[0]["groups"] > 1:
         columns.append((f"losses of {every[0]['groups']:,}", lambda found: f"{found['expected_losses']:.3g}"))
@@ -126,6 +144,10 @@ def _columns(every: Sequence[dict[str, Any]]) -> list[tuple[str, Callable[[dict[
             ("usable/raw", lambda found: f"{found['array']['usable_bytes'] / found['array']['raw_bytes']:.3f}")
         )
     return columns
+
+
+def _lost(extent: dict[str, Any]) -> str:
+    return f"{extent['p']:.1e}, {size(extent['bytes_each'])}" if extent["p"] else "–"
 
 
 def _money(found: dict[str, Any], key: str, form: str) -> str:

@@ -154,6 +154,15 @@ impl Given {
         self.entries.contains_key(key)
     }
 
+    /// A number that a source set.
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        match self.entries.get(key)?.value {
+            Scalar::Number(number) => Some(number),
+            Scalar::Whole(number) => Some(number as f64),
+            _ => None,
+        }
+    }
+
     /// The first key of some tables that a file or `--set` set.
     pub(super) fn first_in(&self, tables: &[&str]) -> Option<&str> {
         let in_tables = |key: &str| tables.contains(&key.split('.').next().unwrap_or_default());
