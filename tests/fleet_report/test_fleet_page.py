@@ -31,8 +31,15 @@ def path(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_whole(browser: Browser, path: Path, scheme: str, width: int) -> None:
     with whole_page(browser, path, scheme, width, "figure svg text") as page:
-        for chart in page.locator("figure svg").all():
+        charts = page.locator("figure svg:visible").all()
+        assert len(charts) == 5  # the wide or the narrow ones
+        for chart in charts:
             assert shows_all_text(chart), "a text is cut off"
+            # Nothing of a chart is out of sight.
+            box = chart.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
 
 
 def test_it_says_what_a_tenth_of_the_loss_costs(path: Path) -> None:
