@@ -81,14 +81,15 @@ pub fn outage(group: &Group) -> f64 {
 }
 
 fn redundant(lower: &Found, group: &Group, level: Level, years: f64) -> Result<Found, Invalid> {
-    if lower.method == Method::Exact && lower.is_group {
-        if let Some(chain) = joint::chain(group, level)? {
-            let solution = exact::of_chain(&chain, years);
-            let value = total(&solution);
-            let mttdl = Some(exact::mean_time(&chain) / YEAR);
-            let found = of(lower, level, &solution, Interval { value, low: value, high: value });
-            return Ok(Found { mttdl_years: mttdl, ..found });
-        }
+    if lower.method == Method::Exact
+        && lower.is_group
+        && let Some(chain) = joint::chain(group, level)?
+    {
+        let solution = exact::of_chain(&chain, years);
+        let value = total(&solution);
+        let mttdl = Some(exact::mean_time(&chain) / YEAR);
+        let found = of(lower, level, &solution, Interval { value, low: value, high: value });
+        return Ok(Found { mttdl_years: mttdl, ..found });
     }
     of_members(lower, level, years)
 }
