@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Any
 
 import flashkeep as fk
 import pytest
+from flashkeep.fleets.command import told_every
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,6 +145,17 @@ def test_wrong_assumptions_are_one_message(flashkeep: Command, words: tuple[str,
     assert (code, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_long_runs_say_that_they_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with told_every(0.05, "1 of 2: an array", False):
+        time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert 2 <= len(lines) <= 6
+    assert lines[0].startswith("1 of 2: an array: 0 s so far; ")
+    with told_every(0.05, "an array", True):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ""
 
 
 def test_drives_that_die_young_are_soon_known() -> None:

@@ -13,6 +13,9 @@ const NOT_RARE: f64 = 5e-5;
 /// The same for a guess from a few paths.
 const FREQUENT: f64 = 0.01;
 
+/// Fewer weighted paths have no interval: their weights may differ by orders of magnitude.
+pub const LEAST_PATHS: u64 = 10;
+
 /// How the probability is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
@@ -232,14 +235,14 @@ fn sampled(method: Method, tally: &Tally, stopped: Stopped, p_loss: Interval, lo
 
 /// The 95 % interval of a mean of weights, most of which are 0: of the gamma distributions of Fay and Feuer (1997), whose
 /// high end allows for one more loss of the largest weight that was seen. The variance is that of the sample, wider as by
-/// Student where few paths lost data. With many losses this is the normal interval. One path says nothing about its
-/// scatter, and without a loss the high end is that of Wilson with as many paths of weight 1.
+/// Student where few paths lost data. With many losses this is the normal interval. A few paths say too little about
+/// their scatter for an interval, and without a loss the high end is that of Wilson with as many paths of weight 1.
 fn weighted(tally: &Tally) -> Interval {
     if tally.hits == 0 {
         return wilson(0, tally.paths);
     }
     let (paths, value) = (tally.paths as f64, tally.mean());
-    if tally.paths == 1 {
+    if tally.paths < LEAST_PATHS {
         return Interval { value, low: 0.0, high: 1.0 };
     }
     let spread = (tally.squares - tally.sum * value).max(0.0) * paths / (paths - 1.0);

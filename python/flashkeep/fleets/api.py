@@ -283,8 +283,8 @@ def _notes(array: Array, answer: dict[str, Any]) -> list[str]:
         notes.append("expected_losses counts the first loss of each group only")
     if answer["stopped"] == "samples" and answer["hits"]:
         notes.append("sampling ended at --samples, before the interval was as narrow as --rel-error")
-    if answer["samples"] == 1:
-        notes.append("one path says nothing about its scatter: there is no interval, so low and high are 0 and 1")
+    if (answer["p_loss"]["low"], answer["p_loss"]["high"]) == (0, 1):
+        notes.append(f"no interval (0 to 1): {answer['samples']:,} paths say too little about their scatter")
     if answer["of_members"]:
         notes.append("the arrays below a redundant level are taken as members that fail with their own rate of loss")
     if array.node.members == ():

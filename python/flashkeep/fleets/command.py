@@ -73,7 +73,8 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
     if arguments["report"] is not None:
         from ..fleet_pages.write import write_page
 
-        written = run_call(lambda: write_page(asked, arguments["report"], view))
+        with told_every(30.0, arguments["report"], arguments["quiet"]):
+            written = run_call(lambda: write_page(asked, arguments["report"], view))
         if not arguments["json"] and not arguments["quiet"]:
             say(written)
     return 0
