@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import flashkeep as fk
 import pytest
+from flashkeep.fleets.api import fleet_of
 from flashkeep.fleets.command import told_every
+from flashkeep.fleets.options import Options
+from flashkeep.fleets.rebuild import text_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,6 +53,13 @@ def test_a_preset_is_the_closed_form_with_its_own_uber() -> None:
     assert found.sector_loss.p == pytest.approx(-math.expm1(-8 * rate * h * hours), rel=0.03)
 
 
+def test_an_array_that_advise_spells_is_the_same() -> None:
+    for scheme, named, keys in (("raid5", "raid5", {}), ("mirror", "raid10", {"width": 2}), ("raid6", "raid6", {})):
+        text = text_of(8, "tlc-datacenter", scheme, (), keys)
+        spelled = fk.fleet(f"8*tlc-datacenter:{named}")
+        assert fleet_of("array", Options(), (), text)["p_loss"] == spelled.p_loss.to_dict()
+
+
 def test_a_bare_size_says_that_it_has_no_error_rate() -> None:
     assert any("--uber 1e-16" in note for note in fk.fleet(RAID5).notes)
     for options in ({"uber": 0}, {"uber": 1e-17}, {"latent_hours": 9259}):
@@ -67,6 +77,8 @@ def test_a_repair_is_never_a_bare_rebuild() -> None:
     assert (mttr, detect) == ("exponential, mean 24 h", "at once")
     assert "without a hot spare" in source
     assert told(mttr_hours=12)[2] == "given"
+    assert "--rebuild" in told(spares=1)[2]
+    assert "wait for a new drive" in told(spares=0)[2]
     for options, hours in (({}, 24), ({"spares": 1}, 4), ({"spares": 2}, 4)):
         mttr, detect, source = told(rebuild=0.36, **options)
         assert (mttr, detect) == ("always 0.36 h", f"exponential, mean {hours} h")

@@ -29,6 +29,8 @@ USUAL_UBER = "1e-16"
 """What enterprise drives are rated for (JESD218, noted from memory)."""
 
 SERVICED = "default: without a hot spare, noticed, replaced and rebuilt within a day"
+WITH_SPARES = "default, which is that without a hot spare: --rebuild or --mttr-hours say how soon one takes over"
+WAITED = "default, after a wait for a new drive (restock_hours)"
 GIVEN = "given"
 STATED = "the drive (errors.uber_target)"
 
@@ -37,7 +39,10 @@ def repair_from(options: Options, asked: dict[str, Any], rebuild: float | None) 
     """Fills in the repair time; says where it comes from. `rebuild` is the time of a rebuild, which does not begin at
     the failure: `--detect-hours` comes before it, or a default."""
     if rebuild is None:
-        return SERVICED if options.mttr_hours is None else GIVEN
+        if options.mttr_hours is not None:
+            return GIVEN
+        spares = asked["spares"]
+        return SERVICED if spares is None else WITH_SPARES if spares else WAITED
     asked["mttr_hours"] = f"fixed:{max(rebuild, SHORTEST_HOURS)!r}"
     what = "the simulated rebuild of a full member" if options.rebuild == "simulated" else "a given rebuild (--rebuild)"
     if options.detect_hours is not None:
