@@ -152,7 +152,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
 def test_several_arrays_are_one_table_and_one_json(flashkeep: Command, tmp_path: Path) -> None:
     code, out, err = flashkeep("fleet", *ARRAYS, "--uber", "1e-17")
     assert (code, err) == (0, "")
-    first = out.splitlines()[:4]
+    first = out.splitlines()[1:5]
     assert [line.split()[0] for line in first] == ["array", *ARRAYS]
     page = tmp_path / "fleet.html"
     said = flashkeep.json("fleet", *ARRAYS, "--uber", "1e-17", "--report", page)

@@ -191,8 +191,8 @@ def _table(fleets: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
         ("nines", lambda fleet: "–" if fleet["nines"] is None else f"{fleet['nines']:.2f}"),
         ("losses for each usable PB", _per_petabyte),
         ("bytes lost for each usable TB", lambda fleet: f"{fleet['nomdl']:,.3g}"),
-        ("an array is lost", lambda fleet: _extent(fleet["array_loss"])),
-        ("a sector is lost", lambda fleet: _extent(fleet["sector_loss"])),
+        ("an array is lost; bytes each", lambda fleet: _extent(fleet["array_loss"])),
+        ("a sector is lost; bytes each", lambda fleet: _extent(fleet["sector_loss"])),
         ("lost by", _causes),
     ]
     if has_cost:
@@ -226,8 +226,8 @@ def _causes(fleet: Row) -> str:
 
 
 def _extent(extent: Row) -> str:
-    """`3.1e-7, 840 GB each`."""
-    return f"{charts.written(extent['p'])}, {size(extent['bytes_each'])} each" if extent["p"] else "–"
+    """`3.1e-7; 840 GB`."""
+    return f"{charts.written(extent['p'])}; {size(extent['bytes_each'])}" if extent["p"] else "–"
 
 
 def _share(array: Row) -> str:

@@ -284,7 +284,7 @@ def _notes(array: Array, answer: dict[str, Any]) -> list[str]:
     if answer["stopped"] == "samples" and answer["hits"]:
         notes.append("sampling ended at --samples, before the interval was as narrow as --rel-error")
     if (answer["p_loss"]["low"], answer["p_loss"]["high"]) == (0, 1):
-        notes.append(f"no interval (0 to 1): {answer['samples']:,} paths say too little about their scatter")
+        notes.append("no interval (0 to 1): fewer than ten paths say too little about their scatter")
     if answer["of_members"]:
         notes.append("the arrays below a redundant level are taken as members that fail with their own rate of loss")
     if array.node.members == ():

@@ -10,7 +10,7 @@ from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from ..progress import Counted, in_words
+from ..progress import Counted
 from ..runner import run_call
 from .api import question_of, result_of
 from .options import Options
@@ -31,8 +31,7 @@ def told_every(seconds: float, name: str, quiet: bool) -> Iterator[None]:
     def tell() -> None:
         started = time.monotonic()
         while not done.wait(seconds):
-            elapsed = in_words(time.monotonic() - started)
-            sys.stderr.write(f"{name}: {elapsed} so far; a larger --rel-error, or fewer --samples, ends it sooner\n")
+            sys.stderr.write(f"{name}: {time.monotonic() - started:.0f} s so far\n")
             sys.stderr.flush()
 
     wanted = not quiet and sys.stderr is not None and not sys.stderr.isatty()
