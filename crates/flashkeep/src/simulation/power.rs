@@ -11,6 +11,7 @@ use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
 use crate::kernel::{Arena, Id, SimTime};
 use crate::metrics::PowerCut;
+use std::collections::BTreeSet;
 
 /// The promised versions of a page, counted like the oracle's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,6 +26,8 @@ struct Promise {
 #[derive(Debug, Default)]
 pub(super) struct DurabilityOracle {
     promises: Vec<Promise>,
+    /// Pages whose acknowledged version is newer than the durable one: what a FLUSH waits for.
+    unsettled: BTreeSet<u32>,
     /// Versions that will be durable.
     coming: Vec<(SimTime, u32, u16)>,
     /// Requests whose end is known and lies ahead.
@@ -79,22 +82,35 @@ impl DurabilityOracle {
     }
 
     pub(super) fn trim(&mut self, page: u32, latest: u16) {
-        self.promises[page as usize] = Promise { trimmed: Some(latest), ..Promise::default() };
+        self.promise(page, Promise { trimmed: Some(latest), ..Promise::default() });
     }
 
     /// The acknowledged versions that are not known to be durable.
     fn promised(&self) -> Vec<(u32, u16)> {
-        let newer = |(page, promise): (u32, &Promise)| {
-            let version = promise.acknowledged.filter(|_| is_newer(promise.acknowledged, promise.durable))?;
-            Some((page, version))
-        };
-        (0..).zip(&self.promises).filter_map(newer).collect()
+        let version = |&page: &u32| Some((page, self.promises[page as usize].acknowledged?));
+        self.unsettled.iter().filter_map(version).collect()
+    }
+
+    /// From now on, this is promised of a page.
+    fn promise(&mut self, page: u32, promise: Promise) {
+        self.promises[page as usize] = promise;
+        if is_newer(promise.acknowledged, promise.durable) {
+            self.unsettled.insert(page);
+        } else {
+            self.unsettled.remove(&page);
+        }
+    }
+
+    fn take(&mut self, page: u32, version: u16, durable: bool) {
+        let mut promise = self.promises[page as usize];
+        promise.take(version, durable);
+        self.promise(page, promise);
     }
 
     /// A request that wrote these versions is acknowledged.
     fn acknowledge(&mut self, written: &[(u32, u16)]) {
         for &(page, version) in written {
-            self.promises[page as usize].take(version, false);
+            self.take(page, version, false);
         }
     }
 
@@ -107,10 +123,12 @@ impl DurabilityOracle {
         if now < SimTime::NEVER {
             self.reached = self.reached.max(now);
         }
-        for &(_, page, version) in self.coming.iter().filter(|&&(at, ..)| at <= now) {
-            self.promises[page as usize].take(version, true);
+        let (come, coming) = std::mem::take(&mut self.coming).into_iter().partition(|&(at, ..)| at <= now);
+        self.coming = coming;
+        let come: Vec<(SimTime, u32, u16)> = come;
+        for (_, page, version) in come {
+            self.take(page, version, true);
         }
-        self.coming.retain(|&(at, ..)| at > now);
     }
 }
 
@@ -346,7 +364,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let is_durable = !is_volatile || self.intact(page).is_some();
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
-            durability.promises[page as usize] = kept;
+            durability.promise(page, kept);
             self.device.buffer.fall_back(page, contents);
         }
         self.device.engine.set_rescued(rescued);
@@ -406,5 +424,31 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flush_waits_for_what_was_written_since_the_last_one() {
+        let mut oracle = DurabilityOracle::new(1000, |page| (page < 500).then_some(0));
+        assert_eq!(oracle.promised(), [], "pages that exist at time 0 are durable");
+        oracle.acknowledge(&[(700, 1), (3, 1), (4, 1), (4, 2)]);
+        assert_eq!(oracle.promised(), [(3, 1), (4, 2), (700, 1)]);
+        // Of page 4 an older version becomes durable; page 700 is trimmed.
+        oracle.await_durable(&[(3, 1), (4, 1)], SimTime(10));
+        oracle.trim(700, 1);
+        oracle.come(SimTime(9));
+        assert_eq!(oracle.promised(), [(3, 1), (4, 2)]);
+        oracle.come(SimTime(10));
+        assert_eq!(oracle.promised(), [(4, 2)]);
+        oracle.await_durable(&oracle.promised(), SimTime(20));
+        oracle.come(SimTime(20));
+        assert_eq!(oracle.promised(), []);
+        // A request of before the trim is acknowledged late: its version need not be durable.
+        oracle.acknowledge(&[(700, 1)]);
+        assert_eq!(oracle.promised(), []);
     }
 }
