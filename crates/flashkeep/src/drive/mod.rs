@@ -34,6 +34,7 @@ mod look;
 mod maintenance;
 mod multiplane;
 mod nvram;
+mod older;
 mod open_latency;
 mod overflow;
 mod packing;
