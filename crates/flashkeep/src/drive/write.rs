@@ -110,7 +110,7 @@ impl<C: Contents> Drive<C> {
         // An older request's comes first: those who could not take what was first may be able to take this.
         let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
         let gathers = self.packing.active && self.gathers(now, write_queue, op);
-        if !somebody_waits || overtakes || gathers {
+        if (!somebody_waits || overtakes || gathers) && !self.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels);
         }
     }
