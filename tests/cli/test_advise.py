@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import io
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flashkeep as fk
 import pytest
+from flashkeep import progress
+from flashkeep.api import simulate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Command
 
 WORKLOAD = "synth:random,requests=2000,rate=2k,write=0.5,footprint=2MiB"
 SCHEMES = ["none", "mirror", "raid5", "raid6"]
+
+
+MEDIUM_DRIVE = """\
+description = "2 GB: the first requests of real traces fit into four of them."
+
+[flash]
+channels = 4
+chips_per_channel = 2
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 256
+pages_per_block = 64
+page_kib = 16
+
+[ftl]
+over_provisioning = 0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def medium(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("drives") / "medium.toml"
+    path.write_text(MEDIUM_DRIVE)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -135,3 +161,96 @@ def test_wrong_input_is_one_message(flashkeep: Command, words: tuple[str, ...], 
     assert (code, out) == (2, "")
     assert told in err
     assert len(err.splitlines()) == 1
+
+
+NAMES = [
+    "cloudphysics-2h.vscsi.zst", "exchange-disk0-33k.mqsim.zst", "financial1-head-10k.ssdsim.zst",
+    "hadoop-9s.blkparse.zst", "iozone-100k.disksim.zst", "msr-hm0-1k.csv.zst", "systor17-1k.csv.zst",
+    "tencent-cbs-50k.csv.zst", "tpcc-7k.ssdsim.zst", "websearch-60s.ssdsim.zst",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_real_traces_are_answered(
+    flashkeep: Command, tmp_path: Path, real_traces: Path, medium: Path, name: str
+) -> None:
+    trace = real_traces / name
+    code, out, err = flashkeep(
+        "advise", trace, "--drives", f"4*{medium}", "--schemes", "none,raid5,raid6", "--limit", 600, "--compact",
+        "--report", tmp_path / "page.html",
+    )  # fmt: skip
+    assert (code, err) == (0, ""), err
+    assert "raid5" in out
+    assert (tmp_path / "page.html").read_text().count("<tr>") > 3
+
+
+@pytest.mark.parametrize(
+    "workload",
+    [
+        "synth:random,requests=1k,write=1,size=4KiB,footprint=2MiB,rate=2000",
+        "synth:random,requests=1k,write=0,size=4KiB,footprint=2MiB,rate=2000",
+        "synth:random,requests=1k,size=4KiB,footprint=64KiB,rate=2000",  # fits into the DRAM
+        "synth:random,requests=1k,size=4KiB,footprint=2MiB,rate=1M",  # saturates the drives
+        "synth:random,requests=3,size=4KiB,footprint=2MiB,rate=2000",
+        "synth:random,requests=1,size=4KiB,footprint=2MiB,rate=2000",
+    ],
+)
+def test_workloads_that_lack_something_are_answered(
+    flashkeep: Command, tmp_path: Path, drive: Path, workload: str
+) -> None:
+    for more in ((), ("--mttr-hours", 24)):
+        code, out, err = flashkeep(
+            "advise", workload, "--drives", f"4*{drive},buffer.dram_mib=1", "--schemes", "none,raid5", "--report",
+            tmp_path / "page.html", *more,
+        )  # fmt: skip
+        assert (code, err) == (0, ""), err
+        assert "raid5" in out
+        assert (tmp_path / "page.html").exists()
+    found = fk.advise(workload, f"4*{drive}", schemes=["none", "raid5"])
+    assert len(found.to_frame("pandas")) == 2
+    assert "raid5" in repr(found)
+
+
+def test_an_assumption_that_the_model_refuses_is_a_reason_in_each_row(flashkeep: Command, drive: Path) -> None:
+    short = "synth:random,requests=100,rate=2k,footprint=1MiB"
+    code, out, err = flashkeep("advise", short, "--drives", f"4*{drive}", "--schemes", "none,raid5", "--wear",
+                               "simulated")  # fmt: skip
+    assert (code, err) == (0, "")
+    assert "none: the model of fleets took no row" in out
+    assert "leave --wear away" in out
+
+
+def test_a_run_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch, drive: Path) -> None:
+    def failing(job: Any, *others: Any) -> Any:
+        if "raid5" in job["drive_text"] and job.get("fail"):
+            raise RuntimeError("internal error: place.rs:1: why")
+        if "raid6" in job["drive_text"]:
+            raise MemoryError
+        return simulate(job, *others)
+
+    monkeypatch.setattr("flashkeep.advising.runs.simulate", failing)
+    found = fk.advise(WORKLOAD, f"4*{drive}", schemes=SCHEMES)
+    assert found["raid6"].reason == "out of memory"
+    assert "place.rs:1: why" in found["raid5"].failed_reason
+    assert found["raid5"].response_us.read.p99 > 0
+    assert found["mirror"].reason is None
+    assert "raid6: out of memory" in repr(found)
+
+
+def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    log = io.StringIO()
+    monkeypatch.setattr("flashkeep.progress.sys.stderr", log)
+    monkeypatch.setattr("flashkeep.progress.time.monotonic", lambda: now)
+    state = progress.State()
+    state.requests, state.share = 1000, 0.25
+    for view in (progress.Line(False), progress.Line(True)):
+        now = 0.0
+        for second in range(0, 95, 5):
+            now = float(second)
+            view.draw([state])
+        view.clear()
+    written = log.getvalue().splitlines()
+    assert len(written) == 3, "after 30, 60 and 90 s, and nothing with --quiet"
+    assert written[0] == "30 s:  25 %  33 requests/s  2 min left"
+    assert "\r" not in log.getvalue()

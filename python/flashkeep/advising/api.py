@@ -165,7 +165,9 @@ def _row(design: Design, array: Array | None, ended: Simulated, model: Options) 
 
 
 def _times(of: Mapping[str, Any] | None) -> dict[str, Any]:
-    return {kind: {key: (of or {}).get(kind, {}).get(key) for key in ("mean", "p99")} for kind in ("read", "write")}
+    """Of reads and writes; a run without one of them has none of its times."""
+    known = {kind: (of and of[kind]) or {} for kind in ("read", "write")}
+    return {kind: {key: times.get(key) for key in ("mean", "p99")} for kind, times in known.items()}
 
 
 def _of_runs(ended: Simulated) -> Row:

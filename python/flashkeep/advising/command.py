@@ -85,7 +85,9 @@ def subtitle(found: dict[str, Any]) -> str:
     requests = workload["requests"]
     limit = " (--limit)" if found["limit"] else ""
     writes = f"{100 * workload['writes'] / requests:.1f} % writes" if requests else "no requests"
-    return f"{requests:,} requests{limit}, {writes}, {found['simulated_s']:,.1f} s simulated, seed {found['seed']}"
+    span = found["simulated_s"]
+    lasting = "" if span is None else f"{span:,.1f} s simulated, "
+    return f"{requests:,} requests{limit}, {writes}, {lasting}seed {found['seed']}"
 
 
 def columns_of(found: dict[str, Any]) -> list[Column]:
@@ -182,23 +184,15 @@ def reason_of(row: dict[str, Any]) -> str | None:
 
 def assumptions_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     given = found["assumptions"]
+    model = _model(found) if given["life"] is not None else [("P(loss)", "none: the model of fleets took no row")]
     rows = [
         ("repair time", f"{given['mttr_from']}"),
         ("the failure", f"member 0 fails after {100 * given['failed_at']:g} % of the requests, and an empty one "
          f"replaces it after {100 * given['missing']:g} % of the run's time; p99 until then"),
-        ("life", f"{given['life']} (AFR {100 * given['afr']:.3g} %)"),
-        *([("wear", _wear(given))] if given["wear_from"] else []),
-        ("uber", f"{given['uber']:g}, from {given['uber_from']}" if given["uber_from"] else _whether(given)),
+        *model,
         ("cost", f"from {given['cost_from']}" if given["cost_from"] else "no prices: give --price, or price_per_gb of "
          "the drives"),
     ]  # fmt: skip
-    if any(row["p_loss"] and row["p_loss"]["low"] < row["p_loss"]["high"] for row in found["rows"]):
-        rows.append(("P(loss)", f"sampled until half its 95 % interval is {100 * given['rel_error']:g} % of it; "
-                     "overlapping intervals count as equal"))  # fmt: skip
-    for key in ("repair", "detect_hours", "spares", "restock_hours", "latent_hours", "scrub_hours"):
-        if given[key] is not None:
-            rows.append((key, str(given[key])))
-    rows += [(key, f"{given[key]:g}") for key in ("batch_frailty", "shock", "hours_per_year")]
     rows += [("TB", "10^12 bytes; costs and raw bytes are for each usable one"),
              ("WAF", "bytes programmed for each byte that the host wrote"),
              ("life of flash", "until the most written member has programmed what its erase budget allows, if this "
@@ -208,6 +202,24 @@ def assumptions_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     if found["options"]:
         rows.append(("options", ", ".join(f"{key}={value}" for key, value in found["options"].items())))
     return rows + [("rule", rule) for rule in given["rules"]]
+
+
+def _model(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What P(loss) follows from."""
+    given = found["assumptions"]
+    rows = [
+        ("life", f"{given['life']} (AFR {100 * given['afr']:.3g} %)"),
+        *([("wear", _wear(given))] if given["wear_from"] else []),
+        ("uber", f"{given['uber']:g}, from {given['uber_from']}" if given["uber_from"] else _whether(given)),
+    ]
+    if any(row["p_loss"] and row["p_loss"]["low"] < row["p_loss"]["high"] for row in found["rows"]):
+        rows.append(("P(loss)", f"sampled until half its 95 % interval is {100 * given['rel_error']:g} % of it; "
+                     "overlapping intervals count as equal"))  # fmt: skip
+    for key in ("repair", "detect_hours", "spares", "restock_hours", "latent_hours", "scrub_hours"):
+        if given[key] is not None:
+            rows.append((key, str(given[key])))
+    rows += [(key, f"{given[key]:g}") for key in ("batch_frailty", "shock", "hours_per_year")]
+    return rows
 
 
 def _wear(given: dict[str, Any]) -> str:
