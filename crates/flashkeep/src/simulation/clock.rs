@@ -24,7 +24,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         loop {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
             if !has_next && event > self.clock.last {
-                self.stop_writing_back();
+                self.end_counting();
             }
             let fault_event = self.failures.fault_events.next_at;
             let admission = match has_next {

@@ -50,6 +50,7 @@ use arrived::ArrivedRequests;
 pub use build::{Built, DevicePlacement, build, build_array};
 use build::{cache_sectors, copied_sectors, evicted_together, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
+use end::CountedRun;
 use inject::FaultEvents;
 use life::{Marks, WriteGate};
 use memory::Occupancy;
@@ -317,6 +318,8 @@ struct RunAccounts {
     statistics: RequestStatistics,
     /// The counters when counting began.
     baseline: Totals,
+    /// All counters when counting ended.
+    counted: Option<CountedRun>,
     /// The start of busy times of counted requests; earlier than the baseline if late requests are served from their
     /// arrival on.
     busy_from: SimTime,
@@ -390,6 +393,7 @@ impl RunAccounts {
         RunAccounts {
             statistics: RequestStatistics::default(),
             baseline: Totals { counters, ..Totals::default() },
+            counted: None,
             busy_from: SimTime::ZERO,
             phases: RunPhases::default(),
             marks: Marks::default(),
@@ -525,14 +529,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // The last request may end after the last event.
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
-        let counted = self.count_up(end);
-        self.end_showing();
-        let log_notes = self.device.body.log_notes(end);
+        let counted = self.accounts.counted.take().unwrap_or_else(|| self.count_up());
+        let (tally, obituary) = (self.tally_until(end), self.obituary());
+        counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
-        // The files of a run that was interrupted would pass for those of a whole one.
-        if !self.clock.interrupted {
-            self.device.body.close_log().map_err(Error::Output)?;
-        }
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
         if self.failures.fault_events.injected
             || !self.device.engine.is_healthy()
@@ -542,7 +542,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         // Pages that the final read finds lost were lost in the last phase.
         let lost = self.device.engine.lost().count();
-        self.accounts.phases.end(end, Tally { lost, ..counted.tally.clone() });
+        self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         if self.job.verify {
             self.device.body.audit();
         }
@@ -562,9 +562,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             warnings.push(format!("interrupted: the figures are of the first {admitted} requests"));
         }
         warnings.extend(self.resolved.warnings.iter().cloned());
-        warnings.extend(counted.obituary.clone());
+        warnings.extend(obituary);
         warnings.extend(notes.iter().cloned());
-        warnings.extend(log_notes);
+        warnings.extend(counted.log_notes.iter().cloned());
         warnings.extend(self.host.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
         warnings.extend(self.accounts.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
@@ -579,7 +579,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 .left()
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        let summary = self.summary(&counted, warnings);
+        let summary = self.summary(&counted, &tally, warnings);
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
             self.save(path)?;
         }

@@ -3,7 +3,7 @@
 //!
 //! [`Port::wants_flush`]: crate::device::port::Port::wants_flush
 
-use super::{Device, Simulation, Volumes};
+use super::{Device, Simulation};
 use crate::buffer::HostContext;
 use crate::devices::Body;
 use crate::engine::{Contents, Finished};
@@ -84,18 +84,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if let Some(at) = self.device.buffer.begin_idle(last) {
             self.device.engine.call_host_at(at);
-        }
-    }
-
-    /// Caches write nothing back by themselves after the last answer to the host: that would be work of the run without
-    /// time of the run.
-    #[cold]
-    pub(super) fn stop_writing_back(&mut self) {
-        let more = self.host.volumes.as_ref().is_some_and(Volumes::has_next)
-            || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
-        if !more && !self.has_requests() {
-            self.device.buffer.stop_writing_back();
-            self.device.engine.stop_writing_back();
         }
     }
 
