@@ -89,7 +89,7 @@ def test_samples_and_seeds_are_obeyed() -> None:
     [
         ({}, "exact", "Markov chain"),
         ({"mttr_hours": "fixed:24"}, "splitting", "rare"),
-        ({"life": "weibull:1.2:100000", "mttr_hours": 500}, "plain", "frequent"),
+        ({"life": "weibull:1.2:40000", "mttr_hours": 500}, "plain", "frequent"),
         ({"spares": 200, "samples": 10_000}, "splitting", "too many states"),
         ({"latent_hours": 9259, "scrub_hours": "uniform:168"}, "splitting", "not all times"),
         ({"method": "plain", "samples": 1000}, "plain", None),
