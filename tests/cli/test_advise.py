@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import flashkeep as fk
 import pytest
 from flashkeep import progress
+from flashkeep.advising.conclusion import Limits, conclude
 from flashkeep.api import simulate
 
 if TYPE_CHECKING:
@@ -64,13 +65,19 @@ def test_rows_are_the_runs_and_the_model(advice: Any, tmp_path: Path, drive: Pat
     assert row.response_us.write.mean == healthy.response_us.write.mean
     assert row.waf_bytes == healthy.waf_bytes
     wait_us = round(0.1 * 1e6 * (healthy.simulated_s or 0.0))
-    failed = fk.run(str(file), WORKLOAD, fail=f"member:0@50%,replace_after={wait_us}us").to_dict()
-    assert row.failed_digest == failed["digest"]
-    (degraded,) = [phase for phase in failed["phases"] if phase["phase"] == "degraded"]
-    assert row.degraded_us.read.p99 == degraded["response_us"]["read"]["p99"]
-    assert row.rebuild_hours == failed["rebuilds"][-1]["full_member_hours"]
-    # These drives are so small that the shortest repair is theirs.
-    fleet = fk.fleet(str(file), 5, mttr_hours="fixed:0.001", uber=1e-15, rel_error="5%")
+    failed = fk.run(str(file), WORKLOAD, fail=f"member:0@50%,replace_after={wait_us}us", stop_rebuild=True)
+    assert row.failed_digest == failed.digest
+    (degraded,) = [phase for phase in failed.phases if phase.phase == "degraded"]
+    arrivals = failed.requests().arrival_ns / 1e9
+    asked = (arrivals >= degraded.from_s) & (arrivals < degraded.until_s) & (failed.requests().op == 0)
+    assert row.degraded_us.read.requests == asked.sum() > 50
+    for run, told in ((failed, row.degraded_us.read), (healthy, row.degraded_us.read.healthy)):
+        times = sorted(run.requests().response_ns[asked] / 1000)
+        assert told.mean == pytest.approx(sum(times) / len(times))
+        assert told.p50 == times[(len(times) - 1) // 2]
+        assert told.p99 is None, "fewer than 100 requests have no 99th percentile"
+    assert row.rebuild_hours == failed.to_dict()["rebuilds"][-1]["full_member_hours"]
+    fleet = fk.fleet(str(file), 5, uber=1e-15)
     assert row.p_loss == fleet.p_loss
     assert row.nines == fleet.nines
     assert row.usable_bytes == fleet.array.usable_bytes
@@ -81,7 +88,7 @@ def test_capacity_and_tolerance_are_those_of_the_schemes(advice: Any) -> None:
     assert found == {"none": (0, 4.0), "mirror": (1, 2.0), "raid5": (1, 3.0), "raid6": (2, 2.0)}
     assert advice["none"].p_loss.value == pytest.approx(1 - 0.99**20)
     assert advice["raid6"].p_loss.value < advice["raid5"].p_loss.value < advice["none"].p_loss.value
-    assert advice["raid6"].degraded_us.read.p99 > 0
+    assert advice["raid6"].degraded_us.read.p50 > 0
     assert advice["none"].degraded_us is None
 
 
@@ -120,9 +127,10 @@ def test_the_table_fits_and_states_its_assumptions(flashkeep: Command, drive: Pa
     code, out, err = flashkeep(*words)
     assert (code, err) == (0, "")
     assert max(map(len, out.partition("note:")[0].splitlines()[1:])) <= 100
+    assert ("The cheapest with P(loss) < 1e-4 in 5 years and read p99 < " in out) != ("comes closest" in out)
     for text in ("1,000 requests (--limit)", "p99", "nines", "USD", "P(loss)", "* none", "the drive names none",
-                 "AFR 1 %", "always one", "measured: the rebuild of a full member", "Pareto front",
-                 "the drives (price_per_gb)", "is as good as new"):  # fmt: skip
+                 "AFR 1 %", "24 h", "Pareto front", "the drives (price_per_gb)", "is as good as new",
+                 "Limits: P(loss) default: one array of 10,000", "without   with"):  # fmt: skip
         assert text in out, text
     priced = flashkeep.json(*words)
     assert priced["front"][-1] == "cost.usd_per_usable_tb"
@@ -153,6 +161,8 @@ def test_the_uber_is_the_drive_s_unless_it_is_given(tmp_path: Path, drive: Path)
         (("--drives", "2*tlc-clint"), "tlc-client"),
         (("--drives", "2*tlc-client", "--schemes", "raid7"), "there is no scheme 'raid7'"),
         (("--drives", "2*tlc-client", "--afr", "2"), "--afr: found '2'"),
+        (("--drives", "2*tlc-client", "--max-loss", "2"), "--max-loss: found '2'; a probability above 0"),
+        (("--drives", "2*tlc-client", "--max-p99", "0"), "--max-p99: takes a number above 0"),
         (("--drives", "2*tlc-client", "--schemes", "raid6"), "no redundancy can be simulated; raid6:"),
     ],
 )
@@ -209,6 +219,47 @@ def test_workloads_that_lack_something_are_answered(
     found = fk.advise(workload, f"4*{drive}", schemes=["none", "raid5"])
     assert len(found.to_frame("pandas")) == 2
     assert "raid5" in repr(found)
+
+
+def row(scheme: str, loss: float, p99: float, cost: float, **more: Any) -> dict[str, Any]:
+    times = {kind: {"p99": p99} for kind in ("read", "write")}
+    return {"scheme": scheme, "width": None, "reason": None, "p_loss": {"low": loss, "value": loss, "high": loss},
+            "response_us": times, "cost": None, "raw_per_usable": cost, "saturation": None, "lost_pages": None,
+            **more}  # fmt: skip
+
+
+ROWS = [row("none", 0.3, 100.0, 1.0), row("raid5", 2e-3, 150.0, 1.14), row("raid6", 5e-9, 170.0, 1.33),
+        row("mirror", 3e-4, 90.0, 2.0)]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("limits", "scheme", "meets", "words"),
+    [
+        (Limits(), "raid6", True, "The cheapest with P(loss) < 1e-4 in 5 years and read p99 < 180.0 µs"),
+        (Limits(), "raid6", True, "Cheaper, but beyond a limit: none (P(loss) 0.3), raid5 (P(loss) 2e-3)."),
+        (Limits(1e-2), "raid5", True, "raid5: P(loss) 2e-3, read p99 150.0 µs, 1.14 raw TB for each usable TB"),
+        (Limits("50%", 120.0), "none", True, "is none"),
+        (Limits(1e-3, 120.0), "mirror", True, "raid5 (P(loss) 2e-3, p99 150.0 µs), raid6 (p99 170.0 µs)"),
+        (Limits(1e-10, 1000.0), "raid6", False, "No redundancy has P(loss) < 1e-10 in 5 years and read p99 < 1,000 µs; "
+                                                "raid6 comes closest: P(loss) 5e-9"),
+    ],
+)  # fmt: skip
+def test_the_conclusion_is_the_cheapest_row_within_both_limits(
+    limits: Limits, scheme: str, meets: bool, words: str
+) -> None:
+    found = conclude(ROWS, limits, "read", 5.0, False)
+    assert (found["scheme"], found["meets"]) == (scheme, meets)
+    assert words in found["text"]
+
+
+def test_rows_that_say_nothing_are_no_conclusion() -> None:
+    saturated = row("raid5", 1e-6, 1e6, 1.1, saturation={"offered_iops": 2.0, "reached_iops": 1.0, "busy_after_s": 1.0})
+    lossy = row("dvs", 1e-6, 100.0, 1.1, lost_pages=3)
+    unknown = row("raid6", 0.0, 100.0, 1.3, p_loss=None)
+    found = conclude([saturated, lossy, unknown], Limits(), "read", 5.0, False)
+    assert (found["scheme"], found["meets"]) == (None, False)
+    assert found["text"].startswith("No conclusion")
+    assert conclude([saturated, lossy, ROWS[3]], Limits(1.0), "read", 5.0, False)["scheme"] == "mirror"
 
 
 def test_an_assumption_that_the_model_refuses_is_a_reason_in_each_row(flashkeep: Command, drive: Path) -> None:

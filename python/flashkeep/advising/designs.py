@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 DRIVES = re.compile(r"\s*(\d+)\s*\*\s*([^,]+?)\s*((?:,[^,]+)*)")
 MOST = 255
+MOST_FILLED_BYTES = 2**40
+"""Of arrays whose drives are filled before the trace: a map takes some 8 bytes for each page of 4 KiB, so 2 GiB."""
 COPIES = 2
 """Schemes of copies stripe over groups of so many drives: more copies cost a drive each."""
 
@@ -38,6 +40,16 @@ class Drives:
     def single(self) -> Drive:
         """One of them."""
         return Drive(self.drive, self.overrides)
+
+    @property
+    def starts_new(self) -> bool:
+        """Whether they hold nothing at first but what the workload reads, unless it is said otherwise."""
+        return bool(self.single.to_dict()["start"]["existing"] == "reads")
+
+    @property
+    def can_be_filled(self) -> bool:
+        """Whether the memory of this machine has room for the maps of full drives."""
+        return self.count * self.single.capacity_bytes <= MOST_FILLED_BYTES
 
 
 @dataclass(frozen=True, slots=True)
