@@ -393,7 +393,7 @@ def fleet(
     array: Given,
     years: float | None = None,
     *,
-    rebuild: str | None = None,
+    rebuild: float | str | None = None,
     workload: str | os.PathLike[str] | None = None,
     method: str | None = None,
     rel_error: float | str | None = None,

@@ -50,6 +50,8 @@ pub struct Resolved {
     /// For an array whose members form groups (`redundancy.width`): the redundancy as in the drive file. `members` are
     /// then the groups, and the array stripes over them.
     pub grouped: Option<RedundancySpec>,
+    /// `errors.uber_target`, if a file or `--set` states it, whether or not there is an error model.
+    pub stated_uber: Option<f64>,
 }
 
 impl Resolved {
@@ -83,6 +85,7 @@ impl Resolved {
             errors: None,
             array: Vec::new(),
             grouped: None,
+            stated_uber: None,
         }
     }
 
@@ -217,6 +220,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
         errors,
         array: Vec::new(),
         grouped: None,
+        stated_uber: given.number("errors.uber_target"),
     })
 }
 

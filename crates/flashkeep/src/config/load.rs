@@ -154,6 +154,15 @@ impl Given {
         self.entries.contains_key(key)
     }
 
+    /// A number that a source set.
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        match self.entries.get(key)?.value {
+            Scalar::Number(number) => Some(number),
+            Scalar::Whole(number) => Some(number as f64),
+            _ => None,
+        }
+    }
+
     /// The first key of some tables that a file or `--set` set.
     pub(super) fn first_in(&self, tables: &[&str]) -> Option<&str> {
         let in_tables = |key: &str| tables.contains(&key.split('.').next().unwrap_or_default());
@@ -236,6 +245,7 @@ impl Given {
                 (Some(KeyKind::Table(_)), DeValue::Table(inner)) => self.walk(&key, inner, giver, entries)?,
                 (Some(kind), _) => {
                     let (value, raw) = scalar(value);
+                    let value = plain_name(&key, value, &giver_here, entries);
                     kind.check(&value, &raw).map_err(wrong)?;
                     entries.push((key, SetValue { giver: giver_here, value }));
                 }
@@ -305,6 +315,7 @@ impl Given {
                 }
                 _ => {
                     let (value, raw) = scalar(&value);
+                    let value = plain_name(key, value, &Giver::Set, &mut entries);
                     kind.check(&value, &raw).map_err(wrong)?;
                     entries.push((key.into(), SetValue { giver: Giver::Set, value }));
                 }
@@ -317,7 +328,7 @@ impl Given {
                 )));
             }
             _ => {
-                let value = bare_word(raw, kind);
+                let value = plain_name(key, bare_word(raw, kind), &Giver::Set, &mut entries);
                 kind.check(&value, raw).map_err(wrong)?;
                 entries.push((key.into(), SetValue { giver: Giver::Set, value }));
             }
@@ -359,6 +370,21 @@ impl Given {
     pub(super) fn drive(&self) -> &str {
         &self.drive
     }
+}
+
+/// The scheme that a RAID level stands for; RAID-10 also sets the width of pairs, unless the same source sets another.
+fn plain_name(key: &str, value: Scalar, giver: &Giver, entries: &mut Vec<(String, SetValue)>) -> Scalar {
+    let Scalar::Text(name) = &value else { return value };
+    let plain = match (key, name.as_str()) {
+        ("redundancy.scheme", "raid0") => "none",
+        ("redundancy.scheme", "raid1" | "raid10") => "mirror",
+        _ => return value,
+    };
+    if name == "raid10" {
+        let pairs = SetValue { giver: giver.clone(), value: Scalar::Whole(2) };
+        entries.insert(0, ("redundancy.width".into(), pairs));
+    }
+    Scalar::Text(plain.into())
 }
 
 /// The rank of a value's source: bases first, then the files built on them, then `--set`.

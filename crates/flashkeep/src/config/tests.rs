@@ -2,6 +2,7 @@ use super::*;
 use crate::error::DriveError;
 use crate::flash::StripingLevel;
 use crate::ftl::allocation::Binding;
+use crate::schemes::Groups;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -336,6 +337,33 @@ fn values_that_do_not_fit_each_other_are_refused() {
     let none = "flash = {channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, \
                 pages_per_block = 1}\nftl.over_provisioning = 99";
     assert!(refused(none).message.contains("no room for a page"));
+}
+
+#[test]
+fn raid_levels_name_schemes() {
+    let read = |text: &str, set: &[&str]| {
+        let drive = load_text("d.toml", text, &pairs(set)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let redundancy = drive.grouped.unwrap_or(drive.spec.redundancy);
+        let Groups { width } = redundancy.read();
+        (redundancy.scheme, width)
+    };
+    let eight = "members = [\"8 * tlc-client\"]\n";
+    for (keys, scheme, width) in [
+        ("scheme = \"raid10\"", "mirror", Some(2)),
+        ("scheme = \"raid10\"\nwidth = 4", "mirror", Some(4)),
+        ("width = 4\nscheme = \"raid10\"", "mirror", Some(4)),
+        ("scheme = \"raid1\"", "mirror", None),
+        ("scheme = \"raid0\"", "none", None),
+    ] {
+        assert_eq!(read(&format!("{eight}[redundancy]\n{keys}"), &[]), (scheme.to_owned(), width), "{keys}");
+    }
+    for set in ["redundancy.scheme=raid10", "redundancy.scheme=\"raid10\""] {
+        assert_eq!(read(eight, &[set]), ("mirror".to_owned(), Some(2)));
+    }
+    assert_eq!(
+        read(eight, &["redundancy.scheme=raid10", "redundancy.width=4"]),
+        ("mirror".to_owned(), Some(4))
+    );
 }
 
 #[test]
