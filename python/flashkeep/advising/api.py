@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from .._flashkeep import OptionError
 from ..extras import need
 from ..fleets.api import RULES
+from ..fleets.defaults import MTTR_HOURS
 from ..fleets.spec import read
 from ..nodes import Figures
 from ..table import notes_of
@@ -30,14 +30,11 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-MTTR_HOURS = 24.0
-"""The hours of a whole repair that `fleets` assumes."""
 SATURATED = "the workload saturates the drive"
 """How a run's note begins."""
-REL_ERROR = 0.05
-"""Half the 95 % interval of a sampled probability, as a share of it: ten estimates are to take seconds."""
 SHARED = ("life", "afr", "wear_spread", "repair", "detect_hours", "spares", "restock_hours", "uber", "uber_from",
-          "latent_hours", "scrub_hours", "batch_frailty", "shock", "hours_per_year")  # fmt: skip
+          "latent_hours", "scrub_hours", "batch_frailty", "shock", "shock_share", "hours_per_year",
+          "rel_error")  # fmt: skip
 """The assumptions of the fleet's model that all rows have in common."""
 
 
@@ -143,21 +140,20 @@ def advise_on(
     if given.starts_new and given.can_be_filled:
         # Parity of pages that nobody has written costs nothing: arrays in use are full.
         options = {"existing": "all", **options}
-    model = replace(asked, rel_error=REL_ERROR)
     designs = designs_of(given, schemes)
     arrays = [None if each.drive is None else read("array", (), each.drive.text) for each in designs]
     tolerances = [0 if array is None else array.group.tolerance for array in arrays]
     ended = simulate_all(designs, tolerances, trace, seed, options, workers or cores(), view)
     if not any(each.healthy for each in ended):
         raise OptionError(f"no redundancy can be simulated; {designs[0].scheme}: {ended[0].reason}")
-    rows = [row_of(*each, model) for each in zip(designs, arrays, ended, strict=True)]
+    rows = [row_of(*each, asked) for each in zip(designs, arrays, ended, strict=True)]
     latency = "read" if any(row["response_us"] and row["response_us"]["read"]["p99"] for row in rows) else "write"
     mark([row for row in rows if row["reason"] is None], latency)
     ran = [(row, each.healthy) for row, each in zip(rows, ended, strict=True) if each.healthy is not None]
     return {
         **_question(trace, given, ran[0][1], seed, options),
-        **_answer(rows, model, limits, latency),
-        "notes": [*_start(given, options), *_notes(ran, model)],
+        **_answer(rows, asked, limits, latency),
+        "notes": [*_start(given, options), *_notes(ran, asked)],
     }
 
 
@@ -178,7 +174,9 @@ def _question(
 
 def _answer(rows: list[Row], model: Options, limits: Limits, latency: str) -> dict[str, Any]:
     """The rows, what follows from them, and what they follow from."""
-    assumed: Row = next((row["assumed"] for row in rows if "assumed" in row), {})
+    answered = sorted((row for row in rows if "assumed" in row), key=lambda row: not row["tolerance"])
+    assumed: Row = answered[0]["assumed"] if answered else {}  # of a row that is repaired, if there is one
+    source = assumed.get("mttr_from")
     prices = any(row["cost"] for row in rows)
     for row in rows:
         row.pop("assumed", None)
@@ -187,9 +185,8 @@ def _answer(rows: list[Row], model: Options, limits: Limits, latency: str) -> di
         **{key: assumed.get(key) for key in SHARED},
         "wear_from": "measured: life_years of each row" if model.wear == "simulated" else model.wear,
         "mttr_hours": None if model.rebuild == "simulated" else assumed.get("mttr_hours"),
-        "mttr_from": "the simulated rebuild of a full member, after the failure was noticed (detect_hours)"
-        if model.rebuild == "simulated" else assumed.get("mttr_from"),
-        "failed_at": FAILED_AT, "missing": MISSING, "rel_error": REL_ERROR,
+        "mttr_from": source and source.replace("a given rebuild (--rebuild)", "the simulated rebuild of a full member"),
+        "failed_at": FAILED_AT, "missing": MISSING,
         "cost_from": None if not prices else "given (--price)" if model.price else "the drives (price_per_gb)",
         "rules": list(RULES),
     }  # fmt: skip
@@ -208,8 +205,10 @@ def _start(drives: Drives, options: Mapping[str, Any]) -> list[str]:
     """Drives that hold nothing flatter redundancy."""
     if not drives.starts_new or "existing" in options:
         return []
-    return ["the drives start new, because filling so many takes much memory and time: parity of pages that were never "
-            "written costs nothing, so writes are slower and wear more in an array in use (--existing all)"]  # fmt: skip
+    return [
+        "the drives start new, because filling so many takes much memory and time: parity of pages that were never "
+        "written costs nothing, so writes are slower and wear more in an array in use (--existing all)"
+    ]
 
 
 def _notes(ran: Sequence[tuple[Row, Row]], model: Options) -> list[str]:
@@ -219,11 +218,12 @@ def _notes(ran: Sequence[tuple[Row, Row]], model: Options) -> list[str]:
         f"{name_of(row)}: {row['lost_pages']:,} pages were lost in the run with a failure"
         for row, _ in ran if row["lost_pages"]
     ]  # fmt: skip
+    hours = float(MTTR_HOURS)
     if model.rebuild != "simulated" and model.mttr_hours is None:
         notes += [
             f"{name_of(row)}: the rebuild of a full member beside this workload takes {row['rebuild_hours']:,.0f} h, "
-            f"longer than the {MTTR_HOURS:g} h that P(loss) assumes for a whole repair; --rebuild simulated takes the "
+            f"longer than the {hours:g} h that P(loss) assumes for a whole repair; --rebuild simulated takes the "
             "measured one"
-            for row, _ in ran if (row["rebuild_hours"] or 0.0) > MTTR_HOURS
+            for row, _ in ran if (row["rebuild_hours"] or 0.0) > hours
         ]  # fmt: skip
     return notes

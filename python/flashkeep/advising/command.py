@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import textwrap
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from .. import listing
+from ..fleets.defaults import USUAL_UBER
 from ..fleets.options import Options
 from ..fleets.wear import SHAPE
 from ..progress import Line
@@ -119,10 +119,9 @@ def columns_of(found: dict[str, Any]) -> list[Column]:
         (("flash", "life", "years"), lambda row: _plain(row["life_years"], "{:,.3g}")),
         (("full", "rebuild", "h"), lambda row: _plain(row["rebuild_hours"], "{:.3g}")),
         (("P(loss)", f"in {found['years']:g}", "years"), lambda row: _loss(row["p_loss"] and row["p_loss"]["value"])),
-        *([(("of it", "of an", "array"), lambda row: _loss(row["array_loss"] and row["array_loss"]["p"])),
-           (("", "of a", "sector"), lambda row: _loss(row["sector_loss"] and row["sector_loss"]["p"]))]
-          if any(row["sector_loss"] and row["sector_loss"]["p"] for row in found["rows"]) else []),
-        (("", "", "nines"), lambda row: _plain(row["nines"], "{:.1f}")),
+        (("of it", "only a", "sector"), lambda row: _loss(row["sector_loss"] and row["sector_loss"]["p"]))
+        if any(row["sector_loss"] and row["sector_loss"]["p"] for row in found["rows"])
+        else (("", "", "nines"), lambda row: _plain(row["nines"], "{:.1f}")),
         cost,
     ]  # fmt: skip
 
@@ -299,4 +298,5 @@ def _whether(given: dict[str, Any]) -> str:
     if given["latent_hours"] is not None:
         return "none: latent errors arise with time"
     uber = given["uber"] or 0.0
-    return f"{uber:g}: the drive names none" if not math.isnan(uber) else NONE
+    return (f"{uber:g}: the drive names none, so no rebuild meets an unreadable sector; --uber {USUAL_UBER} is what "
+            "enterprise drives are rated for")  # fmt: skip

@@ -69,7 +69,10 @@ def _text(found: Row, best: Row, candidates: Sequence[Row], years: float, priced
     limits = f"P(loss) < {probability(found['max_loss'])} in {_years(years)} and {latency} p99 < " \
              f"{micros(found['max_p99_us'])} µs"  # fmt: skip
     cost = f"{cost_of(best):,.2f} {'USD' if priced else 'raw TB'} for each usable TB"
-    figures = f"P(loss) {probability(_loss(best))}, {latency} p99 {micros(_p99(best, latency))} µs, {cost}"
+    other = "write" if latency == "read" else "read"
+    beside = best["response_us"][other]["p99"]
+    figures = f"P(loss) {probability(_loss(best))}, {latency} p99 {micros(_p99(best, latency))} µs, "
+    figures += ("" if beside is None else f"{other} p99 {micros(beside)} µs, ") + cost
     if not found["meets"]:
         return f"No redundancy has {limits}; {name_of(best)} comes closest: {figures}."
     cheaper = [row for row in candidates if (cost_of(row) or 0.0) < (cost_of(best) or 0.0) * (1 - 1e-9)]

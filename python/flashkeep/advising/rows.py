@@ -92,5 +92,5 @@ def _of_fleet(text: str | None, array: Array, row: Row, model: Options) -> Row:
         fleet = run_call(lambda: fleet_of("array", options, (), text))
     except (DriveError, OptionError) as refusal:
         return found | {"fleet_reason": str(refusal)}
-    kept = {key: fleet.get(key) for key in OF_FLEET}
+    kept = {key: fleet[key] for key in OF_FLEET}
     return found | kept | {"mttr_hours": fleet["assumptions"]["mttr_hours"], "assumed": fleet["assumptions"]}
