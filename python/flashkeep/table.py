@@ -215,10 +215,10 @@ def notes_of(summaries: Sequence[Summary], labels: Sequence[str]) -> list[str]:
         warning if len(names) == len(summaries) else f"{', '.join(names)}: {warning}"
         for warning, names in about.items()
     ]
-    return notes + _unlike(summaries)
+    return notes + unlike(summaries)
 
 
-def _unlike(summaries: Sequence[Summary]) -> list[str]:
+def unlike(summaries: Sequence[Summary]) -> list[str]:
     """Warns if the columns of a table are not of the same workload."""
     workload = summaries[0]["workload"]
     capacities = {summary["capacity_bytes"] for summary in summaries}

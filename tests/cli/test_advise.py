@@ -11,6 +11,7 @@ import flashkeep as fk
 import pytest
 from flashkeep import progress
 from flashkeep.advising.conclusion import Limits, conclude
+from flashkeep.advising.notes import alike
 from flashkeep.api import simulate
 
 if TYPE_CHECKING:
@@ -314,6 +315,15 @@ def test_rows_that_say_nothing_are_no_conclusion() -> None:
     assert (found["scheme"], found["meets"]) == (None, False)
     assert found["text"].startswith("No conclusion")
     assert conclude([saturated, lossy, ROWS[3]], Limits(1.0), "read", 5.0, False)["scheme"] == "mirror"
+
+
+def test_notes_that_differ_in_numbers_only_are_one() -> None:
+    found = alike([
+        ("none", ["a run programmed 0.5 % of the flash", "slow: 3 of 4"]),
+        ("raid5", ["a run programmed 0.02 % of the flash"]),
+        ("raid6", ["a run programmed 1,024 % of the flash", "slow: 3 of 4"]),
+    ])  # fmt: skip
+    assert found == ["a run programmed 0.02 to 1,024 % of the flash", "none, raid6: slow: 3 of 4"]
 
 
 def test_an_assumption_that_the_model_refuses_is_a_reason_in_each_row(flashkeep: Command, drive: Path) -> None:

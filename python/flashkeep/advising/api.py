@@ -12,10 +12,11 @@ from ..fleets.api import RULES
 from ..fleets.defaults import MTTR_HOURS
 from ..fleets.spec import read
 from ..nodes import Figures
-from ..table import notes_of
+from ..table import unlike
 from .conclusion import Limits, conclude, name_of
 from .designs import designs_of, drives_of
 from .front import mark
+from .notes import alike
 from .rows import row_of
 from .runs import FAILED_AT, MISSING, simulate_all
 
@@ -212,8 +213,10 @@ def _start(drives: Drives, options: Mapping[str, Any]) -> list[str]:
 
 
 def _notes(ran: Sequence[tuple[Row, Row]], model: Options) -> list[str]:
-    told = notes_of([healthy for _, healthy in ran], [name_of(row) for row, _ in ran])
-    notes = [note for note in told if SATURATED not in note]  # that a row cannot carry the load is said with the table
+    # That a row cannot carry the load is said with the table.
+    warned = [(name_of(row), [text for text in healthy["warnings"] if not text.startswith(SATURATED)])
+              for row, healthy in ran]  # fmt: skip
+    notes = alike(warned) + unlike([healthy for _, healthy in ran])
     notes += [
         f"{name_of(row)}: {row['lost_pages']:,} pages were lost in the run with a failure"
         for row, _ in ran if row["lost_pages"]
