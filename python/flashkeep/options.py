@@ -185,6 +185,7 @@ WORKLOAD = (
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "track page contents as tokens and check every read"),
     Option("--flush-at-end", "write all buffers back after the last request, and count it"),
+    Option("--stop-rebuild", "end a rebuild with the last request: its speed is that beside the workload"),
     Option("--no-breakdown", "do not measure where response times go (latency_us)"),
     Option("--untimed", "skip timing: report counts, wear and integrity only"),
     Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),
@@ -365,7 +366,12 @@ COMMANDS = (
         *LIFE,
         Option("--mttr-hours", "time of a repair, as fleet takes it (default: that of the simulated rebuild of a full "
                "member)", "TIME", filled),
+        Option("--rebuild", "instead: the measured rebuild of each redundancy, after its failure was noticed",
+               "simulated", one_of("simulated")),
         *REPAIR,
+        Option("--max-loss", "P(loss) that the conclusion allows (default 1e-4: one array of 10,000)", "P", filled),
+        Option("--max-p99", "p99 of reads that it allows, or of writes if nothing is read, in µs (default: twice the "
+               "lowest of the table)", "US", factor),
         *(option for option in WORKLOAD if option.flag in ADVISED),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
         Option("--report", "also write a page: loss against response time and cost", "FILE.html", filled),

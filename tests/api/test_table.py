@@ -64,6 +64,24 @@ def test_colour_says_better_or_worse() -> None:
     assert f"{RED}      × 2.0{NORMAL}" in text
 
 
+def test_large_numbers_do_not_run_into_each_other() -> None:
+    slow = summary(**{"response_us.read": {**LATENCY, "mean": 2e14}})
+    text = table.compare_report([BASE, slow, MIRROR], PLAIN)
+    cells = ["reads,", "mean", "200.0", "200,000,000,000,000", "×", "1,000,000,000,000", "112.0"]
+    assert row(text, "reads, mean")[:7] == cells
+
+
+def test_response_times_of_a_saturated_drive_are_not_compared() -> None:
+    saturation = {"offered_iops": 12_000.0, "reached_iops": 4_879.4, "busy_after_s": 9.0}
+    slow = {**summary(**{"response_us.read": {**LATENCY, "mean": 2e8}}), "saturation": saturation}
+    slow["drive"] = {**slow["drive"], "name": "dvs"}
+    assert in_words(BASE, slow) == "dvs cannot carry 12,000/s; it reaches 4,879/s."
+    assert in_words(slow, BASE) == "1CNM-64 carries 12,000/s, of which dvs reaches 4,879/s."
+    text = table.compare_report([BASE, slow], PLAIN)
+    assert row(text, "reads, mean") == ["reads,", "mean", "200.0", "200,000,000", "saturated", "↓", "lower"]
+    assert f"{RED}  saturated" in table.compare_report([BASE, slow], Page(colour=True))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "written"),
     [

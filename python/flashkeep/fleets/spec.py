@@ -299,14 +299,17 @@ def _layout(found: dict[str, Any]) -> Declustered | None:
 def _optimal(text: str, member: Node, count: int, code: tuple[int, ...]) -> Node:
     """K+M: any M members may be missing."""
     data, parity = code
-    _fits(text, data, f"{data}+{parity}", data + parity, count)
+    _fits(text, data, f"{data}+{parity}", data + parity, count, [f"{count - parity}+{parity}"] * (count > parity))
     return Node(text, "", parity, data * member.bytes, members=(member,) * count)
 
 
 def _local(text: str, member: Node, count: int, code: tuple[int, ...]) -> Node:
     """lrc=K+L+R: data in L groups with a parity each, and R parities over all of them."""
     data, local, parity = code
-    _fits(text, data, f"lrc={data}+{local}+{parity}", data + local + parity, count)
+    other = [(local, parity), (local + 1, parity + 1), (local + 2, parity + 2), (local, parity + 2)]
+    shapes = [f"lrc={count - every - over}+{every}+{over}" for every, over in other
+              if every > 0 and count - every - over >= every and (count - over) % every == 0]  # fmt: skip
+    _fits(text, data, f"lrc={data}+{local}+{parity}", data + local + parity, count, shapes)
     if not 1 <= local <= data:
         raise OptionError(f"{text}: {local} groups of {data} data members; 1 to {data} are accepted")
     if local + parity > MOST_PARITIES:
@@ -329,9 +332,11 @@ def _declustered(text: str, member: Node, count: int, code: tuple[int, ...]) -> 
     return Node(text, "", parity, usable, members=(member,) * count, layout=Declustered(stripe, spares))
 
 
-def _fits(text: str, data: int, code: str, members: int, count: int) -> None:
+def _fits(text: str, data: int, code: str, members: int, count: int, shapes: Sequence[str]) -> None:
+    """Refuses a code over another number of members, and names some that are over this one."""
     if data < 1 or members != count:
-        raise OptionError(f"{text}: a code of {code} is over {members} members, not {count}")
+        fit = f"; of {count}: {', '.join(shapes)}" if shapes else ""
+        raise OptionError(f"{text}: a code of {code} is over {members} members, not {count}{fit}")
 
 
 def _resolved(text: str, overrides: Sequence[str], contents: str | None = None) -> Node:

@@ -99,6 +99,8 @@ figures! {
         untimed: IfAny<bool> => plain(),
         /// True if the run was interrupted and its figures are of the requests until then; left out otherwise.
         interrupted: IfAny<bool> => plain().derived(),
+        /// What was asked of the drive and what it did; only if it could not carry the trace.
+        saturation: IfAny<Saturation> => plain().derived(),
         /// Errors of flash; only with an error model.
         errors: IfAny<ErrorFigures> => plain().heading("Errors of flash"),
         /// Energy; none if the drive file gives no currents or powers.
@@ -180,6 +182,18 @@ figures! {
         read_mib_s: Option<f64> => unit("MiB/s").higher().row("read, MiB/s"),
         /// MiB written in a second.
         write_mib_s: Option<f64> => unit("MiB/s").higher().row("written, MiB/s"),
+    }
+}
+
+figures! {
+    /// A drive that falls behind its trace: response times grow with the length of the trace.
+    pub struct Saturation {
+        /// Reads and writes that arrived in a second.
+        offered_iops: f64 => unit("requests/s"),
+        /// Reads and writes that the drive did in a second.
+        reached_iops: f64 => unit("requests/s").higher(),
+        /// Time that it was busy after the last arrival.
+        busy_after_s: f64 => unit("s").lower(),
     }
 }
 

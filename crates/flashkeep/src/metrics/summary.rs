@@ -9,7 +9,7 @@ use super::members::{cached_bytes, programmed_bytes, runs_left};
 use super::rebuilds::{self, Rebuild};
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
-    Rest, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
+    Rest, Saturation, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
 };
 use super::wear::CountedWrites;
 use super::{
@@ -180,6 +180,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         conditioning: IfAny(facts.conditioned.clone()),
         untimed: IfAny(facts.untimed.map(|_| true)),
         interrupted: IfAny(facts.interrupted.then_some(true)),
+        saturation: IfAny(saturation(facts)),
         errors: IfAny(errors(facts)),
         energy: super::energy::energy(facts),
         economy: IfAny(super::economy::economy(facts)),
@@ -484,7 +485,7 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     if count > 0 && count < 10_000 {
         all.push(format!("p99.99 needs 10,000 requests; there were {count}"));
     }
-    all.extend(saturation(facts, count));
+    all.extend(saturation(facts).as_ref().map(saturation_note));
     all.extend(short_life(facts));
     all.extend(rebuilds::notes(rebuilds));
     all.extend(limits(facts));
@@ -516,19 +517,28 @@ fn kept_in_memory(facts: &Facts<'_>, programs: u64) -> Option<String> {
     })
 }
 
-/// Warns if the drive cannot keep up with the trace: waiting times then grow without bound, and means have no meaning.
-fn saturation(facts: &Facts<'_>, count: u64) -> Option<String> {
-    let arrivals = facts.workload.span;
-    let overtime = facts.until.since(facts.from).0.saturating_sub(arrivals.0);
-    let busy = facts.workload.provenance.depth.is_none() && arrivals.0 > 0 && count > 100;
-    (busy && overtime > arrivals.0 / 20).then(|| {
-        format!(
-            "the workload saturates the drive: it was still busy {:.1} s after the last of {:.1} s of arrivals; \
-             mean response times grow with the length of the trace",
-            overtime as f64 / 1e9,
-            arrivals.0 as f64 / 1e9,
-        )
+/// What was asked of the drive and what it did, if it cannot keep up with the trace: it is still busy for more than 5 % of
+/// the time of all arrivals after the last one.
+fn saturation(facts: &Facts<'_>) -> Option<Saturation> {
+    let requests = facts.statistics.read_response.count() + facts.statistics.write_response.count();
+    let last = SimTime(facts.workload.span.0);
+    let (arrivals, overtime) = (last.0.checked_sub(facts.from.0)?, facts.until.0.saturating_sub(last.0));
+    let open = facts.workload.provenance.depth.is_none() && facts.untimed.is_none();
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    (open && arrivals > 0 && requests > 100 && overtime > arrivals / 20).then(|| Saturation {
+        offered_iops: requests as f64 / seconds(arrivals),
+        reached_iops: requests as f64 / seconds(arrivals + overtime),
+        busy_after_s: seconds(overtime),
     })
+}
+
+/// Waiting times of a drive that cannot keep up grow without bound, and means have no meaning.
+fn saturation_note(found: &Saturation) -> String {
+    let Saturation { offered_iops: offered, reached_iops: reached, busy_after_s: after } = found;
+    format!(
+        "the workload saturates the drive: it cannot carry {offered:.0} requests/s and reaches {reached:.0}, still busy \
+         {after:.1} s after the last arrival; response times grow with the length of the trace"
+    )
 }
 
 /// Warns if a limit rather than the flash determines response times.

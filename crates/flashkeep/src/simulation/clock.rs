@@ -45,6 +45,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.failures.durability.is_some() {
                     self.end_recovery();
                 }
+                if self.job.stop_rebuild && admission.min(crossing) == SimTime::NEVER && !self.has_requests()
+                {
+                    self.device.engine.stop_rebuilds();
+                }
                 // A drive is saved at rest.
                 if limit >= self.failures.fault_events.sample_at
                     && admission.min(crossing) == SimTime::NEVER
