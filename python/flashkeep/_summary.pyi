@@ -120,6 +120,9 @@ class Summary(Node):
     def interrupted(self) -> bool | None:
         """True if the run was interrupted and its figures are of the requests until then; left out otherwise."""
     @property
+    def saturation(self) -> Saturation:
+        """What was asked of the drive and what it did; only if it could not carry the trace."""
+    @property
     def errors(self) -> Error:
         """Errors of flash; only with an error model."""
     @property
@@ -943,6 +946,9 @@ class Rebuild(Node):
     @property
     def full_member_hours(self) -> float | None:
         """Hours that the rebuild of a member full of data takes at this speed. (h, lower is better)"""
+    @property
+    def dram_fills(self) -> float | None:
+        """How often what it wrote fills the DRAM of the new member; below 4 its speed is partly that of the DRAM. None without DRAM. (ratio)"""
 
 class Volume(Node):
     """A volume of an array that has a workload of its own."""
@@ -1224,6 +1230,19 @@ class Conditioning(Node):
     @property
     def steady(self) -> bool | None:
         """Whether the drive is in a steady state by SNIA's rule over the last five rounds."""
+
+class Saturation(Node):
+    """A drive that falls behind its trace: response times grow with the length of the trace."""
+
+    @property
+    def offered_iops(self) -> float | None:
+        """Reads and writes that arrived in a second. (requests/s)"""
+    @property
+    def reached_iops(self) -> float | None:
+        """Reads and writes that the drive did in a second. (requests/s, higher is better)"""
+    @property
+    def busy_after_s(self) -> float | None:
+        """Time that it was busy after the last arrival. (s, lower is better)"""
 
 class Error(Node):
     """Errors of flash."""
