@@ -24,6 +24,9 @@ class Summary(Node):
     def capacity_bytes(self) -> int:
         """Bytes that the host can use. (bytes, higher is better)"""
     @property
+    def start(self) -> str:
+        """How the drive starts, in words."""
+    @property
     def workload(self) -> Workload:
         """The workload."""
     @property
@@ -481,8 +484,8 @@ class Wear(Node):
     def erases_stddev(self) -> float | None:
         """Standard deviation of the erases over the blocks. (erases, lower is better)"""
     @property
-    def lifetime_days(self) -> float | None:
-        """Time until the first block reaches the erase budget if this workload continues. (days, higher is better)"""
+    def lifetime_days_first_block(self) -> float | None:
+        """Time until the first block reaches the erase budget if this workload continues, and blocks go on to wear as unevenly as in this run. (days, higher is better)"""
     @property
     def lifetime_days_by_mean(self) -> float | None:
         """Time until all blocks reach the erase budget if this workload continues and wears them evenly. (days, higher is better)"""
@@ -501,6 +504,9 @@ class Wear(Node):
     @property
     def workload_dwpd(self) -> float | None:
         """Drive writes a day of this workload. (1/day)"""
+    @property
+    def lifetime_days(self) -> float | None:
+        """Time until the flash has programmed what its erase budget allows, if this workload continues: `tbw` at its bytes a day. (days, higher is better)"""
     @property
     def tbw_first_block(self) -> float | None:
         """Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear as unevenly as in this run. (TB, higher is better)"""
@@ -667,6 +673,9 @@ class Energy(Node):
     @property
     def dram_j(self) -> float | None:
         """Energy of the DRAM. (J, lower is better)"""
+    @property
+    def controller_j(self) -> float | None:
+        """Energy of the controller. (J, lower is better)"""
     @property
     def disk_j(self) -> DiskEnergy:
         """Energy of a disk."""

@@ -177,8 +177,8 @@ WORKLOAD = (
     Option("--compact", "place 1 MiB extents in order of their first access, so that larger address ranges fit"),
     Option("--wrap", "take addresses modulo the capacity, as older simulators do"),
     MERGE,
-    Option("--existing", "pages that exist before time 0: those that are read, all, or none",
-           "reads|all|none", one_of("reads", "all", "none")),
+    Option("--existing", "pages that exist before time 0: those that are read, all, none (a new drive), or steady: "
+           "all, after random writes", "reads|all|none|steady", one_of("reads", "all", "none", "steady")),
     Option("--warmup", "leave the first requests out of all statistics: a number, or a share", "N|P%", warmup),
     Option("--fail", "inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, "
            "power@1s; repeatable", "WHAT@WHEN", filled, True),

@@ -78,7 +78,17 @@ def _headline(summaries: Sequence[Summary], page: Page) -> str:
         parts.append(f"seed {summaries[0]['seed']}")
     drives = " against ".join([label(summaries[0]), ", ".join(map(label, summaries[1:]))][: len(summaries)])
     told = page.paint(f"{drives} under {workload['name']}", BOLD)
-    return f"{told}\n{page.paint(' · '.join(parts), DIM)}"
+    return "\n".join(
+        [told, page.paint(" · ".join(parts), DIM), *(page.paint(line, DIM) for line in _starts(summaries))]
+    )
+
+
+def _starts(summaries: Sequence[Summary]) -> list[str]:
+    """How the drives start: one line, or one for each drive where they differ."""
+    starts = [summary["start"] for summary in summaries]
+    if len(set(starts)) == 1:
+        return [f"starts {starts[0]}"]
+    return [f"{label(summary)} starts {start}" for summary, start in zip(summaries, starts, strict=True)]
 
 
 def _span(seconds: float) -> str:

@@ -118,7 +118,7 @@ def test_every_header_shows_what_was_set() -> None:
     plain = changed("tlc-client", {}, "redundancy.scheme=none")
     text = table.compare_report([plain, raid], PLAIN)
     assert text.startswith("tlc-client against tlc-client (redundancy.scheme=raid5, buffer.dram_mib=32) under")
-    assert [line.split() for line in text.splitlines()[3:6]] == [
+    assert [line.split() for line in text.splitlines()[4:7]] == [
         ["tlc-client", "tlc-client", "Δ", "better"], ["redundancy.scheme=raid5"], ["buffer.dram_mib=32"]
     ]  # fmt: skip
     assert table.run_report(raid, PLAIN).startswith(label_of(raid))
@@ -165,7 +165,7 @@ def test_features_have_rows_where_they_are_used() -> None:
         "translation pages written back": "7",
         "multi-plane programs": "31",
         "pages left out for them": "3",
-        "lifetime, days": "400.0",
+        "lifetime under this workload, days": "400.0",
         "(TBW)": "2.500",
         "(DWPD)": "0.750",
         "power cuts": "2",

@@ -77,7 +77,7 @@ def test_a_drive_takes_values_of_its_own(flashkeep: Command, drive: Path) -> Non
         "small (ftl.over_provisioning=0.3) against "
         "small (ftl.over_provisioning=0.3, flash.channels=4, redundancy.scheme=raid5) under "
     )
-    heads = [line.split() for line in text.splitlines()[3:7]]
+    heads = [line.split() for line in text.splitlines()[4:8]]
     assert heads[:2] == [["small", "small", "Δ", "better"], ["ftl.over_provisioning=0.3"] * 2]
     assert heads[2:] == [["flash.channels=4"], ["redundancy.scheme=raid5"]]
     alone = flashkeep.json("run", drive, WORKLOAD, "--set", "flash.channels=4", "--set", "redundancy.scheme=raid5")

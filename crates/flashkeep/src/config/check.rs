@@ -52,6 +52,8 @@ pub struct Resolved {
     pub grouped: Option<RedundancySpec>,
     /// `errors.uber_target`, if a file or `--set` states it, whether or not there is an error model.
     pub stated_uber: Option<f64>,
+    /// Whether it, or a member, was given `start.existing = "steady"`.
+    pub starts_steady: bool,
 }
 
 impl Resolved {
@@ -86,6 +88,7 @@ impl Resolved {
             array: Vec::new(),
             grouped: None,
             stated_uber: None,
+            starts_steady: false,
         }
     }
 
@@ -182,6 +185,7 @@ impl Resolved {
 pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
     let mut check = Check { spec, given, warnings: Vec::new() };
     check.choose_victims();
+    let starts_steady = check.choose_start();
     let stated_errors = check.spec.errors.clone();
     check.warnings = options::select(&mut check.spec, given);
     check.disk()?;
@@ -221,6 +225,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
         array: Vec::new(),
         grouped: None,
         stated_uber: given.number("errors.uber_target"),
+        starts_steady,
     })
 }
 

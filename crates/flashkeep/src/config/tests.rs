@@ -823,6 +823,7 @@ fn the_tree_of_a_mirror() {
     let expected = "\
 2CM-128  SIRF-1 TP1: 2 channels, mirrored, 128 GiB of flash, 64 MiB of DRAM
 └─ host  sees 57.6 GiB in sectors of 512 B; 5 requests in the drive, later ones wait in the host queue
+   │     starts new, with the pages that the workload reads
    └─ buffer  64 MiB of DRAM; a request served by it alone takes 1 µs
       └─ mirror  2 members, each over its own channels; any one channel may fail
          │       read_policy round-robin, acknowledge all, rebuild_share 0.5
@@ -981,6 +982,7 @@ fn disks_are_drawn_and_have_no_flash() {
     let expected = "\
 st3500630a  Barracuda 7200.10 of 2006, 500 GB: 7,200 rpm, 78 to 39 MB/s, the disk of the hybrid backup study
 └─ host  sees 465.76 GiB in sectors of 512 B; any number of requests in the drive
+   │     starts new, with the pages that the workload reads
    └─ disk  7200 revolutions a minute; 6 heads × 178850 cylinders; 4 KiB pages
             16 zones from 78 MB/s to 39 MB/s
             seeks: next track 0.8 ms, mean 8.5, full 18 to read; 1, 10, 18 to write

@@ -32,6 +32,8 @@ figures! {
         drive: Value => plain().derived(),
         /// Bytes that the host can use.
         capacity_bytes: u64 => unit("bytes").higher(),
+        /// How the drive starts, in words.
+        start: String => plain().derived(),
         /// The workload.
         workload: Workload => plain(),
         /// Simulated time in which requests were counted; none if nothing took time and requests have no arrivals.

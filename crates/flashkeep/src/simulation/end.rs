@@ -146,6 +146,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
+    /// How the drive starts, in words.
+    fn start_in_words(&self) -> String {
+        match &self.job.aged {
+            Some(_) => "as it was saved".into(),
+            None if self.accounts.conditioned.is_some() => "full, conditioned by random writes".into(),
+            None => self.resolved.start_in_words(),
+        }
+    }
+
     pub(super) fn summary(&self, counted: &CountedRun, tally: &Tally, warnings: Vec<String>) -> Value {
         let CountedRun { totals, wear, filled, scheme, .. } = counted;
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
@@ -182,6 +191,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             members: self.member_facts(totals),
             scheme: scheme.clone(),
             conditioned: self.accounts.conditioned.clone(),
+            start: self.start_in_words(),
             filled: *filled,
             lost_pages: self.device.engine.lost().count(),
             reconstructed_reads: tally.reconstructed,

@@ -3,7 +3,7 @@
 use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, DriveFiles, Resolved};
 use crate::device::latency::PARTS;
-use crate::device::port::{FlushRule, Hits, Link, Port, ps_per_sector};
+use crate::device::port::{FlushRule, Hits, Link, Port};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
@@ -48,7 +48,7 @@ mod write_back;
 
 use arrived::ArrivedRequests;
 pub use build::{Built, DevicePlacement, build, build_array};
-use build::{cache_sectors, copied_sectors, evicted_together, parts_over};
+use build::{cache_sectors, copied_sectors, evicted_together, link_times, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
 use end::CountedRun;
 use inject::FaultEvents;
@@ -78,8 +78,16 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -
         set.push("start.scan=false".to_owned());
     }
     let files = Rc::new(DriveFiles::new(job.drive_files.clone(), job.copies.clone()));
-    let drive = config::load_with(&files, &job.drive, job.drive_text.as_deref(), &set)
-        .map_err(|error| name_option(error, job))?;
+    let load = |set: &[String]| {
+        config::load_with(&files, &job.drive, job.drive_text.as_deref(), set)
+            .map_err(|error| name_option(error, job))
+    };
+    let mut drive = load(&set)?;
+    if (job.aged.is_some() || job.condition) && drive.starts_steady {
+        // The saved state, or conditioning, takes the place of what the drive file says.
+        set.push("start.existing=reads".to_owned());
+        drive = load(&set)?;
+    }
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
     check_scan(&drive, &workload)?;
@@ -362,7 +370,7 @@ impl<C: Contents> Host<C> {
             arrived: sorts.then(ArrivedRequests::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
             interleave: Interleave::new(bytes, unit, data),
-            link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
+            link: Link::new(link_times(drive)),
             write_back: HostWriteBack::new(!job.untimed && drive.flush_rule() != FlushRule::Never),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.

@@ -111,10 +111,8 @@ impl<C: Contents> Ports<C> {
             node,
             page_sectors: options.page_sectors,
             memory: options.memory,
-            link: Link::new(options.link_ps_per_sector),
-            makes_requests: options.link_ps_per_sector > 0
-                || options.cache_sectors > 0
-                || options.copied_sectors > 0,
+            link: Link::new(options.link),
+            makes_requests: options.link.is_any() || options.cache_sectors > 0 || options.copied_sectors > 0,
             has_cache: options.cache_sectors > 0,
             has_copies: options.copied_sectors > 0,
             port: Some(Box::new(Port::of(&options))),
