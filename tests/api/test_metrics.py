@@ -66,6 +66,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
             "errors.ecc.miscorrects=0.1",
             "errors.events_per_drive_day=0.003",
         ),
+        "saturated": run(drive, "synth:random,requests=2k,rate=1M"),
         "untimed": run(drive, untimed=True),
         "conditioned": run(drive, condition=True, untimed=True, save_aged=aged),
         "aged": run(drive, aged=aged),
