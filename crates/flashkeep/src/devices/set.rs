@@ -405,8 +405,9 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
 
     fn parts_have_come(&mut self, now: SimTime) {
         for at in 0..self.places.len() {
-            if let AnyDevice::Flash(drive) = &mut self.places[at].device {
-                drive.parts_have_come(now);
+            if let AnyDevice::Flash(drive) = &mut self.places[at].device
+                && drive.begin_parts(now)
+            {
                 self.take_off(at);
             }
         }

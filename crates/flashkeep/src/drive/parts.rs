@@ -23,9 +23,14 @@ impl<C: Contents> Drive<C> {
         !std::mem::replace(&mut self.parts.held, true)
     }
 
-    /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first.
-    pub(super) fn begin_parts(&mut self, now: SimTime) {
+    /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first. False if
+    /// nothing has come.
+    pub(crate) fn begin_parts(&mut self, now: SimTime) -> bool {
         self.parts.held = false;
+        if self.parts.offers.is_empty() && self.parts.channels.is_empty() {
+            return false;
+        }
+        self.now = now;
         let mut offers = std::mem::take(&mut self.parts.offers);
         for (ftl, write_queue, channels) in offers.drain(..) {
             self.offer(now, ftl, write_queue, channels);
@@ -36,6 +41,7 @@ impl<C: Contents> Drive<C> {
             self.visit(now, channel);
         }
         self.parts.channels = channels;
+        true
     }
 
     /// A write has come to a queue: whether its channels are visited later.

@@ -170,7 +170,6 @@ impl<C: Contents> Backends<C> for Drive<C> {
     }
 
     fn parts_have_come(&mut self, now: SimTime) {
-        self.now = now;
         self.begin_parts(now);
     }
 

@@ -213,14 +213,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.write_back_some();
     }
 
-    /// Whether a write of the located ranges to a drive may have to read old parts of pages: all of its parts come before
-    /// any of them begins, so that these reads are not behind its first pages.
+    /// Whether a write of the located ranges may have to read old parts of pages: all of its parts come before any of them
+    /// begins, so that these reads are not behind its first pages.
     #[inline]
     fn merges(&self) -> bool {
         let page = self.resolved.page_bytes();
-        let is_partial = |range: &Range| !(range.offset | range.length).is_multiple_of(page);
-        self.device.body.flash().is_some()
-            && (self.device.buffer.has_cache() || self.host.ranges.iter().any(is_partial))
+        let is_partial =
+            |range: &Range| !range.offset.is_multiple_of(page) || !range.length.is_multiple_of(page);
+        self.device.buffer.has_cache()
+            || self.host.ranges.iter().any(is_partial)
+            || self.device.engine.has_any_cache()
     }
 
     /// A partly written logical page is written as a whole.

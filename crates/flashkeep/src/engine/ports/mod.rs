@@ -239,6 +239,13 @@ impl<C: Contents> Ports<C> {
         self.all[usize::from(request.port)].port().has_cache() && !request.is_forced()
     }
 
+    /// Whether a request may have to read old parts of the pages that it writes.
+    fn merges(&self, id: Id<PortRequest>) -> bool {
+        let request = &self.requests[id];
+        let is_partial = request.commands.iter().any(|asked| asked.command.sectors != 0);
+        request.verb() == Verb::Write && (is_partial || self.all[usize::from(request.port)].has_cache)
+    }
+
     fn node(&self, id: Id<PortRequest>) -> NodeId {
         self.all[usize::from(self.requests[id].port)].node
     }
@@ -374,6 +381,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     pub fn keeps_pages(&self) -> bool {
         self.ports.all.iter().any(|this| this.port().holds_pages())
+    }
+
+    /// Whether any member has a cache.
+    #[must_use]
+    pub fn has_any_cache(&self) -> bool {
+        self.ports.all.iter().any(|this| this.has_cache)
     }
 
     /// Whether any member has a cache that a power cut empties: pages that are durable to the array may then be lost.

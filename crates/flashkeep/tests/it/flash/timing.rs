@@ -99,7 +99,7 @@ fn the_mean_of_the_real_trace() {
         let run = summary(&job);
         for (name, expected) in [("read", read), ("write", write)] {
             let found = figure(&run, &format!("response_us.{name}.mean"));
-            assert!((found / expected - 1.0).abs() < 0.02, "{name} with {dram} MiB: {found} for {expected}");
+            assert!((found / expected - 1.0).abs() < 0.005, "{name} with {dram} MiB: {found} for {expected}");
         }
     }
 }
