@@ -40,9 +40,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let part = [offset, offset + length, capacity];
         let seed = self.job.seed.unwrap_or(1);
         let nodes: Vec<NodeId> = self.device.engine.nodes().map(|(node, _)| node).collect();
-        for (stream, node) in (0..).zip(nodes) {
+        let mut member = 0;
+        for node in nodes {
             if let Any::Mapped(map) = self.device.engine.scheme_mut(node) {
-                map.warm_cache(part, seed.wrapping_add(stream));
+                map.warm_cache(part, seed.wrapping_add(member));
+                member += 1;
             }
         }
     }

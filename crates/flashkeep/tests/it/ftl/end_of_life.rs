@@ -63,8 +63,10 @@ fn a_drive_at_its_end_is_read_only() {
             "{reads} reads follow"
         );
         // Its life is the time and the bytes until then.
-        let ends =
-            [("tbw_first_block", "first_loss_bytes", 1e12), ("lifetime_days", "first_loss_s", 86_400.0)];
+        let ends = [
+            ("tbw_first_block", "first_loss_bytes", 1e12),
+            ("lifetime_days_first_block", "first_loss_s", 86_400.0),
+        ];
         for (life, end, unit) in
             ends.map(|(life, end, unit)| (format!("wear.{life}"), format!("wear.{end}"), unit))
         {
