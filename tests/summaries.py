@@ -43,6 +43,7 @@ SUMMARY: dict[str, Any] = {
     "queue": {"mean": 1.5, "max": 9, "full": 0.0},
     "throughput": {"iops": 1000.0, "read_mib_s": 1.95, "write_mib_s": 1.95},
     "operations": OPERATIONS,
+    "start": "new, without data",
     "waf_bytes": 1.0,
     "write_amplification": {
         "total": 1.0, "buffer": 0.0, "mirror": 0.0, "gc": 0.0, "parity": 0.0, "wear": 0.0, "metadata": 0.0,

@@ -24,6 +24,9 @@ class Summary(Node):
     def capacity_bytes(self) -> int:
         """Bytes that the host can use. (bytes, higher is better)"""
     @property
+    def start(self) -> str:
+        """How the drive starts, in words."""
+    @property
     def workload(self) -> Workload:
         """The workload."""
     @property
@@ -119,6 +122,9 @@ class Summary(Node):
     @property
     def interrupted(self) -> bool | None:
         """True if the run was interrupted and its figures are of the requests until then; left out otherwise."""
+    @property
+    def saturation(self) -> Saturation:
+        """What was asked of the drive and what it did; only if it could not carry the trace."""
     @property
     def errors(self) -> Error:
         """Errors of flash; only with an error model."""
@@ -478,8 +484,8 @@ class Wear(Node):
     def erases_stddev(self) -> float | None:
         """Standard deviation of the erases over the blocks. (erases, lower is better)"""
     @property
-    def lifetime_days(self) -> float | None:
-        """Time until the first block reaches the erase budget if this workload continues. (days, higher is better)"""
+    def lifetime_days_first_block(self) -> float | None:
+        """Time until the first block reaches the erase budget if this workload continues, and blocks go on to wear as unevenly as in this run. (days, higher is better)"""
     @property
     def lifetime_days_by_mean(self) -> float | None:
         """Time until all blocks reach the erase budget if this workload continues and wears them evenly. (days, higher is better)"""
@@ -498,6 +504,9 @@ class Wear(Node):
     @property
     def workload_dwpd(self) -> float | None:
         """Drive writes a day of this workload. (1/day)"""
+    @property
+    def lifetime_days(self) -> float | None:
+        """Time until the flash has programmed what its erase budget allows, if this workload continues: `tbw` at its bytes a day. (days, higher is better)"""
     @property
     def tbw_first_block(self) -> float | None:
         """Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear as unevenly as in this run. (TB, higher is better)"""
@@ -664,6 +673,9 @@ class Energy(Node):
     @property
     def dram_j(self) -> float | None:
         """Energy of the DRAM. (J, lower is better)"""
+    @property
+    def controller_j(self) -> float | None:
+        """Energy of the controller. (J, lower is better)"""
     @property
     def disk_j(self) -> DiskEnergy:
         """Energy of a disk."""
@@ -943,6 +955,9 @@ class Rebuild(Node):
     @property
     def full_member_hours(self) -> float | None:
         """Hours that the rebuild of a member full of data takes at this speed. (h, lower is better)"""
+    @property
+    def dram_fills(self) -> float | None:
+        """How often what it wrote fills the DRAM of the new member; below 4 its speed is partly that of the DRAM. None without DRAM. (ratio)"""
 
 class Volume(Node):
     """A volume of an array that has a workload of its own."""
@@ -1224,6 +1239,19 @@ class Conditioning(Node):
     @property
     def steady(self) -> bool | None:
         """Whether the drive is in a steady state by SNIA's rule over the last five rounds."""
+
+class Saturation(Node):
+    """A drive that falls behind its trace: response times grow with the length of the trace."""
+
+    @property
+    def offered_iops(self) -> float | None:
+        """Reads and writes that arrived in a second. (requests/s)"""
+    @property
+    def reached_iops(self) -> float | None:
+        """Reads and writes that the drive did in a second. (requests/s, higher is better)"""
+    @property
+    def busy_after_s(self) -> float | None:
+        """Time that it was busy after the last arrival. (s, lower is better)"""
 
 class Error(Node):
     """Errors of flash."""

@@ -17,7 +17,7 @@ from .drive_files import Drive, drive
 from .nodes import suggested
 from .provenance import Inputs
 from .results import Requests, Result, Series
-from .traces import Trace, factor, trace, whole
+from .traces import Trace, factor, of_trace, trace, whole
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         untimed: bool
         breakdown: bool
         flush_at_end: bool
+        stop_rebuild: bool
         series: SupportsIndex | str
 
     class FleetAssumptions(TypedDict, total=False):
@@ -130,8 +131,8 @@ def _as_trace(given: Trace | str | os.PathLike[str] | Table) -> Trace:
     return given if isinstance(given, Trace) else trace(given)
 
 
-OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "fail", "scenario", "operations",
-           "timeline", "timeline_window", "series", "map", "untimed", "breakdown", "condition", "aged",
+OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "stop_rebuild", "fail", "scenario",
+           "operations", "timeline", "timeline_window", "series", "map", "untimed", "breakdown", "condition", "aged",
            "save_aged")  # fmt: skip
 """The options of a run that are keys of a job."""
 FILES = ("scenario", "operations", "timeline", "map", "aged", "save_aged")
@@ -143,7 +144,7 @@ def job_of(
     """A run as a job."""
     unknown = [name for name in options if name not in OPTIONS]
     if unknown:
-        raise TypeError(f"unexpected option {unknown[0]!r}; {suggested(unknown[0], OPTIONS)}")
+        raise TypeError(f"unexpected option {unknown[0]!r}; {of_trace(unknown[0]) or suggested(unknown[0], OPTIONS)}")
     fail = options.get("fail", ())
     warmup, series = options.get("warmup"), options.get("series")
     given = {
@@ -154,7 +155,9 @@ def job_of(
         "series": series if series is None or isinstance(series, str) else str(whole("series", series, 1, 64)),
         "fail": [fail] if isinstance(fail, str) else list(fail),
     }
-    flags = {name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")}
+    flags = {
+        name: bool(options.get(name)) for name in ("verify", "flush_at_end", "stop_rebuild", "untimed", "condition")
+    }
     flags["no_breakdown"] = not given.pop("breakdown", True)
     job = {
         "drive": drive.name,
@@ -181,6 +184,7 @@ def run(
     warmup: SupportsIndex | str | None = None,
     verify: bool = False,
     flush_at_end: bool = False,
+    stop_rebuild: bool = False,
     fail: str | Sequence[str] = (),
     scenario: str | os.PathLike[str] | None = None,
     operations: str | os.PathLike[str] | None = None,
@@ -202,6 +206,7 @@ def run(
     returning True ends it early, with a result (`interrupted`) for the requests admitted until then.
     `progress=True` shows progress, `False` does not; without it, progress is shown in notebooks.
     `flush_at_end=True` writes all buffers back after the last request, so that their programs are counted.
+    `stop_rebuild=True` ends a rebuild with the last request: its speed is that beside the workload.
     `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or
@@ -217,6 +222,7 @@ def run(
         "warmup": warmup,
         "verify": verify,
         "flush_at_end": flush_at_end,
+        "stop_rebuild": stop_rebuild,
         "fail": fail,
         "scenario": scenario,
         "operations": operations,
@@ -387,7 +393,7 @@ def fleet(
     array: Given,
     years: float | None = None,
     *,
-    rebuild: str | None = None,
+    rebuild: float | str | None = None,
     workload: str | os.PathLike[str] | None = None,
     method: str | None = None,
     rel_error: float | str | None = None,
@@ -441,6 +447,9 @@ def advise(
     replay: Replay | None = None,
     depth: SupportsIndex | None = None,
     existing: Existing | None = None,
+    max_loss: float | str | None = None,
+    max_p99: float | None = None,
+    rebuild: str | None = None,
     workers: SupportsIndex | None = None,
     progress: bool | None = None,
     **assumptions: Unpack[FleetAssumptions],
@@ -451,21 +460,27 @@ def advise(
 
     `schemes` are names (default: all that suit equal drives); the other options are those of `fleet` and `run`. A
     redundancy that cannot be built or run is a row whose `reason` says why. `row.pareto` marks the Pareto front of
-    probability of loss, 99th percentile of reads and cost of a usable TB. Times are µs.
+    probability of loss, 99th percentile of reads and cost of a usable TB. `conclusion.text` names the cheapest row with
+    a probability of loss below `max_loss` (default 1e-4) and a 99th percentile below `max_p99` µs (default: twice the
+    lowest). `rebuild="simulated"` takes the measured rebuilds for the repair times. Times are µs.
 
     Raises `OptionError`, `DriveError` or `TraceError`, all `ValueError`s.
     """
     from .advising.api import Advice, advise_on
+    from .advising.conclusion import Limits
     from .fleets.options import Options
     from .progress import display
 
     if isinstance(schemes, str):
         raise TypeError("advise takes a list of schemes")
-    asked = Options.of(assumptions, "advise", years=years, seed=seed)
+    for name in assumptions:
+        if hint := of_trace(name):
+            raise TypeError(f"advise() got an unexpected keyword argument {name!r}; {hint}")
+    asked = Options.of(assumptions, "advise", years=years, seed=seed, rebuild=rebuild)
     options = {"replay": replay, "depth": depth, "existing": existing}
     given = {key: value for key, value in options.items() if value is not None}
-    found = advise_on(_as_trace(trace), drives, schemes, asked, asked.seed or 0, given,
-                      whole("workers", workers, 1, 32), display(progress))  # fmt: skip
+    found = advise_on(_as_trace(trace), drives, schemes, asked, Limits(max_loss, max_p99), asked.seed or 0,
+                      given, whole("workers", workers, 1, 32), display(progress))  # fmt: skip
     return Advice(found)
 
 

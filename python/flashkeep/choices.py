@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Literal, TypedDict
 
 BadRecords = Literal["refuse", "skip"]
-Existing = Literal["reads", "all", "none"]
+Existing = Literal["reads", "all", "none", "steady"]
 Figure = Literal["distributions", "breakdown", "over_time", "amplification", "operations", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
 Replay = Literal["open", "closed", "batch"]
@@ -159,6 +159,7 @@ class FtlSpec(TypedDict, total=False):
     stride_pages: int
     gather_us: float
     cache_kib: float
+    cache_start: Literal["warm", "cold"]
     log_blocks: int
     map_write_us: float
     gc: GcSpec
@@ -331,11 +332,15 @@ class HostSpec(TypedDict, total=False):
     late_requests: Literal["from-admission", "from-arrival"]
     order: Literal["arrival", "c-look"]
     link_us_per_sector: float
+    command_us: float
+    latency_us: float
+    controller_w: float
+    link_w: float
 
 class StartSpec(TypedDict, total=False):
     """The contents of the drive before time 0."""
 
-    existing: Literal["reads", "all", "none"]
+    existing: Literal["reads", "all", "none", "steady"]
     scan: bool
 
 class AgeingSpec(TypedDict, total=False):

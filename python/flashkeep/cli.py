@@ -21,8 +21,8 @@ DONE, FAILED, WRONG_INPUT, DATA_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130,
 
 JOB_KEYS = (
     "set", "seed", "limit", "format", "sector_bytes", "columns", "bad_records", "replay", "depth", "time_scale",
-    "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "flush_at_end", "fail", "scenario", "untimed",
-    "no_breakdown", "condition", "aged",
+    "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "flush_at_end", "stop_rebuild", "fail",
+    "scenario", "untimed", "no_breakdown", "condition", "aged",
 )  # fmt: skip
 """The options that a job has under the same names."""
 

@@ -165,9 +165,9 @@ def _schemes(at: str) -> Iterable[str]:
 
 
 def _scheme_names() -> list[str]:
-    from .fleets.spec import ALIASES
+    from .fleets.spec import ALIASES, STRIPED
 
-    return [*_names("schemes"), *ALIASES]
+    return [*_names("schemes"), *ALIASES, *STRIPED]
 
 
 def _workloads(at: str) -> Iterable[str]:

@@ -19,6 +19,15 @@ LEAST_ROOM = 24
 """Descriptions are not broken into lines shorter than this."""
 
 
+SIZES = {
+    "mean_kib": "mean size, KiB", "mean_write_kib": "mean size of writes, KiB",
+    "mean_sequence_kib": "mean sequence, KiB", "mean_write_sequence_kib": "mean sequence of writes, KiB",
+    "rate_per_s": "requests per second", "footprint_bytes": "footprint", "max_address": "end of addresses",
+    "fua_writes": "FUA writes",
+}  # fmt: skip
+UNITS = {"s": "s", "kib": "KiB", "bytes": "bytes"}
+
+
 def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
     """Names with their descriptions, one per line; a terminal gets lines that fit it."""
     pairs = list(rows)
@@ -47,8 +56,16 @@ def conformance(found: Conformance, page: Page) -> str:
 
 def figures(info: dict[str, Any], page: Page) -> str:
     """The printed form of `trace info`: one line for each figure, then the warnings."""
-    lines = [(key.replace("_", " "), _figure(key, value)) for key, value in info.items() if key != "warnings"]
+    lines = [(_name(key), _figure(key, value)) for key, value in info.items() if key != "warnings"]
     return "\n".join([listing(lines, page), *(f"note: {warning}" for warning in info["warnings"])])
+
+
+def _name(key: str) -> str:
+    """`mean_write_kib`: `mean size of writes, KiB`."""
+    if key in SIZES:
+        return SIZES[key]
+    name, _, unit = key.rpartition("_")
+    return f"{name.replace('_', ' ')}, {UNITS[unit]}" if unit in UNITS else key.replace("_", " ")
 
 
 def _figure(key: str, value: object) -> str:

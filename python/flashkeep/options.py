@@ -177,14 +177,15 @@ WORKLOAD = (
     Option("--compact", "place 1 MiB extents in order of their first access, so that larger address ranges fit"),
     Option("--wrap", "take addresses modulo the capacity, as older simulators do"),
     MERGE,
-    Option("--existing", "pages that exist before time 0: those that are read, all, or none",
-           "reads|all|none", one_of("reads", "all", "none")),
+    Option("--existing", "pages that exist before time 0: those that are read, all, none (a new drive), or steady: "
+           "all, after random writes", "reads|all|none|steady", one_of("reads", "all", "none", "steady")),
     Option("--warmup", "leave the first requests out of all statistics: a number, or a share", "N|P%", warmup),
     Option("--fail", "inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, "
            "power@1s; repeatable", "WHAT@WHEN", filled, True),
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "track page contents as tokens and check every read"),
     Option("--flush-at-end", "write all buffers back after the last request, and count it"),
+    Option("--stop-rebuild", "end a rebuild with the last request: its speed is that beside the workload"),
     Option("--no-breakdown", "do not measure where response times go (latency_us)"),
     Option("--untimed", "skip timing: report counts, wear and integrity only"),
     Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),
@@ -224,22 +225,25 @@ LIFE = (
            "weibull:SHAPE:SCALE[:LOCATION], or simulated (default: never)", "LIFE", filled),
     Option("--wear-spread", "how much the rate differs at which groups are written, standard deviation of its "
            "logarithm (default 0)", "S", filled),
-    Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default 0)",
-           "P", filled),
+    Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default: the "
+           "errors.uber_target that the drive names, else 0)", "P", filled),
     Option("--latent-hours", "instead: mean time until a drive has an error that nobody knows of", "H", filled),
-    Option("--scrub-hours", "time until scrubbing removes such an error (default: never)", "TIME", filled),
+    Option("--scrub-hours", "how often all drives are scrubbed, which removes such errors: 168 is once a week; or a "
+           "time, such as exponential:168 (default: never)", "H|TIME", filled),
 )  # fmt: skip
 """How long drives of a fleet live, and the errors that a rebuild meets."""
 
 REPAIR = (
     Option("--repair", "repair all failed drives at once (default), or one after the other",
            "parallel|serial", one_of("parallel", "serial")),
-    Option("--detect-hours", "time until a failure is noticed (default 0)", "TIME", filled),
-    Option("--spares", "hot spares of each group of drives (default: there is always one)", "N", whole(0, 10)),
+    Option("--detect-hours", "time until a failure is noticed (default 0; before --rebuild 24, or 4 with --spares)",
+           "TIME", filled),
+    Option("--spares", "hot spares of each group of drives (default: no repair waits for one)", "N", whole(0, 10)),
     Option("--restock-hours", "time until a spare that was taken is replaced (default 24)", "TIME", filled),
-    Option("--batch-frailty", "variance of a gamma factor of the failure rate that the drives of a group share "
-           "(default 0)", "V", filled),
-    Option("--shock", "probability that a failure brings a second one at once (default 0)", "BETA", filled),
+    Option("--batch-frailty", "variance of a gamma factor of the failure rate that the drives of a group share: 1 for "
+           "batches that differ as the models of a vendor do (default 0)", "V", filled),
+    Option("--shock", "probability that a failure brings others at once: a second drive, or with SHARE each other "
+           "drive with this probability; 0.01:0.9 for a fault of firmware (default 0)", "BETA[:SHARE]", filled),
     Option("--price", "a TOML file with per_drive or per_tb, in USD", "FILE", filled),
 )  # fmt: skip
 """How the drives of a fleet are repaired, what correlates their failures, and what they cost."""
@@ -343,8 +347,8 @@ COMMANDS = (
         *LIFE,
         Option("--mttr-hours", "time of a repair: hours (the mean of an exponential time), fixed:H, uniform:H or "
                "weibull:SHAPE:SCALE[:LOCATION]; other times are given alike (default 24)", "TIME", filled),
-        Option("--rebuild", "instead: as long as the array's simulated rebuild takes", "simulated",
-               one_of("simulated")),
+        Option("--rebuild", "instead: as long as the array's simulated rebuild takes, or a rebuild of so many hours, "
+               "after the failure was noticed (--detect-hours)", "simulated|H", filled),
         Option("--workload", "under which --rebuild and --wear simulated run the array (rebuild: default one "
                "sequential read at a time)", "TRACE", filled),
         *REPAIR,
@@ -359,12 +363,15 @@ COMMANDS = (
             "and cost in one table", "TRACE", (
         Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),
         Option("--schemes", "redundancies, with commas between (default: all that suit equal drives)", "A,B,…", filled),
-        *(option for option in LIFE if option.flag != "--uber"),
-        Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default: the "
-               "errors.uber_target that the drive names, else 0)", "P", filled),
+        *LIFE,
         Option("--mttr-hours", "time of a repair, as fleet takes it (default: that of the simulated rebuild of a full "
                "member)", "TIME", filled),
+        Option("--rebuild", "instead: the measured rebuild of each redundancy, after its failure was noticed",
+               "simulated", one_of("simulated")),
         *REPAIR,
+        Option("--max-loss", "P(loss) that the conclusion allows (default 1e-4: one array of 10,000)", "P", filled),
+        Option("--max-p99", "p99 of reads that it allows, or of writes if nothing is read, in µs (default: twice the "
+               "lowest of the table)", "US", factor),
         *(option for option in WORKLOAD if option.flag in ADVISED),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
         Option("--report", "also write a page: loss against response time and cost", "FILE.html", filled),

@@ -1,4 +1,7 @@
-"""The progress line on a terminal: the share done, requests per second, time left."""
+"""The progress line: the share done, requests per second, time left.
+
+A terminal has it redrawn; elsewhere, such as in the log of a batch system, a line is written every 30 s.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
 
 
 ERASE = "\r\033[K"
+EVERY_S = 30.0
+"""Seconds between two lines where there is no terminal."""
 
 
 class State:
@@ -33,40 +38,60 @@ class State:
         self.share: float | None = None
 
 
-class Line:
-    """One line on standard error, redrawn repeatedly and cleared at the end."""
+class Lines:
+    """Standard error: a terminal shows one line, redrawn repeatedly and cleared at the end; elsewhere a line is written
+    every 30 s."""
 
-    __slots__ = ("_drawn", "_started", "_wanted")
+    __slots__ = ("_drawn", "_last", "_started", "_terminal", "_wanted")
 
     def __init__(self, quiet: bool) -> None:
-        self._wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
-        self._started = time.monotonic()
+        self._wanted = not quiet and sys.stderr is not None
+        self._terminal = self._wanted and sys.stderr.isatty()
+        self._started = self._last = time.monotonic()
         self._drawn = False
 
-    def draw(self, states: Sequence[State]) -> None:
-        elapsed = time.monotonic() - self._started
-        if self._wanted and elapsed > 0.3:  # for a short run the line would only flicker
-            sys.stderr.write(ERASE + line(states, elapsed))
-            sys.stderr.flush()
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the beginning."""
+        return time.monotonic() - self._started
+
+    def show(self, text: str) -> None:
+        """Shows a line, if it is due."""
+        if self._terminal:
+            sys.stderr.write(ERASE + text)
             self._drawn = True
+        elif self._wanted and time.monotonic() - self._last >= EVERY_S:
+            sys.stderr.write(f"{in_words(self.elapsed)}: {text}\n")
+            self._last = time.monotonic()
+        else:
+            return
+        sys.stderr.flush()
 
     def clear(self) -> None:
+        """Clears the line."""
         if self._drawn:
             sys.stderr.write(ERASE)
             sys.stderr.flush()
             self._drawn = False
 
 
-class Counted(Line):
-    """The same for pieces of work that have names."""
+class Line(Lines):
+    """The progress of runs."""
 
     __slots__ = ()
 
-    def draw(self, number: int, total: int, name: str) -> None:  # type: ignore[override]
-        if self._wanted:
-            sys.stderr.write(f"{ERASE}{number + 1} of {total}: {name}")
-            sys.stderr.flush()
-            self._drawn = True
+    def draw(self, states: Sequence[State]) -> None:
+        if (elapsed := self.elapsed) > 0.3:  # for a short run the line would only flicker
+            self.show(line(states, elapsed))
+
+
+class Counted(Lines):
+    """The progress of pieces of work that have names."""
+
+    __slots__ = ()
+
+    def draw(self, number: int, total: int, name: str) -> None:
+        self.show(f"{number + 1} of {total}: {name}")
 
 
 class Notebook:

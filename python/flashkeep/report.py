@@ -12,8 +12,8 @@ from .found import Found, find, name_apart, workloads
 from .options import UsageError
 from .rows import SECTIONS
 from .run_tables import run_tables
-from .table import compared, notes_of
-from .words import change, in_words
+from .table import changed, compared, notes_of
+from .words import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -151,9 +151,9 @@ def _overview(runs: Sequence[Found]) -> Iterator[tuple[str, list[tuple[str, str]
         cells = []
         for _, path in OVERVIEW:
             row = SECTIONS.row(path)
-            value, first = row.value(run.summary), row.value(runs[0].summary)
-            changed = "" if run is runs[0] else change(first, value)
-            cells.append(("–" if value is None else row.write(value), changed))
+            value = row.value(run.summary)
+            told = "" if run is runs[0] else changed(row, runs[0].summary, run.summary)
+            cells.append(("–" if value is None else row.write(value), told))
         yield run.label, cells
 
 

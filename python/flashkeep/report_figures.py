@@ -193,7 +193,7 @@ def mark_failures(axes: Axes, style: Style, run: Found) -> int:
 
 
 PARTS = {
-    "queue": "outside the host queue", "cache": "memory", "buffer": "eviction", "lock": "stripe locked",
+    "queue": "waiting for a slot in the host queue", "cache": "memory", "buffer": "eviction", "lock": "stripe locked",
     "timer": "timers", "compute": "parity and decoding", "die": "die busy", "channel": "channel busy", "array": "array",
     "transfer": "transfer", "disk": "disk", "gc": "garbage collection", "maintenance": "maintenance",
     "rebuild": "rebuild", "retry": "read retries", "link": "link",

@@ -32,16 +32,23 @@ def run_tables(summary: Summary) -> Iterator[RunTable]:
 
 
 def _phases(summary: Summary) -> RunTable:
-    heads = ("phase", "from, s", *TIMES, "reconstructed", "lost", "unprotected, page·s", "event")
+    heads = ("phase", "from, s", "reads", "µs", "p99", "writes", "µs", "p99", "reconstructed", "lost",
+             "exposed, page·s", "event")  # fmt: skip
     rows = [
         [
-            phase["phase"], seconds(phase["from_s"]), *_times(phase["response_us"]),
+            phase["phase"], seconds(phase["from_s"]), *_counted(phase["response_us"]),
             count(phase["reconstructed_reads"]), count(phase["lost_pages"]), micros(phase["unprotected_page_s"]),
             phase["event"] or "",
         ]
         for phase in summary["phases"]
     ]  # fmt: skip
-    return RunTable("phases", "Before, during and after each failure", heads, rows, (0, len(heads) - 1))
+    return RunTable(
+        "phases",
+        "Before, during and after each failure (each phase has other requests)",
+        heads,
+        rows,
+        (0, len(heads) - 1),
+    )
 
 
 def _rebuilds(summary: Summary) -> RunTable:
@@ -70,6 +77,13 @@ def _volumes(summary: Summary) -> RunTable:
 
 
 TIMES = ("reads, µs", "p99", "writes, µs", "p99")
+
+
+def _counted(told: Summary) -> list[str]:
+    """The number of reads and of writes, each with mean and p99."""
+    times = _times(told)
+    counts = [count((told[kind] or {}).get("count", 0)) for kind in ("read", "write")]
+    return [counts[0], *times[:2], counts[1], *times[2:]]
 
 
 def _times(told: Summary) -> list[str]:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     Summary = dict[str, Any]
 
 
+GROWING = ("response_us", "latency_us", "queue", "volumes")
+"""The sections of a summary that grow with the length of the trace if a drive cannot carry it."""
+
+
 def run_report(summary: Summary, page: Page) -> str:
     """One drive under one workload."""
     told = [_headline([summary], page), "", *_table([summary], page)]
@@ -74,7 +78,17 @@ def _headline(summaries: Sequence[Summary], page: Page) -> str:
         parts.append(f"seed {summaries[0]['seed']}")
     drives = " against ".join([label(summaries[0]), ", ".join(map(label, summaries[1:]))][: len(summaries)])
     told = page.paint(f"{drives} under {workload['name']}", BOLD)
-    return f"{told}\n{page.paint(' · '.join(parts), DIM)}"
+    return "\n".join(
+        [told, page.paint(" · ".join(parts), DIM), *(page.paint(line, DIM) for line in _starts(summaries))]
+    )
+
+
+def _starts(summaries: Sequence[Summary]) -> list[str]:
+    """How the drives start: one line, or one for each drive where they differ."""
+    starts = [summary["start"] for summary in summaries]
+    if len(set(starts)) == 1:
+        return [f"starts {starts[0]}"]
+    return [f"{label(summary)} starts {start}" for summary, start in zip(summaries, starts, strict=True)]
 
 
 def _span(seconds: float) -> str:
@@ -105,7 +119,9 @@ def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
     columns = [[_written(row, summary) for _, kept in rows for row in kept] for summary in summaries]
     widths = [max(map(len, head + column)) + 3 for head, column in zip(heads, columns, strict=True)]
     compared = len(summaries) > 1
-    lines = [page.paint(line, BOLD) for line in _heads(heads, widths, label_width + 2)]
+    changes = [changed(row, summaries[0], other) for _, kept in rows for row in kept for other in summaries[1:]]
+    change_width = max(11, 2 + max(map(len, ["", *changes])))
+    lines = [page.paint(line, BOLD) for line in _heads(heads, widths, label_width + 2, change_width)]
     place = 0
     for title, kept in rows:
         lines.append(page.paint(title, BOLD))
@@ -114,7 +130,7 @@ def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
             for index, column in enumerate(columns):
                 line += f"{column[place]:>{widths[index]}}"
                 if index:
-                    line += _change(row, summaries[0], summaries[index], page)
+                    line += _change(row, summaries[0], summaries[index], page, change_width)
             if compared and row.better:
                 line += "   " + page.paint("↓ lower" if row.better == LOWER else "↑ higher", DIM)
             lines.append(line.rstrip())
@@ -122,14 +138,14 @@ def _table(summaries: Sequence[Summary], page: Page) -> list[str]:
     return lines
 
 
-def _heads(heads: Sequence[list[str]], widths: Sequence[int], left: int) -> list[str]:
+def _heads(heads: Sequence[list[str]], widths: Sequence[int], left: int, change_width: int) -> list[str]:
     """The names of the columns; below each, what was set in the drive, a line each."""
     lines = []
     for at in range(max(map(len, heads))):
         line = " " * left
         for index, (head, width) in enumerate(zip(heads, widths, strict=True)):
             line += f"{head[at] if at < len(head) else '':>{width}}"
-            line += f"{'' if at else 'Δ':>11}" if index else ""
+            line += f"{'' if at else 'Δ':>{change_width}}" if index else ""
         lines.append((line + ("   better" if len(heads) > 1 and not at else "")).rstrip())
     return lines
 
@@ -144,10 +160,21 @@ def _written(row: Row, summary: Summary) -> str:
     return "–" if value is None else row.write(value)
 
 
-def _change(row: Row, first: Summary, other: Summary, page: Page) -> str:
-    text = change(row.value(first), row.value(other))
+def _change(row: Row, first: Summary, other: Summary, page: Page, width: int) -> str:
+    text = f"{changed(row, first, other):>{width}}"
     way = _way(row, first, other)
-    return page.paint(f"{text:>11}", GREEN if way > 0 else RED) if way else f"{text:>11}"
+    return page.paint(text, GREEN if way > 0 else RED) if way else text
+
+
+def changed(row: Row, first: Summary, other: Summary) -> str:
+    """How a figure differs from that of the first run. Response times of a run that cannot carry its trace say how long
+    the trace is: they are not compared."""
+    grows = row.path[0] in GROWING
+    if grows and other.get("saturation"):
+        return "saturated"
+    if grows and first.get("saturation"):
+        return ""
+    return change(row.value(first), row.value(other))
 
 
 def compared(
@@ -158,7 +185,7 @@ def compared(
     return [
         (title, [
             (row.label, [
-                (_written(row, other), _change(row, summaries[0], other, Page()).strip() if at else "",
+                (_written(row, other), changed(row, summaries[0], other) if at else "",
                  _way(row, summaries[0], other) if at else NEITHER)
                 for at, other in enumerate(summaries)
             ], row.better)
@@ -171,6 +198,9 @@ def compared(
 
 def _way(row: Row, first: Summary, other: Summary) -> int:
     before, after = row.value(first), row.value(other)
+    slow, slower = (bool(summary.get("saturation")) for summary in (first, other))
+    if row.path[0] in GROWING and (slow or slower):
+        return slow - slower
     if not before or before <= 0 or after is None or abs(after - before) < 0.0005 * before:
         return NEITHER
     return row.better if after > before else -row.better
@@ -195,10 +225,10 @@ def notes_of(summaries: Sequence[Summary], labels: Sequence[str]) -> list[str]:
         warning if len(names) == len(summaries) else f"{', '.join(names)}: {warning}"
         for warning, names in about.items()
     ]
-    return notes + _unlike(summaries)
+    return notes + unlike(summaries)
 
 
-def _unlike(summaries: Sequence[Summary]) -> list[str]:
+def unlike(summaries: Sequence[Summary]) -> list[str]:
     """Warns if the columns of a table are not of the same workload."""
     workload = summaries[0]["workload"]
     capacities = {summary["capacity_bytes"] for summary in summaries}

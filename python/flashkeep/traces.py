@@ -45,6 +45,14 @@ def factor(option: str, found: SupportsFloat | None) -> float | None:
 READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
 """The options of a trace that control how its file is read; the others control how it is placed on a drive."""
 
+PLACING = ("time_scale", "compact", "wrap", "merge_devices")
+"""The others."""
+
+
+def of_trace(name: str) -> str | None:
+    """Where an option of traces belongs; none for other names."""
+    return f"it belongs to the trace: flashkeep.trace(PATH, {name}=…)" if name in (*READING, *PLACING) else None
+
 
 class Trace:
     """A workload: trace files, `synth:…` or tables, and the options for reading them."""

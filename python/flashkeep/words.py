@@ -55,8 +55,17 @@ def _pace(before: float, after: float) -> str:
     return "as fast" if abs(percent) < 0.5 else f"{abs(percent):.0f} % {'faster' if percent > 0 else 'slower'}"
 
 
+def cannot_carry(saturation: Summary) -> str:
+    """`cannot carry 12,000/s; it reaches 4,879/s`."""
+    return f"cannot carry {saturation['offered_iops']:,.0f}/s; it reaches {saturation['reached_iops']:,.0f}/s"
+
+
 def in_words(first: Summary, other: Summary) -> str:
     """`2CM-128 reads 44 % faster and writes 3 % slower than 1CNM-64; every page is programmed twice.`"""
+    programmed = _programmed(first, other)
+    added = f"{'; ' if programmed else ''}{programmed}."
+    if told := _saturated(first, other):
+        return told + added
     verdicts = []
     for verb, key in (("reads", "read"), ("writes", "write")):
         row = SECTIONS.row(f"response_us.{key}.mean")
@@ -72,8 +81,22 @@ def in_words(first: Summary, other: Summary) -> str:
     else:
         told = " and ".join(f"{verb} {pace}" for verb, pace in verdicts)
         told = f"{label(other)} {_than(told, label(first))}"
-    programmed = _programmed(first, other)
-    return f"{told}{'; ' if programmed else ''}{programmed}."
+    return told + added
+
+
+def _saturated(first: Summary, other: Summary) -> str | None:
+    """What stands in the place of times that have no meaning: `dvs cannot carry 12,000/s; it reaches 4,879/s`."""
+    before, after = first.get("saturation"), other.get("saturation")
+    if after and before:
+        reached = [f"{saturation['reached_iops']:,.0f}/s" for saturation in (before, after)]
+        return (f"neither {label(first)} nor {label(other)} can carry {after['offered_iops']:,.0f}/s; they reach "
+                f"{' and '.join(reached)}")  # fmt: skip
+    if after:
+        return f"{label(other)} {cannot_carry(after)}"
+    if before:
+        carried, least = (f"{before[key]:,.0f}/s" for key in ("offered_iops", "reached_iops"))
+        return f"{label(other)} carries {carried}, of which {label(first)} reaches {least}"
+    return None
 
 
 def _pages(first: Summary, other: Summary) -> str:

@@ -66,11 +66,12 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
             "errors.ecc.miscorrects=0.1",
             "errors.events_per_drive_day=0.003",
         ),
+        "saturated": run(drive, "synth:random,requests=2k,rate=1M"),
         "untimed": run(drive, untimed=True),
         "conditioned": run(drive, condition=True, untimed=True, save_aged=aged),
         "aged": run(drive, aged=aged),
         "power": run(drive, "synth:random,requests=2k,write=1,flush_every=9", fail="power@500req", verify=True),
-        "energy": run("2CM-128", "synth:random,requests=2k,footprint=64MiB"),
+        "energy": run("2CM-128", "synth:random,requests=2k,footprint=64MiB", "host.controller_w=1"),
         "interrupted": run(drive, "synth:random,requests=100M", progress=lambda *_: True),
         "worn": run(str(pair), "synth:random,requests=20k,write=1,size=4KiB"),
         "members": run(str(pair), "synth:random,requests=2k,write=0.5,size=4KiB", "member.errors.model=kim"),
@@ -102,8 +103,8 @@ def test_every_figure_of_the_registry_is_in_some_summary(summaries: dict[str, di
     found = {path for summary in summaries.values() for path in registry.paths(summary)}
     missing = {metric["path"] for metric in registry.read()["metrics"]} - found
     # Members share the types of a drive: a member that is a drive reports no energy, and no member a histogram.
-    shared = ("members[].energy.dram_j", "members[].energy.flash_j", "members[].energy.operations_j",
-              "members[].wear.erases_histogram")  # fmt: skip
+    shared = ("members[].energy.controller_j", "members[].energy.dram_j", "members[].energy.flash_j",
+              "members[].energy.operations_j", "members[].wear.erases_histogram")  # fmt: skip
     assert not {path for path in missing if not path.startswith(shared)}
 
 

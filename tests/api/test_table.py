@@ -64,6 +64,24 @@ def test_colour_says_better_or_worse() -> None:
     assert f"{RED}      × 2.0{NORMAL}" in text
 
 
+def test_large_numbers_do_not_run_into_each_other() -> None:
+    slow = summary(**{"response_us.read": {**LATENCY, "mean": 2e14}})
+    text = table.compare_report([BASE, slow, MIRROR], PLAIN)
+    cells = ["reads,", "mean", "200.0", "200,000,000,000,000", "×", "1,000,000,000,000", "112.0"]
+    assert row(text, "reads, mean")[:7] == cells
+
+
+def test_response_times_of_a_saturated_drive_are_not_compared() -> None:
+    saturation = {"offered_iops": 12_000.0, "reached_iops": 4_879.4, "busy_after_s": 9.0}
+    slow = {**summary(**{"response_us.read": {**LATENCY, "mean": 2e8}}), "saturation": saturation}
+    slow["drive"] = {**slow["drive"], "name": "dvs"}
+    assert in_words(BASE, slow) == "dvs cannot carry 12,000/s; it reaches 4,879/s."
+    assert in_words(slow, BASE) == "1CNM-64 carries 12,000/s, of which dvs reaches 4,879/s."
+    text = table.compare_report([BASE, slow], PLAIN)
+    assert row(text, "reads, mean") == ["reads,", "mean", "200.0", "200,000,000", "saturated", "↓", "lower"]
+    assert f"{RED}  saturated" in table.compare_report([BASE, slow], Page(colour=True))
+
+
 @pytest.mark.parametrize(
     ("before", "after", "written"),
     [
@@ -100,7 +118,7 @@ def test_every_header_shows_what_was_set() -> None:
     plain = changed("tlc-client", {}, "redundancy.scheme=none")
     text = table.compare_report([plain, raid], PLAIN)
     assert text.startswith("tlc-client against tlc-client (redundancy.scheme=raid5, buffer.dram_mib=32) under")
-    assert [line.split() for line in text.splitlines()[3:6]] == [
+    assert [line.split() for line in text.splitlines()[4:7]] == [
         ["tlc-client", "tlc-client", "Δ", "better"], ["redundancy.scheme=raid5"], ["buffer.dram_mib=32"]
     ]  # fmt: skip
     assert table.run_report(raid, PLAIN).startswith(label_of(raid))
@@ -147,7 +165,7 @@ def test_features_have_rows_where_they_are_used() -> None:
         "translation pages written back": "7",
         "multi-plane programs": "31",
         "pages left out for them": "3",
-        "lifetime, days": "400.0",
+        "lifetime under this workload, days": "400.0",
         "(TBW)": "2.500",
         "(DWPD)": "0.750",
         "power cuts": "2",
@@ -169,7 +187,7 @@ def test_untimed_runs_say_so() -> None:
 
 
 def test_warnings_are_said_once() -> None:
-    both, one = "collection never ran (the drive was 12.3 % full at the end)", "the trace saturates the drive"
+    both, one = "garbage collection never ran (the drive was 12.3 % full at the end)", "the trace saturates the drive"
     text = table.compare_report([summary(warnings=[both, one]), {**MIRROR, "warnings": [both]}], PLAIN)
     assert text.count(f"note: {both}\n") == 1
     assert f"note: 1CNM-64: {one}\n" in text

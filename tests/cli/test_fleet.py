@@ -89,7 +89,7 @@ def test_samples_and_seeds_are_obeyed() -> None:
     [
         ({}, "exact", "Markov chain"),
         ({"mttr_hours": "fixed:24"}, "splitting", "rare"),
-        ({"life": "weibull:1.2:100000", "mttr_hours": 500}, "plain", "frequent"),
+        ({"life": "weibull:1.2:40000", "mttr_hours": 500}, "plain", "frequent"),
         ({"spares": 200, "samples": 10_000}, "splitting", "too many states"),
         ({"latent_hours": 9259, "scrub_hours": "uniform:168"}, "splitting", "not all times"),
         ({"method": "plain", "samples": 1000}, "plain", None),
@@ -116,7 +116,7 @@ def test_more_help_never_loses_more() -> None:
 
     latent = {"latent_hours": 9259}
     for found in (
-        losses("scrub_hours", 12, 48, 168, 336, None, **latent),
+        losses("scrub_hours", *(f"exponential:{hours}" for hours in (12, 48, 168, 336)), None, **latent),
         losses("spares", None, 3, 2, 1, 0),
         losses("detect_hours", 0, 1, 24, 300),
         losses("batch_frailty", 0, 0.1, 1, 4),
@@ -166,15 +166,15 @@ def test_arrays_of_arrays() -> None:
     assert (four.array.drives, four.array.usable_bytes) == (32, 24 * 10**12)
     mirrored = fk.fleet("2*8*1TB:raid5:mirror")
     assert mirrored.p_loss.value < one.p_loss.value
-    assert "redundant level" in mirrored.notes[0]
-    # Two arrays that each lose data with p in five years, and are restored within 24 hours.
+    # Two arrays that each lose data with p in five years, and are restored by the first of two repairs of 24 hours.
     rate = -math.log1p(-fk.fleet("8*1TB:raid5").p_loss.value) / 5
-    assert mirrored.p_loss.value == pytest.approx(2 * 5 * rate * rate * 24 / 8760, rel=0.01)
+    assert mirrored.p_loss.value == pytest.approx(2 * 5 * rate * rate * 12 / 8760, rel=0.01)
 
 
 def test_drive_files_and_presets(tmp_path: Path) -> None:
     preset, spelled = fk.fleet("8-tlc-datacenter-raid6"), fk.fleet("8*tlc-datacenter:raid6")
-    assert preset.p_loss == spelled.p_loss == fk.fleet(RAID6).p_loss
+    assert preset.p_loss == spelled.p_loss
+    assert fk.fleet("8*tlc-datacenter:raid6", uber=0).p_loss == fk.fleet(RAID6).p_loss
     assert preset.array.drive_bytes == spelled.array.drive_bytes == fk.drive("tlc-datacenter").capacity_bytes
     file = tmp_path / "pairs.toml"
     file.write_text('members = ["8 * tlc-client"]\n[redundancy]\nscheme = "mirror"\nwidth = 2\n')
@@ -196,8 +196,11 @@ def test_a_simulated_rebuild_is_the_repair(drive: Path) -> None:
     hours = float(fixed.removeprefix("always ").removesuffix(" h"))
     # A drive of four chips programs 4 KiB in each of them at a time; nothing is quicker than that.
     assert 1e-3 < hours < 1
-    given = fk.fleet(spelled, mttr_hours=f"fixed:{hours!r}", rel_error="5%")
+    assert found.assumptions.detect_hours == "exponential, mean 24 h"
+    given = fk.fleet(spelled, mttr_hours=f"fixed:{hours!r}", detect_hours=24, rel_error="5%")
     assert given.p_loss == found.p_loss
+    bare = fk.fleet(spelled, rebuild="simulated", detect_hours=0, rel_error="5%")
+    assert bare.p_loss.high < found.p_loss.low
     with pytest.raises(fk.OptionError, match="no array of drives with redundancy"):
         fk.fleet("4*tlc-client:raid0", rebuild="simulated")
 

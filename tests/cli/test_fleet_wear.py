@@ -64,12 +64,21 @@ def test_the_command_and_python_say_the_same(flashkeep: Command) -> None:
 @pytest.fixture(scope="module")
 def worn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A drive with an erase budget."""
+    return with_blocks(tmp_path_factory.mktemp("worn") / "worn.toml", 2000, 3000)
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One of which the workload programs more than a tenth."""
+    return with_blocks(tmp_path_factory.mktemp("small") / "small.toml", 100, 60_000)
+
+
+def with_blocks(path: Path, blocks: int, budget: int) -> Path:
     from conftest import SMALL_DRIVE
 
-    path = tmp_path_factory.mktemp("worn") / "worn.toml"
-    text = SMALL_DRIVE.replace("blocks_per_plane = 32", "blocks_per_plane = 2000")
+    text = SMALL_DRIVE.replace("blocks_per_plane = 32", f"blocks_per_plane = {blocks}")
     path.write_text(
-        text.replace("pages_per_block = 16", "pages_per_block = 64") + "\n[ftl.wear]\nerase_budget = 3000\n"
+        text.replace("pages_per_block = 16", "pages_per_block = 64") + f"\n[ftl.wear]\nerase_budget = {budget}\n"
     )
     return path
 
@@ -77,11 +86,11 @@ def worn(tmp_path_factory: pytest.TempPathFactory) -> Path:
 WORKLOAD = "synth:random,requests=20k,rate=2k,write=0.5,footprint=64MiB"
 
 
-def test_simulated_wear_is_that_of_the_run(worn: Path, tmp_path: Path) -> None:
-    spelled = f"4*{worn}:raid5"
+def test_simulated_wear_is_that_of_the_run(small: Path, tmp_path: Path) -> None:
+    spelled = f"4*{small}:raid5"
     found = fk.fleet(spelled, wear="simulated", workload=WORKLOAD, mttr_hours=24, rel_error="10%")
     file = tmp_path / "array.toml"
-    file.write_text(f'members = ["4 * {worn}"]\n[redundancy]\nscheme = "raid5"\n')
+    file.write_text(f'members = ["4 * {small}"]\n[redundancy]\nscheme = "raid5"\n')
     run = fk.run(str(file), WORKLOAD)
     wear: Any = run.wear
     years = wear.tbw * 1e12 / (wear.workload_dwpd * run.capacity_bytes) / 365
@@ -106,11 +115,11 @@ def test_a_rebuild_under_a_workload_is_that_of_run(worn: Path, tmp_path: Path) -
     assert loaded > hours()
 
 
-def test_advice_takes_the_life_that_it_simulated(worn: Path) -> None:
+def test_advice_takes_the_life_that_it_simulated(small: Path) -> None:
     # Two hours of rated life: what the runs write wears the drives out at once.
-    advice = fk.advise(WORKLOAD, f"4*{worn}", schemes=["raid5", "raid6"], wear="simulated", mttr_hours=24)
+    advice = fk.advise(WORKLOAD, f"4*{small}", schemes=["raid5", "raid6"], wear="simulated", mttr_hours=24)
     for row in advice:
-        given = fk.fleet(f"4*{worn}:{row.scheme}", wear=row.life_years * HOURS, mttr_hours=24, rel_error="5%")
+        given = fk.fleet(f"4*{small}:{row.scheme}", wear=row.life_years * HOURS, mttr_hours=24, rel_error="5%")
         assert row.p_loss == given.p_loss
         assert row.causes.wear == given.causes.wear
     assert "life_years" in advice.assumptions.wear_from

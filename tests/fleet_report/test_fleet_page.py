@@ -31,8 +31,15 @@ def path(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_pages_are_whole(browser: Browser, path: Path, scheme: str, width: int) -> None:
     with whole_page(browser, path, scheme, width, "figure svg text") as page:
-        for chart in page.locator("figure svg").all():
+        charts = page.locator("figure svg:visible").all()
+        assert len(charts) == 5  # the wide or the narrow ones
+        for chart in charts:
             assert shows_all_text(chart), "a text is cut off"
+            # Nothing of a chart is out of sight.
+            box = chart.bounding_box()
+            assert box is not None
+            assert box["x"] >= 0
+            assert box["x"] + box["width"] <= width
 
 
 def test_it_says_what_a_tenth_of_the_loss_costs(path: Path) -> None:
@@ -145,7 +152,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
 def test_several_arrays_are_one_table_and_one_json(flashkeep: Command, tmp_path: Path) -> None:
     code, out, err = flashkeep("fleet", *ARRAYS, "--uber", "1e-17")
     assert (code, err) == (0, "")
-    first = out.splitlines()[:4]
+    first = out.splitlines()[1:5]
     assert [line.split()[0] for line in first] == ["array", *ARRAYS]
     page = tmp_path / "fleet.html"
     said = flashkeep.json("fleet", *ARRAYS, "--uber", "1e-17", "--report", page)

@@ -56,5 +56,6 @@ def run(flashkeep: Command, out: Path, what: str, names: list[str]) -> None:
     code, said, err = flashkeep("reproduce", what, "--scale", SCALE, "--out", out)
     assert (code, err) == (0, ""), err
     for name in names:
-        assert re.search(rf"^{name}: \d+ agrees, \d+ same shape, \d+ differs[^(]* \(\d+ runs", said, re.MULTILINE), said
+        counts = r"\d+ cells? agrees?, \d+ (has|have) the same shape, \d+ differs?\b[^(]* \(\d+ runs"
+        assert re.search(f"^{name}: {counts}", said, re.MULTILINE), said
     assert "a quick look: 0.01 % of the requests" in said

@@ -71,6 +71,8 @@ pub struct Job {
     pub verify: bool,
     /// After the last request, write all caches back, and count that.
     pub flush_at_end: bool,
+    /// A rebuild ends with the last request: what is not rebuilt by then stays missing.
+    pub stop_rebuild: bool,
     /// Write each flash operation to this file (CSV: time, place, kind, cause).
     pub operations: Option<PathBuf>,
     /// Write the busy periods of each channel and unit to this file, as trace events in JSON.

@@ -7,6 +7,7 @@
 
 use crate::Invalid;
 use crate::model::{Group, Latent};
+use std::collections::BTreeMap;
 
 /// More states than this are refused.
 pub const MOST_STATES: usize = 300;
@@ -18,7 +19,7 @@ pub enum Cause {
     Failures,
     /// A rebuild without redundancy met a latent error.
     Latent,
-    /// A failure brought a second one at once, and so the loss.
+    /// A failure brought others at once, and so the loss.
     Shock,
     /// More drives than the tolerance had failed, and at least one of them was worn out.
     Wear,
@@ -45,7 +46,7 @@ pub struct Step {
     pub to: Goal,
     /// Its rate, 1/h.
     pub rate: f64,
-    /// Whether it is the failure of a drive (or two).
+    /// Whether it is the failure of a drive, or of several at once.
     pub failure: bool,
 }
 
@@ -116,23 +117,36 @@ pub struct Chain {
 impl Chain {
     /// The chain of a group without its frailty; refused if a time is not exponential, or with too many states.
     pub fn of(group: &Group) -> Result<Chain, Invalid> {
-        let Some(rates) = Rates::of(group) else {
-            let message = "the Markov chain needs exponential lives and times, and no wear; plain and splitting take any";
-            return Err(Invalid::new("method", message));
-        };
-        let mut builder = Builder { group, rates, states: vec![State::default()], steps: Vec::new() };
-        while builder.steps.len() < builder.states.len() {
-            let steps = builder.from(builder.states[builder.steps.len()]);
-            builder.steps.push(steps);
-            if builder.states.len() > MOST_STATES {
-                let message = format!(
-                    "the Markov chain has more than {MOST_STATES} states; plain and splitting need none"
-                );
-                return Err(Invalid::new("method", message));
-            }
-        }
-        Ok(Chain { steps: builder.steps })
+        Ok(Chain { steps: built(group)?.steps })
     }
+
+    /// The chain of a group without latent errors that goes on after losses, until all drives are missing; and how many
+    /// are, in each of its states.
+    pub(crate) fn beyond_loss(group: &Group) -> Result<(Chain, Vec<u32>), Invalid> {
+        let endless = Group { tolerance: group.drives, fatal: None, latent: Latent::Never, ..*group };
+        let Builder { steps, states, .. } = built(&endless)?;
+        Ok((Chain { steps }, states.into_iter().map(State::missing).collect()))
+    }
+}
+
+/// All states of a group and the transitions between them.
+fn built(group: &Group) -> Result<Builder<'_>, Invalid> {
+    let Some(rates) = Rates::of(group) else {
+        let message =
+            "the Markov chain needs exponential lives and times, and no wear; plain and splitting take any";
+        return Err(Invalid::new("method", message));
+    };
+    let mut builder = Builder { group, rates, states: vec![State::default()], steps: Vec::new() };
+    while builder.steps.len() < builder.states.len() {
+        let steps = builder.from(builder.states[builder.steps.len()]);
+        builder.steps.push(steps);
+        if builder.states.len() > MOST_STATES {
+            let message =
+                format!("the Markov chain has more than {MOST_STATES} states; plain and splitting need none");
+            return Err(Invalid::new("method", message));
+        }
+    }
+    Ok(builder)
 }
 
 struct Builder<'a> {
@@ -163,11 +177,9 @@ impl Builder<'_> {
     fn failures(&mut self, state: State, steps: &mut Vec<Step>) {
         let working = self.group.drives - state.missing();
         let rate = f64::from(working) * self.rates.failure;
-        // A shock needs a second drive.
-        let shock = if working > 1 { self.group.shock } else { 0.0 };
-        for (count, rate) in [(1, rate * (1.0 - shock)), (2, rate * shock)] {
+        for (count, probability) in self.group.at_once(working) {
             for (left, share) in defective_after(state.defective, working, count) {
-                self.failed(state, count, left, rate * share, steps);
+                self.failed(state, count, left, rate * probability * share, steps);
             }
         }
     }
@@ -176,7 +188,8 @@ impl Builder<'_> {
     fn failed(&mut self, state: State, count: u32, left: u32, rate: f64, steps: &mut Vec<Step>) {
         let missing = state.missing() + count;
         let mut survives = 1.0;
-        for (failed, cause) in (1..=count).zip([Cause::Failures, Cause::Shock]) {
+        for failed in 1..=count {
+            let cause = if failed == 1 { Cause::Failures } else { Cause::Shock };
             let loses = self.group.loses(state.missing() + failed);
             add(steps, Goal::Loss(cause), rate * survives * loses, true);
             survives *= 1.0 - loses;
@@ -243,7 +256,7 @@ impl Builder<'_> {
 }
 
 /// Adds a transition, or its rate to one with the same goal.
-fn add(steps: &mut Vec<Step>, to: Goal, rate: f64, failure: bool) {
+pub(crate) fn add(steps: &mut Vec<Step>, to: Goal, rate: f64, failure: bool) {
     if rate <= 0.0 {
         return;
     }
@@ -253,7 +266,7 @@ fn add(steps: &mut Vec<Step>, to: Goal, rate: f64, failure: bool) {
     }
 }
 
-/// How many of `defective` drives are left when `count` (1 or 2) of `working` drives fail, and how likely that is.
+/// How many of `defective` drives are left when `count` of `working` drives fail, and how likely that is.
 fn defective_after(defective: u32, working: u32, count: u32) -> Vec<(u32, f64)> {
     if count > working {
         return Vec::new();
@@ -265,7 +278,11 @@ fn defective_after(defective: u32, working: u32, count: u32) -> Vec<(u32, f64)> 
             let hit = f64::from(left) / of;
             [(left.saturating_sub(1), share * hit), (left, share * (1.0 - hit))]
         };
-        left = left.into_iter().flat_map(drawn).filter(|(_, share)| *share > 0.0).collect();
+        let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
+        for (left, share) in left.into_iter().flat_map(drawn).filter(|(_, share)| *share > 0.0) {
+            *sums.entry(left).or_default() += share;
+        }
+        left = sums.into_iter().collect();
     }
     left
 }

@@ -5,10 +5,14 @@ use crate::exact::CAUSES;
 use crate::model::{Group, Latent, Spares};
 use crate::sampling::{Limits, Stopped, Tally, Z95};
 use crate::times::{Life, Time, Weibull};
-use crate::{Invalid, YEAR, biasing, exact, plain, splitting, within};
+use crate::{Invalid, YEAR, biasing, exact, levels, plain, splitting, within};
 
-/// From this guess of the probability on, plain Monte Carlo needs no help.
-const NOT_RARE: f64 = 5e-5;
+/// From this guess of the probability on, plain Monte Carlo needs no help: 1 % takes 4 million paths, of which most have no
+/// failure.
+const FREQUENT: f64 = 0.01;
+
+/// Fewer weighted paths have no interval: their weights may differ by orders of magnitude.
+pub const LEAST_PATHS: u64 = 10;
 
 /// How the probability is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +123,12 @@ pub struct Found {
     pub mttdl_years: Option<f64>,
     /// For methods that sample.
     pub sampled: Option<Sampled>,
+    /// The mean time until a level above has restored what was lost: [`crate::levels::outage`].
+    pub outage: f64,
+    /// Whether this is a group of drives.
+    pub is_group: bool,
+    /// Whether arrays below a level with redundancy were taken as members that fail with a rate of their own.
+    pub of_members: bool,
 }
 
 /// Estimates the probability that a group loses data.
@@ -129,7 +139,7 @@ pub fn estimate(group: &Group, wanted: &Wanted) -> Result<Found, Invalid> {
     within("samples", wanted.samples as f64, 1.0, 1e15)?;
     within("threads", wanted.threads as f64, 1.0, 1024.0)?;
     let (method, reason) = match wanted.method {
-        Method::Auto => choose(group, wanted.years),
+        Method::Auto => choose(group, wanted.years, wanted.seed),
         method => (method, None),
     };
     if method == Method::Splitting && group.tolerance > splitting::MOST_LEVELS {
@@ -154,16 +164,17 @@ pub fn estimate(group: &Group, wanted: &Wanted) -> Result<Found, Invalid> {
         }
         Method::Biasing => {
             let (tally, stopped) = biasing::estimate(group, wanted.years, wanted.seed, limits)?;
-            let mut found = sampled(Method::Biasing, &tally, stopped, normal(&tally), None);
+            let mut found = sampled(Method::Biasing, &tally, stopped, weighted(&tally), None);
             found.unrebuilt = unrebuilt(group, found.causes);
             found
         }
         Method::Splitting => {
             let (tally, stopped) = splitting::estimate(group, wanted.years, wanted.seed, limits);
-            sampled(Method::Splitting, &tally, stopped, normal(&tally), None)
+            sampled(Method::Splitting, &tally, stopped, weighted(&tally), None)
         }
     };
     found.reason = reason;
+    found.outage = levels::outage(group);
     if group.frailty == 0.0 {
         found.mttdl_years = exact::mean_time_to_loss(group).ok().map(|hours| hours / YEAR);
     }
@@ -185,6 +196,9 @@ fn solved(group: &Group, years: f64) -> Result<Found, Invalid> {
         unrebuilt: unrebuilt(group, causes),
         mttdl_years: None,
         sampled: None,
+        outage: 0.0,
+        is_group: true,
+        of_members: false,
     })
 }
 
@@ -211,16 +225,58 @@ fn sampled(method: Method, tally: &Tally, stopped: Stopped, p_loss: Interval, lo
             standard_error: tally.standard_error(),
             stopped,
         }),
+        outage: 0.0,
+        is_group: true,
+        of_members: false,
     }
 }
 
-/// The normal 95 % interval. Without a loss its high end is that of Wilson with as many paths of weight 1.
-fn normal(tally: &Tally) -> Interval {
+/// The 95 % interval of a mean of weights, most of which are 0: of the gamma distributions of Fay and Feuer (1997), whose
+/// high end allows for one more loss of the largest weight that was seen. The variance is that of the sample, wider as by
+/// Student where few paths lost data. With many losses this is the normal interval. A few paths say too little about
+/// their scatter for an interval, and without a loss the high end is that of Wilson with as many paths of weight 1.
+fn weighted(tally: &Tally) -> Interval {
     if tally.hits == 0 {
         return wilson(0, tally.paths);
     }
-    let (value, half) = (tally.mean(), Z95 * tally.standard_error());
-    Interval { value, low: (value - half).max(0.0), high: (value + half).min(1.0) }
+    let (paths, value) = (tally.paths as f64, tally.mean());
+    if tally.paths < LEAST_PATHS {
+        return Interval { value, low: 0.0, high: 1.0 };
+    }
+    let spread = (tally.squares - tally.sum * value).max(0.0) * paths / (paths - 1.0);
+    let wider = student(tally.hits.min(tally.paths - 1)) / Z95;
+    let variance = spread * wider * wider;
+    // A gamma number of this mean and variance, by its quantile: half a chi-square number of 2·mean²/variance degrees.
+    let quantile = |mean: f64, variance: f64, normal: f64| {
+        let degrees = 2.0 * mean * mean / variance;
+        variance / (2.0 * mean) * chi_square(degrees, normal)
+    };
+    let low = if variance > 0.0 { quantile(tally.sum, variance, -Z95) / paths } else { value };
+    let largest = tally.largest;
+    let high = quantile(tally.sum + largest, variance + largest * largest, Z95) / paths;
+    Interval { value, low: low.min(value), high: high.clamp(value, 1.0) }
+}
+
+/// A quantile of the chi-square distribution, by that of the normal one (Wilson and Hilferty, 1931).
+fn chi_square(degrees: f64, normal: f64) -> f64 {
+    let ninth = 2.0 / (9.0 * degrees);
+    let root = (1.0 - ninth + normal * libm::sqrt(ninth)).max(0.0);
+    degrees * root * root * root
+}
+
+/// The 97.5 % quantile of Student's distribution; from three degrees of freedom on by its expansion (Fisher and Cornish).
+fn student(degrees: u64) -> f64 {
+    match degrees {
+        0 | 1 => 12.706_204_736,
+        2 => 4.302_652_730,
+        _ => {
+            let (z, n) = (Z95, degrees as f64);
+            let power = |power: i32| libm::pow(z, f64::from(power));
+            z + (power(3) + z) / (4.0 * n)
+                + (5.0 * power(5) + 16.0 * power(3) + 3.0 * z) / (96.0 * n * n)
+                + (3.0 * power(7) + 19.0 * power(5) + 17.0 * power(3) - 15.0 * z) / (384.0 * n * n * n)
+        }
+    }
 }
 
 /// Wilson's 95 % interval of a share (1927).
@@ -239,11 +295,25 @@ fn wilson(hits: u64, paths: u64) -> Interval {
 /// furthest leaves 1/(r + 1); serial repair gives the same. A shock finds one drive less under repair.
 fn unrebuilt(group: &Group, causes: [f64; CAUSES]) -> f64 {
     let tolerance = f64::from(group.certain());
-    causes[0] / (tolerance + 1.0) + causes[2] / tolerance.max(1.0)
+    let by_shock = if group.shock_share.is_none() { 1.0 / tolerance.max(1.0) } else { taken(group) };
+    causes[0] / (tolerance + 1.0) + causes[2] * by_shock
+}
+
+/// The drives that a shock takes of a whole group if it loses data, over the fewest that lose data: nothing of them is
+/// rebuilt yet.
+fn taken(group: &Group) -> f64 {
+    let fewest = group.certain() + 1;
+    let (mut sum, mut all) = (0.0, 0.0);
+    for (count, probability) in group.at_once(group.drives).into_iter().filter(|(count, _)| *count >= fewest)
+    {
+        sum += f64::from(count) * probability;
+        all += probability;
+    }
+    if all > 0.0 { sum / all / f64::from(fewest) } else { 1.0 }
 }
 
 /// The method for a group, and why.
-fn choose(group: &Group, years: f64) -> (Method, Option<&'static str>) {
+fn choose(group: &Group, years: f64, seed: u64) -> (Method, Option<&'static str>) {
     if Chain::of(group).is_ok() && exact::is_solvable(group) {
         return (
             Method::Exact,
@@ -252,14 +322,15 @@ fn choose(group: &Group, years: f64) -> (Method, Option<&'static str>) {
     }
     let guess = twin(group, years).and_then(|twin| exact::solve(&twin, years).ok());
     let value = guess.map(|solution| solution.causes().iter().sum::<f64>());
-    let large = is_exponential(group);
-    let why = match (value.is_some_and(|value| value >= NOT_RARE), large) {
+    let frequent =
+        value.is_some_and(|value| value >= FREQUENT) || splitting::least(group, years, seed) >= FREQUENT;
+    let why = match (frequent, is_exponential(group)) {
         (true, false) => "not all times are exponential, and losses are frequent enough to be counted",
         (true, true) => "the Markov chain has too many states, and losses are frequent enough to be counted",
         (false, false) => "not all times are exponential, and losses are rare",
         (false, true) => "the Markov chain has too many states, and losses are rare",
     };
-    let method = if value.is_some_and(|value| value >= NOT_RARE) { Method::Plain } else { Method::Splitting };
+    let method = if frequent { Method::Plain } else { Method::Splitting };
     (method, Some(why))
 }
 

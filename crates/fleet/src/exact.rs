@@ -186,7 +186,8 @@ fn with_factor(chain: &Chain, factor: f64) -> Chain {
     chain
 }
 
-fn of_chain(chain: &Chain, years: f64) -> Solution {
+/// Solves a chain for a mission of so many years.
+pub(crate) fn of_chain(chain: &Chain, years: f64) -> Solution {
     let generator = Generator::new(chain, false);
     let whole = libm::floor(years) as usize;
     let rest = (years - libm::floor(years)) * YEAR;
@@ -229,7 +230,12 @@ fn gamma_points(variance: f64, tolerance: u32) -> Vec<(f64, f64)> {
 
 /// The mean time to the first loss, hours, by elimination of all states but the whole one.
 pub fn mean_time_to_loss(group: &Group) -> Result<f64, Invalid> {
-    let generator = Generator::new(&Chain::of(group)?, false);
+    Ok(mean_time(&Chain::of(group)?))
+}
+
+/// The same of a chain.
+pub(crate) fn mean_time(chain: &Chain) -> f64 {
+    let generator = Generator::new(chain, false);
     let (states, size) = (generator.states, generator.rates.size);
     let mut rates = generator.rates.at;
     let mut stay = vec![1.0; states];
@@ -248,5 +254,5 @@ pub fn mean_time_to_loss(group: &Group) -> Result<f64, Invalid> {
             stay[from] += share * stay[gone];
         }
     }
-    Ok(stay[0] / lost(&rates, 0))
+    stay[0] / lost(&rates, 0)
 }

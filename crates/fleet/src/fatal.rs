@@ -105,7 +105,7 @@ pub fn of_chain(drives: u32) -> Vec<f64> {
 }
 
 /// Binomial coefficients, as floats.
-fn choose(of: u32, count: u32) -> f64 {
+pub(crate) fn choose(of: u32, count: u32) -> f64 {
     (0..count).fold(1.0, |product, at| product * f64::from(of - at) / f64::from(at + 1))
 }
 

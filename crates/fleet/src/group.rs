@@ -208,7 +208,7 @@ pub struct State<'a> {
     queued: u64,
     /// The probability of a shock, which a method may change.
     shock: f64,
-    /// Whether the last failure brought a second one; none where it could not.
+    /// Whether the last failure was a shock; none where it could not be.
     shocked: Option<bool>,
 }
 
@@ -360,7 +360,7 @@ impl<'a> State<'a> {
         self.shock = probability;
     }
 
-    /// Whether the last failure brought a second one at once; none where it could not.
+    /// Whether the last failure was a shock; none where it could not be.
     #[must_use]
     pub fn shocked(&self) -> Option<bool> {
         self.shocked
@@ -449,21 +449,19 @@ impl<'a> State<'a> {
         self.draw_failure(number, stream);
     }
 
-    /// A drive fails, and by a shock a second one at once.
+    /// A drive fails, and by a shock others at once.
     fn fail(&mut self, number: usize, stream: &mut Stream) -> Event {
         self.miss(number, stream);
         let can_shock = self.group.shock > 0.0 && self.missing < self.group.drives;
         self.shocked = can_shock.then(|| stream.open() < self.shock);
         let mut lost = self.loses_now(stream).then_some(Cause::Failures);
         if self.shocked == Some(true) {
-            let working = self.group.drives - self.missing;
-            let chosen = ((stream.open() * f64::from(working)) as usize).min(working as usize - 1);
-            let mut left = (0..self.drives.len()).filter(|&at| self.drives[at].doing == Doing::Working);
-            let second = left.nth(chosen).expect("one of the working drives");
-            self.drives[second].worn = false;
-            self.miss(second, stream);
-            if lost.is_none() && self.loses_now(stream) {
-                lost = Some(Cause::Shock);
+            for other in self.taken(stream) {
+                self.drives[other].worn = false;
+                self.miss(other, stream);
+                if lost.is_none() && self.loses_now(stream) {
+                    lost = Some(Cause::Shock);
+                }
             }
         }
         if let Some(cause) = lost {
@@ -480,6 +478,17 @@ impl<'a> State<'a> {
             true => Event::Lost(Loss { at: self.now, cause: Cause::Latent, unrebuilt: 0.0 }),
             false => Event::Exposed,
         }
+    }
+
+    /// The drives that a shock takes: one of those that work, or each with the same probability.
+    fn taken(&self, stream: &mut Stream) -> Vec<usize> {
+        let mut working = (0..self.drives.len()).filter(|&at| self.drives[at].doing == Doing::Working);
+        if let Some(share) = self.group.shock_share {
+            return working.filter(|_| stream.open() < share).collect();
+        }
+        let count = (self.group.drives - self.missing) as usize;
+        let chosen = ((stream.open() * count as f64) as usize).min(count - 1);
+        working.nth(chosen).into_iter().collect()
     }
 
     /// Whether the last failure has lost data.
@@ -529,14 +538,17 @@ impl<'a> State<'a> {
         }
     }
 
-    /// The share of the missing drives' data that no repair has restored: all repairs go through the group in the same
-    /// order, so the one that is furthest counts.
+    /// What no repair has restored of the missing drives, as a share of the data of the fewest that lose data: all
+    /// repairs go through the group in the same order, so the one that is furthest counts.
     fn unrebuilt(&self) -> f64 {
         let done = |drive: &Drive| match drive.doing {
             Doing::Repaired(since) if drive.until > since => (self.now - since) / (drive.until - since),
             _ => 0.0,
         };
-        1.0 - self.drives.iter().map(done).fold(0.0, f64::max)
+        let left = 1.0 - self.drives.iter().map(done).fold(0.0, f64::max);
+        // A shock may take many drives.
+        let more = if self.group.shock_share.is_some() { self.missing } else { self.group.certain() + 1 };
+        left * f64::from(more) / f64::from(self.group.certain() + 1)
     }
 
     /// Whether a working drive has a latent error now.

@@ -13,6 +13,7 @@
 //! | [`sampling`] | batches of paths on threads, their sums, and when to stop |
 //! | [`estimate`] | chooses a method and reports |
 //! | [`levels`] | arrays of arrays |
+//! | `joint` | the Markov chain of several groups under a level with redundancy |
 //!
 //! Times are in hours, and a year has 8,760. Random numbers are functions of the seed and of the number of a batch,
 //! and sums are added in the order of batches, so results do not depend on the number of threads. Logarithms and powers
@@ -36,6 +37,7 @@ pub mod estimate;
 pub mod exact;
 pub mod fatal;
 pub mod group;
+mod joint;
 pub mod levels;
 pub mod model;
 pub mod plain;

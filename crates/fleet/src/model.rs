@@ -1,6 +1,6 @@
 //! A group of drives that protect each other, and what may happen to it.
 
-use crate::fatal::Fatal;
+use crate::fatal::{Fatal, choose};
 use crate::shared::Shared;
 use crate::times::{Life, Time};
 use crate::{Invalid, within};
@@ -22,6 +22,13 @@ pub enum Latent {
         /// How long an error stays until scrubbing removes it; without it, until the drive is replaced.
         scrub: Option<Time>,
     },
+}
+
+/// The probability of so many successes of independent trials.
+fn binomial(trials: u32, successes: u32, each: f64) -> f64 {
+    let power =
+        |base: f64, exponent: u32| if exponent == 0 { 1.0 } else { libm::pow(base, f64::from(exponent)) };
+    choose(trials, successes) * power(each, successes) * power(1.0 - each, trials - successes)
 }
 
 /// The probability that a read of this many bits meets an error: 1 − (1 − UBER)^bits.
@@ -79,8 +86,10 @@ pub struct Group {
     pub spares: Option<Spares>,
     /// Latent errors.
     pub latent: Latent,
-    /// The probability that a failure brings that of a second drive at once (β-factor).
+    /// The probability that a failure is a shock, which brings others at once (β-factor).
     pub shock: f64,
+    /// The probability with which a shock takes each of the other drives; without it, a shock takes exactly one of them.
+    pub shock_share: Option<f64>,
     /// The variance of the gamma factor (mean 1) of the failure rate that all drives of a group share; 0: none.
     pub frailty: f64,
 }
@@ -105,6 +114,7 @@ impl Group {
             spares: None,
             latent: Latent::Never,
             shock: 0.0,
+            shock_share: None,
             frailty: 0.0,
         })
     }
@@ -124,6 +134,21 @@ impl Group {
         }
     }
 
+    /// How many of so many working drives fail at once, and how likely each number is: one, or by a shock more.
+    #[must_use]
+    pub(crate) fn at_once(&self, working: u32) -> Vec<(u32, f64)> {
+        // A shock needs a second drive.
+        if working < 2 || self.shock == 0.0 {
+            return vec![(1, 1.0)];
+        }
+        let Some(share) = self.shock_share else { return vec![(1, 1.0 - self.shock), (2, self.shock)] };
+        let others = working - 1;
+        let mut counts: Vec<f64> =
+            (0..=others).map(|count| self.shock * binomial(others, count, share)).collect();
+        counts[0] += 1.0 - self.shock;
+        (1..).zip(counts).filter(|(_, probability)| *probability > 0.0).collect()
+    }
+
     /// The hazard of a drive until this age, by its life and by wear.
     #[must_use]
     pub(crate) fn hazard(&self, age: f64) -> f64 {
@@ -139,6 +164,7 @@ impl Group {
     /// Refuses values out of range.
     pub fn check(&self) -> Result<(), Invalid> {
         within("shock", self.shock, 0.0, 1.0)?;
+        within("shock", self.shock_share.unwrap_or(1.0), 0.0, 1.0)?;
         within("batch_frailty", self.frailty, 0.0, 100.0)?;
         match self.latent {
             Latent::OnRead { probability } => within("uber", probability, 0.0, 1.0).map(drop)?,

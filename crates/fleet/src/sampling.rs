@@ -29,6 +29,8 @@ pub struct Tally {
     pub sum: f64,
     /// The sum of the squares of each path's weight.
     pub squares: f64,
+    /// The largest weight of a path.
+    pub largest: f64,
     /// Weights by the year of the loss.
     pub years: Vec<f64>,
     /// Weights by cause.
@@ -72,6 +74,7 @@ impl Tally {
         self.hits += u64::from(weight > 0.0);
         self.sum += weight;
         self.squares += weight * weight;
+        self.largest = self.largest.max(weight);
     }
 
     fn add(&mut self, other: &Tally) {
@@ -79,6 +82,7 @@ impl Tally {
         self.hits += other.hits;
         self.sum += other.sum;
         self.squares += other.squares;
+        self.largest = self.largest.max(other.largest);
         self.years.iter_mut().zip(&other.years).for_each(|(sum, value)| *sum += value);
         self.causes.iter_mut().zip(&other.causes).for_each(|(sum, value)| *sum += value);
         self.unrebuilt += other.unrebuilt;

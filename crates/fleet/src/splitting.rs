@@ -24,12 +24,61 @@ const LEAST_SHOCK: f64 = 0.3;
 /// The most levels: each multiplies the work of a path, and a loss beyond so many has a probability of 1e-30 or so.
 pub const MOST_LEVELS: u32 = 8;
 
+/// Paths that check the guesses of levels.
+const PILOTS: u32 = 64;
+
+/// So many copies that rise to the next level are too many.
+const MOST_RISES: f64 = 8.0;
+
 /// The most copies at one level.
 const MOST_COPIES: f64 = 1e9;
 
 /// The copies at each level from 1 to the tolerance: one over a guess of the probability that the next level is
-/// reached, from mean times.
-fn factors(group: &Group, years: f64) -> Vec<u32> {
+/// reached.
+fn factors(group: &Group, years: f64, first: &FirstFailure, seed: u64) -> Vec<u32> {
+    let seen = rises(group, years, first, seed);
+    let most = |copies: u32, seen: f64| {
+        if seen > 0.0 && f64::from(copies) * seen > MOST_RISES {
+            (libm::round(1.0 / seen) as u32).max(1)
+        } else {
+            copies
+        }
+    };
+    guesses(group, years).into_iter().zip(seen).map(|(copies, seen)| most(copies, seen)).collect()
+}
+
+/// The probability to rise from each level before the next repair ends, on a few paths: a check of the guesses, which are
+/// far off where new drives fail soon.
+fn rises(group: &Group, years: f64, first: &FirstFailure, seed: u64) -> Vec<f64> {
+    let levels = group.tolerance.min(MOST_LEVELS);
+    let mut stream = Stream::new(seed, "fleet: levels", 0);
+    let mut state = State::new(group, years * YEAR);
+    let mut seen = vec![(0.0, 0.0); levels as usize];
+    for _ in 0..if first.probability > 0.0 { PILOTS } else { 0 } {
+        state.begin(first, &mut stream);
+        let mut event = state.step(&mut stream);
+        while !matches!(event, Event::End | Event::Lost(_)) && (1..=levels).contains(&state.missing()) {
+            let window = state.window();
+            let level = &mut seen[state.missing() as usize - 1];
+            *level = (level.0 + window.probability(), level.1 + 1.0);
+            if window.probability() == 0.0 {
+                break;
+            }
+            event = state.fail_within(&window, &mut stream);
+        }
+    }
+    seen.into_iter().map(|(sum, count)| if count > 0.0 { sum / count } else { 0.0 }).collect()
+}
+
+/// A guess of the probability of a loss that is too low rather than too high: as if each failure had to come before the
+/// next repair ends.
+pub(crate) fn least(group: &Group, years: f64, seed: u64) -> f64 {
+    let first = FirstFailure::new(group, years * YEAR);
+    first.probability * rises(group, years, &first, seed).into_iter().product::<f64>()
+}
+
+/// The copies by mean times.
+fn guesses(group: &Group, years: f64) -> Vec<u32> {
     let mission = years * YEAR;
     let mut rate = group.life.0.cumulative_hazard(mission) / mission;
     // Wear comes at the end of a life, when its rate is far above the mean.
@@ -50,7 +99,7 @@ fn factors(group: &Group, years: f64) -> Vec<u32> {
 pub fn estimate(group: &Group, years: f64, seed: u64, limits: Limits) -> (Tally, Stopped) {
     let mission = years * YEAR;
     let first = FirstFailure::new(group, mission);
-    let factors = factors(group, years);
+    let factors = factors(group, years, &first, seed);
     let levels = group.tolerance as usize + 1;
     sample(limits, |batch, paths| {
         let mut tally = Tally::new(years);

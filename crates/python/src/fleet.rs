@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 const PAGE: u64 = 4096;
 
 /// A drive file or preset as a tree: `{"name", "scheme", "tolerance", "fatal", "capacity_bytes", "disk", "cost_usd",
-/// "layout", "members": […]}`; `fatal` and `layout` as of [`fleet_scheme`].
+/// "uber", "layout", "members": […]}`; `fatal` and `layout` as of [`fleet_scheme`], `uber` as the drive states it.
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, /))]
 pub(crate) fn fleet_array(
@@ -50,6 +50,7 @@ fn tree(drive: &Resolved) -> Value {
         "capacity_bytes": drive.capacity_bytes(),
         "disk": drive.is_disk(),
         "cost_usd": drive.cost_usd(),
+        "uber": drive.stated_uber,
         "members": drive.array.iter().map(tree).collect::<Vec<_>>(),
     })
 }
@@ -221,6 +222,7 @@ impl Options {
             spares,
             latent,
             shock: self.number("shock").unwrap_or(0.0),
+            shock_share: self.number("shock_share"),
             frailty: self.number("batch_frailty").unwrap_or(0.0),
             ..group
         })
@@ -258,6 +260,7 @@ fn told(found: &Found, group: &Group, groups: f64) -> Value {
         "losses": found.losses,
         "repeats": found.repeats,
         "unrebuilt": found.unrebuilt,
+        "of_members": found.of_members,
         "mttdl_years": found.mttdl_years,
         "samples": found.sampled.map(|sampled| sampled.samples),
         "hits": found.sampled.map(|sampled| sampled.hits),

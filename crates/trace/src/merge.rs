@@ -165,6 +165,7 @@ impl Source for Merged {
             format: formats.join(" + "),
             synthetic: all.iter().any(|each| each.synthetic),
             depth: None,
+            extent: None,
         }
     }
 }

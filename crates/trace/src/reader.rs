@@ -369,6 +369,7 @@ impl<L: Layout> Source for Trace<L> {
             format: self.format.name().into(),
             synthetic: false,
             depth: None,
+            extent: None,
         }
     }
 }

@@ -59,4 +59,6 @@ pub struct Provenance {
     pub synthetic: bool,
     /// A synthetic workload with `depth`: replay as a closed loop with that many outstanding.
     pub depth: Option<u32>,
+    /// Where its requests lie, if that is known beforehand: the first byte, and how many.
+    pub extent: Option<(u64, u64)>,
 }

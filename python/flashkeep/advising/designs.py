@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +11,16 @@ from .. import _flashkeep
 from .._flashkeep import DriveError, OptionError
 from ..drive_files import Drive
 from ..fleets.rebuild import text_of
-from ..fleets.spec import ALIASES, SIZE
+from ..fleets.spec import ALIASES, SIZE, STRIPED, read, simulated_scheme
 from ..options import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 DRIVES = re.compile(r"\s*(\d+)\s*\*\s*([^,]+?)\s*((?:,[^,]+)*)")
 MOST = 255
+MOST_FILLED_BYTES = 2**40
+"""Of arrays whose drives are filled before the trace: a map takes some 8 bytes for each page of 4 KiB, so 2 GiB."""
 COPIES = 2
 """Schemes of copies stripe over groups of so many drives: more copies cost a drive each."""
 
@@ -38,6 +38,16 @@ class Drives:
     def single(self) -> Drive:
         """One of them."""
         return Drive(self.drive, self.overrides)
+
+    @property
+    def starts_new(self) -> bool:
+        """Whether they hold nothing at first but what the workload reads, unless it is said otherwise."""
+        return bool(self.single.to_dict()["start"]["existing"] == "reads")
+
+    @property
+    def can_be_filled(self) -> bool:
+        """Whether the memory of this machine has room for the maps of full drives."""
+        return self.count * self.single.capacity_bytes <= MOST_FILLED_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,58 +81,43 @@ def drives_of(text: str) -> Drives:
 
 
 def designs_of(drives: Drives, schemes: Sequence[str] | None) -> list[Design]:
-    """An array for each scheme: those named, or all that run over equal drives and write their redundancy with the
-    data."""
+    """An array for each scheme: those named, as `flashkeep fleet` takes them, or all that run over equal drives and
+    write their redundancy with the data."""
     facts = {fact["name"]: fact for fact in json.loads(_flashkeep.fleet_schemes())}
     if schemes is None:
-        names = [name for name, fact in facts.items() if _is_sensible(fact)]
-    else:
-        names = list(dict.fromkeys(ALIASES.get(name, name) for name in schemes))
-        for name in names:
-            if name not in facts:
-                known = [*facts, *ALIASES]
-                hint = did_you_mean(name, known) or f"; {', '.join(known)} are accepted"
-                raise OptionError(f"--schemes: there is no scheme {name!r}{hint}")
-    return [_design(drives, facts[name]) for name in names]
+        return [_design(drives, name, facts) for name, fact in facts.items() if _is_sensible(fact)]
+    return [_design(drives, name, facts) for name in dict.fromkeys(ALIASES.get(name, name) for name in schemes)]
+
+
+def _design(drives: Drives, named: str, facts: Mapping[str, Any]) -> Design:
+    """An array under a scheme; one that does not fit so many drives has a reason.
+
+    Raises `OptionError` if there is no such scheme.
+    """
+    is_code = re.match(r"\d+\+|[a-z0-9]+=|raid[156]0", named) is not None
+    try:
+        if is_code:
+            read(f"{drives.count}*1TB:{named}")
+        name, keys = simulated_scheme(named, named, drives.count)
+    except OptionError as refusal:
+        return Design(named, None, None, str(refusal).removeprefix(f"{drives.count}*1TB:{named}: "))
+    if name not in facts:
+        if is_code:
+            return Design(named, None, None, "the simulator has no such code; flashkeep fleet has")
+        known = [*facts, *ALIASES, *STRIPED]
+        hint = did_you_mean(named, known) or f"; {', '.join(known)}, K+M, lrc=K+L+R and declustered=K+M+S are accepted"
+        raise OptionError(f"--schemes: there is no scheme {named!r}{hint}")
+    if facts[name]["copies"] and drives.count > COPIES:
+        keys = {"width": COPIES, **keys}
+    width = keys.get("width")
+    shown = named if keys and width is None else name
+    try:
+        text = text_of(drives.count, drives.drive, name, drives.overrides, keys)
+        return Design(shown, width, Drive("array", (), text))
+    except DriveError as refusal:
+        return Design(shown, width, None, str(refusal))
 
 
 def _is_sensible(fact: dict[str, Any]) -> bool:
     """Whether a scheme needs equal drives alone, and never leaves data exposed that it has acknowledged."""
     return not (fact["disks"] or fact["memory"] or fact["file"] or fact["defers"] or fact["sizes"])
-
-
-def _design(drives: Drives, fact: dict[str, Any]) -> Design:
-    width = COPIES if fact["copies"] and drives.count > COPIES else None
-    text = text_of(drives.count, drives.drive, fact["name"], drives.overrides)
-    if width is not None:
-        text += f"width = {width}\n"
-    try:
-        return Design(fact["name"], width, Drive("array", (), text))
-    except DriveError as refusal:
-        return Design(fact["name"], width, None, str(refusal))
-
-
-def stated_uber(drives: Drives) -> float | None:
-    """The UBER that the drive names as its target; none if neither its file nor what is set names one."""
-    for override in reversed(drives.overrides):
-        key, _, value = override.partition("=")
-        if key.strip() == "errors.uber_target":
-            return float(value)
-    name: str | None = drives.drive
-    place = ""
-    while name is not None:
-        table, place = _table(name, place)
-        errors = table.get("errors")
-        if isinstance(errors, dict) and "uber_target" in errors:
-            return float(errors["uber_target"])
-        name = table.get("base")
-    return None
-
-
-def _table(name: str, place: str) -> tuple[dict[str, Any], str]:
-    """A drive file or preset, and the folder to which its own paths are relative."""
-    if "/" in name or name.endswith(".toml"):
-        path = os.path.join(place, name)
-        with open(path, "rb") as file:
-            return tomllib.load(file), os.path.dirname(path)
-    return tomllib.loads(_flashkeep.drive_text(name)), place

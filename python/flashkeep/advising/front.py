@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 
 def mark(rows: Sequence[Row], latency: str) -> None:
     """Sets `pareto` of each row: true if no other one is better in one of the three and worse in none. Rows without
-    one of the figures are no candidates."""
-    known = [row for row in rows if None not in (row["p_loss"], row["response_us"][latency]["p99"], _cost(row))]
+    one of the figures are no candidates, and neither are those that cannot carry the load: their response times say
+    only how long the trace is."""
+    known = [
+        row for row in rows
+        if None not in (row["p_loss"], row["response_us"][latency]["p99"], cost_of(row)) and row["saturation"] is None
+    ]  # fmt: skip
     for row in rows:
         row["pareto"] = any(row is each for each in known) and not any(_beats(other, row, latency) for other in known)
 
 
-def _cost(row: Row) -> float | None:
+def cost_of(row: Row) -> float | None:
     """The cost of a usable TB; without prices the raw bytes of a usable byte, which rank equal drives alike."""
     cost = row["cost"]
     found: float | None = row["raw_per_usable"] if cost is None else cost["usd_per_usable_tb"]
@@ -30,7 +34,7 @@ def _beats(one: Row, other: Row, latency: str) -> bool:
     # Losses whose intervals overlap are equal.
     orders = [-1 if loss[0] < 0 else 1 if loss[1] < 0 else 0]
     orders.append(_order(one["response_us"][latency]["p99"], other["response_us"][latency]["p99"]))
-    orders.append(_order(_cost(one) or 0.0, _cost(other) or 0.0))
+    orders.append(_order(cost_of(one) or 0.0, cost_of(other) or 0.0))
     return max(orders) <= 0 and min(orders) < 0
 
 

@@ -24,7 +24,7 @@ FAR = 1e6
 SHAPES = (0.8, 1.25)
 """Factors of the shape of a Weibull life. Half of it would be another kind of life."""
 
-DETECT, UBER, SCRUB, RESTOCK, SHOCK, FRAILTY, SPREAD = "24", 1e-16, "168", "24", 0.01, 0.5, 0.2
+DETECT, UBER, SCRUB, RESTOCK, SHOCK, FRAILTY, SPREAD = "24", 1e-16, "uniform:168", "24", 0.01, 0.5, 0.2
 """Where an assumption is switched off: its other end (ours)."""
 
 
@@ -59,7 +59,10 @@ def assumptions_of(question: Question) -> list[Assumption]:
     found = [*_lives(asked), *_wear(asked)]
     found += [_time("mttr_hours", "time of a repair", asked), _order(asked), _detection(asked)]
     found += [*_spares(asked), *_latent(asked)]
-    found.append(_share("shock", "failures that bring a second one (shock)", asked, SHOCK, 1.0))
+    others = "a second one" if asked["shock_share"] is None else "others"
+    found.append(_share("shock", f"failures that bring {others} (shock)", asked, SHOCK, 1.0))
+    if asked["shock"] and asked["shock_share"]:
+        found.append(_share("shock_share", "drives that a shock takes", asked, SHOCK, 1.0))
     found.append(_share("batch_frailty", "variance within batches (frailty)", asked, FRAILTY, 100.0, "{:.3g}"))
     return found
 
@@ -154,7 +157,7 @@ def _latent(asked: Options) -> Iterator[Assumption]:
     title = "time until scrubbing removes it"
     if asked["scrub_hours"] is None:
         yield Assumption("scrub_hours", title, "never", (Change(told_time(SCRUB), {"scrub_hours": SCRUB}),),
-                         at_best=Change(told_time("1"), {"scrub_hours": "1"}))  # fmt: skip
+                         at_best=Change(told_time("uniform:1"), {"scrub_hours": "uniform:1"}))  # fmt: skip
     else:
         yield _time("scrub_hours", title, asked)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..figures import DASHES, HATCHES, MARKERS, Picture, plain_numbers, wrapped
+from ..figures import DASHES, HATCHES, MARKERS, Picture, draw, plain_numbers, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..figures import Drawn, Style
     from .sensitivity import Sensitivity, Swing
 
     Row = dict[str, Any]
@@ -23,6 +23,27 @@ if TYPE_CHECKING:
 MOST_NAMED = 12
 """The largest number of arrays with names in a chart."""
 MOST_LINES = 6
+NARROW = 4.4
+"""The width of a figure for a telephone, inches."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure for wide pages, and one for narrow ones."""
+
+    wide: Drawn
+    narrow: Drawn
+
+
+def drawn(picture: Picture, taller: float = 1.0) -> Chart:
+    """Draws a picture for both; the narrow one is so many times as tall as the other."""
+    narrow = replace(picture, name=f"{picture.name}-narrow", size=(NARROW, taller * picture.size[1]))
+    return Chart(draw(picture), draw(narrow))
+
+
+def is_narrow(figure: Figure) -> bool:
+    """Whether it is for a telephone."""
+    return float(figure.get_figwidth()) <= NARROW
 
 
 @dataclass(frozen=True)
@@ -93,11 +114,14 @@ def draw_losses(
     fronts: Sequence[Sequence[int]],
     years: float,
 ) -> None:
-    """P(loss) against each of some measures, side by side."""
-    panels = figure.subplots(1, len(axes), squeeze=False, sharey=True)[0]
+    """P(loss) against each of some measures, side by side; on narrow figures one below the other."""
+    narrow = is_narrow(figure)
+    shape = (len(axes), 1) if narrow else (1, len(axes))
+    panels = figure.subplots(*shape, squeeze=False, sharey=not narrow).ravel()
     for axis, front, panel in zip(axes, fronts, panels, strict=True):
         _draw_points(losses, names, axis, front, panel, style)
-    panels[0].set_ylabel(f"P(loss) in {years:g} years")
+    for panel in panels if narrow else panels[:1]:
+        panel.set_ylabel(f"P(loss) in {years:g} years")
 
 
 def _draw_points(
@@ -154,7 +178,7 @@ def _draw_years(shown: Sequence[tuple[str, Row]], figure: Figure, style: Style) 
     plain_numbers(panel.xaxis)
     _powers(panel, "y")
     if len(shown) > 1:
-        figure.legend(loc="outside upper center", ncols=2, handlelength=2.2)
+        figure.legend(loc="outside upper center", ncols=1 if is_narrow(figure) else 2, handlelength=2.2)
 
 
 def tornado(sensitivity: Sensitivity, name: str, number: int) -> Picture | None:
@@ -171,6 +195,8 @@ def tornado(sensitivity: Sensitivity, name: str, number: int) -> Picture | None:
 
 def _draw_tornado(base: float, swings: Sequence[Swing], figure: Figure, style: Style) -> None:
     panel = figure.subplots()
+    narrow = is_narrow(figure)
+    title_width, end_width = (18, 12) if narrow else (60, 24)
     panel.set_xscale("log")
     for place, swing in enumerate(reversed(swings)):
         ends = [(max(end.loss.value, base * 1e-9), end.told) for end in swing.ends]
@@ -181,20 +207,22 @@ def _draw_tornado(base: float, swings: Sequence[Swing], figure: Figure, style: S
                 edgecolor=style["ink"], hatch=HATCHES[1] if is_off else "",
             )  # fmt: skip
             off, side = (4, "left") if value >= base else (-4, "right")
-            panel.annotate(wrapped(told, 24), (value, place), (off, 0), textcoords="offset points", ha=side,
+            panel.annotate(wrapped(told, end_width), (value, place), (off, 0), textcoords="offset points", ha=side,
                            va="center", fontsize=7.5)  # fmt: skip
     panel.axvline(base, color=style["ink"], linewidth=1.0)
-    panel.set_yticks(range(len(swings)), [f"{swing.assumption.title}\n{swing.assumption.now}" for swing in
-                                          reversed(swings)], fontsize=8)  # fmt: skip
+    titles = [f"{wrapped(swing.assumption.title, title_width)}\n{swing.assumption.now}" for swing in reversed(swings)]
+    panel.set_yticks(range(len(swings)), titles, fontsize=8)
     panel.tick_params(axis="y", length=0)
     panel.grid(visible=False, axis="y")
     panel.grid(visible=True, axis="x", color=style["grid"])
     values = [base, *(max(end.loss.value, base * 1e-9) for swing in swings for end in swing.ends)]
     low, high = math.log10(min(values)), math.log10(max(values))
-    room = 0.25 * max(high - low, 0.5)
+    room = (0.45 if narrow else 0.25) * max(high - low, 0.5)
     panel.set_xlim(10 ** (low - room), 10 ** (high + room))
     panel.set_xlabel("P(loss)")
     _powers(panel, "x")
+    if narrow:
+        panel.tick_params(axis="x", which="both", labelrotation=60)
 
 
 def _powers(panel: Axes, which: str) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from .. import pages
 from .._flashkeep import OptionError
-from ..figures import draw
 from ..fleets.table import CAUSES, size
 from . import charts
 from .sensitivity import SAMPLED_ERROR, TENTH, sensitivity_of, told_factor
@@ -16,7 +15,6 @@ from .sensitivity import SAMPLED_ERROR, TENTH, sensitivity_of, told_factor
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ..figures import Drawn
     from ..fleets.api import Question
     from ..progress import Counted
     from .sensitivity import Sensitivity, Swing
@@ -39,12 +37,12 @@ class Part:
 
     name: str
     sensitivity: Sensitivity
-    figure: Drawn | None
+    figure: charts.Chart | None
     swings: list[tuple[str, str, str]]
     remarks: list[str]
 
 
-def fleet_page(asked: Sequence[Asked], view: Counted) -> tuple[str, list[Drawn]]:
+def fleet_page(asked: Sequence[Asked], view: Counted) -> tuple[str, list[charts.Chart]]:
     """The page of some results of fleets, and its figures.
 
     Raises `OptionError` if their missions differ.
@@ -55,9 +53,9 @@ def fleet_page(asked: Sequence[Asked], view: Counted) -> tuple[str, list[Drawn]]
         told = " and ".join(f"{years:g}" for years in missions)
         raise OptionError(f"missions of {told} years: probabilities of loss compare over equal missions only")
     names = names_of(asked)
-    figures = [draw(charts.loss_and_cost(fleets, names))]
+    figures = [charts.drawn(charts.loss_and_cost(fleets, names), float(len(charts.cost_axes(fleets))))]
     over_time = charts.by_year(fleets, names)
-    figures += [draw(over_time)] if over_time is not None else []
+    figures += [charts.drawn(over_time, 1.2)] if over_time is not None else []
     parts = []
     detailed = asked[:MOST_IN_DETAIL]
     for at, (question, found) in enumerate(detailed):
@@ -107,7 +105,7 @@ def _part(question: Question, found: Row, name: str, number: int) -> Part:
         seen = " that is larger than the error of sampling" if sensitivity.base.is_sampled else ""
         remarks.append(f"Without an effect{seen}: {', '.join(sensitivity.without_effect)}.")
     remarks += [f"Not varied: {refusal}" for refusal in sensitivity.refused]
-    return Part(name, sensitivity, None if picture is None else draw(picture),
+    return Part(name, sensitivity, None if picture is None else charts.drawn(picture, 1.5),
                 [_swing(swing) for swing in sensitivity.swings], remarks)  # fmt: skip
 
 
@@ -193,6 +191,8 @@ def _table(fleets: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
         ("nines", lambda fleet: "–" if fleet["nines"] is None else f"{fleet['nines']:.2f}"),
         ("losses for each usable PB", _per_petabyte),
         ("bytes lost for each usable TB", lambda fleet: f"{fleet['nomdl']:,.3g}"),
+        ("an array is lost; bytes each", lambda fleet: _extent(fleet["array_loss"])),
+        ("a sector is lost; bytes each", lambda fleet: _extent(fleet["sector_loss"])),
         ("lost by", _causes),
     ]
     if has_cost:
@@ -223,6 +223,11 @@ def _causes(fleet: Row) -> str:
     shares = {cause: share / value for cause, share in fleet["causes"].items() if share} if value else {}
     shares = {cause: share for cause, share in shares.items() if share >= LEAST_SHOWN}
     return ", ".join(f"{cause.replace('_', ' ')} {100 * share:.0f} %" for cause, share in shares.items()) or "–"
+
+
+def _extent(extent: Row) -> str:
+    """`3.1e-7; 840 GB`."""
+    return f"{charts.written(extent['p'])}; {size(extent['bytes_each'])}" if extent["p"] else "–"
 
 
 def _share(array: Row) -> str:

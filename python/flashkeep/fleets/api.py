@@ -12,10 +12,11 @@ from .. import _flashkeep
 from .._flashkeep import OptionError
 from ..extras import need
 from ..nodes import Figures
-from .options import DEFAULT_RESTOCK, SECTOR_BYTES, Options
+from . import defaults
+from .options import SECTOR_BYTES, Options
 from .prices import cost
 from .rebuild import simulated, simulated_hours
-from .spec import read
+from .spec import copies, read
 from .times import scaled, told_time
 from .wear import life_of_run
 
@@ -81,6 +82,10 @@ class Question:
     """The options of the model, defaults filled in; what is here of the array takes precedence."""
     price: dict[str, Any] | None
     threads: int
+    mttr_from: str
+    """Where the repair time comes from."""
+    uber_from: str | None
+    """Where the UBER comes from; none if nobody states one."""
     notes: tuple[str, ...] = ()
     """How the array and its measurements changed what was asked."""
 
@@ -107,8 +112,13 @@ def question_of(array: str, options: Options, overrides: Sequence[str] = (), con
     asked = options.of_model()
     found = read(array, overrides, contents)
     price = cost(found, options.price, asked["spares"] or 0)
-    notes = [*_spares(found, asked, options), *_simulate(found, asked, options)]
-    return Question(found, asked, price, options.threads or cores(), tuple(notes))
+    uber = defaults.uber_from(options, asked, found)
+    notes = [*_spares(found, asked, options)]
+    mttr = defaults.repair_from(options, asked, _rebuild(found, asked, options))
+    notes += [*_wear(found, asked, options), *copies(found)]
+    if (told := defaults.note_on_uber(found, uber, asked)) is not None:
+        notes.append(told)
+    return Question(found, asked, price, options.threads or cores(), mttr, uber, tuple(notes))
 
 
 def _spares(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
@@ -128,19 +138,25 @@ def _spares(array: Array, asked: dict[str, Any], options: Options) -> Iterator[s
             raise OptionError("--restock-hours: has no effect without --spares: without a number of spares there is "
                               "always one")  # fmt: skip
     else:
-        asked["restock_hours"] = asked["restock_hours"] or DEFAULT_RESTOCK
+        asked["restock_hours"] = asked["restock_hours"] or defaults.RESTOCK_HOURS
 
 
-def _simulate(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
-    """Fills in what is to be measured by simulations: the time of a rebuild, and that until drives are worn out."""
-    if options.rebuild is not None:
-        asked["mttr_hours"] = f"fixed:{simulated_hours(array, asked['seed'], options.workload)!r}"
-    if options.wear == "simulated":
-        if options.workload is None:
-            raise OptionError("--wear simulated: needs --workload: what is written to the drives")
-        summary = simulated(array, asked["seed"], "--wear simulated", "--wear as hours", options.workload)
-        asked["wear"] = life_of_run(summary, array.name)
-        yield from (f"--wear simulated: {warning}" for warning in summary["warnings"] if warning.startswith("TBW"))
+def _rebuild(array: Array, asked: dict[str, Any], options: Options) -> float | None:
+    """The hours of a rebuild, if the repair time follows from it."""
+    if options.rebuild != "simulated":
+        return None if options.rebuild is None else float(options.rebuild)
+    return simulated_hours(array, asked["seed"], options.workload)
+
+
+def _wear(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
+    """Fills in the time until drives are worn out, if it is to be measured by a simulation."""
+    if options.wear != "simulated":
+        return
+    if options.workload is None:
+        raise OptionError("--wear simulated: needs --workload: what is written to the drives")
+    summary = simulated(array, asked["seed"], "--wear simulated", "--wear as hours", options.workload)
+    asked["wear"] = life_of_run(summary, array.name)
+    yield from (f"--wear simulated: {warning}" for warning in summary["warnings"] if warning.startswith("TBW"))
 
 
 def result_of(question: Question) -> dict[str, Any]:
@@ -162,6 +178,7 @@ def _result(question: Question, answer: dict[str, Any]) -> dict[str, Any]:
     array, asked = question.array, question.asked
     groups = asked["groups"]
     failures, latent, shock, wear = answer["causes"]
+    whole = _array_bytes(array, answer)
     return {
         "schema": 1,
         "flashkeep": _flashkeep.__version__,
@@ -174,7 +191,9 @@ def _result(question: Question, answer: dict[str, Any]) -> dict[str, Any]:
         "expected_losses": groups * answer["losses"],
         "expected_groups_lost": groups * answer["p_loss"]["value"],
         "p_any_loss": answer["p_any_loss"],
-        "nomdl": _bytes_lost(array, answer) / (array.node.bytes / 1e12),
+        "array_loss": _extent(failures + shock + wear, whole),
+        "sector_loss": _extent(latent, latent * SECTOR_BYTES),
+        "nomdl": (whole + latent * SECTOR_BYTES) / (array.node.bytes / 1e12),
         "mttdl_years": answer["mttdl_years"],
         "causes": {"failures": failures, "latent_errors": latent, "wear": wear if asked["wear"] else None,
                    "shock": shock},
@@ -186,8 +205,8 @@ def _result(question: Question, answer: dict[str, Any]) -> dict[str, Any]:
         "standard_error": answer["standard_error"],
         "stopped_by": answer["stopped"],
         "seed": asked["seed"],
-        "assumptions": _assumptions(array, asked, answer),
-        "notes": [*question.notes, *_notes(array, answer)],
+        "assumptions": _assumptions(question, answer),
+        "notes": [*_notes(array, answer), *question.notes],
     }  # fmt: skip
 
 
@@ -211,36 +230,42 @@ def _described(array: Array) -> dict[str, Any]:
     }
 
 
-def _bytes_lost(array: Array, answer: dict[str, Any]) -> float:
-    """The expected bytes lost within the mission: of the failed drives what was not rebuilt, of a latent error a
-    sector."""
+def _array_bytes(array: Array, answer: dict[str, Any]) -> float:
+    """The expected bytes within the mission that losses of an array take: of the failed drives what was not rebuilt."""
     protected = array.group
     for level in array.levels:
         if level.tolerance:
             protected = level
-    whole: float = answer["unrebuilt"] * protected.lost_share * protected.bytes
-    return whole + float(answer["causes"][1]) * SECTOR_BYTES
+    return float(answer["unrebuilt"]) * protected.lost_share * protected.bytes
 
 
-def _assumptions(array: Array, asked: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def _extent(p: float, lost: float) -> dict[str, float | None]:
+    """A loss of one kind: its probability as the first loss, the expected bytes, and those of one such loss."""
+    return {"p": p, "bytes": lost, "bytes_each": lost / p if p else None}
+
+
+def _assumptions(question: Question, answer: dict[str, Any]) -> dict[str, Any]:
     """Everything that the result follows from, defaults included."""
-    words = answer["words"]
+    array, asked, words = question.array, question.asked, answer["words"]
     return {
         "life": words["life"],
         "afr": answer["afr"],
         **({"wear": words["wear"], "wear_spread": asked["wear_spread"]} if asked["wear"] else {}),
         "mttr_hours": words["mttr_hours"],
+        "mttr_from": question.mttr_from,
         "repair": asked["repair"],
         "detect_hours": words["detect_hours"] or "at once",
-        "spares": "always one" if asked["spares"] is None else asked["spares"],
+        "spares": "always one within the repair time" if asked["spares"] is None else asked["spares"],
         "restock_hours": words["restock_hours"],
         "uber": asked["uber"],
+        "uber_from": question.uber_from,
         "rebuild_bits": array.rebuild_bits if asked["uber"] else None,
         "rebuild_error_probability": answer["on_read"],
         "latent_hours": asked["latent_hours"],
         "scrub_hours": words["scrub_hours"] or (None if asked["latent_hours"] is None else "never"),
         "batch_frailty": asked["batch_frailty"],
         "shock": asked["shock"],
+        **({} if asked["shock_share"] is None else {"shock_share": asked["shock_share"]}),
         "hours_per_year": 8760,
         "sector_bytes": SECTOR_BYTES,
         "rel_error": asked["rel_error"],
@@ -258,7 +283,9 @@ def _notes(array: Array, answer: dict[str, Any]) -> list[str]:
         notes.append("expected_losses counts the first loss of each group only")
     if answer["stopped"] == "samples" and answer["hits"]:
         notes.append("sampling ended at --samples, before the interval was as narrow as --rel-error")
-    if any(level.tolerance for level in array.levels):
+    if (answer["p_loss"]["low"], answer["p_loss"]["high"]) == (0, 1):
+        notes.append("no interval (0 to 1): fewer than ten paths say too little about their scatter")
+    if answer["of_members"]:
         notes.append("the arrays below a redundant level are taken as members that fail with their own rate of loss")
     if array.node.members == ():
         notes.append("a drive alone: its failure is the loss")

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+import time
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from ..progress import Counted
@@ -13,10 +17,33 @@ from .options import Options
 from .table import compared, told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..terminal import Page
     from .api import Question
+
+
+@contextmanager
+def told_every(seconds: float, name: str, quiet: bool) -> Iterator[None]:
+    """Writes a line to standard error once in so many seconds, where that is no terminal."""
+    done = Event()
+
+    def tell() -> None:
+        started = time.monotonic()
+        while not done.wait(seconds):
+            sys.stderr.write(f"{name}: {time.monotonic() - started:.0f} s so far\n")
+            sys.stderr.flush()
+
+    wanted = not quiet and sys.stderr is not None and not sys.stderr.isatty()
+    thread = Thread(target=tell, daemon=True) if wanted else None
+    if thread is not None:
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if thread is not None:
+            thread.join()
 
 
 def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None], page: Page) -> int:
@@ -33,7 +60,8 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
     try:
         for at, array in enumerate(arrays):
             view.draw(at, len(arrays), array)
-            asked.append(run_call(partial(ask, array)))
+            with told_every(30.0, f"{at + 1} of {len(arrays)}: {array}", arguments["quiet"]):
+                asked.append(run_call(partial(ask, array)))
     finally:
         view.clear()
     results = [found for _, found in asked]
@@ -44,7 +72,8 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
     if arguments["report"] is not None:
         from ..fleet_pages.write import write_page
 
-        written = run_call(lambda: write_page(asked, arguments["report"], view))
+        with told_every(30.0, arguments["report"], arguments["quiet"]):
+            written = run_call(lambda: write_page(asked, arguments["report"], view))
         if not arguments["json"] and not arguments["quiet"]:
             say(written)
     return 0

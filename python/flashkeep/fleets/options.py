@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import OptionError
 from ..traces import whole
+from . import defaults
 from .wear import life_of
 
 if TYPE_CHECKING:
@@ -21,10 +22,6 @@ SECTOR_BYTES = 4096
 
 WHOLE = {"groups": (1, 63), "spares": (0, 32), "samples": (1, 63), "threads": (1, 10), "seed": (0, 64)}
 """The options that are whole numbers: the least, and the bits of the largest."""
-
-DEFAULT_AFR = 0.01
-DEFAULT_MTTR = "24"
-DEFAULT_RESTOCK = "24"
 
 
 @dataclass(frozen=True)
@@ -39,7 +36,7 @@ class Options:
     wear_spread: float | str | None = None
     uber: float | str | None = None
     mttr_hours: float | str | None = None
-    rebuild: str | None = None
+    rebuild: float | str | None = None
     workload: str | None = None
     repair: str | None = None
     detect_hours: float | str | None = None
@@ -89,9 +86,11 @@ class Options:
         ):
             if getattr(self, one) is not None and getattr(self, needed) is None:
                 raise OptionError(f"{_flag(one)}: has no effect without {_flag(needed)}: {why}")
-        if self.workload is not None and self.rebuild is None and self.wear != "simulated":
+        if self.workload is not None and "simulated" not in (self.rebuild, self.wear):
             raise OptionError("--workload: has no effect without --rebuild simulated or --wear simulated")
-        for name, accepted in (("method", METHODS), ("repair", ORDERS), ("rebuild", ("simulated",))):
+        if self.rebuild is not None and self.rebuild != "simulated" and not 0.0 < _plain(self.rebuild) <= 1e12:
+            raise OptionError(f"--rebuild: found {self.rebuild!r}; simulated, or hours, is accepted")
+        for name, accepted in (("method", METHODS), ("repair", ORDERS)):
             found = getattr(self, name)
             if found is not None and found not in accepted:
                 raise OptionError(f"{_flag(name)}: found {found!r}; {' or '.join(accepted)} is accepted")
@@ -99,9 +98,10 @@ class Options:
     def of_model(self) -> dict[str, Any]:
         """The options as the model takes them, defaults filled in."""
         self.check()
-        afr = None if self.life is not None else self._share("afr", DEFAULT_AFR, 1e-9, 0.999999)
+        afr = None if self.life is not None else self._share("afr", defaults.AFR, 1e-9, 0.999999)
         spares = self._whole("spares", None, 0, 1000)
         latent = self._number("latent_hours", None, 1.0, 1e12)
+        shock, taken = self._shock()
         return {
             "years": self._number("years", 5.0, 1e-3, 100.0),
             "groups": self._whole("groups", 1, 1, 10**12),
@@ -109,21 +109,37 @@ class Options:
             "life": self.life,
             "wear": None if self.wear in (None, "simulated") else life_of(str(self.wear)),
             "wear_spread": self._number("wear_spread", 0.0, 0.0, 3.0),
-            "mttr_hours": str(DEFAULT_MTTR if self.mttr_hours is None else self.mttr_hours),
+            "mttr_hours": str(defaults.MTTR_HOURS if self.mttr_hours is None else self.mttr_hours),
             "repair": self.repair or ORDERS[0],
             "detect_hours": None if self.detect_hours in (None, 0, "0") else str(self.detect_hours),
             "spares": spares,
             "restock_hours": None if self.restock_hours is None else str(self.restock_hours),
             "uber": None if latent is not None else self._number("uber", 0.0, 0.0, 1.0),
             "latent_hours": latent,
-            "scrub_hours": None if self.scrub_hours is None else str(self.scrub_hours),
+            "scrub_hours": self._scrub(),
             "batch_frailty": self._number("batch_frailty", 0.0, 0.0, 100.0),
-            "shock": self._share("shock", 0.0, 0.0, 1.0),
+            "shock": shock,
+            "shock_share": taken,
             "method": self.method or METHODS[0],
             "rel_error": self._share("rel_error", 0.01, 1e-6, 1.0),
             "samples": self._whole("samples", 10_000_000, 1, 10**15),
             "seed": self._whole("seed", 1, 0, 2**64 - 1),
         }
+
+    def _scrub(self) -> str | None:
+        """A number of hours is a period: an error stays until the next pass, up to so long."""
+        if self.scrub_hours is None:
+            return None
+        text = str(self.scrub_hours)
+        return text if math.isnan(_plain(text)) else f"uniform:{text}"
+
+    def _shock(self) -> tuple[float, float | None]:
+        """The probability that a failure is a shock, and that with which it takes each other drive, if that is said."""
+        if not isinstance(self.shock, str) or ":" not in self.shock:
+            return self._share("shock", 0.0, 0.0, 1.0), None
+        beta, taken = self.shock.split(":", 1)
+        of, each = replace(self, shock=beta), replace(self, shock=taken)
+        return of._share("shock", 0.0, 0.0, 1.0), each._share("shock", 0.0, 0.0, 1.0)
 
     def _number(self, name: str, usual: float | None, low: float, high: float) -> float | None:
         found = getattr(self, name)

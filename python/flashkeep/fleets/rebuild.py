@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._flashkeep import OptionError
 
@@ -12,11 +12,39 @@ if TYPE_CHECKING:
 
     from .spec import Array
 
-WORKLOAD = "synth:sequential,requests=32768,write=0,size=64KiB,footprint=1GiB,depth=1"
-"""Two passes over 1 GiB, one request at a time. The first creates the pages; their rebuild during the second has a
+WORKLOAD = "synth:sequential,requests=131072,write=0,size=64KiB,footprint=4GiB,depth=1"
+"""Two passes over 4 GiB, one request at a time. The first creates the pages; their rebuild during the second has a
 speed, from which the time of a full member follows."""
 
 FAILURE = "member:0@50%,replace_after=1ms"
+
+LEAST_DRAM_FILLS = 4.0
+"""What a rebuild writes has to fill the DRAM of the new drive so often: before, its speed is partly the DRAM's."""
+
+
+class Measured(NamedTuple):
+    """The rebuild that a run has measured, beside its workload: a run ends it with the last request."""
+
+    hours: float | None
+    """What the rebuild of a full member takes at this speed."""
+    mb_s: float | None
+    gib: float | None
+    """What it wrote."""
+    reason: str | None
+    """Why it says nothing about a full member."""
+
+
+def measured(summary: Mapping[str, Any]) -> Measured:
+    """The last rebuild of a run."""
+    found = [rebuild for rebuild in summary.get("rebuilds") or () if rebuild["full_member_hours"]]
+    if not found:
+        return Measured(None, None, None, "nothing was rebuilt within the trace")
+    last = found[-1]
+    fills = last.get("dram_fills")
+    if fills is not None and fills < LEAST_DRAM_FILLS:
+        return Measured(None, None, last["gib"], f"the rebuild wrote {last['gib']:.3f} GiB within the trace, only "
+                        f"{fills:.1f} times what the new drive's DRAM holds")  # fmt: skip
+    return Measured(last["full_member_hours"], last["mb_s"], last["gib"], None)
 
 
 def text_of(
@@ -41,14 +69,14 @@ def simulated_hours(array: Array, seed: int, workload: str | None = None) -> flo
     if array.levels or not array.group.tolerance:
         raise OptionError(f"--rebuild simulated: {array.name} is no array of drives with redundancy; give --mttr-hours")
     summary = simulated(array, seed, "--rebuild simulated", "--mttr-hours", workload, FAILURE)
-    hours = [rebuild["full_member_hours"] for rebuild in summary.get("rebuilds") or () if rebuild["full_member_hours"]]
-    if not hours:
+    found = measured(summary)
+    if found.hours is None:
         under = "" if workload is None else f" under {workload}"
         raise OptionError(
-            f"--rebuild simulated: the simulation of {array.name}{under} rebuilt nothing; give --mttr-hours, or a "
-            "--workload that leaves time for a rebuild"
+            f"--rebuild simulated: {array.name}{under}: {found.reason}; give --mttr-hours, or a --workload that leaves "
+            "time for a rebuild"
         )
-    return float(hours[-1])
+    return found.hours
 
 
 def simulated(
@@ -65,7 +93,7 @@ def simulated(
         raise OptionError(f"{option}: {array.name} has no drive model; give {instead}")
     given: dict[str, Any] = {"existing": "reads"} if workload is None else {}
     if fail is not None:
-        given["fail"] = fail
+        given |= {"fail": fail, "stop_rebuild": True}
     result = run(
         Drive(*array.model), workload or WORKLOAD, seed, requests=False, breakdown=False, progress=False, **given
     )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import listing
 from ..terminal import BOLD
+from .options import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,8 +54,10 @@ def size(count: float) -> str:
 def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
     p_loss, years, groups = found["p_loss"], found["years"], found["groups"]
     interval = "" if found["samples"] is None else f"  (95 %: {p_loss['low']:.3e} to {p_loss['high']:.3e})"
+    if (p_loss["low"], p_loss["high"]) == (0, 1):
+        interval = "  (too few paths for an interval)"
     rows = [(f"P(loss) in {years:g} year{'' if years == 1 else 's'}", f"{p_loss['value']:.6e}{interval}")]
-    rows += [(f"  by {CAUSES[cause]}", f"{value:.3e}") for cause, value in found["causes"].items() if value]
+    rows += _extents(found)
     by_year = found["p_loss_by_year"]
     if len(by_year) > 1:
         rows.append(("  by year", " ".join(f"{value:.3e}" for value in by_year)))
@@ -70,6 +73,22 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append(("drives and spares", told))
     if found["mttdl_years"] is not None:
         rows.append(("MTTDL (no forecast of a mission)", f"{found['mttdl_years']:,.6g} years"))
+    return rows
+
+
+def _extents(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is lost, and of arrays by which cause if there are several."""
+    rows = []
+    array, sector = found["array_loss"], found["sector_loss"]
+    causes = {cause: value for cause, value in found["causes"].items() if value and cause != "latent_errors"}
+    if array["p"]:
+        only = f" ({CAUSES[next(iter(causes))]})" if len(causes) == 1 else ""
+        rows.append((f"  an array is lost{only}", f"{array['p']:.3e}, {size(array['bytes_each'])} each"))
+    if len(causes) > 1:
+        rows += [(f"    by {CAUSES[cause]}", f"{value:.3e}") for cause, value in causes.items()]
+    if sector["p"]:
+        rows.append((f"  a sector is lost ({CAUSES['latent_errors']})",
+                     f"{sector['p']:.3e}, {size(sector['bytes_each'])} each"))  # fmt: skip
     return rows
 
 
@@ -95,8 +114,12 @@ def _assumptions(assumptions: dict[str, Any]) -> list[tuple[str, str]]:
 def compared(every: Sequence[dict[str, Any]], page: Page) -> str:
     """Several results, a row for each array; then what differs in how they were found, the assumptions, the notes."""
     names = [found["array"]["name"] for found in every]
-    lines = _rows(["array", *names], [[head, *(write(found) for found in every)] for head, write in _columns(every)])
-    parts = [page.paint(lines[0], BOLD), *lines[1:]]
+    columns = [[*heads, *(write(found) for found in every)] for heads, write in _columns(every)]
+    lines = _rows(["", "array", *names], columns)
+    parts = [*(page.paint(line, BOLD) for line in lines[:2]), *lines[2:]]
+    if any(found["sector_loss"]["p"] for found in every):
+        parts.append(f"a sector is {size(SECTOR_BYTES)} that a rebuild cannot read; an array is lost when more drives "
+                     "are missing than it survives")  # fmt: skip
     parts += [f"{name}: {_method(found)}" for name, found in zip(names, every, strict=True)]
     parts += ["Assumptions", listing.listing(_shared(every, names), page)]
     notes: dict[str, list[str]] = {}
@@ -108,24 +131,31 @@ def compared(every: Sequence[dict[str, Any]], page: Page) -> str:
     return "\n".join(parts)
 
 
-def _columns(every: Sequence[dict[str, Any]]) -> list[tuple[str, Callable[[dict[str, Any]], str]]]:
+def _columns(every: Sequence[dict[str, Any]]) -> list[tuple[tuple[str, str], Callable[[dict[str, Any]], str]]]:
     """The heading of each column, and what writes a cell."""
-    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
-        ("usable", lambda found: size(found["array"]["usable_bytes"])),
-        (f"P(loss) in {every[0]['years']:g} y", lambda found: f"{found['p_loss']['value']:.3e}"),
-        ("nines", lambda found: "–" if found["nines"] is None else f"{found['nines']:.2f}"),
-        ("B lost/TB", lambda found: f"{found['nomdl']:,.3g}"),
+    columns: list[tuple[tuple[str, str], Callable[[dict[str, Any]], str]]] = [
+        (("", "usable"), lambda found: size(found["array"]["usable_bytes"])),
+        (("P(loss)", f"in {every[0]['years']:g} y"), lambda found: f"{found['p_loss']['value']:.3e}"),
+        (("", "nines"), lambda found: "–" if found["nines"] is None else f"{found['nines']:.2f}"),
+        (("an array", "is lost"), lambda found: _chance(found["array_loss"])),
+        (("bytes", "each"), lambda found: size(found["array_loss"]["bytes_each"] or 0)),
+        (("a sector", "is lost"), lambda found: _chance(found["sector_loss"])),
+        (("bytes lost", "per TB"), lambda found: f"{found['nomdl']:,.3g}"),
     ]
     if every[0]["groups"] > 1:
-        columns.append((f"losses of {every[0]['groups']:,}", lambda found: f"{found['expected_losses']:.3g}"))
+        columns.append((("losses of", f"{every[0]['groups']:,}"), lambda found: f"{found['expected_losses']:.3g}"))
     if any(found["cost"] for found in every):
-        columns.append(("USD", lambda found: _money(found, "usd", ",.0f")))
-        columns.append(("USD/TB", lambda found: _money(found, "usd_per_usable_tb", ",.2f")))
+        columns.append((("", "USD"), lambda found: _money(found, "usd", ",.0f")))
+        columns.append((("USD", "per TB"), lambda found: _money(found, "usd_per_usable_tb", ",.2f")))
     else:
         columns.append(
-            ("usable/raw", lambda found: f"{found['array']['usable_bytes'] / found['array']['raw_bytes']:.3f}")
+            (("usable", "of raw"), lambda found: f"{found['array']['usable_bytes'] / found['array']['raw_bytes']:.3f}")
         )
     return columns
+
+
+def _chance(extent: dict[str, Any]) -> str:
+    return f"{extent['p']:.2e}" if extent["p"] else "–"
 
 
 def _money(found: dict[str, Any], key: str, form: str) -> str:

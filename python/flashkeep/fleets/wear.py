@@ -70,6 +70,7 @@ def life_of_run(summary: Mapping[str, Any], name: str) -> str:
     """
     years = life_years(summary)
     if years is None:
-        raise OptionError(f"--wear simulated: nothing wears {name} out under this workload: it writes nothing, or the "
-                          "drives have no erase budget (ftl.wear.erase_budget); give --wear as hours")  # fmt: skip
+        raise OptionError(f"--wear simulated: nothing wears {name} out under this workload: it programs less than a "
+                          "tenth of the flash, or the drives have no erase budget (ftl.wear.erase_budget); give --wear "
+                          "as hours")  # fmt: skip
     return weibull(HOURS_A_YEAR * years)

@@ -11,6 +11,7 @@ from ..sweeping.command import progress_line
 from ..sweeping.conduct import SweepError
 from ..sweeping.folder import Folder
 from . import PAPERS, find
+from .reasons import AGREES, DIFFERS, SAME_SHAPE
 from .simulate import READING, Setup, real_traces, simulate
 
 if TYPE_CHECKING:
@@ -89,11 +90,19 @@ def _check_traces(given: list[str], known: set[str]) -> None:
             raise UsageError(f"flashkeep reproduce: --trace: {name} is given twice")
 
 
+def _counts(verdicts: dict[str, int]) -> str:
+    """`61 cells agree, 3 have the same shape, 1 differs`."""
+    words = {AGREES: ("agrees", "agree"), SAME_SHAPE: ("has the same shape", "have the same shape"),
+             DIFFERS: ("differs", "differ")}  # fmt: skip
+    told = [f"{count} {words[verdict][count != 1]}" for verdict, count in verdicts.items()]
+    first, _, rest = told[0].partition(" ")
+    return ", ".join([f"{first} {'cell' if first == '1' else 'cells'} {rest}", *told[1:]])
+
+
 def _report(results: dict[str, Any], page: str, done: Done) -> str:
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in results["verdicts"].items())
+    counts = _counts(results["verdicts"])
     predicted = results["predictions"]
     if predicted["cells"]:
-        told = ", ".join(f"{count} {verdict}" for verdict, count in predicted["verdicts"].items())
-        counts += f"; predicted, not counted: {told}"
+        counts += f"; predicted, not counted: {_counts(predicted['verdicts'])}"
     runs = f"{done.ran} runs" + (f", {done.reused} kept from before" if done.reused else "")
     return f"{results['paper']}: {counts} ({runs})\n  {page}\n  {results['provenance']}"

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
-import time
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..options import UsageError
-from ..progress import ERASE, in_words
+from ..progress import Lines, in_words
 from .conduct import SweepError
 from .estimate import estimate
 from .plan import PlanError, read_plan
@@ -81,26 +79,22 @@ def _means(arguments: dict[str, Any]) -> Iterator[tuple[int | None, Executor | N
 
 @contextmanager
 def progress_line(quiet: bool, what: str = "cells") -> Iterator[Callable[[int, int], None]]:
-    """Shows on a terminal how many cells are done."""
-    wanted = not quiet and sys.stderr is not None and sys.stderr.isatty()
-    started = time.monotonic()
+    """Shows how many cells are done."""
+    view = Lines(quiet)
     drawn = 0.0
 
     def show(done: int, total: int) -> None:
         nonlocal drawn
-        elapsed = time.monotonic() - started
-        if wanted and elapsed - drawn > 0.1:
+        elapsed = view.elapsed
+        if elapsed - drawn > 0.1:
             left = f"  {in_words(elapsed * (total - done) / done)} left" if done else ""
-            sys.stderr.write(f"{ERASE}{done:,} of {total:,} {what}{left}")
-            sys.stderr.flush()
+            view.show(f"{done:,} of {total:,} {what}{left}")
             drawn = elapsed
 
     try:
         yield show
     finally:
-        if drawn:
-            sys.stderr.write(ERASE)
-            sys.stderr.flush()
+        view.clear()
 
 
 def _told_before(plan: Plan, found: Estimate) -> str:

@@ -30,8 +30,8 @@ LABELS = ("workload", "drive", "variant", "seed")
 """What identifies a cell beside the swept keys."""
 
 PLACING = ("time_scale", "compact", "wrap", "merge_devices")
-RUNNING = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "fail", "scenario", "untimed",
-           "breakdown", "condition", "aged", "series")  # fmt: skip
+RUNNING = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "stop_rebuild", "fail", "scenario",
+           "untimed", "breakdown", "condition", "aged", "series")  # fmt: skip
 KEEPING = ("requests",)
 OPTIONS = (*READING, *PLACING, *RUNNING, *KEEPING)
 """The options of a run that a plan can have."""

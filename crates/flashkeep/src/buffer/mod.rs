@@ -161,6 +161,17 @@ impl<C: Contents> Buffer<C> {
         self.port.hits().unwrap_or_default()
     }
 
+    /// The cache writes back no longer by itself.
+    pub fn stop_writing_back(&mut self) {
+        self.port.stop_writing_back();
+    }
+
+    /// The sectors that the cache holds.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.port.held()
+    }
+
     /// Adds to a snapshot which pages exist, and their expected contents.
     pub fn save(&self, snapshot: &mut Writer) {
         snapshot.put(self.port.pages());

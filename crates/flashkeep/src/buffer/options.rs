@@ -13,6 +13,9 @@ pub enum Existing {
     All,
     /// None; a read of a page that does not exist costs no flash time and is counted.
     None,
+    /// All of the drive, in the steady state of random writes (`ageing.model = "steady"`); where that is not known, each
+    /// page written once. With another `ageing.model`, `--aged` or `--condition`: the same as `reads`.
+    Steady,
 }
 
 /// How a write of a part of a page handles the rest of the page.

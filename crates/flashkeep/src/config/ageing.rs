@@ -40,6 +40,28 @@ impl Resolved {
         Some((model, wish))
     }
 
+    /// How it starts, in words.
+    #[must_use]
+    pub fn start_in_words(&self) -> String {
+        if self.starts_full() {
+            return "full, in the steady state of random writes".into();
+        }
+        let aged = match self.ageing_model() {
+            Some(model) if !self.is_array() => format!("aged by ageing.model = \"{}\", ", model.name),
+            _ if self.is_aged() => "with members that ageing.model aged, ".into(),
+            _ => String::new(),
+        };
+        let pages = match self.spec.start.existing {
+            Existing::All | Existing::Steady if aged.is_empty() => "full, each page written once",
+            Existing::All | Existing::Steady => "full",
+            Existing::Reads if aged.is_empty() => "new, with the pages that the workload reads",
+            Existing::Reads => "with the pages that the workload reads",
+            Existing::None if aged.is_empty() => "new, without data",
+            Existing::None => "without data",
+        };
+        aged + pages
+    }
+
     /// The share of a plane's written pages, in millionths, that is valid if all pages of the drive exist.
     fn valid_ppm(&self, written: u64) -> u32 {
         let flash = self.pooled_flash();
@@ -95,6 +117,30 @@ impl Check<'_> {
         Ok(())
     }
 
+    /// Resolves `start.existing = "steady"`, of the drive or of the array that it is a member of; returns whether it had
+    /// that value.
+    pub(super) fn choose_start(&mut self) -> bool {
+        let above = self.given.start_above();
+        if above == Some(Existing::Steady) {
+            self.spec.start.existing = Existing::Steady;
+        }
+        if self.spec.start.existing != Existing::Steady {
+            return false;
+        }
+        self.spec.start.existing = match (above, ageing::named(&self.spec.ageing.model)) {
+            (Some(above), _) if above != Existing::Steady => above,
+            (_, Some(model)) if !model.fills => Existing::Reads,
+            _ => {
+                let is_open = self.spec.disk.is_none() && !self.given.by_user("ageing.model");
+                if is_open && self.unsteady().is_none() {
+                    self.spec.ageing.model = "steady".into();
+                }
+                Existing::All
+            }
+        };
+        true
+    }
+
     /// Checks that the equations of a steady state apply to the drive, all of whose pages exist.
     fn steady(&mut self) -> Result<(), DriveError> {
         if let Some((key, why)) = self.unsteady() {
@@ -105,7 +151,8 @@ impl Check<'_> {
             );
             return Err(self.wrong(&["ageing.model", key], message));
         }
-        self.warnings.extend(fill(&mut self.spec, self.given));
+        let by_hand = self.given.by_hand("ageing.model");
+        self.warnings.extend(fill(&mut self.spec, self.given, by_hand));
         Ok(())
     }
 
@@ -153,8 +200,9 @@ fn named_scheme(spec: &DriveSpec) -> &'static SchemeEntry {
     schemes::named(&spec.redundancy.scheme).expect("one of the table, as its key demands")
 }
 
-/// All pages of a drive or an array in steady state exist; warnings about what that changes.
-pub(super) fn fill(spec: &mut DriveSpec, given: &Given) -> Vec<String> {
+/// All pages of a drive or an array in steady state exist; warnings about what that changes, if the user `chose` the
+/// state.
+pub(super) fn fill(spec: &mut DriveSpec, given: &Given, chosen: bool) -> Vec<String> {
     let mut warnings = Vec::new();
     if spec.start.existing != Existing::All {
         if given.by_hand("start.existing") {
@@ -163,7 +211,7 @@ pub(super) fn fill(spec: &mut DriveSpec, given: &Given) -> Vec<String> {
         }
         spec.start.existing = Existing::All;
     }
-    if named_scheme(spec).has::<Sums>() {
+    if chosen && named_scheme(spec).has::<Sums>() {
         let text = "ageing.model: parity pages are rewritten more often than others, so \"steady\" is an \
                     approximation of the state after random writes";
         warnings.push(text.into());

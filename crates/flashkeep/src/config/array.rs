@@ -7,6 +7,7 @@ use super::load::{self, Given};
 use super::options;
 use super::redundancy::unread;
 use super::source::is_path;
+use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing;
 use crate::mapping::BackendKind;
@@ -49,19 +50,25 @@ impl Resolved {
     }
 
     /// Whether all of its pages exist before time 0 because of how it, or a member of it, is aged.
-    fn starts_full(&self) -> bool {
+    pub(super) fn starts_full(&self) -> bool {
         match self.is_array() {
             true => self.array.iter().any(Resolved::starts_full),
             false => self.is_aged() && self.ageing_model().is_some_and(|model| model.fills),
         }
     }
 
-    /// All pages of an array exist if members of it start full.
-    fn fill_with_members(&mut self, given: &Given) {
-        if !self.starts_full() {
-            return;
+    /// An array starts as its members do, unless the user says how: all its pages exist if all those of a member do.
+    fn start_as_members(&mut self, given: &Given) {
+        self.starts_steady = self.array.iter().any(|member| member.starts_steady);
+        if self.starts_full() {
+            self.warnings.extend(fill(&mut self.spec, given, !self.starts_steady));
         }
-        self.warnings.extend(fill(&mut self.spec, given));
+        let full = self.array.iter().any(|member| member.spec.start.existing == Existing::All);
+        match self.spec.start.existing {
+            Existing::Steady => self.spec.start.existing = Existing::All,
+            _ if full && !given.by_user("start.existing") => self.spec.start.existing = Existing::All,
+            _ => {}
+        }
     }
 
     /// Whether the pages of its members that are aged by construction can be assigned before they are written: the
@@ -290,7 +297,7 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
         warnings.push(format!("{key}: no effect over drives, which do not say what their GC moves"));
     }
     let mut resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
-    resolved.fill_with_members(given);
+    resolved.start_as_members(given);
     let Striping { stripe_kib } = resolved.spec.redundancy.read();
     if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {
         let message = format!("a chunk of {stripe_kib} KiB is not a whole number of pages of {page} bytes");
@@ -337,6 +344,8 @@ const MOST_NODES: u64 = u16::MAX as u64 - 1;
 /// Reads what the members are; each text is `[COUNT *] DRIVE[,KEY=VALUE…]`.
 fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveError> {
     let directory = given.directory("members");
+    let own = given.by_user("start.existing").then_some(spec.start.existing);
+    let start = own.or(given.start_above());
     let mut members = Vec::new();
     for text in &mut spec.members {
         let wrong = |message: String| given.error(&["members"], message);
@@ -352,7 +361,7 @@ fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveEr
         if given.depth() >= DEEPEST {
             return Err(wrong(format!("arrays nested {DEEPEST} deep: a member must not contain itself")));
         }
-        members.push((count, drive.to_owned(), load::member(drive, directory.as_deref(), given)?));
+        members.push((count, drive.to_owned(), load::member(drive, directory.as_deref(), given, start)?));
         if let Some(directory) = &directory
             && is_path(drive)
         {
@@ -367,7 +376,7 @@ fn members(spec: &mut DriveSpec, given: &Given) -> Result<Vec<Resolved>, DriveEr
             let depth = std::iter::successors(Some(&*member), |member| member.array.first()).count() - 1;
             let key = format!("{}ftl.logical_page_kib", "member.".repeat(depth));
             let drive = format!("{drive},{key}={}", page as f64 / 1024.0);
-            *member = load::member(&drive, directory.as_deref(), given)?;
+            *member = load::member(&drive, directory.as_deref(), given, start)?;
         }
     }
     Ok(members.into_iter().flat_map(|(count, _, member)| std::iter::repeat_n(member, count)).collect())

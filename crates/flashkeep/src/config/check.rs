@@ -50,6 +50,10 @@ pub struct Resolved {
     /// For an array whose members form groups (`redundancy.width`): the redundancy as in the drive file. `members` are
     /// then the groups, and the array stripes over them.
     pub grouped: Option<RedundancySpec>,
+    /// `errors.uber_target`, if a file or `--set` states it, whether or not there is an error model.
+    pub stated_uber: Option<f64>,
+    /// Whether it, or a member, was given `start.existing = "steady"`.
+    pub starts_steady: bool,
 }
 
 impl Resolved {
@@ -83,6 +87,8 @@ impl Resolved {
             errors: None,
             array: Vec::new(),
             grouped: None,
+            stated_uber: None,
+            starts_steady: false,
         }
     }
 
@@ -179,6 +185,7 @@ impl Resolved {
 pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveError> {
     let mut check = Check { spec, given, warnings: Vec::new() };
     check.choose_victims();
+    let starts_steady = check.choose_start();
     let stated_errors = check.spec.errors.clone();
     check.warnings = options::select(&mut check.spec, given);
     check.disk()?;
@@ -217,6 +224,8 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
         errors,
         array: Vec::new(),
         grouped: None,
+        stated_uber: given.number("errors.uber_target"),
+        starts_steady,
     })
 }
 

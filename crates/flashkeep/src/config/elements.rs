@@ -41,7 +41,7 @@ impl Check<'_> {
     pub(super) fn host(&mut self) -> Result<(), DriveError> {
         let host = &self.spec.host;
         let reordered = host.order == HostOrder::CLook;
-        if host.late_requests == LateRequests::FromArrival && (reordered || host.link_us_per_sector > 0.0) {
+        if host.late_requests == LateRequests::FromArrival && (reordered || host.has_link()) {
             let key = if reordered { "host.order" } else { "host.link_us_per_sector" };
             let message = "a request served from its arrival cannot wait for a link or be reordered: \
                            host.late_requests = \"from-admission\" is accepted with this";

@@ -287,8 +287,13 @@ pub(super) fn unknown(table: &str, key: &str) -> String {
     let last = |path: &'static str| path.rsplit('.').next().unwrap_or_default();
     let paths = || fields.keys().map(String::as_str).filter(|path| !path.is_empty());
     let other = nearest(key, paths().map(last));
-    let other =
-        other.and_then(|(name, near)| Some((paths().find(|path| last(path) == name)?.to_string(), near)));
+    // Several tables may have a key of that name; those below this table come first.
+    let other = other.map(|(name, near)| {
+        let mut all: Vec<&str> = paths().filter(|path| last(path) == name).collect();
+        all.sort_by_key(|path| !path.strip_prefix(table).is_some_and(|rest| rest.starts_with('.')));
+        all.truncate(3);
+        (all.join("` or `"), near)
+    });
     // A key of the same table, unless a key of another table is nearer.
     let best = match (own, other) {
         (Some(own), Some(other)) => Some(if other.1 > own.1 { other } else { own }),

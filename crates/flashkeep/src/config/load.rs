@@ -7,6 +7,7 @@ use super::files::DriveFiles;
 use super::keys::DriveSpec;
 use super::source::{Source, is_path, line, with_pairs};
 use super::values::{bare_word, list, scalar, texts};
+use crate::buffer::Existing;
 use crate::error::DriveError;
 use serde_json::{Map, Value};
 use std::cmp::Reverse;
@@ -69,12 +70,17 @@ pub fn from_json(name: &str, drive: &Value, set: &[String]) -> Result<Resolved, 
     given.finish(name, set)
 }
 
-/// Reads a member of the array `above`; a path is relative to `directory`.
-pub(super) fn member(drive: &str, directory: Option<&Path>, above: &Given) -> Result<Resolved, DriveError> {
+/// Reads a member of the array `above`, which starts as `start` says; a path is relative to `directory`.
+pub(super) fn member(
+    drive: &str,
+    directory: Option<&Path>,
+    above: &Given,
+    start: Option<Existing>,
+) -> Result<Resolved, DriveError> {
     let (name, own) = with_pairs(drive);
     let source = Source::named(name, directory, &above.files)
         .map_err(|message| above.error(&["members"], format!("\"{name}\": {message}")))?;
-    let mut given = Given { depth: above.depth + 1, ..Given::new(name, &above.files) };
+    let mut given = Given { depth: above.depth + 1, start_above: start, ..Given::new(name, &above.files) };
     let stem = source.stem();
     given.layer(source, &mut Vec::new())?;
     let own = own.iter().map(|&pair| pair.to_owned());
@@ -113,18 +119,26 @@ pub(super) struct Given {
     member_set: Vec<String>,
     /// Arrays above this one.
     depth: usize,
+    /// `start.existing` of the array above, if the user gave it.
+    start_above: Option<Existing>,
     files: Rc<DriveFiles>,
 }
 
 impl Given {
     fn new(drive: &str, files: &Rc<DriveFiles>) -> Self {
         let (entries, member_set) = (BTreeMap::new(), Vec::new());
-        Given { drive: drive.into(), entries, member_set, depth: 0, files: Rc::clone(files) }
+        let files = Rc::clone(files);
+        Given { drive: drive.into(), entries, member_set, depth: 0, start_above: None, files }
     }
 
     /// The nesting depth: the number of arrays that it is a member of.
     pub(super) fn depth(&self) -> usize {
         self.depth
+    }
+
+    /// `start.existing` of the array above, if the user gave it.
+    pub(super) fn start_above(&self) -> Option<Existing> {
+        self.start_above
     }
 
     /// The folder to which paths in this key are relative, if it is not the current one.
@@ -152,6 +166,15 @@ impl Given {
     /// Whether any source set this key.
     pub(super) fn has(&self, key: &str) -> bool {
         self.entries.contains_key(key)
+    }
+
+    /// A number that a source set.
+    pub(super) fn number(&self, key: &str) -> Option<f64> {
+        match self.entries.get(key)?.value {
+            Scalar::Number(number) => Some(number),
+            Scalar::Whole(number) => Some(number as f64),
+            _ => None,
+        }
     }
 
     /// The first key of some tables that a file or `--set` set.
@@ -236,6 +259,7 @@ impl Given {
                 (Some(KeyKind::Table(_)), DeValue::Table(inner)) => self.walk(&key, inner, giver, entries)?,
                 (Some(kind), _) => {
                     let (value, raw) = scalar(value);
+                    let value = plain_name(&key, value, &giver_here, entries);
                     kind.check(&value, &raw).map_err(wrong)?;
                     entries.push((key, SetValue { giver: giver_here, value }));
                 }
@@ -305,6 +329,7 @@ impl Given {
                 }
                 _ => {
                     let (value, raw) = scalar(&value);
+                    let value = plain_name(key, value, &Giver::Set, &mut entries);
                     kind.check(&value, &raw).map_err(wrong)?;
                     entries.push((key.into(), SetValue { giver: Giver::Set, value }));
                 }
@@ -317,7 +342,7 @@ impl Given {
                 )));
             }
             _ => {
-                let value = bare_word(raw, kind);
+                let value = plain_name(key, bare_word(raw, kind), &Giver::Set, &mut entries);
                 kind.check(&value, raw).map_err(wrong)?;
                 entries.push((key.into(), SetValue { giver: Giver::Set, value }));
             }
@@ -359,6 +384,21 @@ impl Given {
     pub(super) fn drive(&self) -> &str {
         &self.drive
     }
+}
+
+/// The scheme that a RAID level stands for; RAID-10 also sets the width of pairs, unless the same source sets another.
+fn plain_name(key: &str, value: Scalar, giver: &Giver, entries: &mut Vec<(String, SetValue)>) -> Scalar {
+    let Scalar::Text(name) = &value else { return value };
+    let plain = match (key, name.as_str()) {
+        ("redundancy.scheme", "raid0") => "none",
+        ("redundancy.scheme", "raid1" | "raid10") => "mirror",
+        _ => return value,
+    };
+    if name == "raid10" {
+        let pairs = SetValue { giver: giver.clone(), value: Scalar::Whole(2) };
+        entries.insert(0, ("redundancy.width".into(), pairs));
+    }
+    Scalar::Text(plain.into())
 }
 
 /// The rank of a value's source: bases first, then the files built on them, then `--set`.

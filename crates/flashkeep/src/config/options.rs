@@ -18,7 +18,7 @@ use crate::ftl::{
     BUDGET, GatherOptions, MAP_MEMORY, MapWriteOptions, SHARED_PAGES, SLC_CACHE, WarrantyOptions,
 };
 use crate::kernel::Span;
-use crate::mapping::{self, BackendKind, DftlOptions, LogBlocks};
+use crate::mapping::{self, BackendKind, CacheStart, DftlOptions, LogBlocks};
 use crate::options::{Options, Selector};
 use crate::schemes::{self, Members, SchemeEntry, Sums};
 use serde_json::Value;
@@ -264,6 +264,19 @@ impl Resolved {
     #[must_use]
     pub fn cache_entries(&self) -> u32 {
         self.spec.ftl.options.read::<DftlOptions>().entries()
+    }
+
+    /// The number of entries in the cache of its map, or of that of a member.
+    #[must_use]
+    pub fn map_cache_entries(&self) -> u32 {
+        self.array.iter().map(Resolved::map_cache_entries).max().unwrap_or_else(|| self.cache_entries())
+    }
+
+    /// Whether the cache of its map has entries at time 0.
+    #[must_use]
+    pub fn starts_with_warm_map(&self) -> bool {
+        self.map().below == BackendKind::Mapped
+            && self.spec.ftl.options.read::<DftlOptions>().cache_start == CacheStart::Warm
     }
 
     /// The largest number of log or replacement blocks of each plane; none for all spare blocks.

@@ -2,6 +2,7 @@ use super::*;
 use crate::error::DriveError;
 use crate::flash::StripingLevel;
 use crate::ftl::allocation::Binding;
+use crate::schemes::Groups;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
@@ -336,6 +337,33 @@ fn values_that_do_not_fit_each_other_are_refused() {
     let none = "flash = {channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 3, \
                 pages_per_block = 1}\nftl.over_provisioning = 99";
     assert!(refused(none).message.contains("no room for a page"));
+}
+
+#[test]
+fn raid_levels_name_schemes() {
+    let read = |text: &str, set: &[&str]| {
+        let drive = load_text("d.toml", text, &pairs(set)).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let redundancy = drive.grouped.unwrap_or(drive.spec.redundancy);
+        let Groups { width } = redundancy.read();
+        (redundancy.scheme, width)
+    };
+    let eight = "members = [\"8 * tlc-client\"]\n";
+    for (keys, scheme, width) in [
+        ("scheme = \"raid10\"", "mirror", Some(2)),
+        ("scheme = \"raid10\"\nwidth = 4", "mirror", Some(4)),
+        ("width = 4\nscheme = \"raid10\"", "mirror", Some(4)),
+        ("scheme = \"raid1\"", "mirror", None),
+        ("scheme = \"raid0\"", "none", None),
+    ] {
+        assert_eq!(read(&format!("{eight}[redundancy]\n{keys}"), &[]), (scheme.to_owned(), width), "{keys}");
+    }
+    for set in ["redundancy.scheme=raid10", "redundancy.scheme=\"raid10\""] {
+        assert_eq!(read(eight, &[set]), ("mirror".to_owned(), Some(2)));
+    }
+    assert_eq!(
+        read(eight, &["redundancy.scheme=raid10", "redundancy.width=4"]),
+        ("mirror".to_owned(), Some(4))
+    );
 }
 
 #[test]
@@ -795,6 +823,7 @@ fn the_tree_of_a_mirror() {
     let expected = "\
 2CM-128  SIRF-1 TP1: 2 channels, mirrored, 128 GiB of flash, 64 MiB of DRAM
 └─ host  sees 57.6 GiB in sectors of 512 B; 5 requests in the drive, later ones wait in the host queue
+   │     starts new, with the pages that the workload reads
    └─ buffer  64 MiB of DRAM; a request served by it alone takes 1 µs
       └─ mirror  2 members, each over its own channels; any one channel may fail
          │       read_policy round-robin, acknowledge all, rebuild_share 0.5
@@ -953,6 +982,7 @@ fn disks_are_drawn_and_have_no_flash() {
     let expected = "\
 st3500630a  Barracuda 7200.10 of 2006, 500 GB: 7,200 rpm, 78 to 39 MB/s, the disk of the hybrid backup study
 └─ host  sees 465.76 GiB in sectors of 512 B; any number of requests in the drive
+   │     starts new, with the pages that the workload reads
    └─ disk  7200 revolutions a minute; 6 heads × 178850 cylinders; 4 KiB pages
             16 zones from 78 MB/s to 39 MB/s
             seeks: next track 0.8 ms, mean 8.5, full 18 to read; 1, 10, 18 to write

@@ -72,8 +72,11 @@ pub fn draw(drive: &Resolved) -> String {
             format!("{} in the drive, later ones wait in the host queue", count(u64::from(depth), "request"))
         }
     };
-    let host =
-        DrawnNode::new("host", vec![format!("sees {bytes} in sectors of {sector} B; {queue}")], vec![top]);
+    let lines = vec![
+        format!("sees {bytes} in sectors of {sector} B; {queue}"),
+        format!("starts {}", drive.start_in_words()),
+    ];
+    let host = DrawnNode::new("host", lines, vec![top]);
     let mut out = format!("{}  {}", drive.spec.name, drive.spec.description).trim_end().to_string();
     out.push('\n');
     host.write("└─ ", "   ", &mut out);

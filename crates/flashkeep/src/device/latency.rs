@@ -10,7 +10,7 @@ use crate::kernel::{SimTime, Span};
 /// A part of a response time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Waiting outside the host queue.
+    /// Waiting for a slot in the host queue.
     Queue,
     /// Access to DRAM or NVRAM.
     Cache,

@@ -395,6 +395,24 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         }
     }
 
+    fn await_parts(&mut self) {
+        for place in &mut self.places {
+            if let AnyDevice::Flash(drive) = &mut place.device {
+                drive.await_parts();
+            }
+        }
+    }
+
+    fn parts_have_come(&mut self, now: SimTime) {
+        for at in 0..self.places.len() {
+            if let AnyDevice::Flash(drive) = &mut self.places[at].device
+                && drive.begin_parts(now)
+            {
+                self.take_off(at);
+            }
+        }
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }

@@ -21,7 +21,7 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn forget(&mut self, ftl: usize, lpn: u32) {
         if self.power.is_some() {
-            self.drop_version(ftl, lpn);
+            self.forget_hidden(ftl, lpn);
         }
         self.give_up(ftl, lpn);
         self.ftl.maps.set(ftl, lpn, MapEntry::Unmapped);
@@ -30,24 +30,18 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Invalidates a page's old version; the caller sets the new map entry.
-    #[inline]
+    /// Invalidates a page, and the copy of it that a write in flight would have replaced; the caller sets the new map
+    /// entry.
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32) {
-        match self.ftl.maps.get(ftl, lpn) {
-            MapEntry::At(ppn) if self.power.is_some() && self.outlive(ftl, lpn, ppn) => {}
-            entry => self.give_up_plainly(ftl, lpn, entry),
-        }
-    }
-
-    /// The same for a page at `entry`, in a drive that keeps no older versions.
-    #[inline(always)]
-    pub(super) fn give_up_plainly(&mut self, ftl: usize, lpn: u32, entry: MapEntry) {
-        match entry {
-            MapEntry::At(ppn) => self.discard(ppn),
-            MapEntry::Pending(op) if !self.ftl.backends[ftl].remapped.is_empty() => {
-                self.ftl.backends[ftl].displace(op, lpn)
-            }
-            MapEntry::Pending(_) | MapEntry::Unmapped => {}
+        let copy = match self.ftl.maps.get(ftl, lpn) {
+            MapEntry::At(ppn) => Some(ppn),
+            MapEntry::Pending(op) => self.leave_write(ftl, op, lpn),
+            MapEntry::Unmapped => None,
+        };
+        if let Some(ppn) = copy
+            && !(self.power.is_some() && self.outlive(ftl, lpn, ppn))
+        {
+            self.discard(ppn);
         }
     }
 
@@ -99,5 +93,9 @@ impl<C: Contents> Drive<C> {
         let reverse_map = self.ftl.backends[ftl].reverse_map(op).expect("just made sure");
         let owner = reverse_map.iter_mut().find(|owner| **owner == Some(from));
         *owner.expect("a pending page is one of its operation's") = Some(to);
+        // So does the copy that it replaces.
+        if let Some(older) = self.older_copy(ftl, op, to) {
+            self.ftl.blocks.remap(older, to);
+        }
     }
 }

@@ -3,11 +3,11 @@
 use super::Drive;
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{PlaneId, Ppn};
-use crate::ftl::MapEntry;
 
 impl<C: Contents> Drive<C> {
-    /// Checks that map and reverse map are each other's inverse, that every block counts its valid pages, that every
-    /// plane counts what it has free and every backend its erases, and that nothing lies on what has failed.
+    /// Checks that map and reverse map are each other's inverse, also for the copies that writes in flight replace, that
+    /// every block counts its valid pages, that every plane counts what it has free and every backend its erases, and that
+    /// nothing lies on what has failed.
     ///
     /// # Panics
     /// If the state contradicts itself, which is a mistake in the simulator.
@@ -15,7 +15,7 @@ impl<C: Contents> Drive<C> {
         let mut valid = vec![0_u16; self.flash.geometry.block_space()];
         for (backend, ftl) in (0..).map(BackendId).zip(&self.ftl.backends) {
             for lpn in 0..self.ftl.maps.len() {
-                let MapEntry::At(ppn) = self.lookup(backend, Page::of(lpn)) else { continue };
+                let Some(ppn) = self.copy_on_flash(usize::from(backend.0), lpn) else { continue };
                 self.audit_page(backend, lpn, ppn);
                 valid[self.flash.geometry.block_index_of(ppn)] += 1;
             }
@@ -25,9 +25,6 @@ impl<C: Contents> Drive<C> {
             let planes = self.planes_of(usize::from(backend.0)).into_iter();
             let erases = planes.flat_map(|plane| self.ftl.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {backend:?}");
-        }
-        for ppn in self.kept_pages() {
-            valid[self.flash.geometry.block_index_of(ppn)] += 1;
         }
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             let first = self.flash.geometry.block_index(plane, 0);

@@ -38,6 +38,7 @@ impl<C: Contents> Drive<C> {
                 geometry.plane_count(),
             ),
             packing: Packing::new(drive, geometry, domains.len()),
+            parts: Parts::default(),
             queues: Queues { die_queue_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
             reads: ReadRules {
                 joins: geometry.places > 1 || multi_plane,

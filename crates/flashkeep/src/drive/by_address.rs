@@ -129,7 +129,8 @@ impl<C: Contents> Drive<C> {
     /// Whether no page lies in a place that has been set aside, not even an old version of one.
     fn is_unused(&self, ftl: usize, slot: Ppn) -> bool {
         let owner = self.ftl.blocks.owner(slot);
-        let is_there = owner < self.ftl.maps.len() && self.ftl.maps.get(ftl, owner) == MapEntry::At(slot);
-        !is_there && !self.is_kept(ftl, owner, slot) && !self.ftl.blocks.is_unreadable(slot)
+        let is_there = owner < self.ftl.maps.len()
+            && (self.ftl.maps.get(ftl, owner) == MapEntry::At(slot) || self.is_older_copy(ftl, owner, slot));
+        !is_there && !self.ftl.blocks.is_unreadable(slot)
     }
 }

@@ -96,7 +96,7 @@ impl<C: Contents> Drive<C> {
         for page in 0..self.flash.geometry.pages_in(victim) {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
             let lpn = self.ftl.blocks.owner(ppn);
-            if lpn >= first && self.is_current(plane, lpn, ppn) {
+            if lpn >= first && self.ftl.maps.is_at(ftl, lpn, ppn) {
                 self.done.push(Done::leaving(BackendId(ftl as u16), Page::of(lpn)));
             }
         }
@@ -130,10 +130,10 @@ impl<C: Contents> Drive<C> {
         usize::from(self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize].ftl)
     }
 
-    /// Whether the logical page is still at `ppn`.
+    /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn) -> bool {
         let ftl = self.ftl_of(plane);
-        self.ftl.maps.is_at(ftl, lpn, ppn) || self.power.is_some() && self.is_kept(ftl, lpn, ppn)
+        self.ftl.maps.is_at(ftl, lpn, ppn) || self.is_older_copy(ftl, lpn, ppn)
     }
 
     /// The page has moved within its plane; reads that wait for it follow.
@@ -145,7 +145,10 @@ impl<C: Contents> Drive<C> {
         if self.folds(plane) {
             self.note_fold(plane, from);
         }
-        if !(self.power.is_some() && self.note_move(ftl, lpn, from, to)) {
+        if self.power.is_some() {
+            self.note_move(from, to);
+        }
+        if !self.move_older(ftl, lpn, from, to) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
         let unit = self.unit_of_page(from);
@@ -168,10 +171,9 @@ impl<C: Contents> Drive<C> {
     /// kept until the read is served.
     pub(super) fn is_owed(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.flash.geometry.block_index(plane, victim);
-        let ftl = self.ftl_of(plane);
         self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, |op| {
             self.flash.geometry.block_index_of(op.ppn) == block
-                && !self.ftl.maps.is_at(ftl, self.ftl.blocks.owner(op.ppn), op.ppn)
+                && !self.is_current(plane, self.ftl.blocks.owner(op.ppn), op.ppn)
         })
     }
 

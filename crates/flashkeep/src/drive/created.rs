@@ -22,7 +22,8 @@ impl Created {
     }
 
     pub(super) fn has(&self, page: u32) -> bool {
-        self.single.has(page) || self.runs.iter().any(|run| run.contains(&page))
+        let after = self.runs.partition_point(|run| run.end <= page);
+        self.single.has(page) || self.runs.get(after).is_some_and(|run| run.contains(&page))
     }
 
     /// Adds pages; returns how many are new. Longer runs come in order, and hold none of the pages that are there.

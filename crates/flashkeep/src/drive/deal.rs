@@ -64,7 +64,7 @@ impl<C: Contents> Drive<C> {
                 continue;
             };
             (given[at], turn) = (given[at] + 1, next);
-            self.queues.replaces[op.index()].dealt = Some(planes[at]);
+            self.queues.ops[op].dealt = Some(planes[at]);
             let die_queue = self.queues.die_queue_of[planes[at].0 as usize] as usize;
             let place = die_queues
                 .iter()
@@ -87,7 +87,7 @@ impl<C: Contents> Drive<C> {
         given: &[u32],
         turn: u32,
     ) -> Option<(usize, u32)> {
-        let older = self.queues.replaces[op.index()];
+        let older = self.replaced_by(op);
         let given = |plane: PlaneId| {
             let at = planes.iter().position(|&other| other == plane);
             at.map_or(0, |at| given[at])
@@ -106,7 +106,7 @@ impl<C: Contents> Drive<C> {
         for write_queue in write_queues {
             let mut left = self.queues.take(write_queue, |_| true);
             for &op in &left {
-                self.queues.replaces[op.index()].dealt = None;
+                self.queues.ops[op].dealt = None;
             }
             let ops = &self.queues.ops;
             let age =

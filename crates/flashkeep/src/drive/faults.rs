@@ -244,8 +244,8 @@ impl<C: Contents> Drive<C> {
     /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn) {
         let backend = self.ftl_of(plane);
-        if self.power.is_some() && self.is_kept(backend, lpn, ppn) {
-            return self.drop_version(backend, lpn);
+        if self.is_older_copy(backend, lpn, ppn) {
+            return self.give_up_older(backend, lpn);
         }
         self.discard(ppn);
         self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
@@ -441,7 +441,7 @@ impl<C: Contents> Drive<C> {
         this.remapped.clear();
         this.lost = Bits::default();
         (this.dead, this.limit) = (true, None);
-        self.forget_versions(backend);
+        self.forget_all_hidden(backend);
     }
 
     /// Answers commands for a failed backend.

@@ -149,7 +149,6 @@ impl<C: Contents> Drive<C> {
             self.set_mapped(now, ftl, others + 1);
             return self.submit_apart(now, ftl, one, token, contents);
         }
-        self.give_up(ftl, one.start.low());
         self.void(now, ftl, one.start.low(), token);
         self.set_mapped(now, ftl, others);
     }
@@ -180,9 +179,11 @@ impl<C: Contents> Drive<C> {
 
     /// Drops the page and reports it to the scheme.
     pub(super) fn refuse(&mut self, now: SimTime, backend: usize, page: u32) {
-        // The version before it waited for a successor that does not come.
+        if !self.ftl.physical {
+            self.give_up(backend, page);
+        }
         if self.power.is_some() {
-            self.drop_version(backend, page);
+            self.forget_hidden(backend, page);
         }
         self.ftl.maps.set(backend, page, MapEntry::Unmapped);
         self.ftl.backends[backend].lost.set(page, true);
@@ -244,8 +245,8 @@ impl<C: Contents> Drive<C> {
             return true;
         }
         if self.ftl.blocks.plane(plane).free_pages == 0 && !self.ftl.blocks.has_held(plane) {
-            if self.power.is_some() && self.is_kept(self.ftl_of(plane), lpn, from) {
-                self.drop_version(self.ftl_of(plane), lpn);
+            if self.is_older_copy(self.ftl_of(plane), lpn, from) {
+                self.give_up_older(self.ftl_of(plane), lpn);
                 return true;
             }
             self.evict_pages(now, plane, lpn, from);
@@ -271,6 +272,8 @@ impl<C: Contents> Drive<C> {
             self.carry(op, &[contents]);
         }
         self.ftl.blocks.invalidate(from);
+        self.begin_older(op);
+        self.note_older(op, None);
         self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
         self.queues.waiting += u32::from(!last.is_some());
         self.queues.write_queues[write_queue].push_last(&mut self.queues.ops, op);

@@ -34,10 +34,12 @@ mod look;
 mod maintenance;
 mod multiplane;
 mod nvram;
+mod older;
 mod open_latency;
 mod overflow;
 mod packing;
 mod parameters;
+mod parts;
 mod physical;
 mod power;
 mod program;
@@ -96,6 +98,7 @@ use gc::Gc;
 use latency::DriveLatencies;
 use maintenance::Maintenance;
 use packing::Packing;
+use parts::Parts;
 use power::Power;
 use program::{Paths, Programs, Scratch};
 use queue::{DriveOp, OpQueue, Queues};
@@ -152,6 +155,8 @@ pub struct Drive<C> {
     packing: Packing,
     /// Operations that wait for dies and channels, or are in progress.
     queues: Queues<C>,
+    /// What has come of a request whose parts come now.
+    parts: Parts,
     reads: ReadRules,
     gc: Gc,
     /// The SLC cache.

@@ -45,9 +45,6 @@ pub(super) struct Packing {
     /// How long a write waits for others, and until when each one does.
     gather: Span,
     until: Vec<SimTime>,
-    /// Pages of a read are being queued; the channels that they wait for.
-    gathers: bool,
-    asked: Vec<usize>,
 }
 
 impl Packing {
@@ -246,24 +243,13 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
     ) {
-        self.packing.gathers = true;
+        let begins = self.hold_parts();
         for n in 0..u32::from(command.count) {
             self.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n));
         }
-        self.packing.gathers = false;
-        for at in 0..self.packing.asked.len() {
-            self.visit(now, self.packing.asked[at]);
+        if begins {
+            self.begin_parts(now);
         }
-        self.packing.asked.clear();
-    }
-
-    /// Whether a page that waits for a channel may share a read with pages that come at the same time.
-    pub(super) fn waits_for_others(&mut self, channel: usize) -> bool {
-        let Packing { gathers, asked, .. } = &mut self.packing;
-        if *gathers && !asked.contains(&channel) {
-            asked.push(channel);
-        }
-        *gathers
     }
 
     // ---------------------------------------------------------------- collection

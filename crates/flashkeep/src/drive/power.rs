@@ -8,8 +8,7 @@
 //!
 //! To find every page that was ever durable, a drive that will lose its power delays two actions; other
 //! drives do not, so their results do not change:
-//! - a superseded version stays valid until its successor has been placed (`kept`), so that GC moves it like
-//!   any other page;
+//! - a version that got another address stays valid as long as the write that has superseded it has no place;
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
 use super::{Drive, DriveOp, LoggedOperation, OpKind};
@@ -37,14 +36,10 @@ pub(super) struct Power {
     prune_at: usize,
     /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
     pub(super) numbered: Vec<(u64, SimTime)>,
-    /// Versions whose successors have no place yet, by backend and logical page.
-    pub(super) kept: FixedMap<(u16, u32), Ppn>,
     /// For each block, when the last successor of one of its pages is programmed.
     pub(super) guard: Vec<SimTime>,
     /// When the last recovery is over.
     pub(super) ready: SimTime,
-    /// The block of the version that the last write superseded.
-    pub(super) superseded: Option<usize>,
 }
 
 /// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
@@ -169,28 +164,17 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page is copied as it is. Whether it is a version that is only kept.
-    pub(super) fn note_move(&mut self, ftl: usize, lpn: u32, from: Ppn, to: Ppn) -> bool {
-        let Some(power) = &mut self.power else { return false };
-        let (from_at, to_at) = (from.0 as usize, to.0 as usize);
-        power.reverse_map[to_at] = power.reverse_map[from_at];
-        power.sequences[to_at] = power.sequences[from_at];
-        match power.kept.get_mut(&(ftl as u16, lpn)) {
-            Some(kept) if *kept == from => *kept = to,
-            _ => return false,
-        }
-        true
+    /// A page is copied as it is.
+    pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
+        let Some(power) = &mut self.power else { return };
+        let (from, to) = (from.0 as usize, to.0 as usize);
+        power.reverse_map[to] = power.reverse_map[from];
+        power.sequences[to] = power.sequences[from];
     }
 
-    /// A page is about to be superseded by a write that has no place yet: it stays. False in a drive that need not
-    /// keep it.
-    pub(super) fn keep_version(&mut self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
-        let Some(power) = &mut self.power else { return false };
-        if let Some(older) = power.kept.insert((ftl as u16, lpn), ppn) {
-            self.guard_until_programmed(older, ppn);
-            self.discard(older);
-        }
-        true
+    /// Whether the version at a place is known to be newer than a write.
+    pub(super) fn is_newer(&self, ppn: Ppn, sequence: u64) -> bool {
+        self.power.as_ref().is_some_and(|power| power.sequences[ppn.0 as usize] > sequence)
     }
 
     /// The block of a version is not erased before its successor is programmed, if that is under way.
@@ -213,13 +197,14 @@ impl<C: Contents> Drive<C> {
         }
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::Pending(_) => {
-                let sequence = |ppn: Ppn| power.sequences[ppn.0 as usize];
-                let kept = power.kept.get(&(ftl as u16, lpn));
-                if kept.is_some_and(|&kept| sequence(kept) > sequence(ppn)) {
-                    return false;
-                }
+                let sequence = power.sequences[ppn.0 as usize];
+                let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn) else { return false };
                 self.ftl.blocks.remap(ppn, lpn);
-                self.keep_version(ftl, lpn, ppn)
+                if let Some(older) = older {
+                    self.guard_until_programmed(older, ppn);
+                    self.discard(older);
+                }
+                true
             }
             MapEntry::At(newer) => {
                 self.guard_until_programmed(ppn, newer);
@@ -229,60 +214,18 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A page is forgotten: so is what was kept of it.
-    pub(super) fn drop_version(&mut self, ftl: usize, lpn: u32) {
-        let Some(power) = &mut self.power else { return };
-        power.hidden_pages.remove(&(ftl as u16, lpn));
-        if let Some(kept) = power.kept.remove(&(ftl as u16, lpn)) {
-            self.discard(kept);
+    /// A page is forgotten: so is what non-volatile memory says of it.
+    pub(super) fn forget_hidden(&mut self, ftl: usize, lpn: u32) {
+        if let Some(power) = &mut self.power {
+            power.hidden_pages.remove(&(ftl as u16, lpn));
         }
     }
 
-    /// A whole backend has failed: drops its recovery data.
-    pub(super) fn forget_versions(&mut self, ftl: usize) {
-        let Some(power) = &mut self.power else { return };
-        power.kept.retain(|&(backend, _), _| usize::from(backend) != ftl);
-        power.hidden_pages.retain(|&(backend, _), _| usize::from(backend) != ftl);
-    }
-
-    pub(super) fn is_kept(&self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
-        self.power.as_ref().is_some_and(|power| power.kept.get(&(ftl as u16, lpn)) == Some(&ppn))
-    }
-
-    pub(super) fn kept_pages(&self) -> impl Iterator<Item = Ppn> {
-        #[allow(clippy::iter_over_hash_type)] // Only counted, by the auditor.
-        self.power.iter().flat_map(|power| power.kept.values().copied())
-    }
-
-    /// A page of a write with this number has its place: the version before it may go, or, where the page has been
-    /// written again meanwhile, is this one from now on.
-    pub(super) fn place_version(&mut self, ftl: usize, lpn: u32, sequence: u64, ppn: Ppn, arrived: bool) {
-        let written_again = matches!(self.ftl.maps.get(ftl, lpn), MapEntry::Pending(_));
-        let Some(power) = &mut self.power else { return };
-        power.superseded = None;
-        if !arrived && !written_again {
-            return;
+    /// A whole backend has failed.
+    pub(super) fn forget_all_hidden(&mut self, ftl: usize) {
+        if let Some(power) = &mut self.power {
+            power.hidden_pages.retain(|&(backend, _), _| usize::from(backend) != ftl);
         }
-        let key = (ftl as u16, lpn);
-        let newer_than = |old: Ppn| power.sequences[old.0 as usize] < sequence;
-        let older = power.kept.get(&key).copied();
-        if !arrived && older.is_some_and(|old| !newer_than(old)) {
-            return;
-        }
-        power.kept.remove(&key);
-        power.superseded = older.map(|old| self.flash.geometry.block_index_of(old));
-        if !arrived {
-            power.kept.insert(key, ppn);
-            self.ftl.blocks.validate(ppn);
-        }
-        if let Some(old) = older {
-            self.discard(old);
-        }
-    }
-
-    /// The block of the version that the write placed last superseded.
-    pub(super) fn take_superseded(&mut self) -> Option<usize> {
-        self.power.as_mut()?.superseded.take()
     }
 
     /// A block is not erased before `until`.
@@ -391,7 +334,7 @@ impl<C: Contents> Drive<C> {
     /// planes that have been left alone for want of room are collected, by eviction.
     pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId) {
         let ftl = self.ftl_of(plane);
-        if !self.is_wedged(plane) || !self.must_evict(now, ftl) {
+        if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl) {
             return;
         }
         for other in self.planes_of(ftl) {
@@ -402,12 +345,11 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether a plane has neither room nor anything that it could collect, because versions stay in it until their
+    /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
     /// successors have a place, or because of torn pages: what is bound to it goes elsewhere.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
-        self.power.is_some()
-            && !self.ftl.blocks.has_room(plane)
-            && self.next_victim_of(plane).is_none_or(|victim| self.lacks_room(plane, victim))
+        let lacks_room = |victim| self.power.is_some() && self.lacks_room(plane, victim);
+        !self.ftl.blocks.has_room(plane) && self.next_victim_of(plane).is_none_or(lacks_room)
     }
 
     /// What was under way in a plane has been done: something happens to it before time 0.

@@ -3,9 +3,8 @@
 use super::DieQueue;
 use super::behind::ReadBehindWrite;
 use super::errors::Course;
-use super::versions::Replaced;
 use crate::engine::{Command, CompletionToken};
-use crate::flash::Ppn;
+use crate::flash::{PlaneId, Ppn};
 use crate::kernel::{Arena, Id, SimTime, Span};
 
 /// An operation that waits or is in progress: a read of one page, or the rest of a run of writes; in a backend of
@@ -23,6 +22,8 @@ pub(super) struct DriveOp {
     /// When it came, and whether its request was admitted after that: late, but served from its arrival on.
     pub(super) since: SimTime,
     pub(super) late: bool,
+    /// Of a write: the plane to which it has been dealt out, in rounds.
+    pub(super) dealt: Option<PlaneId>,
     pub(super) sequence: u64,
     pub(super) next: Id<DriveOp>,
     pub(super) previous: Id<DriveOp>,
@@ -174,8 +175,8 @@ pub(super) struct Queues<C> {
     pub(super) ops: Arena<DriveOp>,
     /// The number of the last operation.
     pub(super) sequence: u64,
-    /// The version of the copy that each write in flight replaces; untouched where planes take turns.
-    pub(super) replaces: Vec<Replaced>,
+    /// The copy that each page of a write in flight replaces, as long as that is so.
+    pub(super) older: Vec<Vec<Option<Ppn>>>,
     /// The contents of writes in flight; unused if contents are not kept.
     pub(super) carried: Vec<Vec<C>>,
     /// Reads of pages that have no place yet.

@@ -165,10 +165,9 @@ impl<C: Contents> Drive<C> {
         let (channel, bit) = (state.channel as usize, state.bit);
         self.dies.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
-        if self.packing.shares && self.waits_for_others(channel) {
-            return;
+        if !self.visits_later(channel) {
+            self.visit(now, channel);
         }
-        self.visit(now, channel);
     }
 
     /// Starts the first read that waits for an idle unit.

@@ -36,7 +36,6 @@ impl<C: Contents> Drive<C> {
         let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
         let recovering = now < power.ready;
         self.dies.cut_off(now, self.flash.bus == BusUse::Rounds, recovering);
-        power.kept.clear();
         power.numbered.clear();
         if self.nvrams.iter().all(|memory| memory.dead) {
             power.hidden_pages.clear();

@@ -369,8 +369,7 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of the page that a write replaces, or that it was dealt out to, if it must go there.
     fn plane_of_replaced(&self, head: Id<DriveOp>) -> Option<PlaneId> {
-        let older = self.queues.replaces[head.index()];
-        older.dealt.or_else(|| self.only_plane_for(older))
+        self.queues.ops[head].dealt.or_else(|| self.only_plane_for(self.replaced_by(head)))
     }
 
     /// Pages of a plane that are valid in its cache.

@@ -165,6 +165,14 @@ impl<C: Contents> Backends<C> for Drive<C> {
         self.end_all_gathering(now);
     }
 
+    fn await_parts(&mut self) {
+        self.hold_parts();
+    }
+
+    fn parts_have_come(&mut self, now: SimTime) {
+        self.begin_parts(now);
+    }
+
     fn done(&mut self) -> &mut Vec<Done<C>> {
         &mut self.done
     }

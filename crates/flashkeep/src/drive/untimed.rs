@@ -229,9 +229,10 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// Whether collections only move pages into the first stream, without observers.
+    /// Whether collections only move pages into the first stream, without observers and without writes that wait.
     fn is_plainly_collected(&self) -> bool {
-        self.is_unheard()
+        self.queues.waiting == 0
+            && self.is_unheard()
             && !self.gc.notices.moves
             && !self.ftl.summaries
             && !self.ftl.streams.are_several()

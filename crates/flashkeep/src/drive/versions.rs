@@ -4,9 +4,9 @@
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
 use super::{DieQueue, Drive, DriveOp};
-use crate::engine::{Command, Contents};
-use crate::flash::{PlaneId, Ppn};
-use crate::ftl::{Allocation, MapEntry, PlaneChoice};
+use crate::engine::Contents;
+use crate::flash::PlaneId;
+use crate::ftl::{Allocation, PlaneChoice};
 use crate::kernel::Id;
 
 /// The copy of a page that a write replaces.
@@ -14,28 +14,19 @@ use crate::kernel::Id;
 pub(super) struct Replaced {
     version: u64,
     plane: Option<PlaneId>,
-    /// The plane to which the write has been dealt out, in rounds.
-    pub(super) dealt: Option<PlaneId>,
 }
 
 impl<C: Contents> Drive<C> {
-    /// What a write replaces, so that the new copy gets a greater version.
-    pub(super) fn note_replaced(&mut self, ftl: usize, command: &Command, op: Id<DriveOp>) {
-        let copy = |lpn| match self.ftl.maps.get(ftl, lpn) {
-            MapEntry::At(ppn) => self.replaced(ppn),
-            MapEntry::Pending(_) | MapEntry::Unmapped => Replaced::default(),
-        };
-        let copies = command.low_pages().map(copy);
-        let youngest = copies.max_by_key(|copy| copy.version).unwrap_or_default();
-        if self.queues.replaces.len() <= op.index() {
-            self.queues.replaces.resize(op.index() + 1, Replaced::default());
-        }
-        self.queues.replaces[op.index()] = youngest;
-    }
-
-    pub(super) fn replaced(&self, ppn: Ppn) -> Replaced {
-        let plane = Some(self.flash.geometry.plane_of(ppn));
-        Replaced { version: self.ftl.blocks.version(ppn), plane, dealt: None }
+    /// What a write replaces, so that the new copy gets a greater version: of the copies of its pages that the flash has
+    /// now, the youngest one. Where the page is written once more meanwhile, that write replaces the same copy.
+    pub(super) fn replaced_by(&self, op: Id<DriveOp>) -> Replaced {
+        let DriveOp { command, placed, ftl, .. } = self.queues.ops[op];
+        let pages = command.low_pages().skip(usize::from(placed));
+        let copies = pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn)).map(|ppn| Replaced {
+            version: self.ftl.blocks.version(ppn),
+            plane: Some(self.flash.geometry.plane_of(ppn)),
+        });
+        copies.max_by_key(|copy| copy.version).unwrap_or_default()
     }
 
     /// The plane of a die queue for the first page of its write queue: the roomiest of those that give it a greater
@@ -52,11 +43,11 @@ impl<C: Contents> Drive<C> {
         if ftl.limit.is_some() {
             return roomiest(&|_| true);
         }
-        let older = self.queues.replaces[head.index()];
-        if let Some(dealt) = older.dealt {
+        if let Some(dealt) = self.queues.ops[head].dealt {
             let at = die_queue.planes.iter().position(|&plane| plane == dealt && has_room(plane));
             return at.map(|at| (dealt, (at as u32 + 1) % die_queue.planes.len() as u32));
         }
+        let older = self.replaced_by(head);
         let same = self.only_plane_for(older);
         if same.is_some_and(|same| self.is_wedged(same)) {
             // What the recovery goes by is the number of the write, not the block that it went to.

@@ -94,17 +94,14 @@ impl<C: Contents> Drive<C> {
         if C::KEEP {
             self.carry(op, contents);
         }
-        if self.placement.plane_choice != PlaneChoice::InTurn {
-            self.note_replaced(ftl, command, op);
-        }
+        self.begin_older(op);
         for lpn in command.low_pages() {
-            if self.power.is_some() {
-                self.supersede(ftl, lpn);
-                self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
-            } else {
-                let replaced = self.ftl.maps.replace(ftl, lpn, MapEntry::Pending(op.raw()));
-                self.give_up_plainly(ftl, lpn, replaced);
-            }
+            let older = match self.ftl.maps.replace(ftl, lpn, MapEntry::Pending(op.raw())) {
+                MapEntry::At(ppn) => Some(ppn),
+                MapEntry::Pending(earlier) => self.leave_write(ftl, earlier, lpn),
+                MapEntry::Unmapped => None,
+            };
+            self.note_older(op, older);
         }
         let waiting = &mut self.queues.write_queues[write_queue as usize];
         let somebody_waits = waiting.head.is_some();
@@ -113,17 +110,8 @@ impl<C: Contents> Drive<C> {
         // An older request's comes first: those who could not take what was first may be able to take this.
         let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
         let gathers = self.packing.active && self.gathers(now, write_queue, op);
-        if !somebody_waits || overtakes || gathers {
+        if (!somebody_waits || overtakes || gathers) && !self.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels);
-        }
-    }
-
-    /// A page is written again in a drive that keeps older versions.
-    #[inline(never)]
-    fn supersede(&mut self, ftl: usize, lpn: u32) {
-        match self.ftl.maps.get(ftl, lpn) {
-            MapEntry::At(ppn) if self.keep_version(ftl, lpn, ppn) => {}
-            _ => self.give_up(ftl, lpn),
         }
     }
 
@@ -388,8 +376,9 @@ impl<C: Contents> Drive<C> {
         }
         let contents = if C::KEEP { self.queues.carried[op.index()][usize::from(n)] } else { C::default() };
         let ppn = self.ftl.blocks.program(plane, lpn, contents);
-        if self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn) {
-            self.ftl.blocks.validate(ppn);
+        let arrived = self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn);
+        if let Some(older) = self.succeed(ftl, lpn, op, n, ppn, arrived) {
+            self.discard(older);
         }
         if self.is_low(plane) {
             self.ask_for_collection(plane);
@@ -397,7 +386,29 @@ impl<C: Contents> Drive<C> {
         ppn
     }
 
-    /// A page of a write gets its place. One that has been written again meanwhile is born invalid.
+    /// A page of a write has been programmed: the copy that is given up for it, which is the one that it replaces. If it
+    /// has been written again meanwhile, it is itself the copy that the later write replaces; if that is not so either,
+    /// because the later write was placed before, or because the page has been trimmed, it is born invalid.
+    #[inline(always)]
+    fn succeed(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        op: Id<DriveOp>,
+        n: u16,
+        ppn: Ppn,
+        arrived: bool,
+    ) -> Option<Ppn> {
+        if arrived {
+            self.ftl.blocks.validate(ppn);
+            return self.queues.older[op.index()][usize::from(n)].take();
+        }
+        let older = self.replace_older(ftl, lpn, self.queues.ops[op].sequence, ppn).ok()?;
+        self.ftl.blocks.validate(ppn);
+        older
+    }
+
+    /// A page of a write gets its place.
     #[inline(never)]
     fn place(&mut self, page: &mut PageWrite, stream: u8) {
         if self.ftl.physical {
@@ -427,19 +438,13 @@ impl<C: Contents> Drive<C> {
             _ => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents),
         };
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
-        if arrived {
-            self.ftl.blocks.validate(ppn);
-        } else if self.placement.plane_choice != PlaneChoice::InTurn
-            && self.ftl.backends[ftl].limit.is_none()
-            && let MapEntry::Pending(later) = self.ftl.maps.get(ftl, lpn)
-        {
-            self.queues.replaces[Id::<DriveOp>::new(later).index()] = self.replaced(ppn);
-        }
+        let older = self.succeed(ftl, owned, op, page.n, ppn, arrived);
         if self.power.is_some() {
-            let sequence = self.queues.ops[op].sequence;
-            self.place_version(ftl, owner.unwrap_or(lpn), sequence, ppn, arrived);
-            self.note_oob(ppn, lpn, sequence);
-            page.guards = self.take_superseded();
+            self.note_oob(ppn, lpn, self.queues.ops[op].sequence);
+            page.guards = older.map(|older| self.flash.geometry.block_index_of(older));
+        }
+        if let Some(older) = older {
+            self.discard(older);
         }
         if self.is_low_for_idle(plane) {
             self.look_at(plane);

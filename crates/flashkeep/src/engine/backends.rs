@@ -241,6 +241,14 @@ pub trait Backends<C: Contents>: BackendView {
         let _ = now;
     }
 
+    /// Parts of a request come: none begins before [`Backends::parts_have_come`].
+    fn await_parts(&mut self) {}
+
+    /// All parts of the request have come.
+    fn parts_have_come(&mut self, now: SimTime) {
+        let _ = now;
+    }
+
     /// The completions and events since the last call, in order; the caller empties the list.
     fn done(&mut self) -> &mut Vec<Done<C>>;
 

@@ -56,10 +56,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.is_whole() && self.schemes.iter().flatten().any(BackgroundWork::moves_back)
     }
 
+    /// No more pieces of a rebuild begin, except those of a recovery from a power loss.
+    pub fn stop_rebuilds(&mut self) {
+        self.clock.rebuilds_stopped = true;
+    }
+
+    /// Whether rebuilds have been stopped.
+    #[must_use]
+    pub fn has_stopped_rebuilds(&self) -> bool {
+        self.clock.rebuilds_stopped
+    }
+
     /// Starts rebuilding at `node` if its scheme has pages to rebuild.
     pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
         let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
-        if busy || !self.has_pieces(node) {
+        let stopped = self.clock.rebuilds_stopped && self.recovery.is_none();
+        if busy || stopped || !self.has_pieces(node) {
             return;
         }
         let depth = self.controller_of(node).rebuild_depth;
@@ -76,11 +88,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The next piece, if there is one.
     pub(super) fn rebuild<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
-        if self.ask(backends, now, node, Why::Rebuild) {
+        let stopped = self.clock.rebuilds_stopped && self.recovery.is_none();
+        if !stopped && self.ask(backends, now, node, Why::Rebuild) {
             return;
         }
         // No work is in progress that could help: the remaining pages cannot be restored.
-        let waits = self.counters.live() > 0 && self.has_pieces(node);
+        let waits = !stopped && self.counters.live() > 0 && self.has_pieces(node);
         if waits {
             return self.due.push(now + AGAIN, Due::Rebuild(node));
         }

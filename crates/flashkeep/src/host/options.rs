@@ -20,6 +20,29 @@ pub struct HostSpec {
     /// no link.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub link_us_per_sector: f64,
+    /// The controller's time for a request with data, one request at a time, µs: it follows the transfer, and bounds
+    /// requests per second.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub command_us: f64,
+    /// The controller's time for a request that other requests do not wait for, µs: part of each response time.
+    #[schemars(range(min = 0.0, max = 1e6))]
+    pub latency_us: f64,
+    /// The power of the drive's controller, W.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub controller_w: Option<f64>,
+    /// The power that it draws in addition while data cross the link, W.
+    #[schemars(range(min = 0.0, max = 1e3))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_w: Option<f64>,
+}
+
+impl HostSpec {
+    /// Whether link or controller take time.
+    #[must_use]
+    pub fn has_link(&self) -> bool {
+        [self.link_us_per_sector, self.command_us, self.latency_us].iter().any(|&us| us > 0.0)
+    }
 }
 
 /// The instant from which a request that waited for a place in the queue is served.

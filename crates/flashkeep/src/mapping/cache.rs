@@ -59,6 +59,16 @@ impl MapCache {
         }
     }
 
+    /// The number of entries for which it has room.
+    pub(super) fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Whether it has any entry.
+    pub(super) fn has_any(&self) -> bool {
+        !self.slots.is_empty()
+    }
+
     #[inline]
     pub(super) fn has(&self, page: u32) -> bool {
         self.slot_of[page as usize] != 0

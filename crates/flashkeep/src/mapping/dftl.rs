@@ -38,11 +38,12 @@ use crate::engine::{
     Cause, Change, Command, Flags, Key, Lock, Page, Plan, Release, RepairOutcome, Role, Step,
 };
 use crate::engine::{Verb, View, Why};
-use crate::kernel::Bits;
+use crate::kernel::{Bits, Permutation, Random};
 use crate::options::OptionsPart;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 pub(super) const ENTRY: MappingEntry = MappingEntry {
     name: "dftl",
@@ -62,11 +63,24 @@ pub struct DftlOptions {
     /// Size of the cache of `dftl`, KiB for each member: 8 bytes per entry.
     #[schemars(range(min = 0.03125, max = 16_777_216.0))]
     pub cache_kib: f64,
+    /// What the cache of `dftl` holds at time 0: entries of random pages that the workload may use (`warm`), or nothing
+    /// (`cold`).
+    pub cache_start: CacheStart,
+}
+
+/// What the cache of a map holds at time 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheStart {
+    /// Entries of random pages that the workload may use.
+    Warm,
+    /// Nothing.
+    Cold,
 }
 
 impl Default for DftlOptions {
     fn default() -> Self {
-        DftlOptions { cache_kib: 64.0 }
+        DftlOptions { cache_kib: 64.0, cache_start: CacheStart::Warm }
     }
 }
 
@@ -109,6 +123,9 @@ pub struct Dftl {
     /// Commands are cut so that they touch one translation page, and no more entries than can be taken in at once.
     pub(super) grain: u32,
     cache: MapCache,
+    /// Whether the cache has entries at time 0.
+    #[serde(skip)]
+    starts_warm: bool,
     /// Whether the cache is in a memory that keeps it without power.
     #[serde(skip)]
     survives: bool,
@@ -141,6 +158,7 @@ impl Dftl {
             per_page,
             grain,
             cache: MapCache::new(options.cache_entries, options.pages, per_page),
+            starts_warm: options.warm,
             survives: options.survives,
             outdated: VecDeque::new(),
             is_outdated: Bits::default(),
@@ -150,6 +168,18 @@ impl Dftl {
             losses: Vec::new(),
             counts: Counts::default(),
         }
+    }
+
+    /// Fills an empty cache with entries of random pages among these, each equally likely. None of them is changed.
+    pub(super) fn warm(&mut self, pages: Range<u32>, seed: u64) {
+        if !self.starts_warm || pages.is_empty() || self.cache.has_any() {
+            return;
+        }
+        let order = Permutation::new(pages.end - pages.start, &mut Random::stream(seed, "ftl.map cache"));
+        let entries = order.limit().min(self.cache.capacity());
+        (0..entries).for_each(|rank| {
+            self.cache.insert(pages.start + order.at(rank));
+        });
     }
 
     /// A state that was loaded is in the memory of the drive that it is loaded into.

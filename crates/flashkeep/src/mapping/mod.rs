@@ -34,7 +34,7 @@ mod wear;
 mod work;
 
 pub use block::BlockMap;
-pub use dftl::{Dftl, DftlOptions, translation_pages};
+pub use dftl::{CacheStart, Dftl, DftlOptions, translation_pages};
 pub use hybrid::Hybrid;
 use refresh::RefreshesBlocks;
 
@@ -47,6 +47,8 @@ pub struct MappingOptions {
     pub page_bytes: u64,
     /// The number of entries in the cache (`dftl`).
     pub cache_entries: u32,
+    /// Whether it has entries at time 0.
+    pub warm: bool,
     /// Whether that memory keeps what it has without power.
     pub survives: bool,
     /// Planes of the member.
@@ -195,6 +197,17 @@ impl Mapping {
             Mapping::Hybrid(map) => &mut map.base.counts,
         };
         *counts = replaced.counts();
+    }
+
+    /// A cache of the map that has nothing gets entries of random pages. `part` says which share of the drive the
+    /// workload uses: where that begins, where it ends, and the whole, in any unit.
+    pub fn warm_cache(&mut self, part: [u64; 3], seed: u64) {
+        let Mapping::Dftl(map) = self else { return };
+        let [begin, end, whole] = part.map(u128::from);
+        let pages = u128::from(map.capacity());
+        let first = (pages * begin / whole.max(1)).min(pages);
+        let last = (pages * end).div_ceil(whole.max(1)).min(pages);
+        map.warm(first as u32..last as u32, seed);
     }
 
     /// Its counts so far.

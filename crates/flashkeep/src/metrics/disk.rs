@@ -40,6 +40,7 @@ pub fn disk_energy(
         flash_j: IfAny(None),
         operations_j: IfAny(None),
         dram_j: IfAny(None),
+        controller_j: IfAny(None),
         disk_j: IfAny(Some(DiskEnergy { total, read, write, seek, idle, standby, spin_up })),
     })
 }

@@ -23,6 +23,8 @@ figures! {
         operations_j: IfAny<Option<Operations<Option<f64>>>> => plain(),
         /// Energy of the DRAM.
         dram_j: IfAny<Option<f64>> => unit("J").lower(),
+        /// Energy of the controller.
+        controller_j: IfAny<Option<f64>> => unit("J").lower(),
         /// Energy of a disk.
         disk_j: IfAny<DiskEnergy> => plain(),
     }
@@ -48,13 +50,13 @@ figures! {
 
 /// The energy of a run; none where the drive file gives no current.
 pub(super) fn energy(facts: &Facts<'_>) -> Option<Energy> {
-    let dram = dram(facts);
-    if facts.work.is_none() && dram.is_none() {
+    let (dram, controller) = (dram(facts), controller(facts));
+    if facts.work.is_none() && dram.is_none() && controller.is_none() {
         return None;
     }
     let flash = facts.work.as_ref().map(|work| Flash::new(facts, work));
     let flash_total = flash.as_ref().and_then(|flash| sum(flash.parts()));
-    let total = sum([flash_total, dram]);
+    let total = sum([flash_total, dram, controller]);
     let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
     let gib = facts.statistics.bytes_written as f64 / f64::from(1 << 30);
     let over = |whole: f64| total.and_then(|total| per(joules(total), whole));
@@ -65,6 +67,7 @@ pub(super) fn energy(facts: &Facts<'_>) -> Option<Energy> {
         flash_j: IfAny(Some(flash.as_ref().map(|flash| flash.energy(flash_total)))),
         operations_j: IfAny(Some(flash.as_ref().map(Flash::operations))),
         dram_j: IfAny(Some(dram.map(joules))),
+        controller_j: IfAny(controller.map(|controller| Some(joules(controller)))),
         disk_j: IfAny(None),
     })
 }
@@ -135,10 +138,27 @@ fn pairs() -> impl Iterator<Item = (OpKind, Cause)> {
     OpKind::ALL.into_iter().flat_map(|kind| Cause::ALL.into_iter().map(move |cause| (kind, cause)))
 }
 
+/// The controller of a lone drive: its power all the time, and that of the link while bytes of counted requests cross it.
+fn controller(facts: &Facts<'_>) -> Option<u128> {
+    let (host, flash) = (&facts.drive.spec.host, &facts.drive.spec.flash);
+    if facts.drive.is_device_set() {
+        return None;
+    }
+    let nw = |watts: Option<f64>| watts.map(|watts| (watts * 1e9).round() as u128);
+    let span = u128::from(facts.until.since(facts.from).0);
+    let bytes = facts.statistics.bytes_read + facts.statistics.bytes_written;
+    let sectors = u128::from(bytes / u64::from(flash.sector_bytes));
+    let crossing = sectors * (host.link_us_per_sector * 1e6).round() as u128 / 1000;
+    sum([nw(host.controller_w).map(|power| power * span), nw(host.link_w).map(|power| power * crossing)])
+}
+
 /// Standby and refresh draw power all the time; active power is drawn while sectors are written or read. Each sector
 /// that a write adds to a write buffer is read once when it leaves. Clean copies leave unread, and what a read misses is
 /// copied.
 fn dram(facts: &Facts<'_>) -> Option<u128> {
+    if facts.drive.buffer_bytes() == 0 {
+        return None;
+    }
     let energy = &facts.drive.spec.buffer.energy;
     let power = |current| nanowatts(current, energy.voltage_v);
     let span = u128::from(facts.until.since(facts.from).0);

@@ -91,8 +91,8 @@ fn bucket_of(response_ns: u64) -> usize {
 figures! {
     /// A time divided by what requests waited for or did. The parts add up to it.
     pub struct PartTimes {
-        /// Waiting outside the host queue, which is full.
-        queue: f64 => unit("µs").lower().row("  {}: outside the host queue"),
+        /// Waiting for a slot in the host queue, which is full.
+        queue: f64 => unit("µs").lower().row("  {}: waiting for a slot in the host queue"),
         /// Access to DRAM and NVRAM.
         cache: f64 => unit("µs").lower().row("  {}: memory"),
         /// Waiting for an eviction from a write cache, or for room in NVRAM or in a log.

@@ -154,7 +154,8 @@ impl MemberActivity<'_> {
             warranty_years: self.drive.warranty_years(),
         };
         let bytes = given * self.drive.page_bytes();
-        let writes = CountedWrites { bytes, seconds, runs_left: self.runs_left() };
+        let programmed = self.programmed() as f64 / self.drive.physical_bytes().max(1) as f64;
+        let writes = CountedWrites { bytes, seconds, programmed, runs_left: self.runs_left() };
         let since = |at: usize| -> Vec<Span> {
             let before = self.before.busy[at].iter().copied().chain(std::iter::repeat(Span::ZERO));
             self.now.busy[at].iter().zip(before).map(|(now, before)| now.beyond(before)).collect()

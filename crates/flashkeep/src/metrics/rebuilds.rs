@@ -27,8 +27,14 @@ figures! {
         mib_s: Option<f64> => unit("MiB/s").higher(),
         /// Hours that the rebuild of a member full of data takes at this speed.
         full_member_hours: Option<f64> => unit("h").lower(),
+        /// How often what it wrote fills the DRAM of the new member; below 4 its speed is partly that of the DRAM. None
+        /// without DRAM.
+        dram_fills: Option<f64> => unit("ratio").derived(),
     }
 }
+
+/// What a rebuild writes has to fill the DRAM of the new member so often before its speed is that of the flash.
+const LEAST_DRAM_FILLS: f64 = 4.0;
 
 /// The rebuilds of a run, from its phases.
 pub(super) fn rebuilds(phases: &RunPhases, drive: &Resolved) -> Vec<Rebuild> {
@@ -54,6 +60,7 @@ pub(super) fn rebuilds(phases: &RunPhases, drive: &Resolved) -> Vec<Rebuild> {
             mb_s: speed.map(|speed| speed / 1e6),
             mib_s: speed.map(|speed| speed / f64::from(1 << 20)),
             full_member_hours: speed.filter(|&speed| speed > 0.0).map(|speed| full / speed / 3600.0),
+            dram_fills: per(bytes as f64, dram_bytes(drive, &failed)),
         });
     }
     found
@@ -62,7 +69,15 @@ pub(super) fn rebuilds(phases: &RunPhases, drive: &Resolved) -> Vec<Rebuild> {
 /// Notes on rebuilds that restored little: their time says nothing about a full member.
 pub(super) fn notes(rebuilds: &[Rebuild]) -> Vec<String> {
     let note = |rebuild: &Rebuild| {
-        let hours = rebuild.full_member_hours.filter(|_| rebuild.share < 0.95)?;
+        let hours = rebuild.full_member_hours?;
+        if let Some(fills) = rebuild.dram_fills.filter(|&fills| fills < LEAST_DRAM_FILLS) {
+            return Some(format!(
+                "the rebuild of {} wrote {:.3} GiB, {fills:.1} times what the DRAM of the new one holds: too little to say \
+                 how long a full one takes",
+                rebuild.member, rebuild.gib,
+            ));
+        }
+        (rebuild.share < 0.95).then_some(())?;
         Some(format!(
             "the rebuild of {} wrote {:.3} GiB, {:.1} % of what it holds when it is full: other pages were never \
              written (--existing all has all of them), or were overwritten meanwhile; a full one would take {} at \
@@ -75,6 +90,19 @@ pub(super) fn notes(rebuilds: &[Rebuild]) -> Vec<String> {
         ))
     };
     rebuilds.iter().filter_map(note).collect()
+}
+
+/// The DRAM of the member that is replaced; 0 for parts, which have none of their own.
+fn dram_bytes(drive: &Resolved, failed: &str) -> f64 {
+    let mut place = drive;
+    for part in failed.split('/') {
+        let number = part.strip_prefix("member:").and_then(|number| number.parse::<usize>().ok());
+        match number.and_then(|number| place.array.get(number)) {
+            Some(member) => place = member,
+            None => return 0.0,
+        }
+    }
+    place.spec.buffer.dram_mib * f64::from(1 << 20)
 }
 
 /// Bytes of the pages that what failed holds when it is full: a member, a part of one, or a part of a drive.

@@ -32,6 +32,8 @@ figures! {
         drive: Value => plain().derived(),
         /// Bytes that the host can use.
         capacity_bytes: u64 => unit("bytes").higher(),
+        /// How the drive starts, in words.
+        start: String => plain().derived(),
         /// The workload.
         workload: Workload => plain(),
         /// Simulated time in which requests were counted; none if nothing took time and requests have no arrivals.
@@ -99,6 +101,8 @@ figures! {
         untimed: IfAny<bool> => plain(),
         /// True if the run was interrupted and its figures are of the requests until then; left out otherwise.
         interrupted: IfAny<bool> => plain().derived(),
+        /// What was asked of the drive and what it did; only if it could not carry the trace.
+        saturation: IfAny<Saturation> => plain().derived(),
         /// Errors of flash; only with an error model.
         errors: IfAny<ErrorFigures> => plain().heading("Errors of flash"),
         /// Energy; none if the drive file gives no currents or powers.
@@ -184,6 +188,18 @@ figures! {
 }
 
 figures! {
+    /// A drive that falls behind its trace: response times grow with the length of the trace.
+    pub struct Saturation {
+        /// Reads and writes that arrived in a second.
+        offered_iops: f64 => unit("requests/s"),
+        /// Reads and writes that the drive did in a second.
+        reached_iops: f64 => unit("requests/s").higher(),
+        /// Time that it was busy after the last arrival.
+        busy_after_s: f64 => unit("s").lower(),
+    }
+}
+
+figures! {
     /// Whether contents were right, and what failures and power cuts cost.
     pub struct Integrity {
         /// Page reads of requests whose contents were compared with what was written (`--verify`).
@@ -206,7 +222,7 @@ figures! {
         /// Requests under way at a power cut that were not acknowledged.
         interrupted_requests: u64 => unit("requests").lower().row("requests interrupted"),
         /// Acknowledged pages whose newest version was in volatile memory at a power cut.
-        volatile_pages_lost: u64 => unit("pages").lower().row("pages lost that were volatile"),
+        volatile_pages_lost: u64 => unit("pages").lower().row("acknowledged pages lost from DRAM"),
         /// Time from each power cut until requests were accepted again.
         recovery_us: Vec<f64> => unit("µs").lower().row("  until requests were accepted again, µs"),
         /// Pages read to restore the map.

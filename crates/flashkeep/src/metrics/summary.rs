@@ -9,9 +9,9 @@ use super::members::{cached_bytes, programmed_bytes, runs_left};
 use super::rebuilds::{self, Rebuild};
 use super::sections::{
     CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
-    Rest, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
+    Rest, Saturation, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
 };
-use super::wear::CountedWrites;
+use super::wear::{CountedWrites, ENOUGH};
 use super::{
     Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases,
     VolumeStatistics, WearFacts,
@@ -134,6 +134,10 @@ pub struct Facts<'a> {
     pub scheme: Option<(&'static str, Value)>,
     /// The members of an array.
     pub members: Vec<MemberActivity<'a>>,
+    /// The sectors that caches held when counting began, and when it ended.
+    pub held: [u64; 2],
+    /// How the drive starts, in words.
+    pub start: String,
     /// Valid pages at the end, and all pages.
     pub filled: (u64, u64),
     /// Unrecoverable pages, each counted once.
@@ -178,6 +182,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
         conditioning: IfAny(facts.conditioned.clone()),
         untimed: IfAny(facts.untimed.map(|_| true)),
         interrupted: IfAny(facts.interrupted.then_some(true)),
+        saturation: IfAny(saturation(facts)),
         errors: IfAny(errors(facts)),
         energy: super::energy::energy(facts),
         economy: IfAny(super::economy::economy(facts)),
@@ -224,6 +229,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         digest: String::new(),
         drive: drive.to_json(),
         capacity_bytes: drive.capacity_bytes(),
+        start: facts.start.clone(),
         workload: workload(facts.workload),
         simulated_s: passes.then_some(seconds),
         warnings: warnings(facts, &rebuilds),
@@ -285,6 +291,11 @@ fn programmed(facts: &Facts<'_>) -> u64 {
     }
 }
 
+/// The bytes programmed as a share of the flash.
+fn programmed_share(facts: &Facts<'_>) -> f64 {
+    per(programmed(facts) as f64, facts.drive.physical_bytes() as f64).unwrap_or(0.0)
+}
+
 /// What the life of the drive follows from. An array lives as long as the first of its members.
 fn counted_writes(facts: &Facts<'_>, seconds: f64) -> CountedWrites {
     let runs_left = if facts.drive.is_array() {
@@ -294,7 +305,14 @@ fn counted_writes(facts: &Facts<'_>, seconds: f64) -> CountedWrites {
         let programmed = programmed_bytes(facts.counters, facts.drive) - cached;
         runs_left(facts.drive, &facts.wear.before, programmed)
     };
-    CountedWrites { bytes: facts.statistics.bytes_written, seconds, runs_left }
+    // An untimed run without arrival times has no time, and so no day.
+    let seconds = if facts.untimed == Some(false) { 0.0 } else { seconds };
+    CountedWrites {
+        bytes: facts.statistics.bytes_written,
+        seconds,
+        programmed: programmed_share(facts),
+        runs_left,
+    }
 }
 
 fn extend(object: &mut Value, more: &Value) {
@@ -462,7 +480,9 @@ fn redundancy(drive: &Resolved) -> Redundancy {
 fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     let mut all = facts.warnings.clone();
     let programs = facts.counters.total(OpKind::Program);
-    if facts.counters.total(OpKind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
+    let short = short_life(facts);
+    // A run that is too short for a life is too short for collections: one note is enough.
+    if short.is_none() && facts.counters.total(OpKind::Erase) == 0 && programs > 0 && facts.filled.1 > 0 {
         let share = facts.filled.0 as f64 / facts.filled.1.max(1) as f64 * 100.0;
         let soft = facts.drive.spec.ftl.gc.soft_threshold.map_or_else(String::new, |soft| {
             format!(
@@ -470,19 +490,20 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
             )
         });
         all.push(format!(
-            "collection never ran: the flash held valid data in {share:.1} % of its pages at the end{soft}"
+            "garbage collection never ran: the flash held valid data in {share:.1} % of its pages at the end{soft}"
         ));
     }
-    if programs == 0 && facts.statistics.pages_written > 0 {
-        all.push("the DRAM took every write: no page was programmed".to_owned());
-    }
+    all.extend(taken_by_memory(facts));
+    all.extend(kept_in_memory(facts, programs));
+    all.extend(no_link(facts));
+    all.extend(cold_map(facts));
     let statistics = facts.statistics;
     let count = statistics.read_response.count() + statistics.write_response.count();
     if count > 0 && count < 10_000 {
         all.push(format!("p99.99 needs 10,000 requests; there were {count}"));
     }
-    all.extend(saturation(facts, count));
-    all.extend(short_life(facts));
+    all.extend(saturation(facts).as_ref().map(saturation_note));
+    all.extend(short);
     all.extend(rebuilds::notes(rebuilds));
     all.extend(limits(facts));
     if facts.counters.reads_of_nothing > 0 {
@@ -494,19 +515,49 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     all
 }
 
-/// Warns if the drive cannot keep up with the trace: waiting times then grow without bound, and means have no meaning.
-fn saturation(facts: &Facts<'_>, count: u64) -> Option<String> {
-    let arrivals = facts.workload.span;
-    let overtime = facts.until.since(facts.from).0.saturating_sub(arrivals.0);
-    let busy = facts.workload.provenance.depth.is_none() && arrivals.0 > 0 && count > 100;
-    (busy && overtime > arrivals.0 / 20).then(|| {
+/// Warns if what the DRAM gained or lost while counting changes the write amplification: what it holds at the end has not
+/// been programmed.
+fn kept_in_memory(facts: &Facts<'_>, programs: u64) -> Option<String> {
+    let bytes = u64::from(facts.drive.spec.flash.sector_bytes);
+    let [before, after] = facts.held.map(|sectors| sectors * bytes);
+    let written = facts.statistics.bytes_written;
+    // What fits has a note of its own.
+    let matters =
+        programs > 0 && written > memory_bytes(facts.drive) && before.abs_diff(after) > written / 50;
+    matters.then(|| {
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         format!(
-            "the workload saturates the drive: it was still busy {:.1} s after the last of {:.1} s of arrivals; \
-             mean response times grow with the length of the trace",
-            overtime as f64 / 1e9,
-            arrivals.0 as f64 / 1e9,
+            "the host wrote {:.1} MiB; the DRAM held {:.1} MiB of written data when counting began and {:.1} MiB when it \
+             ended, and write amplification counts programs only (longer runs, or --flush-at-end)",
+            mib(written),
+            mib(before),
+            mib(after)
         )
     })
+}
+
+/// What was asked of the drive and what it did, if it cannot keep up with the trace: it is still busy for more than 5 % of
+/// the time of all arrivals after the last one.
+fn saturation(facts: &Facts<'_>) -> Option<Saturation> {
+    let requests = facts.statistics.read_response.count() + facts.statistics.write_response.count();
+    let last = SimTime(facts.workload.span.0);
+    let (arrivals, overtime) = (last.0.checked_sub(facts.from.0)?, facts.until.0.saturating_sub(last.0));
+    let open = facts.workload.provenance.depth.is_none() && facts.untimed.is_none();
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    (open && arrivals > 0 && requests > 100 && overtime > arrivals / 20).then(|| Saturation {
+        offered_iops: requests as f64 / seconds(arrivals),
+        reached_iops: requests as f64 / seconds(arrivals + overtime),
+        busy_after_s: seconds(overtime),
+    })
+}
+
+/// Waiting times of a drive that cannot keep up grow without bound, and means have no meaning.
+fn saturation_note(found: &Saturation) -> String {
+    let Saturation { offered_iops: offered, reached_iops: reached, busy_after_s: after } = found;
+    format!(
+        "the workload saturates the drive: it cannot carry {offered:.0} requests/s and reaches {reached:.0}, still busy \
+         {after:.1} s after the last arrival; response times grow with the length of the trace"
+    )
 }
 
 /// Warns if a limit rather than the flash determines response times.
@@ -538,12 +589,79 @@ fn limits(facts: &Facts<'_>) -> Vec<String> {
     all
 }
 
-/// Warns if life is extrapolated from a run that did not fill the flash once: its write amplification is not yet that of
-/// a drive in use.
+/// The bytes of data that the DRAM of a drive, or of all of an array, holds.
+fn memory_bytes(drive: &Resolved) -> u64 {
+    let own = if drive.writes_through() { 0 } else { drive.buffer_bytes() };
+    own + drive.array.iter().map(memory_bytes).sum::<u64>()
+}
+
+/// Warns if the DRAM holds all that was written: response times of writes are not those of the flash.
+fn taken_by_memory(facts: &Facts<'_>) -> Option<String> {
+    let (written, memory) = (facts.statistics.bytes_written, memory_bytes(facts.drive));
+    if written == 0 || memory == 0 {
+        return None;
+    }
+    if programmed(facts) == 0 {
+        return Some("the DRAM took every write: no page was programmed".to_owned());
+    }
+    (written <= memory).then(|| {
+        format!(
+            "the run wrote {:.1} MiB, which fit into the {:.1} MiB of DRAM: response times and throughput of writes are \
+             those of the DRAM; a longer run, or --warmup, shows the flash",
+            written as f64 / 1_048_576.0,
+            memory as f64 / 1_048_576.0
+        )
+    })
+}
+
+/// The bytes a second that the fastest link of drives carries: PCIe 5.0 with four lanes.
+const FASTEST_LINK: f64 = 15.75e9;
+
+/// Warns of more throughput than a link carries, where there is none.
+fn no_link(facts: &Facts<'_>) -> Option<String> {
+    let (drive, statistics) = (facts.drive, facts.statistics);
+    if facts.untimed.is_some() || drive.is_device_set() || drive.spec.host.has_link() {
+        return None;
+    }
+    let seconds = facts.until.since(facts.from).0 as f64 / 1e9;
+    let rate = per((statistics.bytes_read + statistics.bytes_written) as f64, seconds)?;
+    (rate > FASTEST_LINK).then(|| {
+        format!(
+            "{:.1} GB/s crossed the host interface, more than any link of a drive carries (15.75 GB/s by PCIe 5.0 with four \
+             lanes): the drive has no host.link_us_per_sector",
+            rate / 1e9
+        )
+    })
+}
+
+/// Warns if next to no entry of the map's cache was used.
+fn cold_map(facts: &Facts<'_>) -> Option<String> {
+    let (map, counts) = facts.mapping?;
+    let asked = counts.hits + counts.misses;
+    (map == "dftl" && counts.misses > 0 && counts.hits * 100 < asked).then(|| {
+        format!(
+            "{} of {asked} map entries that were looked up were in the cache of {} entries for each member: the workload \
+             uses few pages again, or the run is too short to show it",
+            counts.hits,
+            facts.drive.map_cache_entries()
+        )
+    })
+}
+
+/// Warns if no life follows from the run, or if it is extrapolated from a run that did not fill the flash once: its write
+/// amplification is not yet that of a drive in use.
 fn short_life(facts: &Facts<'_>) -> Option<String> {
     let (programmed, flash) = (programmed(facts), facts.drive.physical_bytes());
     let has_budget = |drive: &Resolved| drive.spec.ftl.wear.erase_budget.is_some();
     let budget = has_budget(facts.drive) || facts.members.iter().any(|member| has_budget(member.drive));
+    let share = programmed_share(facts);
+    if budget && programmed > 0 && share < ENOUGH {
+        return Some(format!(
+            "no life, TBW or DWPD: they need a run that programs a tenth of the flash, and this one programmed {:.2} %; \
+             a longer one, such as --untimed with more requests, has them",
+            share * 100.0
+        ));
+    }
     (budget && programmed > 0 && programmed < flash).then(|| {
         format!(
             "TBW and DWPD are extrapolated from a run that programmed {:.2} % of the flash once, at {:.2} bytes \

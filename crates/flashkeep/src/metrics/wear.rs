@@ -33,6 +33,9 @@ pub struct WearFacts {
     pub warranty_years: f64,
 }
 
+/// The share of the flash that a run programs at least if a life is to follow from it.
+pub(super) const ENOUGH: f64 = 0.1;
+
 /// What a life follows from that is extrapolated from the bytes written while requests were counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CountedWrites {
@@ -40,6 +43,8 @@ pub(super) struct CountedWrites {
     pub(super) bytes: u64,
     /// The time.
     pub(super) seconds: f64,
+    /// The share of the flash that was programmed.
+    pub(super) programmed: f64,
     /// How many runs like this one the erase budgets let the flash program, if there are budgets and it programmed.
     pub(super) runs_left: Option<f64>,
 }
@@ -127,11 +132,12 @@ impl WearFacts {
         // have.
         let until = |left: f64, worn: f64| if worn > 0.0 { left / worn } else { f64::INFINITY };
         let finite = |times: f64| Some(times).filter(|times| times.is_finite());
-        let by_most = self.budget.and_then(|budget| {
+        let enough = writes.programmed >= ENOUGH;
+        let by_most = self.budget.filter(|_| enough).and_then(|budget| {
             let of_block = |(now, before)| until(f64::from(budget.saturating_sub(before)), f64::from(now));
             finite(blocks().map(of_block).fold(f64::INFINITY, f64::min))
         });
-        let by_mean = self.budget.and_then(|budget| {
+        let by_mean = self.budget.filter(|_| enough).and_then(|budget| {
             let left: f64 = blocks().map(|(_, before)| f64::from(budget.saturating_sub(before))).sum();
             finite(until(left / count, mean))
         });
@@ -142,7 +148,9 @@ impl WearFacts {
         let warranty_days = self.warranty_years * 365.0;
         let a_day = |times: Option<f64>| times.map(|times| drives(times * bytes) / warranty_days);
         let counted = writes.bytes as f64;
-        let life = writes.runs_left.map(|runs| runs * counted);
+        let runs_left = writes.runs_left.filter(|_| enough);
+        let life = runs_left.map(|runs| runs * counted);
+        let a_workload_day = per(drives(counted), writes.seconds / 86_400.0).filter(|_| enough);
         let at = |mark: Option<Mark>| mark.map(|(at, _)| at.0 as f64 / 1e9);
         Wear {
             erases_total: total,
@@ -150,13 +158,14 @@ impl WearFacts {
             erases_mean: finite(mean),
             erases_max: most,
             erases_stddev: finite(deviation),
-            lifetime_days: days(by_most),
+            lifetime_days_first_block: days(by_most),
             lifetime_days_by_mean: days(by_mean),
             lifetime_erases: by_most.map(|times| times * total as f64),
             lifetime_erases_by_mean: self.budget.map(|budget| f64::from(budget) * count),
             tbw: life.map(|bytes| bytes / 1e12),
             dwpd: life.map(|bytes| drives(bytes) / warranty_days),
-            workload_dwpd: per(drives(counted), writes.seconds / 86_400.0),
+            workload_dwpd: a_workload_day,
+            lifetime_days: a_workload_day.and_then(|a_day| per(drives(life?), a_day)),
             tbw_first_block: written(by_most),
             dwpd_first_block: a_day(by_most),
             remaining_life_mean: lives.and_then(|(mean, _)| finite(mean)),
@@ -185,8 +194,9 @@ figures! {
         erases_max: Option<u32> => unit("erases").lower().row("most erases of a block"),
         /// Standard deviation of the erases over the blocks.
         erases_stddev: Option<f64> => unit("erases").lower().row("  deviation over the blocks"),
-        /// Time until the first block reaches the erase budget if this workload continues.
-        lifetime_days: Option<f64> => unit("days").higher().row("lifetime, days"),
+        /// Time until the first block reaches the erase budget if this workload continues, and blocks go on to wear as
+        /// unevenly as in this run.
+        lifetime_days_first_block: Option<f64> => unit("days").higher(),
         /// Time until all blocks reach the erase budget if this workload continues and wears them evenly.
         lifetime_days_by_mean: Option<f64> => unit("days").higher(),
         /// Erases until the first block reaches the erase budget.
@@ -202,6 +212,9 @@ figures! {
             .row("  drive writes a day (DWPD)"),
         /// Drive writes a day of this workload.
         workload_dwpd: Option<f64> => unit("1/day").derived().row("  DWPD of this workload"),
+        /// Time until the flash has programmed what its erase budget allows, if this workload continues: `tbw` at its bytes
+        /// a day.
+        lifetime_days: Option<f64> => unit("days").higher().derived().row("  lifetime under this workload, days"),
         /// Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear
         /// as unevenly as in this run.
         tbw_first_block: Option<f64> => unit("TB").higher(),

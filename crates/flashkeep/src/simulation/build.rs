@@ -1,7 +1,7 @@
 //! Builds the flash of a resolved drive and its redundancy tree.
 
 use crate::config::Resolved;
-use crate::device::port::{Evict, EvictedPages, PartialPages, PortOptions, ps_per_sector};
+use crate::device::port::{Evict, EvictedPages, LinkTimes, PartialPages, PortOptions, ps_per_sector};
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, FlashBackendKind, Nvram};
@@ -252,7 +252,7 @@ impl DevicePlacement {
 /// The port of a member with this scheme. `parts` says whether it gets requests for parts of pages.
 fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptions> {
     let options = PortOptions {
-        link_ps_per_sector: ps_per_sector(drive.spec.host.link_us_per_sector),
+        link: link_times(drive),
         cache_sectors: cache_sectors(drive),
         copied_sectors: copied_sectors(drive),
         protected: drive.has_protected_buffer(),
@@ -264,6 +264,17 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
         parts: if parts { parts_over(scheme, drive.is_array()) } else { PartialPages::AsTheyAre },
     };
     options.if_any()
+}
+
+/// The times of the link to a drive or an array.
+pub(super) fn link_times(drive: &Resolved) -> LinkTimes {
+    let host = &drive.spec.host;
+    let span = |us: f64| Span((us * 1e3).round() as u64);
+    LinkTimes {
+        ps_per_sector: ps_per_sector(host.link_us_per_sector),
+        command: span(host.command_us),
+        latency: span(host.latency_us),
+    }
 }
 
 /// How a port over such a scheme handles parts of pages: only an array can pass them on to its members.
@@ -337,6 +348,7 @@ fn mapping_options(drive: &Resolved, seed: u64) -> mapping::MappingOptions {
         pages: drive.mapped_pages() as u32,
         page_bytes: drive.page_bytes(),
         cache_entries: drive.cache_entries(),
+        warm: drive.starts_with_warm_map(),
         survives: drive.map_survives(),
         planes: (drive.pooled_planes() / u64::from(drive.parts())) as u32,
         blocks: drive.pooled_flash().blocks_per_plane,

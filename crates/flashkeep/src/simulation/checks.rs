@@ -17,9 +17,9 @@ pub(super) fn asks_for_power_cuts(job: &Job, drive: &Resolved) -> Result<bool, E
 /// An error in the value of `--existing` is reported for that option, not for the key.
 pub(super) fn name_option(error: DriveError, job: &Job) -> Error {
     match &job.existing {
-        Some(found) if error.field.as_deref() == Some("start.existing") => {
-            Error::Option(format!("--existing: found `{found}`; `reads`, `all` and `none` are accepted"))
-        }
+        Some(found) if error.field.as_deref() == Some("start.existing") => Error::Option(format!(
+            "--existing: found `{found}`; `reads`, `all`, `none` and `steady` are accepted"
+        )),
         _ => Error::Drive(error),
     }
 }

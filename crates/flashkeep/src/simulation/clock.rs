@@ -23,6 +23,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut has_next = self.host.volumes.is_none() && self.advance_to_placed(requests)?;
         loop {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
+            if !has_next && event > self.clock.last {
+                self.end_counting();
+            }
             let fault_event = self.failures.fault_events.next_at;
             let admission = match has_next {
                 false if self.host.volumes.is_some() => self.next_from_volumes(),
@@ -41,6 +44,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
                 if self.failures.durability.is_some() {
                     self.end_recovery();
+                }
+                if self.job.stop_rebuild && admission.min(crossing) == SimTime::NEVER && !self.has_requests()
+                {
+                    self.device.engine.stop_rebuilds();
                 }
                 // A drive is saved at rest.
                 if limit >= self.failures.fault_events.sample_at
@@ -138,7 +145,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Whether requests of the host have not ended.
-    fn has_requests(&self) -> bool {
+    pub(super) fn has_requests(&self) -> bool {
         let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
         self.host.requests() > ended
     }

@@ -7,7 +7,7 @@ use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
 use crate::engine::Contents;
 use crate::host::Expected;
-use crate::kernel::{Bits, SimTime, Span};
+use crate::kernel::{Bits, Span};
 use crate::mapping::Counts;
 use crate::metrics::{ErrorEffects, Facts, MemberActivity, Tally, WearFacts, summary};
 use crate::schemes::Any;
@@ -17,24 +17,46 @@ use serde_json::Value;
 /// What the run has done before its pages are read back, which is no part of it.
 pub(super) struct CountedRun {
     totals: Totals,
-    pub(super) tally: Tally,
     wear: WearFacts,
     /// Valid pages, and all pages.
     filled: (u64, u64),
     scheme: Option<(&'static str, Value)>,
-    pub(super) obituary: Option<String>,
+    pub(super) log_notes: Vec<String>,
+    /// Whether the logs were written.
+    pub(super) logged: Result<(), String>,
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// All counters of the run, which ends at `end`.
-    pub(super) fn count_up(&mut self, end: SimTime) -> CountedRun {
+    /// The host has its last answer: caches write nothing back by themselves any more. When what is under way for requests
+    /// has ended too, counting ends. Drives may go on with GC for a while, which would be work of the run that takes no
+    /// time of the run. A run with failures is counted to its end: a rebuild is part of what it shows.
+    #[cold]
+    pub(super) fn end_counting(&mut self) {
+        let more = self.host.volumes.as_ref().is_some_and(Volumes::has_next)
+            || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
+        if self.accounts.counted.is_some() || more || self.has_requests() {
+            return;
+        }
+        self.device.buffer.stop_writing_back();
+        self.device.engine.stop_writing_back();
+        let failed = self.failures.fault_events.injected || !self.device.engine.is_healthy();
+        if !failed && !self.job.flush_at_end && self.device.engine.is_quiet() {
+            self.accounts.counted = Some(self.count_up());
+        }
+    }
+
+    /// All counters of the run until now, and the end of its logs.
+    pub(super) fn count_up(&mut self) -> CountedRun {
+        let end = self.clock.now.max(self.clock.last);
+        self.end_showing();
         CountedRun {
             totals: self.totals(end),
-            tally: self.tally_until(end),
             wear: self.wear(self.device.body.erases()),
             filled: self.device.body.filled(),
             scheme: self.scheme_figures(),
-            obituary: self.obituary(),
+            log_notes: self.device.body.log_notes(end),
+            // The files of a run that was interrupted would pass for those of a whole one.
+            logged: if self.clock.interrupted { Ok(()) } else { self.device.body.close_log() },
         }
     }
 
@@ -161,8 +183,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.clock.last.max(totals.at_rest).since(self.accounts.busy_from)
     }
 
-    pub(super) fn summary(&self, counted: &CountedRun, warnings: Vec<String>) -> Value {
-        let CountedRun { totals, tally, wear, filled, scheme, .. } = counted;
+    /// How the drive starts, in words.
+    fn start_in_words(&self) -> String {
+        match &self.job.aged {
+            Some(_) => "as it was saved".into(),
+            None if self.accounts.conditioned.is_some() => "full, conditioned by random writes".into(),
+            None => self.resolved.start_in_words(),
+        }
+    }
+
+    pub(super) fn summary(&self, counted: &CountedRun, tally: &Tally, warnings: Vec<String>) -> Value {
+        let CountedRun { totals, wear, filled, scheme, .. } = counted;
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
             let before = before.iter().copied().chain(std::iter::repeat(Span::ZERO));
             // A power loss takes back what was granted ahead before counting began.
@@ -186,6 +217,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 (counts, ErrorEffects { recovered, host_errors: self.accounts.statistics.failed_reads })
             }),
             hits: totals.hits.since(before.hits),
+            held: [before.held, totals.held],
             from: before.at,
             until: self.clock.last,
             queue_max: self.host.window.most(),
@@ -196,6 +228,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             members: self.member_facts(totals),
             scheme: scheme.clone(),
             conditioned: self.accounts.conditioned.clone(),
+            start: self.start_in_words(),
             filled: *filled,
             lost_pages: self.device.engine.lost().count(),
             reconstructed_reads: tally.reconstructed,

@@ -29,7 +29,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut asked = settled > now || flushes_members || self.device.buffer.holds_pages();
         let expected = &mut Vec::new();
         let Device { engine, body, buffer, .. } = &mut self.device;
+        // What it writes is programmed together.
+        body.await_parts();
         let leaving = buffer.flush_all(&mut HostContext { engine, backends: body, now, request, expected });
+        body.parts_have_come(now);
         body.end_gathering(now);
         self.host.in_flight[id].leaving = leaving;
         let in_flight = &self.host.in_flight;

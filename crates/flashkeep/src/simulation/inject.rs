@@ -364,6 +364,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn watch_phase(&mut self) {
         if matches!(self.accounts.phases.name(), "" | "before" | "recovering")
+            || self.device.engine.has_stopped_rebuilds()
             || self.device.engine.heals_in_passing()
         {
             return;

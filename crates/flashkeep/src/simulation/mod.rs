@@ -3,7 +3,7 @@
 use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, DriveFiles, Resolved};
 use crate::device::latency::PARTS;
-use crate::device::port::{FlushRule, Hits, Link, Port, ps_per_sector};
+use crate::device::port::{FlushRule, Hits, Link, Port};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
@@ -48,8 +48,9 @@ mod write_back;
 
 use arrived::ArrivedRequests;
 pub use build::{Built, DevicePlacement, build, build_array};
-use build::{cache_sectors, copied_sectors, evicted_together, parts_over};
+use build::{cache_sectors, copied_sectors, evicted_together, link_times, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
+use end::CountedRun;
 use inject::FaultEvents;
 use life::{Marks, WriteGate};
 use memory::Occupancy;
@@ -77,8 +78,16 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -
         set.push("start.scan=false".to_owned());
     }
     let files = Rc::new(DriveFiles::new(job.drive_files.clone(), job.copies.clone()));
-    let drive = config::load_with(&files, &job.drive, job.drive_text.as_deref(), &set)
-        .map_err(|error| name_option(error, job))?;
+    let load = |set: &[String]| {
+        config::load_with(&files, &job.drive, job.drive_text.as_deref(), set)
+            .map_err(|error| name_option(error, job))
+    };
+    let mut drive = load(&set)?;
+    if (job.aged.is_some() || job.condition) && drive.starts_steady {
+        // The saved state, or conditioning, takes the place of what the drive file says.
+        set.push("start.existing=reads".to_owned());
+        drive = load(&set)?;
+    }
     let mut workload = Workload::new(job, &drive)?;
     check_ageing(job, &drive)?;
     check_scan(&drive, &workload)?;
@@ -219,6 +228,8 @@ struct Totals {
     counters: Counters,
     work: Option<OperationTimes>,
     hits: Hits,
+    /// The sectors that caches hold.
+    held: u64,
     mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
     devices: Vec<DeviceStatistics>,
@@ -315,6 +326,8 @@ struct RunAccounts {
     statistics: RequestStatistics,
     /// The counters when counting began.
     baseline: Totals,
+    /// All counters when counting ended.
+    counted: Option<CountedRun>,
     /// The start of busy times of counted requests; earlier than the baseline if late requests are served from their
     /// arrival on.
     busy_from: SimTime,
@@ -357,7 +370,7 @@ impl<C: Contents> Host<C> {
             arrived: sorts.then(ArrivedRequests::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
             interleave: Interleave::new(bytes, unit, data),
-            link: Link::new(ps_per_sector(drive.spec.host.link_us_per_sector)),
+            link: Link::new(link_times(drive)),
             write_back: HostWriteBack::new(!job.untimed && drive.flush_rule() != FlushRule::Never),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.
@@ -388,6 +401,7 @@ impl RunAccounts {
         RunAccounts {
             statistics: RequestStatistics::default(),
             baseline: Totals { counters, ..Totals::default() },
+            counted: None,
             busy_from: SimTime::ZERO,
             phases: RunPhases::default(),
             marks: Marks::default(),
@@ -523,14 +537,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         // The last request may end after the last event.
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
-        let counted = self.count_up(end);
-        self.end_showing();
-        let log_notes = self.device.body.log_notes(end);
+        let counted = self.accounts.counted.take().unwrap_or_else(|| self.count_up());
+        let (tally, obituary) = (self.tally_until(end), self.obituary());
+        counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
-        // The files of a run that was interrupted would pass for those of a whole one.
-        if !self.clock.interrupted {
-            self.device.body.close_log().map_err(Error::Output)?;
-        }
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
         if self.failures.fault_events.injected
             || !self.device.engine.is_healthy()
@@ -540,7 +550,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         // Pages that the final read finds lost were lost in the last phase.
         let lost = self.device.engine.lost().count();
-        self.accounts.phases.end(end, Tally { lost, ..counted.tally.clone() });
+        self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         if self.job.verify {
             self.device.body.audit();
         }
@@ -560,9 +570,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             warnings.push(format!("interrupted: the figures are of the first {admitted} requests"));
         }
         warnings.extend(self.resolved.warnings.iter().cloned());
-        warnings.extend(counted.obituary.clone());
+        warnings.extend(obituary);
         warnings.extend(notes.iter().cloned());
-        warnings.extend(log_notes);
+        warnings.extend(counted.log_notes.iter().cloned());
         warnings.extend(self.host.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
         warnings.extend(self.accounts.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
@@ -577,7 +587,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 .left()
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        let summary = self.summary(&counted, warnings);
+        let summary = self.summary(&counted, &tally, warnings);
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
             self.save(path)?;
         }

@@ -178,6 +178,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.host.whole_pages {
                     self.widen();
                 }
+                let holds = self.merges();
+                if holds {
+                    self.device.body.await_parts();
+                }
                 let asked = if self.host.in_flight[id].fua && !self.device.buffer.is_protected() {
                     self.force(token, id, &mut pages)
                 } else {
@@ -188,6 +192,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 };
                 if self.host.logical_page > 1 && !self.device.buffer.has_cache() {
                     self.write_the_rest(token, id);
+                }
+                if holds {
+                    self.device.body.parts_have_come(self.clock.now);
                 }
                 asked
             }
@@ -204,6 +211,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.close(&mut self.device.body, self.clock.now, token);
         self.collect_finished();
         self.write_back_some();
+    }
+
+    /// Whether a write of the located ranges may have to read old parts of pages: all of its parts come before any of them
+    /// begins, so that these reads are not behind its first pages.
+    #[inline]
+    fn merges(&self) -> bool {
+        let page = self.resolved.page_bytes();
+        let is_partial =
+            |range: &Range| !range.offset.is_multiple_of(page) || !range.length.is_multiple_of(page);
+        self.device.buffer.has_cache()
+            || self.host.ranges.iter().any(is_partial)
+            || self.device.engine.has_any_cache()
     }
 
     /// A partly written logical page is written as a whole.
@@ -292,6 +311,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             errors: self.device.body.error_counts(),
             recovered: self.device.engine.recovered(),
             hits: self.device.buffer.hits(),
+            held: self.device.buffer.held() + self.device.engine.held(),
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),

@@ -3,8 +3,9 @@
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, MemberRow, OpenRequest};
+use crate::engine::{Contents, MemberRow, NodeId, OpenRequest};
 use crate::job::{Halt, Progress};
+use crate::schemes::Any;
 use std::ops::{ControlFlow, Range};
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
@@ -18,6 +19,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.load(path)?;
             return if scans { self.scan(progress) } else { Ok(()) };
         }
+        self.warm_map_caches();
         let only_saves = self.job.traces.is_empty() && !self.resolved.is_aged();
         if self.job.condition || only_saves {
             return self.condition(progress);
@@ -31,6 +33,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if scans { self.scan(progress) } else { Ok(()) }
     }
 
+    /// Caches of maps hold entries of what the workload may use: of its extent, if it is synthetic, or of the whole drive.
+    fn warm_map_caches(&mut self) {
+        let capacity = self.resolved.capacity_bytes();
+        let (offset, length) = self.accounts.facts.provenance.extent.unwrap_or((0, capacity));
+        let part = [offset, offset + length, capacity];
+        let seed = self.job.seed.unwrap_or(1);
+        let nodes: Vec<NodeId> = self.device.engine.nodes().map(|(node, _)| node).collect();
+        let mut member = 0;
+        for node in nodes {
+            if let Any::Mapped(map) = self.device.engine.scheme_mut(node) {
+                map.warm_cache(part, seed.wrapping_add(member));
+                member += 1;
+            }
+        }
+    }
+
     pub(super) fn create_all(&mut self) {
         let row = self.device.engine.row(&self.device.body);
         self.create_missing(row.filter(|_| !self.device.buffer.holds_pages() && !self.resolved.is_aged()));
@@ -39,9 +57,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Creates the pages that do not exist, by rows if these are given.
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
         let pages = self.device.buffer.pages().len();
+        // Pieces of whole rows: parts of rows are created page by page.
+        let most = row.map_or(PREPARED as u64, |row| (PREPARED as u64).next_multiple_of(row.pages.into()));
         let mut from = 0;
         while from < pages {
-            let missing = self.device.buffer.pages().missing(from, PREPARED as u64);
+            let missing = self.device.buffer.pages().missing(from, most);
             from = missing.end;
             match row {
                 Some(row) => self.create_rows(missing, row),

@@ -130,6 +130,12 @@ impl Source for Disksim {
     }
 
     fn provenance(&self) -> Provenance {
-        Provenance { name: self.name.clone(), format: "synthetic".into(), synthetic: true, depth: self.depth }
+        Provenance {
+            name: self.name.clone(),
+            format: "synthetic".into(),
+            synthetic: true,
+            depth: self.depth,
+            extent: None,
+        }
     }
 }

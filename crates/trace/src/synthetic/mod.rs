@@ -232,6 +232,8 @@ struct Workload<P> {
     made: u64,
     depth: Option<u32>,
     offset: u64,
+    /// The first byte of its footprint, and how many there are.
+    extent: (u64, u64),
     places: P,
     sizes: Sizes,
     size_stream: Random,
@@ -252,6 +254,7 @@ impl<P: Place + 'static> Workload<P> {
             made: 0,
             depth,
             offset: arguments.offset,
+            extent: (arguments.offset, arguments.footprint_bytes),
             places,
             sizes: Sizes::new(&arguments.sizes),
             size_stream: Random::stream(seed, "sizes"),
@@ -291,7 +294,13 @@ impl<P: Place> Source for Workload<P> {
     }
 
     fn provenance(&self) -> Provenance {
-        Provenance { name: self.name.clone(), format: "synthetic".into(), synthetic: true, depth: self.depth }
+        Provenance {
+            name: self.name.clone(),
+            format: "synthetic".into(),
+            synthetic: true,
+            depth: self.depth,
+            extent: Some(self.extent),
+        }
     }
 }
 

@@ -495,6 +495,7 @@ impl Source for Given {
             format: "given".into(),
             synthetic: true,
             depth: None,
+            extent: None,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What a port is asked for, and what it asks of the device behind it.
 
-use super::{EvictedPages, FlushRule};
+use super::{EvictedPages, FlushRule, LinkTimes};
 use crate::device::command::{Cause, Sectors};
 use crate::kernel::{SimTime, Span};
 
@@ -20,8 +20,8 @@ pub struct Fragment {
 /// The options of the port of an array's member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortOptions {
-    /// The transfer time of a sector on its link, ps; 0 for no link.
-    pub link_ps_per_sector: u64,
+    /// The times of its link.
+    pub link: LinkTimes,
     /// The capacity of its write cache in sectors; 0 for none.
     pub cache_sectors: u64,
     /// The room for clean copies in sectors; 0 for none.
@@ -47,7 +47,7 @@ impl PortOptions {
     #[must_use]
     pub fn if_any(self) -> Option<PortOptions> {
         let memory = self.cache_sectors > 0 || self.copied_sectors > 0;
-        let any = self.link_ps_per_sector > 0 || memory || self.parts != PartialPages::AsTheyAre;
+        let any = self.link.is_any() || memory || self.parts != PartialPages::AsTheyAre;
         any.then_some(self)
     }
 }

@@ -154,6 +154,13 @@ impl<C: Contents> Port<C> {
         cache.write_back.idle_at
     }
 
+    /// The cache writes back no longer by itself.
+    pub fn stop_writing_back(&mut self) {
+        if let Some(cache) = &mut self.cache {
+            cache.write_back.rule = FlushRule::Never;
+        }
+    }
+
     /// The owner is idle no longer.
     pub fn end_idle(&mut self) {
         if let Some(cache) = &mut self.cache

@@ -8,7 +8,7 @@ use std::collections::{BinaryHeap, VecDeque};
 /// The requests that cross the link or wait for it, by their owner's numbers.
 #[derive(Clone, Debug)]
 pub struct Link {
-    ps_per_sector: u64,
+    times: LinkTimes,
     /// When the current transfer ends.
     free_at: SimTime,
     /// Requests that have been admitted, and the sectors of those that are writes.
@@ -21,6 +21,25 @@ pub struct Link {
     /// request, and its sectors to transfer.
     going: BinaryHeap<Reverse<(u64, u64, u32, u64)>>,
     known: u64,
+}
+
+/// The times of a link and of the controller at its end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkTimes {
+    /// The transfer time of a sector, ps.
+    pub ps_per_sector: u64,
+    /// The time of a request with data beside its transfer: one request at a time.
+    pub command: Span,
+    /// The time of each request that others do not wait for, before its result crosses.
+    pub latency: Span,
+}
+
+impl LinkTimes {
+    /// Whether it takes any time.
+    #[must_use]
+    pub fn is_any(&self) -> bool {
+        *self != LinkTimes::default()
+    }
 }
 
 /// An event of the link.
@@ -39,11 +58,11 @@ pub fn ps_per_sector(us_per_sector: f64) -> u64 {
 }
 
 impl Link {
-    /// A link that takes this many ps per sector; none for 0.
+    /// A link with these times; none if it takes none.
     #[must_use]
-    pub fn new(ps_per_sector: u64) -> Option<Link> {
-        (ps_per_sector > 0).then(|| Link {
-            ps_per_sector,
+    pub fn new(times: LinkTimes) -> Option<Link> {
+        times.is_any().then(|| Link {
+            times,
             free_at: SimTime::ZERO,
             coming: VecDeque::new(),
             inward: None,
@@ -101,7 +120,8 @@ impl Link {
     }
 
     fn time(&self, sectors: u64) -> Span {
-        Span((sectors * self.ps_per_sector).div_ceil(1000))
+        let command = if sectors > 0 { self.times.command } else { Span::ZERO };
+        Span((sectors * self.times.ps_per_sector).div_ceil(1000)) + command
     }
 
     /// Queues a request with this many sectors of data.
@@ -112,7 +132,7 @@ impl Link {
     /// Queues the result of a request, with this many sectors, which the device completes at `ready`.
     pub fn go(&mut self, id: u32, ready: SimTime, sectors: u64) {
         self.known += 1;
-        self.going.push(Reverse((ready.0, self.known, id, sectors)));
+        self.going.push(Reverse(((ready + self.times.latency).0, self.known, id, sectors)));
     }
 
     /// The next event at `now`; none if the link is in use or has no request. If it `holds` them, reads are reported
@@ -152,7 +172,8 @@ mod tests {
 
     #[test]
     fn one_at_a_time_and_what_is_done_first() {
-        let mut link = Link::new(1_000_000).expect("a µs a sector");
+        let times = LinkTimes { ps_per_sector: 1_000_000, ..LinkTimes::default() };
+        let mut link = Link::new(times).expect("a µs a sector");
         let (start, us) = (SimTime(500), |n: u64| SimTime(500 + n * 1000));
         link.come(1, 4);
         link.come(2, 0);
@@ -173,6 +194,26 @@ mod tests {
         assert_eq!((link.next(us(8), false), link.next_at()), (None, us(10)));
         link.cut(us(20));
         assert!(link.is_quiet() && !link.is_free(us(19)));
-        assert!(Link::new(0).is_none());
+        assert!(Link::new(LinkTimes::default()).is_none());
+    }
+
+    #[test]
+    fn commands_occupy_the_link_and_latencies_do_not() {
+        let times = LinkTimes { ps_per_sector: 1_000_000, command: Span(500), latency: Span(7000) };
+        let mut link = Link::new(times).expect("a link");
+        link.come(1, 2);
+        link.come(2, 1);
+        assert_eq!((link.next(SimTime(0), false), link.next_at()), (None, SimTime(2500)));
+        assert_eq!(link.next(SimTime(2500), false), Some(Crossing::In(1)));
+        assert_eq!((link.next(SimTime(2500), false), link.next_at()), (None, SimTime(4000)));
+        assert_eq!(link.next(SimTime(4000), false), Some(Crossing::In(2)));
+        // Two writes and a read that the device completes at once: each waits, and none for another.
+        link.go(1, SimTime(4000), 0);
+        link.go(2, SimTime(4000), 0);
+        link.go(3, SimTime(4000), 1);
+        assert_eq!(link.next_at(), SimTime(11_000));
+        assert_eq!(link.next(SimTime(11_000), false), Some(Crossing::Out(1, SimTime(11_000))));
+        assert_eq!(link.next(SimTime(11_000), false), Some(Crossing::Out(2, SimTime(11_000))));
+        assert_eq!(link.next(SimTime(11_000), false), Some(Crossing::Out(3, SimTime(12_500))));
     }
 }

@@ -20,7 +20,7 @@ pub use backend::{Fragment, Merge, PartialPages, PortBackend, PortOptions, Run};
 pub use cache::{EvictedPages, Hits, WriteCache};
 use clean::CleanCopies;
 pub use flush::FlushRule;
-pub use link::{Crossing, Link, ps_per_sector};
+pub use link::{Crossing, Link, LinkTimes, ps_per_sector};
 pub use lru::{CachedSectors, Lru};
 pub use options::{
     BufferSpec, DRAM, DramEnergySpec, DramOptions, Evict, FLUSH, Flush, FlushBatch, IdleFlush, WRITE_POLICY,

@@ -8,6 +8,7 @@ mod faults;
 mod hidden;
 mod model;
 mod nvram;
+mod older;
 mod order;
 mod packing;
 mod physical;

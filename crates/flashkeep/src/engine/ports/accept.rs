@@ -231,6 +231,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             match crossing {
                 Crossing::In(id) => {
                     let id = Id::new(id);
+                    let merges = self.ports.merges(id);
+                    if merges {
+                        backends.await_parts();
+                    }
                     for n in 0..self.ports.requests[id].commands.len() {
                         let request = &self.ports.requests[id];
                         if request.flush == FlushPhase::None {
@@ -238,6 +242,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                             self.ports.all[at].await_pages(&command, false);
                         }
                         self.come_in(backends, now, id, n);
+                    }
+                    if merges {
+                        backends.parts_have_come(now);
                     }
                     // Completed requests cross the link before new ones.
                     self.settle(backends, now);

@@ -165,8 +165,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.counters[counter].undurable += awaited;
         self.ports.requests[id].asked = true;
         let token = CompletionToken::at(counter, 0, age);
+        // What it writes is programmed together.
+        backends.await_parts();
         self.ports.requests[id].leaving =
             self.at_port(backends, now, at, token, |port, below| port.flush_all(below));
+        backends.parts_have_come(now);
     }
 
     /// A write for which FLUSHes wait is durable.

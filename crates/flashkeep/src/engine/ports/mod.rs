@@ -112,10 +112,8 @@ impl<C: Contents> Ports<C> {
             node,
             page_sectors: options.page_sectors,
             memory: options.memory,
-            link: Link::new(options.link_ps_per_sector),
-            makes_requests: options.link_ps_per_sector > 0
-                || options.cache_sectors > 0
-                || options.copied_sectors > 0,
+            link: Link::new(options.link),
+            makes_requests: options.link.is_any() || options.cache_sectors > 0 || options.copied_sectors > 0,
             has_cache: options.cache_sectors > 0,
             has_copies: options.copied_sectors > 0,
             port: Some(Box::new(Port::of(&options))),
@@ -240,6 +238,13 @@ impl<C: Contents> Ports<C> {
     fn keeps(&self, id: Id<PortRequest>) -> bool {
         let request = &self.requests[id];
         self.all[usize::from(request.port)].port().has_cache() && !request.is_forced()
+    }
+
+    /// Whether a request may have to read old parts of the pages that it writes.
+    fn merges(&self, id: Id<PortRequest>) -> bool {
+        let request = &self.requests[id];
+        let is_partial = request.commands.iter().any(|asked| asked.command.sectors != 0);
+        request.verb() == Verb::Write && (is_partial || self.all[usize::from(request.port)].has_cache)
     }
 
     fn node(&self, id: Id<PortRequest>) -> NodeId {
@@ -367,10 +372,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all[usize::from(port)].port().hits()
     }
 
+    /// The sectors that the caches of all members hold.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.ports.all.iter().map(|this| this.port().held()).sum()
+    }
+
     /// Whether any member's cache holds pages.
     #[must_use]
     pub fn keeps_pages(&self) -> bool {
         self.ports.all.iter().any(|this| this.port().holds_pages())
+    }
+
+    /// Whether any member has a cache.
+    #[must_use]
+    pub fn has_any_cache(&self) -> bool {
+        self.ports.all.iter().any(|this| this.has_cache)
     }
 
     /// Whether any member has a cache that a power cut empties: pages that are durable to the array may then be lost.

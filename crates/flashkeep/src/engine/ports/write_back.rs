@@ -95,6 +95,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
+    /// No cache writes back by itself any more.
+    pub fn stop_writing_back(&mut self) {
+        self.ports.all.iter_mut().for_each(|this| this.port_mut().stop_writing_back());
+    }
+
     /// A command for this port comes.
     #[inline]
     pub(super) fn end_idle_port(&mut self, at: u16) {

@@ -1,7 +1,7 @@
 //! FLUSH: what write caches of members hold reaches the media.
 
 use super::*;
-use crate::device::port::{EvictedPages, FlushRule, PartialPages, PortOptions};
+use crate::device::port::{EvictedPages, FlushRule, LinkTimes, PartialPages, PortOptions};
 use crate::engine::{Command, Page, Tell, TreeLevel, Verb};
 use crate::kernel::{SimTime, Span};
 
@@ -12,7 +12,7 @@ const PROGRAM: u64 = 100;
 fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
     let port = PortOptions {
         flush: FlushRule::Never,
-        link_ps_per_sector: if links { 5000 } else { 0 },
+        link: LinkTimes { ps_per_sector: if links { 5000 } else { 0 }, ..LinkTimes::default() },
         cache_sectors: pages,
         copied_sectors: 0,
         protected: false,

@@ -457,3 +457,33 @@ fn failures_that_make_no_sense_are_refused() {
     let error = refused(&job);
     assert!(error.contains(&format!("{scenario}:1: ")) && error.contains("when"), "{error}");
 }
+
+#[test]
+fn a_stopped_rebuild_ends_with_the_last_request() {
+    let job = failing("raid5", &["channel:1@99%,replace_after=1ms"], &[]);
+    let whole = summary(&job);
+    let stopped = summary(&Job { stop_rebuild: true, ..job });
+    assert_eq!(phases(&whole).last(), Some(&"after"));
+    assert_eq!(phases(&stopped).last(), Some(&"rebuilding"));
+    assert!(stopped["rebuilds"][0]["end_s"].is_null(), "it has not ended");
+    let written = |run: &Value| run["rebuilds"][0]["gib"].as_f64().unwrap();
+    assert!(written(&stopped) > 0.0 && written(&stopped) < written(&whole));
+    assert!(stopped["rebuilds"][0]["full_member_hours"].as_f64().is_some());
+    assert_eq!(integrity(&stopped, "lost_pages"), 0.0, "what is missing is in the other members");
+    assert_eq!(stopped["response_us"], whole["response_us"], "no request sees what comes after the last one");
+}
+
+#[test]
+fn a_drive_that_falls_behind_says_what_it_reaches() {
+    let run = summary(&job(&drive("none"), &RANDOM.replace("rate=1k", "rate=200k"), &[]));
+    let [offered, reached] =
+        ["offered_iops", "reached_iops"].map(|key| figure(&run, &format!("saturation.{key}")));
+    assert!(
+        (offered / figure(&run, "workload.requests") * figure(&run, "workload.span_s") - 1.0).abs() < 1e-9
+    );
+    assert!((reached / figure(&run, "throughput.iops") - 1.0).abs() < 1e-6);
+    assert!(reached < offered / 1.05);
+    let note = format!("it cannot carry {offered:.0} requests/s and reaches {reached:.0}");
+    assert!(warnings(&run).iter().any(|warning| warning.contains(&note)), "{:?}", warnings(&run));
+    assert!(summary(&job(&drive("none"), RANDOM, &[])).get("saturation").is_none());
+}

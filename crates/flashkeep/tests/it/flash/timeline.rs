@@ -305,7 +305,7 @@ fn a_window_cuts() {
     }
     let (run, beyond) = shows(&job, Some("5s..6s"));
     assert!(beyond.threads.values().all(Vec::is_empty) && !beyond.threads.is_empty());
-    let warning = "--timeline-window: it starts at 5s, but the run ended at 0.2";
+    let warning = "--timeline-window: it starts at 5s, but the run ended at 0.3";
     assert!(run["warnings"].to_string().contains(warning), "{}", run["warnings"]);
 }
 

@@ -39,7 +39,7 @@ fn count(run: &Value, of: &str) -> f64 {
 fn with_room_for_every_entry_a_map_in_flash_costs_nothing() {
     // Nothing exists before: a translation page that was never written need not be read.
     let trace = "synth:random,requests=6k,write=0.7,size=4KiB:0.6/12KiB:0.4,rate=400";
-    let run_with = |map: &str| run(&small(2, 64, 0.3), trace, &["start.existing=\"none\"", map]);
+    let run_with = |map: &str| run(&small(2, 64, 0.3), trace, &["start.existing=\"none\"", map, COLD]);
     let (page, dftl) = (run_with("ftl.map=\"page\""), run_with("ftl.map=\"dftl\""));
     assert!(count(&page, "erase.gc") > 100.0, "collection runs");
     for same in ["operations", "response_us", "service_us", "wear", "utilization"] {
@@ -47,6 +47,9 @@ fn with_room_for_every_entry_a_map_in_flash_costs_nothing() {
     }
     assert!(figure(&dftl, "mapping.misses") > 0.0 && page.get("mapping").is_none());
 }
+
+/// Nothing in the cache at time 0.
+const COLD: &str = "ftl.cache_start=cold";
 
 /// A drive of 16,384 pages or so, and what of its entries fit a cache of some KiB.
 const LARGE: &str = "[flash]\nchannels = 2\nchips_per_channel = 2\ndies_per_chip = 1\nplanes_per_die = 1\n\
@@ -84,7 +87,7 @@ fn uniform_reads_miss_what_does_not_fit_the_cache() {
 #[test]
 fn an_entry_that_has_changed_is_written_with_its_neighbours() {
     // A cache of four entries; a translation page has those of 1,024 pages. All have been written before.
-    let set = ["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125", "start.existing=\"all\""];
+    let set = ["ftl.map=\"dftl\"", "ftl.cache_kib=0.03125", "start.existing=\"all\"", COLD];
     let drive = small(4, 128, 0.3);
     let at =
         |pages: &[u32]| run(&drive, &writes(&pages.iter().map(|&page| (page, 1)).collect::<Vec<_>>()), &set);

@@ -119,6 +119,20 @@ fn flushes_and_fua_end_on_the_media() {
     assert_eq!(responses(CACHED, fua, &[]), [1.0, 200.0, 1.0, 250.0]);
 }
 
+/// What waits for a FLUSH is programmed together: four writes of two pages each fill 8 of the 12 places of one word line,
+/// with whatever time writes may wait for others.
+#[test]
+fn what_waits_for_a_flush_shares_word_lines() {
+    let writes =
+        |from: u32| (from..from + 4).map(|at| format!("0,0,W,{},8192\n", at * 8192)).collect::<String>();
+    let lines = format!("{}1000000,0,F,,\n", writes(0));
+    let one_shot = ["flash.pages_per_program=3", "flash.page_kib=16", "flash.pages_per_block=63"];
+    for gather in ["ftl.gather_us=0", "ftl.gather_us=1000"] {
+        let set = [&one_shot[..], &["ftl.logical_page_kib=4", gather]].concat();
+        assert_eq!(responses(CACHED, &lines, &set), [1.0, 1.0, 1.0, 1.0, 200.0]);
+    }
+}
+
 /// Members of an array write their caches back at the same time; without a cache a FLUSH has nothing to do.
 #[test]
 fn flushes_reach_the_caches_of_members() {

@@ -1,0 +1,103 @@
+//! The copy of a page that a write in flight replaces. It stays valid until the page has its new place, as in firmware
+//! that changes its map then; until then GC moves it like any other page. If the page is written again meanwhile, it is
+//! the later write's to replace.
+
+use super::{Drive, DriveOp};
+use crate::engine::Contents;
+use crate::flash::Ppn;
+use crate::ftl::MapEntry;
+use crate::kernel::Id;
+
+impl<C: Contents> Drive<C> {
+    /// Notes the copy that the next page of a write replaces.
+    #[inline(always)]
+    pub(super) fn note_older(&mut self, op: Id<DriveOp>, older: Option<Ppn>) {
+        self.queues.older[op.index()].push(older);
+    }
+
+    /// A write has no pages yet.
+    #[inline(always)]
+    pub(super) fn begin_older(&mut self, op: Id<DriveOp>) {
+        if self.queues.older.len() <= op.index() {
+            self.queues.older.resize_with(op.index() + 1, Vec::new);
+        }
+        self.queues.older[op.index()].clear();
+    }
+
+    /// The copy that a page of a write in flight replaces, where that is noted.
+    fn older_place(&mut self, ftl: usize, op: u32, lpn: u32) -> &mut Option<Ppn> {
+        let n = self.place_in_write(ftl, op, lpn);
+        &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
+    }
+
+    /// The copy that a page of a write in flight replaces.
+    pub(super) fn older_copy(&self, ftl: usize, op: u32, lpn: u32) -> Option<Ppn> {
+        let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
+        copies.get(self.place_in_write(ftl, op, lpn)).copied().flatten()
+    }
+
+    /// The copy of a page that the flash has.
+    pub(super) fn copy_on_flash(&self, ftl: usize, lpn: u32) -> Option<Ppn> {
+        match self.ftl.maps.get(ftl, lpn) {
+            MapEntry::At(ppn) => Some(ppn),
+            MapEntry::Pending(op) => self.older_copy(ftl, op, lpn),
+            MapEntry::Unmapped => None,
+        }
+    }
+
+    /// Whether a write in flight replaces the copy at `ppn`.
+    #[inline]
+    pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
+        match self.ftl.maps.get(ftl, lpn) {
+            MapEntry::Pending(op) => self.older_copy(ftl, op, lpn) == Some(ppn),
+            MapEntry::At(_) | MapEntry::Unmapped => false,
+        }
+    }
+
+    /// A page of a write in flight is no longer that write's: the copy that it would have replaced.
+    #[inline(never)]
+    pub(super) fn leave_write(&mut self, ftl: usize, op: u32, lpn: u32) -> Option<Ppn> {
+        let older = self.older_place(ftl, op, lpn).take();
+        if !self.ftl.backends[ftl].remapped.is_empty() {
+            self.ftl.backends[ftl].displace(op, lpn);
+        }
+        older
+    }
+
+    /// The page moves while a write in flight replaces it: the write replaces it at its new place. Whether that is so.
+    #[inline]
+    pub(super) fn move_older(&mut self, ftl: usize, lpn: u32, from: Ppn, to: Ppn) -> bool {
+        let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return false };
+        let older = self.older_place(ftl, op, lpn);
+        debug_assert_eq!(*older, Some(from), "only current pages move");
+        *older = Some(to);
+        true
+    }
+
+    /// The copy at `ppn` is the one that the write in flight of its page replaces. The one that it replaced so far, if
+    /// that is not newer; otherwise nothing changes and there is none.
+    pub(super) fn replace_older(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        sequence: u64,
+        ppn: Ppn,
+    ) -> Result<Option<Ppn>, ()> {
+        let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return Err(()) };
+        let older = self.older_copy(ftl, op, lpn);
+        if older.is_some_and(|older| self.is_newer(older, sequence)) {
+            return Err(());
+        }
+        Ok(self.older_place(ftl, op, lpn).replace(ppn))
+    }
+
+    /// Of a page whose write will not be placed: gives up the copy that it would have replaced.
+    pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32) {
+        if let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn)
+            && self.older_copy(ftl, op, lpn).is_some()
+        {
+            let older = self.older_place(ftl, op, lpn).take();
+            older.into_iter().for_each(|ppn| self.discard(ppn));
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Parts of a request that come one by one at an instant: none of them begins before all are there. So a read among them,
+//! such as that of the old part of a page, goes first where the scheduler prefers reads, and writes among them fill word
+//! lines together. Source: SSDSim, which makes all sub-requests of a request before it looks at the channels.
+
+use super::Drive;
+use crate::engine::Contents;
+use crate::kernel::SimTime;
+
+/// What has come of a request.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parts {
+    /// More may come.
+    held: bool,
+    /// Write queues that writes have come to, with their FTL and the channels that may take them.
+    offers: Vec<(usize, u32, u32)>,
+    /// Channels that reads wait for.
+    channels: Vec<usize>,
+}
+
+impl<C: Contents> Drive<C> {
+    /// Parts of a request come: nothing begins before [`Drive::begin_parts`]. False if that held already.
+    pub(super) fn hold_parts(&mut self) -> bool {
+        !std::mem::replace(&mut self.parts.held, true)
+    }
+
+    /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first. False if
+    /// nothing has come.
+    pub(crate) fn begin_parts(&mut self, now: SimTime) -> bool {
+        self.parts.held = false;
+        if self.parts.offers.is_empty() && self.parts.channels.is_empty() {
+            return false;
+        }
+        self.now = now;
+        let mut offers = std::mem::take(&mut self.parts.offers);
+        for (ftl, write_queue, channels) in offers.drain(..) {
+            self.offer(now, ftl, write_queue, channels);
+        }
+        self.parts.offers = offers;
+        let mut channels = std::mem::take(&mut self.parts.channels);
+        for channel in channels.drain(..) {
+            self.visit(now, channel);
+        }
+        self.parts.channels = channels;
+        true
+    }
+
+    /// A write has come to a queue: whether its channels are visited later.
+    #[inline]
+    pub(super) fn offers_later(&mut self, ftl: usize, write_queue: u32, channels: u32) -> bool {
+        let offer = (ftl, write_queue, channels);
+        if self.parts.held && !self.parts.offers.contains(&offer) {
+            self.parts.offers.push(offer);
+        }
+        self.parts.held
+    }
+
+    /// A read has come: whether its channel is visited later.
+    #[inline]
+    pub(super) fn visits_later(&mut self, channel: usize) -> bool {
+        if self.parts.held && !self.parts.channels.contains(&channel) {
+            self.parts.channels.push(channel);
+        }
+        self.parts.held
+    }
+}

@@ -1,0 +1,115 @@
+"""Arrays of the sizes that servers have: more pages of 4 KiB than 31 or 32 bits can number."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Command
+
+PAGE = 4096
+PAGES = 960_197_124_096 // PAGE
+"""Pages of `tlc-datacenter`, 960 GB as in IDEMA LBA1-03 (1,875,385,008 sectors)."""
+
+
+def write_trace(path: Path, pages: list[int]) -> Path:
+    """Writes every page, waits, and reads it back, in the format of MSR Cambridge (times in 100 ns)."""
+    lines = []
+    for at, (kind, page) in enumerate([(k, p) for k in ("Write", "Read") for p in pages]):
+        lines.append(f"{128166372003061629 + at * 20_000},host,0,{kind},{page * PAGE},{PAGE},0")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def run(flashkeep: Command, path: Path, members: str, scheme: str, trace: Path, *options: str) -> Any:
+    path.write_text(f'members = ["{members}"]\n[redundancy]\nscheme = "{scheme}"\n')
+    new = ("--existing", "none", "--set", "member.ageing.model=none")
+    code, out, err = flashkeep("run", path, trace, *new, *options, "--json")
+    assert code == 0, err
+    return json.loads(out)
+
+
+def far_pages(capacity: int, seed: int) -> list[int]:
+    """The first and the last pages, those around the limits of numbers of 31 and 32 bits, and some anywhere."""
+    edges = [0, 2**31, 2**32, capacity]
+    pages = {page for edge in edges for page in range(edge - 3, edge + 3) if 0 <= page < capacity}
+    draw = random.Random(seed)
+    while len(pages) < 300:
+        pages.add(draw.randrange(capacity))
+    return sorted(pages, key=lambda page: (page * 2654435761) % 2**32)
+
+
+@pytest.mark.parametrize(
+    ("count", "scheme", "data"),
+    [
+        (12, "none", 12),
+        (12, "raid5", 11),
+        (24, "raid6", 22),
+        (24, "none", 24),
+        (24, "raid-tp", 21),
+        (24, "chained", 12),
+    ],
+)
+def test_pages_far_out_are_read_back_after_a_failure(
+    flashkeep: Command, tmp_path: Path, count: int, scheme: str, data: int
+) -> None:
+    capacity = data * PAGES - 64 * count
+    trace = write_trace(tmp_path / "trace.csv", far_pages(capacity, count))
+    fail = () if scheme == "none" else ("--fail", "member:3@500ms,replace_after=100ms")
+    result = run(flashkeep, tmp_path / "a.toml", f"{count} * tlc-datacenter", scheme, trace, "--verify", *fail)
+    integrity = result["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+    if fail:
+        # Each page written is read at the end once more.
+        assert integrity["pages_read_back"] == 300
+
+
+@pytest.mark.parametrize(("count", "scheme", "data"), [(24, "raid6", 22), (12, "raid5", 11), (24, "none", 24)])
+def test_pages_far_out_survive_a_power_cut(
+    flashkeep: Command, tmp_path: Path, count: int, scheme: str, data: int
+) -> None:
+    capacity = data * PAGES - 64 * count
+    trace = write_trace(tmp_path / "trace.csv", far_pages(capacity, count))
+    result = run(
+        flashkeep,
+        tmp_path / "a.toml",
+        f"{count} * tlc-datacenter,buffer.dram_mib=0",
+        scheme,
+        trace,
+        *("--verify", "--fail", "power@700ms"),
+    )
+    integrity = result["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+    assert len(result["power_cuts"]) == 1
+
+
+def test_disks_of_18_tb(flashkeep: Command, tmp_path: Path) -> None:
+    pages = 18_000_000_000_000 // PAGE
+    trace = write_trace(tmp_path / "trace.csv", far_pages(10 * pages - 1024, 1))
+    result = run(flashkeep, tmp_path / "a.toml", "12 * nearline-18tb", "raid6", trace, "--verify")
+    assert result["integrity"]["wrong_reads"] == 0
+
+
+def test_a_scheme_with_32_bit_tables_says_its_limit(flashkeep: Command, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text('members = ["12 * tlc-datacenter"]\n[redundancy]\nscheme = "dvs"\n')
+    code, out, err = flashkeep("run", path, "synth:random,requests=10")
+    assert (code, out) == (2, "")
+    assert "dvs numbers at most 2147483646" in err and "raid6" in err
+
+
+def test_a_failure_without_a_run_over_all_pages(flashkeep: Command, tmp_path: Path) -> None:
+    """What a failure costs follows from what was written, not from the capacity of 7.7 TB."""
+    path = tmp_path / "a.toml"
+    for scheme in ("none", "mirror", "raid5", "raid6"):
+        path.write_text(f'members = ["8 * tlc-datacenter"]\n[redundancy]\nscheme = "{scheme}"\n')
+        began = time.monotonic()
+        workload = "synth:sirf-fin1,requests=5k,footprint=8GiB"
+        options = ("--existing", "reads", "--set", "member.ageing.model=none")
+        code, _, err = flashkeep("run", path, workload, *options, "--fail", "member:1@1s,replace_after=1s")
+        assert code == 0, err
+        assert time.monotonic() - began < 20, scheme  # 20 to 40 s of processor time, were all pages looked at
