@@ -6,7 +6,7 @@ use crate::host::{AddressError, AddressMode};
 use crate::job::Job;
 use flashkeep_trace::{
     Action, BadRecords, Columns, Combination, DriveSize, Format, OpenOptions, Part, Provenance, Request,
-    Source, TraceError, combine, files_of, is_synthetic, merge, open_bytes, synthetic,
+    Source, TraceError, combine, is_synthetic, merge, open_bytes, parts_of, synthetic,
 };
 use std::sync::Arc;
 
@@ -220,7 +220,7 @@ impl<'a> Workload<'a> {
             let open = Arc::new(move || open_bytes(&table, bytes.clone(), &options));
             return Ok(vec![Part { name, open, again: true }]);
         }
-        Ok(files_of(trace)?.iter().map(|file| Part::of_file(file, &self.options)).collect())
+        Ok(parts_of(trace, &self.options)?)
     }
 
     /// The requests from the beginning, scaled and limited.

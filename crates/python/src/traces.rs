@@ -5,7 +5,7 @@ use flashkeep::config;
 use flashkeep_trace::{
     Action, BadRecords, Columns, Combination, DeviceName, DriveSize, Format, OpenOptions, Part, Provenance,
     Request, Source, TraceClock, TraceError, WriteError, WriteOptions, Written, combine, convert, create,
-    files_of, info, is_synthetic, open_bytes, synthetic,
+    files_of, info, is_synthetic, open_bytes, parts_of, synthetic,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -63,7 +63,7 @@ pub(crate) fn trace_files(py: Python<'_>, trace: &str) -> PyResult<Vec<String>> 
 }
 
 fn file_parts(py: Python<'_>, trace: &str, options: &OpenOptions) -> PyResult<Vec<Part>> {
-    Ok(trace_files(py, trace)?.iter().map(|file| Part::of_file(file, options)).collect())
+    parts_of(trace, options).map_err(|error| raise_trace(py, &error))
 }
 
 /// How a trace is to be read.

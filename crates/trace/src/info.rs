@@ -143,6 +143,8 @@ struct Tally {
     max_address: u64,
     footprint: TouchedSectors,
     lengths: [HashMap<u32, u64, FixedState>; 2],
+    /// The length that came last, and how often in a row: it is counted when another comes.
+    same: [(u32, u64); 2],
     pace: Pace,
     sequences: [u64; 3],
     unbroken: u64,
@@ -165,8 +167,8 @@ impl Tally {
             return;
         }
         self.pace.arrive(request.arrival_ns);
-        if let Some(lengths) = self.lengths.get_mut(op) {
-            *lengths.entry(request.length).or_insert(0) += 1;
+        if op < 2 {
+            self.count_length(op, request.length);
         }
         let end = request.offset + u64::from(request.length);
         self.bytes[op] += u64::from(request.length);
@@ -177,7 +179,23 @@ impl Tally {
         self.unbroken += u64::from(!unbroken);
     }
 
-    fn finish(self, format: String, warnings: Vec<String>) -> Info {
+    #[inline]
+    fn count_length(&mut self, op: usize, length: u32) {
+        let (same, count) = &mut self.same[op];
+        if *same == length {
+            *count += 1;
+            return;
+        }
+        if *count > 0 {
+            *self.lengths[op].entry(*same).or_insert(0) += *count;
+        }
+        (*same, *count) = (length, 1);
+    }
+
+    fn finish(mut self, format: String, warnings: Vec<String>) -> Info {
+        for op in 0..2 {
+            self.count_length(op, u32::MAX);
+        }
         let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / 1024.0 / count as f64);
         let (bytes, sequences) = (self.bytes.iter().sum(), self.sequences.iter().sum());
         let [reads, writes, trims, flushes] = self.of_op;
@@ -281,6 +299,8 @@ struct TouchedSectors {
     overwritten: u64,
     /// Bytes written so far.
     bytes: u64,
+    /// For each page of words that were written: the pages that the trace had written when it was written last.
+    at: Vec<[u32; 8]>,
     /// In pages, for each sector that was written again.
     distances: Distances,
 }
@@ -293,8 +313,8 @@ struct Word {
     written: u64,
     /// Written, and not trimmed since.
     live: u64,
-    /// For each page, the pages that the trace had written when it was written last.
-    at: [u32; 8],
+    /// Where [`TouchedSectors::at`] has its pages, plus 1; 0 if none was written.
+    at: u32,
 }
 
 impl TouchedSectors {
@@ -319,9 +339,14 @@ impl TouchedSectors {
                     word.written |= mask;
                     let again = mask & word.live;
                     self.overwritten += u64::from(again.count_ones());
+                    if word.at == 0 {
+                        self.at.push([0; 8]);
+                        word.at = self.at.len() as u32;
+                    }
+                    let pages = &mut self.at[word.at as usize - 1];
                     for page in from / 8..=to / 8 {
                         let sectors = (again >> (page * 8) & 0xFF).count_ones();
-                        let at = std::mem::replace(&mut word.at[page as usize], now);
+                        let at = std::mem::replace(&mut pages[page as usize], now);
                         if sectors > 0 {
                             self.distances.add(now.wrapping_sub(at), sectors.into());
                         }
@@ -453,19 +478,19 @@ fn lengths_of(counts: &HashMap<u32, u64, FixedState>) -> Option<Lengths> {
 
 /// What can be done next with a trace.
 fn advice(info: &Info) -> Vec<String> {
-    let gib = |bytes: u64| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30));
+    use crate::hints::size;
     let mut next = Vec::new();
     if let Some(end) = info.max_address {
-        let compact = gib(info.footprint_bytes);
+        let compact = size(info.footprint_bytes);
         next.push(if info.devices > 1 {
             format!(
                 "{} devices: --compact keeps them apart (at least {compact}), --merge-devices lays them over one another \
                  ({})",
                 info.devices,
-                gib(end)
+                size(end)
             )
         } else {
-            format!("a drive of {} or more holds it; with --compact of some {compact}", gib(end))
+            format!("a drive of {} or more holds it; with --compact one of some {compact}", size(end))
         });
     }
     if info.span_s == 0.0 && info.requests > 1 {
@@ -474,7 +499,7 @@ fn advice(info: &Info) -> Vec<String> {
     let rewritten = info.written_bytes as f64 / info.footprint_written_bytes.max(1) as f64;
     if info.writes > 0 && rewritten < 3.0 {
         next.push(format!(
-            "it writes what it writes {rewritten:.1} times over: for garbage collection and wear start full (--existing \
+            "what it writes is written {rewritten:.1} times over: for garbage collection and wear start full (--existing \
              all, or --set ageing.model=steady), or --repeat N"
         ));
     }

@@ -33,7 +33,7 @@ pub use files::files_of;
 pub use formats::{Action, Columns, Format};
 pub use info::{Info, Lengths, QueueDepth, info};
 pub use merge::merge;
-pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader};
+pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader, parts_of};
 pub use request::{Op, Request};
 pub use source::{BATCH, DeviceName, Provenance, Source, TraceClock};
 pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workload_manual, workloads};

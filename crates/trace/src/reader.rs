@@ -60,11 +60,35 @@ pub fn open(path: &str, options: &OpenOptions) -> Result<Box<dyn Source>, TraceE
     if !processors.is_empty() {
         return of_recording(path, processors.iter().map(|file| Part::of_file(file, options)).collect());
     }
-    let parts: Vec<Part> = files_of(path)?.iter().map(|file| Part::of_file(file, options)).collect();
+    let parts = parts_of(path, options)?;
     match &parts[..] {
         [only] if only.name == path => open_input(Input::open(path)?, options),
         _ => combine(parts, Combination::default()),
     }
+}
+
+/// The files that a path names ([`files_of`]) as parts of one trace.
+///
+/// # Errors
+/// As [`files_of`].
+pub fn parts_of(path: &str, options: &OpenOptions) -> Result<Vec<Part>, TraceError> {
+    let files = files_of(path)?;
+    if files == [path] {
+        return Ok(vec![Part::of_file(path, options)]);
+    }
+    let part = |file: &String| {
+        let Part { name, open, again } = Part::of_file(file, options);
+        let whole = path.to_owned();
+        let named = move || {
+            open().map_err(|mut error| {
+                error.message +=
+                    &format!("; all files of the directory or pattern {whole} are taken as one trace");
+                error
+            })
+        };
+        Part { name, open: Arc::new(named), again }
+    };
+    Ok(files.iter().map(part).collect())
 }
 
 impl Part {

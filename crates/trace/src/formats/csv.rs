@@ -207,9 +207,21 @@ impl Reader {
     #[inline]
     fn request<'a>(&self, record: &'a [u8]) -> Result<Record<'a>, Box<Flaw>> {
         let mut fields: [&[u8]; 5] = [&[]; 5];
-        for (&field, found) in self.columns.iter().zip(fields_of(record, self.separator)) {
-            if let Some(field) = fields.get_mut(usize::from(field)) {
-                *field = bare(found);
+        if self.separator == BLANKS {
+            for (&field, found) in self.columns.iter().zip(fields_of(record, BLANKS)) {
+                if let Some(field) = fields.get_mut(usize::from(field)) {
+                    *field = bare(found);
+                }
+            }
+        } else {
+            let mut start = 0;
+            for &field in &self.columns {
+                let Some(rest) = record.get(start..) else { break };
+                let length = rest.iter().position(|&byte| byte == self.separator).unwrap_or(rest.len());
+                if let Some(field) = fields.get_mut(usize::from(field)) {
+                    *field = bare(&rest[..length]);
+                }
+                start += length + 1;
             }
         }
         let time_ns = self.time_ns(fields[TIME])?;
@@ -418,7 +430,7 @@ mod tests {
         let reader = reader("time=0:us,op=1,offset=2,size=3", "").unwrap();
         let of = |line: &'static str| reader.parse(line.as_bytes()).unwrap().unwrap();
         let record = of("0x10,FWFS,0x0012dcb000,0X200");
-        assert_eq!((record.time_ns, record.offset, record.length), (16_000, 0x0012_dcb0_00, 512));
+        assert_eq!((record.time_ns, record.offset, record.length), (16_000, 0x12dc_b000, 512));
         assert!(record.fua && record.preflush && record.op == Op::Write);
         assert_eq!(of("1,RA,0,512").op, Op::Read);
         assert_eq!(of("1,DS,0,512").op, Op::Trim);

@@ -138,7 +138,7 @@ mod tests {
     fn an_event_is_a_request_that_arrived_earlier() {
         let expected = Request {
             arrival_ns: (2_439_523 - 2373) * 1000 + BEFORE_NS,
-            offset: 0x0012_dcb0_00,
+            offset: 0x12dc_b000,
             length: 0x2000,
             device: 1,
             op: Op::Read,
@@ -150,7 +150,7 @@ mod tests {
         let found = record::<Reader>(new.as_bytes());
         assert_eq!(
             (found.offset, found.length, found.op),
-            (0x018f_0b80_00, 4096, Op::Write),
+            (0x0001_8f0b_8000, 4096, Op::Write),
             "with a processor"
         );
         assert_eq!(record::<Reader>(b"DiskFlush, 9, a ( 1), 1, 0x0, 3, 2, 0x0, 3, Normal").op, Op::Flush);

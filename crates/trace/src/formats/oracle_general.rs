@@ -81,7 +81,7 @@ impl Layout for Reader {
     fn score(sample: &[u8]) -> Score {
         let records: Vec<(u32, u64, u32, i64)> = sample.chunks_exact(BYTES).map(fields).collect();
         // A shorter trace must have whole records.
-        if sample.len() < 32 * 1024 && sample.len() % BYTES != 0 || sample.is_ascii() {
+        if sample.len() < 32 * 1024 && !sample.len().is_multiple_of(BYTES) || sample.is_ascii() {
             return Score::default();
         }
         let mut confirmed = 0;

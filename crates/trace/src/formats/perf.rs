@@ -23,28 +23,35 @@ use super::{
 };
 use crate::Request;
 use crate::line::{BLANKS, Flaw, Line};
+use memchr::memmem::Finder;
 use std::cell::Cell;
 
 /// Reads and writes the format.
 pub(crate) struct Reader {
+    event: Finder<'static>,
     /// Other events of the block layer.
     others: Cell<u64>,
 }
 
-const EVENT: &[u8] = b"block_rq_issue: ";
+const EVENT: &str = "block_rq_issue: ";
 const BLOCK: &[u8] = b"block_";
+
+impl Default for Reader {
+    fn default() -> Self {
+        Reader { event: Finder::new(EVENT), others: Cell::new(0) }
+    }
+}
 
 impl Layout for Reader {
     const DURABILITY: Durability = Durability { flushes: true, fua: true };
 
     fn new(context: &Context<'_>) -> Result<Self, String> {
-        let new = Reader { others: Cell::new(0) };
-        context.counts_its_own_units("perf", "sectors of 512 bytes").map(|()| new)
+        context.counts_its_own_units("perf", "sectors of 512 bytes").map(|()| Reader::default())
     }
 
     #[inline]
     fn parse<'a>(&self, record: &'a [u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
-        let Some(at) = memchr::memmem::find(record, EVENT) else {
+        let Some(at) = self.event.find(record) else {
             self.others.set(self.others.get() + u64::from(memchr::memmem::find(record, BLOCK).is_some()));
             return Ok(None);
         };
@@ -99,7 +106,7 @@ impl Layout for Reader {
 
     /// Only events identify the format.
     fn score(sample: &[u8]) -> Score {
-        let reader = Reader { others: Cell::new(0) };
+        let reader = Reader::default();
         score(sample_lines(sample).take(SCORED), |line| {
             let has = |text: &[u8]| memchr::memmem::find(line, text).is_some();
             (has(b": block_") || has(b": block:block_") || has(b":  block:block_"))
@@ -146,7 +153,7 @@ mod tests {
 
     #[test]
     fn other_events_are_counted() {
-        let reader = Reader { others: Cell::new(0) };
+        let reader = Reader::default();
         let line = b"dd 1 [001] 1.5: block:block_rq_complete: 8,0 W () 8 + 8 [0]";
         assert!(reader.parse(line).unwrap().is_none());
         assert!(reader.instead_of_requests().unwrap().contains("no block_rq_issue events, 1 other"));

@@ -30,7 +30,7 @@ impl Shape {
         // One field in quotes may be a name; a record has more.
         let quotes = super::sample_lines(sample).take(LOOKED_AT).any(|line| {
             let marks = memchr::memchr_iter(b'"', line).count();
-            marks >= 2 && marks % 2 == 0
+            marks >= 2 && marks.is_multiple_of(2)
         });
         Shape { header, quotes, index: false }
     }
