@@ -161,24 +161,30 @@ def schema() -> str:
 def format_text(name: str, /) -> str:
     """A format's manual page."""
 
+def trace_files(trace: str) -> list[str]:
+    """The files that a trace's path names: itself, those of a directory, or those that fit a pattern."""
+
 def trace_info(
-    trace: str,
+    traces: Sequence[str],
     *,
     format: str | None = None,
     sector_bytes: int | None = None,
     columns: str | None = None,
     bad_records: str | None = None,
+    action: str | None = None,
+    overlay: bool = False,
+    repeat: int | None = None,
     limit: int | None = None,
     seed: int | None = None,
     drive: str | None = None,
     set: Sequence[str] = (),
-    in_memory: bytes | None = None,
+    in_memory: Sequence[tuple[str, bytes]] = (),
 ) -> str:
-    """What is in a trace: the keys of `trace info --json`. `drive` is what a synthetic workload fills; `in_memory` the
-    trace itself if it is not a file."""
+    """What is in a trace, or in several together: the keys of `trace info --json`. `drive` is what a synthetic workload
+    fills; `in_memory` the traces that are not files, by name."""
 
 def trace_convert(
-    trace: str,
+    traces: Sequence[str],
     out: str,
     *,
     to: str | None = None,
@@ -186,6 +192,9 @@ def trace_convert(
     sector_bytes: int | None = None,
     columns: str | None = None,
     bad_records: str | None = None,
+    action: str | None = None,
+    overlay: bool = False,
+    repeat: int | None = None,
     limit: int | None = None,
     merge_devices: bool = False,
 ) -> str:

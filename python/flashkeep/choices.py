@@ -13,7 +13,7 @@ Existing = Literal["reads", "all", "none", "steady"]
 Figure = Literal["distributions", "breakdown", "over_time", "amplification", "operations", "utilization", "wear"]
 Library = Literal["pandas", "polars"]
 Replay = Literal["open", "closed", "batch"]
-TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "blktrace", "tencent", "systor", "fio", "fio-log", "alibaba", "csv", "records"]
+TraceFormat = Literal["ssdsim", "mqsim", "disksim", "vscsi", "msr", "spc", "blkparse", "blktrace", "tencent", "systor", "fio", "fio-log", "alibaba", "fiu", "etw", "biosnoop", "perf", "baleen", "oracle-general", "csv", "records"]
 
 class ArraySpec(TypedDict, total=False):
     """The volumes of an array."""

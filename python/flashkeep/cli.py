@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 
@@ -20,9 +21,9 @@ DONE, FAILED, WRONG_INPUT, DATA_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130,
 """The exit codes."""
 
 JOB_KEYS = (
-    "set", "seed", "limit", "format", "sector_bytes", "columns", "bad_records", "replay", "depth", "time_scale",
-    "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "flush_at_end", "stop_rebuild", "fail",
-    "scenario", "untimed", "no_breakdown", "condition", "aged",
+    "set", "seed", "limit", "format", "sector_bytes", "columns", "bad_records", "action", "overlay", "repeat", "replay",
+    "depth", "time_scale", "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "flush_at_end",
+    "stop_rebuild", "fail", "scenario", "untimed", "no_breakdown", "condition", "aged",
 )  # fmt: skip
 """The options that a job has under the same names."""
 
@@ -186,6 +187,15 @@ def _is_workload(word: str) -> bool:
     return word.startswith("synth:") or word == "-" or (os.path.isfile(word) and not _is_drive(word))
 
 
+def _is_trace(word: str) -> bool:
+    """The same for directories of traces and patterns of names. A folder of results may be called as a preset is."""
+    if _is_workload(word):
+        return True
+    if os.path.isdir(word):
+        return "/" in word or word not in _presets()
+    return "*" in word and os.path.isdir(os.path.dirname(word))
+
+
 def _is_drive(word: str) -> bool:
     """Whether a word can only be a drive: a file in TOML, or a preset with or without keys."""
     name = word.partition(",")[0]
@@ -193,11 +203,15 @@ def _is_drive(word: str) -> bool:
         return True
     if "/" in name or word.startswith("synth:") or os.path.exists(word):
         return False
+    return name in _presets()
+
+
+def _presets() -> list[str]:
     import json
 
     from . import _flashkeep
 
-    return name in (entry["name"] for entry in json.loads(_flashkeep.drives()))
+    return [entry["name"] for entry in json.loads(_flashkeep.drives())]
 
 
 def _run(arguments: dict[str, Any]) -> int:
@@ -235,11 +249,16 @@ def _age(arguments: dict[str, Any]) -> int:
 
 
 def _compare(arguments: dict[str, Any]) -> int:
-    if arguments["trace"] == "-":
+    # Words behind the first that can only be workloads are further files of the trace.
+    drives = list(itertools.dropwhile(_is_trace, arguments["drive"]))
+    traces = [arguments["trace"], *arguments["drive"][: len(arguments["drive"]) - len(drives)]]
+    if "-" in traces:
         raise UsageError("flashkeep compare: each drive reads the trace anew, and standard input can be read only "
                          "once; save it to a file")  # fmt: skip
-    _check_order("compare", arguments["drive"], [arguments["trace"]])
-    summaries = _simulate(arguments, arguments["drive"], [arguments["trace"]])
+    if not drives:
+        raise UsageError("flashkeep compare: DRIVE missing; usage: flashkeep compare TRACE... DRIVE...")
+    _check_order("compare", drives, traces)
+    summaries = _simulate(arguments, drives, traces)
     if arguments["json"]:
         _print_json({"runs": summaries})
     else:
@@ -433,8 +452,8 @@ def _trace_info(arguments: dict[str, Any]) -> int:
     from .runner import run_call
 
     _hear_termination()
-    trace, as_json = arguments.pop("trace"), arguments.pop("json")
-    info = json.loads(run_call(lambda: _flashkeep.trace_info(trace, **arguments)))
+    traces, as_json = arguments.pop("trace"), arguments.pop("json")
+    info = json.loads(run_call(lambda: _flashkeep.trace_info(traces, **arguments)))
     if as_json:
         _print_json(info)
     else:
@@ -448,10 +467,10 @@ def _trace_convert(arguments: dict[str, Any]) -> int:
     from . import _flashkeep
 
     _hear_termination()
-    trace, out, as_json = (arguments.pop(key) for key in ("in", "out", "json"))
+    traces, out, as_json = (arguments.pop(key) for key in ("in", "out", "json"))
     if out == "-" and as_json:
         raise UsageError("flashkeep trace convert: --json and the trace cannot both go to standard output")
-    made = json.loads(_flashkeep.trace_convert(trace, out, **arguments))
+    made = json.loads(_flashkeep.trace_convert(traces, out, **arguments))
     if as_json:
         _print_json(made)
         return DONE

@@ -19,15 +19,6 @@ LEAST_ROOM = 24
 """Descriptions are not broken into lines shorter than this."""
 
 
-SIZES = {
-    "mean_kib": "mean size, KiB", "mean_write_kib": "mean size of writes, KiB",
-    "mean_sequence_kib": "mean sequence, KiB", "mean_write_sequence_kib": "mean sequence of writes, KiB",
-    "rate_per_s": "requests per second", "footprint_bytes": "footprint", "max_address": "end of addresses",
-    "fua_writes": "FUA writes",
-}  # fmt: skip
-UNITS = {"s": "s", "kib": "KiB", "bytes": "bytes"}
-
-
 def listing(rows: Iterable[tuple[str, str]], page: Page) -> str:
     """Names with their descriptions, one per line; a terminal gets lines that fit it."""
     pairs = list(rows)
@@ -55,25 +46,81 @@ def conformance(found: Conformance, page: Page) -> str:
 
 
 def figures(info: dict[str, Any], page: Page) -> str:
-    """The printed form of `trace info`: one line for each figure, then the warnings."""
-    lines = [(_name(key), _figure(key, value)) for key, value in info.items() if key != "warnings"]
-    return "\n".join([listing(lines, page), *(f"note: {warning}" for warning in info["warnings"])])
+    """The printed form of `trace info`: a few lines, what can be done next, the warnings."""
+    lines = [
+        ("format", f"{info['format']}, {_count(info['devices'], 'device')}"),
+        ("requests", _requests(info)),
+        *[(kind, _kind(info, kind)) for kind in ("reads", "writes") if info[kind]],
+        *[(kind, f"{info[kind]:,}") for kind in ("trims", "flushes", "fua_writes") if info[kind]],
+        ("footprint", _footprint(info)),
+        ("sequences", _sequences(info)),
+    ]
+    if info["writes"]:
+        lines.insert(-1, ("overwrites", _overwrites(info)))
+    depth = info["queue_depth"]
+    if depth is not None:
+        at = f"{depth['mean']:.3g} on average, p99 {depth['p99']:,}, at most {depth['max']:,}"
+        lines.append(("queue depth", f"{at}, on a drive that takes {depth['latency_us']:g} µs a request"))
+    told = [(name.replace("fua_writes", "FUA writes"), text) for name, text in lines if text]
+    return "\n".join([
+        listing(told, page),
+        *(f"next: {step}" for step in info["next"]),
+        *(f"note: {warning}" for warning in info["warnings"]),
+    ])  # fmt: skip
 
 
-def _name(key: str) -> str:
-    """`mean_write_kib`: `mean size of writes, KiB`."""
-    if key in SIZES:
-        return SIZES[key]
-    name, _, unit = key.rpartition("_")
-    return f"{name.replace('_', ' ')}, {UNITS[unit]}" if unit in UNITS else key.replace("_", " ")
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
-def _figure(key: str, value: object) -> str:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return "–" if value is None else str(value)
-    if key in ("footprint_bytes", "max_address"):
-        return f"{value:,} ({size(value)})"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+def _requests(info: dict[str, Any]) -> str:
+    text = f"{info['requests']:,}"
+    if info["rate_per_s"] is None:
+        return f"{text}, all at one instant" if info["requests"] > 1 else text
+    text += f" in {_seconds(info['span_s'])}, {info['rate_per_s']:,.4g}/s"
+    if info["burstiness"] is not None:
+        text += f", {info['peak_rate_per_s']:,} in the busiest second ({info['burstiness']:.3g} × the mean)"
+    return text
+
+
+def _kind(info: dict[str, Any], kind: str) -> str:
+    """Reads or writes: count, share, bytes, sizes, and what is written in a day."""
+    one = kind.removesuffix("s")
+    total, sizes = info["reads"] + info["writes"], info[f"{one}_kib"]
+    volume = info["written_bytes" if one == "write" else "read_bytes"]
+    parts = [
+        f"{info[kind]:,} ({info[kind] / total:.1%})",
+        size(volume),
+        f"KiB: p50 {sizes['p50']:,g}, p90 {sizes['p90']:,g}, p99 {sizes['p99']:,g}, max {sizes['max']:,g}",
+    ]
+    if one == "write" and info["written_gb_per_day"] is not None:
+        parts.append(f"{info['written_gb_per_day']:,.4g} GB a day")
+    return ", ".join(parts)
+
+
+def _footprint(info: dict[str, Any]) -> str:
+    text = size(info["footprint_bytes"])
+    text += f" (read {size(info['footprint_read_bytes'])}, written {size(info['footprint_written_bytes'])})"
+    return text + ("" if info["max_address"] is None else f", addresses up to {size(info['max_address'])}")
+
+
+def _overwrites(info: dict[str, Any]) -> str:
+    text = f"{info['overwrite_share']:.1%} of the bytes written"
+    distance = info["median_overwrite_distance_bytes"]
+    return text if distance is None else f"{text}, at the median {size(distance)} of writes later"
+
+
+def _sequences(info: dict[str, Any]) -> str:
+    if info["mean_sequence_kib"] is None:
+        return ""
+    return f"{info['sequential_share']:.1%} of requests go on with one; {info['mean_sequence_kib']:,.4g} KiB on average"
+
+
+def _seconds(value: float) -> str:
+    for unit, seconds in (("days", 86400.0), ("h", 3600.0)):
+        if value >= 2 * seconds:
+            return f"{value / seconds:,.3g} {unit}"
+    return f"{value:,.4g} s"
 
 
 def size(value: float) -> str:

@@ -154,8 +154,13 @@ SET = Option("--set", "set a key of the drive: redundancy.scheme=mirror; repeata
 SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
 FORMAT = Option("--format", "format of each trace file (default: detected)", "NAME", filled)
 SECTOR = Option("--sector-bytes", "bytes per sector of the trace (default 512)", "N", whole(1, 32))
-COLUMNS = Option("--columns", "columns of a CSV trace: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
+COLUMNS = Option("--columns", "columns of a table in a text: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
                  assignment)  # fmt: skip
+ACTION = Option("--action", "events of blktrace that are requests: Q (queued, default), D (issued), C (completed)",
+                "Q|D|C", one_of("Q", "D", "C"))  # fmt: skip
+OVERLAY = Option("--overlay", "several traces all begin at time 0, each with devices of its own (default: they are "
+                 "one trace); an array with several volumes always gets one each")  # fmt: skip
+REPEAT = Option("--repeat", "the workload N times, one after the other", "N", whole(1))
 BAD = Option("--bad-records", "refuse records that cannot be read (default), or skip and count them", "refuse|skip",
              one_of("refuse", "skip"))  # fmt: skip
 QUIET = Option("--quiet", "show no progress")
@@ -169,6 +174,9 @@ WORKLOAD = (
     SECTOR,
     COLUMNS,
     BAD,
+    ACTION,
+    OVERLAY,
+    REPEAT,
     Option("--replay", "open: requests arrive at their times; closed: when one of --depth has ended; batch: "
            "--depth at a time, when all of the ones before have ended",
            "open|closed|batch", one_of("open", "closed", "batch")),
@@ -209,8 +217,9 @@ OUT = (
     Option("--force", "write to --out even if it is not empty"),
 )
 
-ADVISED = ("--seed", "--limit", "--format", "--sector-bytes", "--columns", "--bad-records", "--replay", "--depth",
-           "--time-scale", "--compact", "--wrap", "--merge-devices", "--existing")  # fmt: skip
+ADVISED = ("--seed", "--limit", "--format", "--sector-bytes", "--columns", "--bad-records", "--action", "--overlay",
+           "--repeat", "--replay", "--depth", "--time-scale", "--compact", "--wrap", "--merge-devices",
+           "--existing")  # fmt: skip
 """The options of a workload that `advise` has."""
 
 REPORT = Option("--report", "also write a page: loss against cost, and what each assumption changes", "FILE.html",
@@ -261,7 +270,8 @@ COMMANDS = (
         JSON, QUIET), "run 2CM-128 oltp.spc --set buffer.dram_mib=32 --out results"),
     Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
             "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET), "age tlc-client worn.fk"),
-    Command("compare", "run the same workload on several drives and compare them", "TRACE DRIVE...", (
+    Command("compare", "run the same workload on several drives and compare them; several files of a trace may come "
+            "first", "TRACE DRIVE...", (
         SET, *WORKLOAD, *OUT, JSON, QUIET), "compare synth:sirf-build 1CNM-64 2CM-128"),
     Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON),
             "check tlc-client --set redundancy.scheme=raid5"),
@@ -291,16 +301,16 @@ COMMANDS = (
     Command("keys", "list the keys of a drive file; describe one, or those of a table", "[KEY]", (JSON,),
             "keys ftl.gc"),
     Command("formats", "list the trace formats; print the manual page of one", "[NAME]", (JSON,), "formats msr"),
-    Command("trace info", "describe a trace", "TRACE", (
-        FORMAT, SECTOR, COLUMNS, BAD, LIMIT, SEED,
+    Command("trace info", "describe a trace", "TRACE...", (
+        FORMAT, SECTOR, COLUMNS, BAD, ACTION, OVERLAY, REPEAT, LIMIT, SEED,
         Option("--drive", "drive whose size a synthetic workload uses", "DRIVE", filled), SET, JSON),
             "trace info oltp.spc"),
-    Command("trace convert", "convert a trace to another format", "IN OUT", (
+    Command("trace convert", "convert a trace to another format", "IN... OUT", (
         Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
         FORMAT, SECTOR, COLUMNS,
         Option("--bad-records", "refuse records that cannot be read or converted (default), "
                "or skip and count them", "refuse|skip", one_of("refuse", "skip")),
-        MERGE, LIMIT, JSON), "trace convert oltp.spc oltp.ssdsim.zst"),
+        ACTION, OVERLAY, REPEAT, MERGE, LIMIT, JSON), "trace convert oltp.spc oltp.ssdsim.zst"),
     Command("trace synth", "write a synthetic workload as a trace", "WORKLOAD OUT", (
         SEED,
         Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
@@ -360,7 +370,7 @@ COMMANDS = (
         Option("--threads", "threads, which change no result (default: one per core)", "N", whole(1, 10)),
         REPORT, SEED, JSON, QUIET), "fleet 8*1.92TB:raid5 8*1.92TB:raid6 --uber 1e-17 --report fleet.html"),
     Command("advise", "the redundancies for drives under a trace: response times, rebuild, life, probability of loss "
-            "and cost in one table", "TRACE", (
+            "and cost in one table", "TRACE...", (
         Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),
         Option("--schemes", "redundancies, with commas between (default: all that suit equal drives)", "A,B,…", filled),
         *LIFE,

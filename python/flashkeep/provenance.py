@@ -144,6 +144,11 @@ def _trace_hashes(trace: str, limited: bool) -> list[FileHash | str | None]:
 
 def _files(trace: str) -> list[str]:
     """The files that the reader opens, in its order (`open` in crates/trace/src/reader.rs)."""
+    if os.path.isdir(trace) or any(letter in os.path.basename(trace) for letter in "*?"):
+        try:
+            return _flashkeep.trace_files(trace)
+        except _flashkeep.TraceError:  # the run reports it
+            return [trace]
     folder, name = os.path.split(trace)
     if trace == "-" or os.path.exists(trace) or not os.path.isdir(folder or "."):
         return [trace]

@@ -42,7 +42,7 @@ def factor(option: str, found: SupportsFloat | None) -> float | None:
     return float(found)
 
 
-READING = ("format", "sector_bytes", "columns", "bad_records", "limit")
+READING = ("format", "sector_bytes", "columns", "bad_records", "action", "overlay", "repeat", "limit")
 """The options of a trace that control how its file is read; the others control how it is placed on a drive."""
 
 PLACING = ("time_scale", "compact", "wrap", "merge_devices")
@@ -68,9 +68,9 @@ class Trace:
 
     def info(self) -> Figures:
         """Statistics of the workload: requests, span, write share, sizes, footprint, warnings."""
-        (path,) = self.paths
         options: dict[str, Any] = {key: self.options[key] for key in READING if key in self.options}
-        return Figures(json.loads(_flashkeep.trace_info(path, **options, in_memory=self.tables.get(path))))
+        tables = list(self.tables.items())
+        return Figures(json.loads(_flashkeep.trace_info(list(self.paths), **options, in_memory=tables)))
 
     def __eq__(self, other: object) -> bool:
         # A table's name has the digest of its content.
@@ -97,11 +97,18 @@ def trace(
     wrap: bool = False,
     merge_devices: bool = False,
     bad_records: BadRecords | None = None,
+    action: str | None = None,
+    overlay: bool = False,
+    repeat: SupportsIndex | None = None,
 ) -> Trace:
-    """A workload: trace files (several are merged by time), `synth:random,requests=1M,…`, or tables in memory.
+    """A workload: trace files, directories or patterns of them, `synth:random,requests=1M,…`, or tables in memory.
 
-    `columns="time=0:us,op=3,offset=1:sectors,size=2"`, or the same as a mapping, assigns the columns of a
-    comma-separated trace (`flashkeep formats csv`).
+    Several are one trace: in the order of their clocks, or else one after the other (docs/formats.md). `overlay=True`
+    begins all of them at time 0; an array with several volumes gets one each. `repeat=10` is the workload ten times.
+    `action="D"` takes the issued events of a recording by blktrace, `"C"` the completed ones.
+
+    `columns="time=0:us,op=3,offset=1:sectors,size=2"`, or the same as a mapping, assigns the columns of a table in a
+    text (`flashkeep formats csv`).
 
     A table is a data frame of pandas or polars, an Arrow table, a structured array of NumPy, or a mapping of columns.
     Its columns are `time_ns`, `time_us`, `time_ms` or `time_s` (or `time` as datetime64), `offset` and `size` in bytes,
@@ -128,7 +135,7 @@ def trace(
         tables[name] = content
     if tables and (format is not None or len(tables) < len(set(paths))):
         beside = "a format" if format is not None else "a file"
-        raise _flashkeep.OptionError(f"trace: found a table and {beside}; tables have no format, and are merged with "
+        raise _flashkeep.OptionError(f"trace: found a table and {beside}; tables have no format, and go with "
                                      "tables only")  # fmt: skip
     options = {
         "format": "records" if tables else format,
@@ -140,6 +147,9 @@ def trace(
         "wrap": bool(wrap),
         "merge_devices": bool(merge_devices),
         "bad_records": bad_records,
+        "action": action,
+        "overlay": bool(overlay),
+        "repeat": whole("repeat", repeat, 1, 64),
     }
     return Trace(tuple(paths), options, tables)
 

@@ -116,7 +116,7 @@ def test_convert_says_what_is_lost(flashkeep: Command, trace: Path, tmp_path: Pa
     assert f"\nlost: {lost}\n" in flashkeep("trace", "convert", trace, out).out
     assert "coarse" in flashkeep.json("trace", "info", out)["warnings"][0]
     code, text, err = flashkeep("trace", "convert", trace, "-", "--to", "tencent", "--limit", 2)
-    assert (code, text) == (0, "0,0,8,1,0\n0,8,8,0,0\n")
+    assert (code, text) == (0, "1500000000,0,8,1,0\n1500000000,8,8,0,0\n")
     assert err == "flashkeep: lost: 1 times were cut to the clock of tencent, 1.0 s, by up to 100.0 µs\n"
 
 

@@ -20,8 +20,13 @@ pub struct Job {
     pub copies: BTreeMap<String, String>,
     /// `key=value` pairs that override the drive file: `redundancy.scheme=mirror`.
     pub set: Vec<String>,
-    /// Trace files (`-` for standard input) or `synth:…` workloads; several are merged by time.
+    /// Trace files (`-` for standard input), directories or patterns of them, or `synth:…` workloads. Several are one trace,
+    /// or those of an array's volumes.
     pub traces: Vec<String>,
+    /// Several traces all begin at time 0, and their devices are different ones.
+    pub overlay: bool,
+    /// The workload so many times, one after the other.
+    pub repeat: Option<u64>,
     /// Traces in memory, by the name that they have in `traces`.
     #[serde(skip)]
     pub in_memory: BTreeMap<String, Arc<[u8]>>,
@@ -29,7 +34,9 @@ pub struct Job {
     pub format: Option<String>,
     /// Bytes in a sector of the trace file, if not 512.
     pub sector_bytes: Option<u32>,
-    /// The columns of a comma-separated trace: `time=0:us,op=3,offset=1:sectors,size=2`.
+    /// The event of a recording of the block layer that counts as a request: `Q`, `D` or `C`.
+    pub action: Option<String>,
+    /// The columns of a table: `time=0:us,op=3,offset=1:sectors,size=2`.
     pub columns: Option<String>,
     /// The run's seed (1 if left out).
     pub seed: Option<u64>,

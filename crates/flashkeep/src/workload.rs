@@ -5,9 +5,10 @@ use crate::error::Error;
 use crate::host::{AddressError, AddressMode};
 use crate::job::Job;
 use flashkeep_trace::{
-    BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError,
-    is_synthetic, merge, open, open_bytes, synthetic,
+    Action, BadRecords, Columns, Combination, DriveSize, Format, OpenOptions, Part, Provenance, Request,
+    Source, TraceError, combine, is_synthetic, merge, open_bytes, parts_of, synthetic,
 };
+use std::sync::Arc;
 
 /// How requests are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,8 @@ impl<'a> Workload<'a> {
             job.format.as_deref().map(Format::parse).transpose().map_err(|why| option("format", why))?;
         let columns =
             job.columns.as_deref().map(Columns::parse).transpose().map_err(|why| option("columns", why))?;
+        let action =
+            job.action.as_deref().map(Action::parse).transpose().map_err(|why| option("action", why))?;
         let bad_records = match job.bad_records.as_deref() {
             None | Some("refuse") => BadRecords::Refuse,
             Some("skip") => BadRecords::Skip,
@@ -84,6 +87,7 @@ impl<'a> Workload<'a> {
                 format,
                 sector_bytes: job.sector_bytes,
                 columns,
+                action,
                 bad_records,
                 time_is_scaled: job.time_scale.is_some(),
             },
@@ -126,13 +130,24 @@ impl<'a> Workload<'a> {
     pub fn streams(&self) -> Result<Vec<Requests>, Error> {
         let number = |at| self.seed.wrapping_add(at as u64);
         let traces = self.job.traces.iter().enumerate();
-        traces.map(|(at, trace)| Ok(self.stream(self.open_one(trace, number(at))?, u64::MAX))).collect()
+        traces
+            .map(|(at, trace)| {
+                Ok(self.stream(combine(self.parts(trace, number(at))?, self.combination())?, u64::MAX))
+            })
+            .collect()
     }
 
     /// The replay that the options ask for, or that a synthetic workload with `depth` implies.
     fn find_replay(&self) -> Result<Replay, Error> {
         let implied = match &self.job.traces[..] {
-            [only] if is_synthetic(only) => self.open()?.provenance().depth,
+            // One after the other they have a depth if it is the same.
+            several
+                if self.volumes == 1
+                    && several.iter().all(|trace| is_synthetic(trace))
+                    && !several.is_empty() =>
+            {
+                self.open()?.provenance().depth
+            }
             // Each volume has a closed loop of its own; all have the same depth.
             several if self.volumes > 1 && several.iter().all(|trace| is_synthetic(trace)) => {
                 let streams = self.streams()?;
@@ -168,25 +183,44 @@ impl<'a> Workload<'a> {
     /// # Errors
     /// A trace that cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Source>, Error> {
+        if self.volumes < 2 {
+            let mut parts = Vec::new();
+            for trace in &self.job.traces {
+                parts.extend(self.parts(trace, self.seed)?);
+            }
+            return Ok(combine(parts, self.combination())?);
+        }
         let mut sources = Vec::with_capacity(self.job.traces.len());
         for (at, trace) in self.job.traces.iter().enumerate() {
             // Volumes with the same synthetic workload get different seeds, so that they do not send the same requests.
-            let seed = if self.volumes > 1 { self.seed.wrapping_add(at as u64) } else { self.seed };
-            sources.push(self.open_one(trace, seed)?);
+            let parts = self.parts(trace, self.seed.wrapping_add(at as u64))?;
+            sources.push(combine(parts, self.combination())?);
         }
-        let only = if sources.len() == 1 { sources.pop() } else { None };
-        Ok(only.unwrap_or_else(|| merge(sources)))
+        Ok(merge(sources))
     }
 
-    fn open_one(&self, trace: &str, seed: u64) -> Result<Box<dyn Source>, Error> {
+    /// How the files of a trace, and several traces, make one workload.
+    fn combination(&self) -> Combination {
+        Combination { overlay: self.job.overlay && self.volumes < 2, repeat: self.job.repeat.unwrap_or(1) }
+    }
+
+    /// The sources that a trace names: a workload, a table in memory, a file, or the files of a directory or pattern.
+    fn parts(&self, trace: &str, seed: u64) -> Result<Vec<Part>, Error> {
+        let name = trace.to_owned();
         if is_synthetic(trace) {
-            Ok(synthetic(trace, seed, &self.size)?)
-        } else {
-            Ok(match self.job.in_memory.get(trace) {
-                Some(bytes) => open_bytes(trace, bytes.clone(), &self.options)?,
-                None => open(trace, &self.options)?,
-            })
+            let (text, size) = (name.clone(), self.size);
+            return Ok(vec![Part {
+                name,
+                open: Arc::new(move || synthetic(&text, seed, &size)),
+                again: true,
+            }]);
         }
+        if let Some(bytes) = self.job.in_memory.get(trace) {
+            let (table, bytes, options) = (name.clone(), bytes.clone(), self.options.clone());
+            let open = Arc::new(move || open_bytes(&table, bytes.clone(), &options));
+            return Ok(vec![Part { name, open, again: true }]);
+        }
+        Ok(parts_of(trace, &self.options)?)
     }
 
     /// The requests from the beginning, scaled and limited.
@@ -232,10 +266,17 @@ impl<'a> Workload<'a> {
                  --compact keeps them apart, --merge-devices merges them",
                 request.device
             ),
-            AddressError::Full => format!(
-                "request {number} touches more 1 MiB extents than fit the drive's capacity of {capacity} bytes; a \
-                 larger drive is needed, or --wrap"
-            ),
+            AddressError::Full => {
+                let instead = match (self.job.wrap, self.job.merge_devices) {
+                    (true, _) => "--merge-devices, so that --wrap applies",
+                    (false, true) => "--wrap",
+                    (false, false) => "--wrap, with several devices together with --merge-devices",
+                };
+                format!(
+                    "request {number} touches more 1 MiB extents than fit the drive's capacity of {capacity} bytes; a \
+                     larger drive is needed, or {instead}"
+                )
+            }
         };
         Error::Trace(TraceError { path: name.to_owned(), line: None, field: None, message })
     }

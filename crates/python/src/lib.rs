@@ -47,7 +47,7 @@ mod _flashkeep {
     #[pymodule_export]
     use super::schemes::{SchemeCommand, SchemeView};
     #[pymodule_export]
-    use super::traces::{has_footprint, trace_convert, trace_info, trace_synth};
+    use super::traces::{has_footprint, trace_convert, trace_files, trace_info, trace_synth};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

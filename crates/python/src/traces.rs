@@ -3,8 +3,9 @@
 use crate::errors::{OptionError, detached, raise_drive, raise_trace};
 use flashkeep::config;
 use flashkeep_trace::{
-    BadRecords, Columns, DriveSize, Format, OpenOptions, Provenance, Request, Source, TraceError, WriteError,
-    WriteOptions, Written, convert, create, info, is_synthetic, open, open_bytes, synthetic,
+    Action, BadRecords, Columns, Combination, DeviceName, DriveSize, Format, OpenOptions, Part, Provenance,
+    Request, Source, TraceClock, TraceError, WriteError, WriteOptions, Written, combine, convert, create,
+    files_of, info, is_synthetic, open_bytes, parts_of, synthetic,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -13,37 +14,56 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The statistics of a trace: the keys of `trace info --json`.
+/// The statistics of a trace, or of several together: the keys of `trace info --json`.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, *, format=None, sector_bytes=None, columns=None, bad_records=None, limit=None, seed=None, drive=None,
-    set=Vec::new(), in_memory=None
+    traces, *, format=None, sector_bytes=None, columns=None, bad_records=None, action=None, overlay=false, repeat=None,
+    limit=None, seed=None, drive=None, set=Vec::new(), in_memory=Vec::new()
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub(crate) fn trace_info(
     py: Python<'_>,
-    trace: &str,
+    traces: Vec<String>,
     format: Option<&str>,
     sector_bytes: Option<u32>,
     columns: Option<&str>,
     bad_records: Option<&str>,
+    action: Option<&str>,
+    overlay: bool,
+    repeat: Option<u64>,
     limit: Option<u64>,
     seed: Option<u64>,
     drive: Option<&str>,
     set: Vec<String>,
-    in_memory: Option<PyBackedBytes>,
+    in_memory: Vec<(String, PyBackedBytes)>,
 ) -> PyResult<String> {
-    if is_synthetic(trace) {
-        let mut source = workload(py, trace, seed, drive, &set)?;
-        return Ok(json!(source.read(py, |source| info(source, limit))?).to_string());
+    let options = reading(format, sector_bytes, columns, bad_records, action)?;
+    let mut parts = Vec::new();
+    for trace in &traces {
+        if is_synthetic(trace) {
+            parts.push(synthetic_part(py, trace, seed, drive, &set)?);
+        } else if let Some((name, bytes)) = in_memory.iter().find(|(name, _)| name == trace) {
+            let (name, bytes): (String, Arc<[u8]>) = (name.clone(), Arc::from(&**bytes));
+            let (table, options) = (name.clone(), options.clone());
+            let open = Arc::new(move || open_bytes(&table, bytes.clone(), &options));
+            parts.push(Part { name, open, again: true });
+        } else {
+            parts.extend(file_parts(py, trace, &options)?);
+        }
     }
-    let options = reading(format, sector_bytes, columns, bad_records)?;
-    let opened = detached(py, || match in_memory {
-        Some(bytes) => open_bytes(trace, Arc::from(&*bytes), &options),
-        None => open(trace, &options),
-    })?;
-    let source = opened.map_err(|error| raise_trace(py, &error))?;
+    let how = Combination { overlay, repeat: repeat.unwrap_or(1) };
+    let source = detached(py, || combine(parts, how))?.map_err(|error| raise_trace(py, &error))?;
     Ok(json!(Heard::new(source).read(py, |source| info(source, limit))?).to_string())
+}
+
+/// The files that a trace's path names, in order: itself, those of a directory, or those that fit a pattern.
+#[pyfunction]
+pub(crate) fn trace_files(py: Python<'_>, trace: &str) -> PyResult<Vec<String>> {
+    files_of(trace).map_err(|error| raise_trace(py, &error))
+}
+
+fn file_parts(py: Python<'_>, trace: &str, options: &OpenOptions) -> PyResult<Vec<Part>> {
+    parts_of(trace, options).map_err(|error| raise_trace(py, &error))
 }
 
 /// How a trace is to be read.
@@ -52,12 +72,15 @@ fn reading(
     sector_bytes: Option<u32>,
     columns: Option<&str>,
     bad_records: Option<&str>,
+    action: Option<&str>,
 ) -> PyResult<OpenOptions> {
     let unmapped = |message| OptionError::new_err(format!("--columns: {message}"));
+    let unknown = |message| OptionError::new_err(format!("--action: {message}"));
     Ok(OpenOptions {
         format: format.map(Format::parse).transpose().map_err(OptionError::new_err)?,
         sector_bytes,
         columns: columns.map(Columns::parse).transpose().map_err(unmapped)?,
+        action: action.map(Action::parse).transpose().map_err(unknown)?,
         bad_records: if bad_records == Some("skip") { BadRecords::Skip } else { BadRecords::Refuse },
         time_is_scaled: false,
     })
@@ -66,31 +89,39 @@ fn reading(
 /// Rewrites a trace in another format: `{"requests", "from", "format", "lost", "warnings"}`.
 #[pyfunction]
 #[pyo3(signature = (
-    trace, out, *, to=None, format=None, sector_bytes=None, columns=None, bad_records=None, limit=None,
-    merge_devices=false
+    traces, out, *, to=None, format=None, sector_bytes=None, columns=None, bad_records=None, action=None, overlay=false,
+    repeat=None, limit=None, merge_devices=false
 ))]
 #[expect(clippy::too_many_arguments, reason = "they are Python's keywords")]
 pub(crate) fn trace_convert(
     py: Python<'_>,
-    trace: &str,
+    traces: Vec<String>,
     out: &str,
     to: Option<&str>,
     format: Option<&str>,
     sector_bytes: Option<u32>,
     columns: Option<&str>,
     bad_records: Option<&str>,
+    action: Option<&str>,
+    overlay: bool,
+    repeat: Option<u64>,
     limit: Option<u64>,
     merge_devices: bool,
 ) -> PyResult<String> {
-    if is_synthetic(trace) {
+    if let Some(trace) = traces.iter().find(|trace| is_synthetic(trace)) {
         return Err(OptionError::new_err(format!(
             "{trace} is a workload; `flashkeep trace synth` writes it"
         )));
     }
     let target = format_of(out, to)?;
-    let reading = reading(format, sector_bytes, columns, bad_records)?;
+    let reading = reading(format, sector_bytes, columns, bad_records, action)?;
+    let mut parts = Vec::new();
+    for trace in &traces {
+        parts.extend(file_parts(py, trace, &reading)?);
+    }
     let writing = WriteOptions { unsayable: reading.bad_records, merge_devices, limit };
-    let source = detached(py, || open(trace, &reading))?.map_err(|error| raise_trace(py, &error))?;
+    let how = Combination { overlay, repeat: repeat.unwrap_or(1) };
+    let source = detached(py, || combine(parts, how))?.map_err(|error| raise_trace(py, &error))?;
     let mut source = Heard::new(source);
     let written = write_out(py, &mut source, target, &writing, out)?;
     Ok(json!({
@@ -167,6 +198,17 @@ fn workload(
     drive: Option<&str>,
     set: &[String],
 ) -> PyResult<Heard> {
+    let part = synthetic_part(py, text, seed, drive, set)?;
+    Ok(Heard::new((part.open)().map_err(|error| raise_trace(py, &error))?))
+}
+
+fn synthetic_part(
+    py: Python<'_>,
+    text: &str,
+    seed: Option<u64>,
+    drive: Option<&str>,
+    set: &[String],
+) -> PyResult<Part> {
     if !is_synthetic(text) {
         return Err(OptionError::new_err(format!("{text} is no workload; they begin with `synth:`")));
     }
@@ -183,8 +225,8 @@ fn workload(
             )));
         }
     };
-    let source = synthetic(text, seed.unwrap_or(1), &size).map_err(|error| raise_trace(py, &error))?;
-    Ok(Heard::new(source))
+    let (name, text, seed) = (text.to_owned(), text.to_owned(), seed.unwrap_or(1));
+    Ok(Part { name, open: Arc::new(move || synthetic(&text, seed, &size)), again: true })
 }
 
 /// A source that handles signals between batches, so that Ctrl-C ends its reader.
@@ -231,6 +273,14 @@ impl Source for Heard {
 
     fn share_done(&self) -> Option<f64> {
         self.source.share_done()
+    }
+
+    fn clock(&self) -> TraceClock {
+        self.source.clock()
+    }
+
+    fn device(&self, number: u32) -> DeviceName {
+        self.source.device(number)
     }
 
     fn skipped(&self) -> u64 {

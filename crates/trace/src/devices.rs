@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use crate::formats::Device;
 use crate::hasher::FixedState;
+use crate::source::DeviceName;
 
 /// Numbers devices in order of first appearance.
 pub(crate) struct Devices {
-    count: u32,
+    /// The names, by our numbers.
+    names: Vec<DeviceName>,
     /// For each device number of the trace that is small: our number plus 1, or 0 if the device has not appeared.
     small: [u32; Devices::SMALL],
     numbered: HashMap<u64, u32, FixedState>,
@@ -19,7 +21,7 @@ pub(crate) struct Devices {
 impl Default for Devices {
     fn default() -> Self {
         Devices {
-            count: 0,
+            names: Vec::new(),
             small: [0; Devices::SMALL],
             numbered: HashMap::default(),
             named: HashMap::default(),
@@ -37,24 +39,28 @@ impl Devices {
             Device::Number(number) if number < Devices::SMALL as u64 => {
                 let slot = &mut self.small[number as usize];
                 if *slot == 0 {
-                    self.count += 1;
-                    *slot = self.count;
+                    *slot = add(&mut self.names, DeviceName::Number(number)) + 1;
                 }
                 *slot - 1
             }
             Device::Number(number) => {
-                let count = &mut self.count;
-                *self.numbered.entry(number).or_insert_with(|| next(count))
+                let names = &mut self.names;
+                *self.numbered.entry(number).or_insert_with(|| add(names, DeviceName::Number(number)))
             }
             Device::Name(name) if *name == *self.last.0 => self.last.1,
             Device::Name(name) => self.other_name(name),
         }
     }
 
+    /// What the trace calls a device.
+    pub(crate) fn name(&self, number: u32) -> Option<&DeviceName> {
+        self.names.get(number as usize)
+    }
+
     fn other_name(&mut self, name: &[u8]) -> u32 {
         let known = self.named.get(name).copied();
         let device = known.unwrap_or_else(|| {
-            let device = next(&mut self.count);
+            let device = add(&mut self.names, DeviceName::Name(name.into()));
             self.named.insert(name.into(), device);
             device
         });
@@ -63,7 +69,7 @@ impl Devices {
     }
 }
 
-fn next(count: &mut u32) -> u32 {
-    *count += 1;
-    *count - 1
+fn add(names: &mut Vec<DeviceName>, name: DeviceName) -> u32 {
+    names.push(name);
+    names.len() as u32 - 1
 }

@@ -21,8 +21,11 @@ use crate::formats::{Units, likely_sector_bytes};
 use crate::random::mix;
 use crate::{Op, Request};
 
-/// With fewer requests no warning is given.
-const ENOUGH_REQUESTS: u64 = 1000;
+/// With fewer requests no warning is given about rates that are possible and unusual, or that all arrive at once.
+const ENOUGH_REQUESTS: u64 = 100;
+
+/// With fewer requests no warning is given about rates that are impossible.
+const ENOUGH_FOR_IMPOSSIBLE: u64 = 20;
 
 /// With fewer requests no warning about sizes is given.
 const ENOUGH_SIZES: u64 = 100;
@@ -247,13 +250,17 @@ impl Hints {
         let is_converted = matches!(self.units, Units::Converted { .. });
         let found = if span_ns > SPAN_NS_MAX {
             format!("{requests} requests span {}, and recordings are shorter than a year", time(span_ns))
-        } else if requests < ENOUGH_REQUESTS {
+        } else if requests < ENOUGH_FOR_IMPOSSIBLE || requests < ENOUGH_REQUESTS && span_ns == 0 {
             return None;
         } else if span_ns == 0 {
             format!("all {requests} requests arrive at the same instant")
         } else if more_than(REQUESTS_PER_SECOND_MAX) {
             format!("{requests} requests in {} are more than 10 million a second", time(span_ns))
-        } else if is_converted && span_ns < SHORT_NS && more_than(REQUESTS_PER_SECOND_USUAL) {
+        } else if requests >= ENOUGH_REQUESTS
+            && is_converted
+            && span_ns < SHORT_NS
+            && more_than(REQUESTS_PER_SECOND_USUAL)
+        {
             let rate = self.rate(1);
             format!("{requests} requests in {} are {rate} a second; usual are up to 50,000", time(span_ns))
         } else {
@@ -298,7 +305,7 @@ impl Hints {
 }
 
 /// Bytes with a binary unit.
-fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut value = bytes as f64;
     let mut unit = 0;
@@ -349,6 +356,9 @@ mod tests {
         assert!(every(0).contains("at the same instant"));
         assert!(every(86_400_000_000_000).contains("2000 requests span 5.5 years"));
         assert_eq!(warnings((0..10).map(|n| request(n, n, Op::Read))), "", "ten requests prove nothing");
+        let few = warnings((0..20).map(|n| request(n, n, Op::Read)));
+        assert!(few.contains("20 requests in 0.0 µs are more than 10 million a second"), "{few}");
+        assert_eq!(warnings((0..20).map(|n| request(0, n, Op::Read))), "", "a burst");
     }
 
     #[test]

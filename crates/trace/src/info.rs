@@ -1,6 +1,6 @@
 //! Statistics of a trace.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use serde::Serialize;
 
@@ -50,13 +50,69 @@ pub struct Info {
     pub write_sequences: u64,
     /// The mean length of a sequence of writes in KiB.
     pub mean_write_sequence_kib: Option<f64>,
+    /// The lengths of reads in KiB.
+    pub read_kib: Option<Lengths>,
+    /// The lengths of writes in KiB.
+    pub write_kib: Option<Lengths>,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// The share of writes among reads and writes.
+    pub write_share: Option<f64>,
+    /// GB written a day at the trace's pace.
+    pub written_gb_per_day: Option<f64>,
+    /// Distinct bytes that were read, in whole sectors.
+    pub footprint_read_bytes: u64,
+    /// Distinct bytes that were written, in whole sectors.
+    pub footprint_written_bytes: u64,
+    /// The share of the written bytes that replace bytes that the trace has written before, and not trimmed since.
+    pub overwrite_share: Option<f64>,
+    /// Between a write and the write that replaces it: bytes that the trace writes, the median over replaced bytes, to 3 %.
+    pub median_overwrite_distance_bytes: Option<u64>,
+    /// The share of requests with data that go on with a sequence.
+    pub sequential_share: Option<f64>,
+    /// Requests in the busiest second, counted from the first request.
+    pub peak_rate_per_s: Option<u64>,
+    /// The busiest second over the mean; for traces of at least 2 s.
+    pub burstiness: Option<f64>,
+    /// The requests that a drive of a fixed latency has outstanding when a request arrives, itself included.
+    pub queue_depth: Option<QueueDepth>,
+    /// What can be done next.
+    pub next: Vec<String>,
     /// Warnings about implausible contents.
     pub warnings: Vec<String>,
 }
 
+/// Percentiles of lengths, in KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Lengths {
+    /// Half of the requests are no longer.
+    pub p50: f64,
+    /// 90 % are no longer.
+    pub p90: f64,
+    /// 99 % are no longer.
+    pub p99: f64,
+    /// The longest.
+    pub max: f64,
+}
+
+/// Requests outstanding on a model drive.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct QueueDepth {
+    /// What each request takes on that drive, however many there are.
+    pub latency_us: f64,
+    /// The mean over requests.
+    pub mean: f64,
+    /// 99 % of the requests meet no more.
+    pub p99: u64,
+    /// The most.
+    pub max: u64,
+}
+
 /// Reads `source` to its end, or its first `limit` requests, and returns their statistics.
 ///
-/// Memory grows with the footprint: some 40 bytes for each 32 KiB of the trace's space that is touched.
+/// Memory grows with the footprint: some 160 bytes for each 32 KiB of the trace's space that is touched.
 ///
 /// # Errors
 /// A record that cannot be read.
@@ -86,6 +142,10 @@ struct Tally {
     last_ns: u64,
     max_address: u64,
     footprint: TouchedSectors,
+    lengths: [HashMap<u32, u64, FixedState>; 2],
+    /// The length that came last, and how often in a row: it is counted when another comes.
+    same: [(u32, u64); 2],
+    pace: Pace,
     sequences: [u64; 3],
     unbroken: u64,
     /// For each device and op.
@@ -106,6 +166,10 @@ impl Tally {
         if request.op == Op::Flush {
             return;
         }
+        self.pace.arrive(request.arrival_ns);
+        if op < 2 {
+            self.count_length(op, request.length);
+        }
         let end = request.offset + u64::from(request.length);
         self.bytes[op] += u64::from(request.length);
         self.max_address = self.max_address.max(end);
@@ -115,14 +179,33 @@ impl Tally {
         self.unbroken += u64::from(!unbroken);
     }
 
-    fn finish(self, format: String, warnings: Vec<String>) -> Info {
+    #[inline]
+    fn count_length(&mut self, op: usize, length: u32) {
+        let (same, count) = &mut self.same[op];
+        if *same == length {
+            *count += 1;
+            return;
+        }
+        if *count > 0 {
+            *self.lengths[op].entry(*same).or_insert(0) += *count;
+        }
+        (*same, *count) = (length, 1);
+    }
+
+    fn finish(mut self, format: String, warnings: Vec<String>) -> Info {
+        for op in 0..2 {
+            self.count_length(op, u32::MAX);
+        }
         let mean = |bytes: u64, count: u64| (count > 0).then(|| bytes as f64 / 1024.0 / count as f64);
         let (bytes, sequences) = (self.bytes.iter().sum(), self.sequences.iter().sum());
         let [reads, writes, trims, flushes] = self.of_op;
         let with_data = reads + writes + trims;
         let ([_, written, _], [_, write_sequences, _]) = (self.bytes, self.sequences);
         let span_s = self.last_ns as f64 / 1e9;
-        Info {
+        let share = |part: u64, all: u64| (all > 0).then(|| part as f64 / all as f64);
+        let rate_per_s = (self.last_ns > 0).then(|| self.requests as f64 / span_s);
+        let peak = self.pace.peak().filter(|_| self.last_ns > 0);
+        let mut info = Info {
             format,
             requests: self.requests,
             reads,
@@ -131,7 +214,7 @@ impl Tally {
             flushes,
             fua_writes: self.fua_writes,
             span_s,
-            rate_per_s: (self.last_ns > 0).then(|| self.requests as f64 / span_s),
+            rate_per_s,
             mean_kib: mean(bytes, with_data),
             footprint_bytes: self.footprint.sectors * SECTOR,
             max_address: (with_data > 0).then_some(self.max_address),
@@ -142,8 +225,25 @@ impl Tally {
             mean_write_kib: mean(written, writes),
             write_sequences,
             mean_write_sequence_kib: mean(written, write_sequences),
+            read_kib: lengths_of(&self.lengths[0]),
+            write_kib: lengths_of(&self.lengths[1]),
+            read_bytes: self.bytes[0],
+            written_bytes: written,
+            write_share: share(writes, reads + writes),
+            written_gb_per_day: (self.last_ns > 0).then(|| written as f64 / 1e9 / span_s * 86_400.0),
+            footprint_read_bytes: self.footprint.read * SECTOR,
+            footprint_written_bytes: self.footprint.written * SECTOR,
+            overwrite_share: share(self.footprint.overwritten * SECTOR, written).map(|share| share.min(1.0)),
+            median_overwrite_distance_bytes: self.footprint.distances.median().map(|pages| pages * PAGE),
+            sequential_share: share(with_data - sequences, with_data),
+            peak_rate_per_s: peak,
+            burstiness: peak.zip(rate_per_s).filter(|_| span_s >= 2.0).map(|(peak, rate)| peak as f64 / rate),
+            queue_depth: self.pace.depth().filter(|_| self.last_ns > 0),
+            next: Vec::new(),
             warnings,
-        }
+        };
+        info.next = advice(&info);
+        info
     }
 }
 
@@ -185,26 +285,225 @@ impl Ends {
 
 const SECTOR: u64 = 512;
 
+/// The page of which the time of the last write is kept.
+const PAGE: u64 = 4096;
+
 /// The sectors that requests have touched: one bit each, 64 to a word.
 #[derive(Default)]
 struct TouchedSectors {
-    words: HashMap<(u32, u64), u64, FixedState>,
+    words: HashMap<(u32, u64), Word, FixedState>,
     sectors: u64,
+    read: u64,
+    written: u64,
+    /// Sectors that were written again.
+    overwritten: u64,
+    /// Bytes written so far.
+    bytes: u64,
+    /// For each page of words that were written: the pages that the trace had written when it was written last.
+    at: Vec<[u32; 8]>,
+    /// In pages, for each sector that was written again.
+    distances: Distances,
+}
+
+/// 64 sectors.
+#[derive(Default)]
+struct Word {
+    touched: u64,
+    read: u64,
+    written: u64,
+    /// Written, and not trimmed since.
+    live: u64,
+    /// Where [`TouchedSectors::at`] has its pages, plus 1; 0 if none was written.
+    at: u32,
 }
 
 impl TouchedSectors {
     fn touch(&mut self, request: &Request) {
         let first = request.offset / SECTOR;
         let last = (request.offset + u64::from(request.length) - 1) / SECTOR;
-        for word in first / 64..=last / 64 {
-            let from = first.max(word * 64) % 64;
-            let to = last.min(word * 64 + 63) % 64;
-            let touched = (u64::MAX << from) & (u64::MAX >> (63 - to));
-            let known = self.words.entry((request.device, word)).or_insert(0);
-            self.sectors += u64::from((touched & !*known).count_ones());
-            *known |= touched;
+        let now = (self.bytes / PAGE) as u32;
+        for number in first / 64..=last / 64 {
+            let from = first.max(number * 64) % 64;
+            let to = last.min(number * 64 + 63) % 64;
+            let mask = (u64::MAX << from) & (u64::MAX >> (63 - to));
+            let word = self.words.entry((request.device, number)).or_default();
+            self.sectors += u64::from((mask & !word.touched).count_ones());
+            word.touched |= mask;
+            match request.op {
+                Op::Read => {
+                    self.read += u64::from((mask & !word.read).count_ones());
+                    word.read |= mask;
+                }
+                Op::Write => {
+                    self.written += u64::from((mask & !word.written).count_ones());
+                    word.written |= mask;
+                    let again = mask & word.live;
+                    self.overwritten += u64::from(again.count_ones());
+                    if word.at == 0 {
+                        self.at.push([0; 8]);
+                        word.at = self.at.len() as u32;
+                    }
+                    let pages = &mut self.at[word.at as usize - 1];
+                    for page in from / 8..=to / 8 {
+                        let sectors = (again >> (page * 8) & 0xFF).count_ones();
+                        let at = std::mem::replace(&mut pages[page as usize], now);
+                        if sectors > 0 {
+                            self.distances.add(now.wrapping_sub(at), sectors.into());
+                        }
+                    }
+                    word.live |= mask;
+                }
+                _ => word.live &= !mask,
+            }
+        }
+        if request.op == Op::Write {
+            self.bytes += u64::from(request.length);
         }
     }
+}
+
+/// How many distances of a power of two are told apart.
+const STEPS_LOG2: u32 = 5;
+
+/// A histogram of distances: exact below 2^6, then with 32 steps for each power of two.
+#[derive(Default)]
+struct Distances {
+    counts: Vec<u64>,
+    all: u64,
+}
+
+impl Distances {
+    fn add(&mut self, distance: u32, count: u64) {
+        let shift = distance.checked_ilog2().unwrap_or(0).saturating_sub(STEPS_LOG2);
+        let at = ((shift as usize) << STEPS_LOG2) + (distance >> shift) as usize;
+        if self.counts.len() <= at {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] += count;
+        self.all += count;
+    }
+
+    fn median(&self) -> Option<u64> {
+        let mut below = 0;
+        let at = self.counts.iter().position(|count| {
+            below += count;
+            below * 2 >= self.all && self.all > 0
+        })?;
+        let steps = 1 << STEPS_LOG2;
+        let shift = (at / steps).saturating_sub(1);
+        Some(((at - shift * steps) as u64) << shift)
+    }
+}
+
+/// What each request takes on the model drive.
+const LATENCY_NS: u64 = 100_000;
+
+/// More requests outstanding at once are not counted: the clock is too coarse for such a drive.
+const DEPTH_MAX: usize = 1 << 20;
+
+/// Arrivals in time.
+#[derive(Default)]
+struct Pace {
+    second: u64,
+    in_second: u64,
+    peak: u64,
+    /// When requests that are outstanding arrived.
+    outstanding: VecDeque<u64>,
+    /// How many requests met each depth.
+    depths: Vec<u64>,
+}
+
+impl Pace {
+    fn arrive(&mut self, at_ns: u64) {
+        let second = at_ns / 1_000_000_000;
+        self.in_second = if second == self.second { self.in_second + 1 } else { 1 };
+        self.second = second;
+        self.peak = self.peak.max(self.in_second);
+        while self.outstanding.front().is_some_and(|&arrived| arrived + LATENCY_NS <= at_ns) {
+            self.outstanding.pop_front();
+        }
+        if self.outstanding.len() < DEPTH_MAX {
+            self.outstanding.push_back(at_ns);
+        }
+        let depth = self.outstanding.len();
+        if self.depths.len() <= depth {
+            self.depths.resize(depth + 1, 0);
+        }
+        self.depths[depth] += 1;
+    }
+
+    fn peak(&self) -> Option<u64> {
+        (self.peak > 0).then_some(self.peak)
+    }
+
+    fn depth(&self) -> Option<QueueDepth> {
+        let all: u64 = self.depths.iter().sum();
+        let sum: u128 =
+            self.depths.iter().zip(0_u128..).map(|(&count, depth)| u128::from(count) * depth).sum();
+        let mut below = 0;
+        let p99 = self.depths.iter().position(|count| {
+            below += count;
+            below * 100 >= all * 99
+        })?;
+        (all > 0).then(|| QueueDepth {
+            latency_us: LATENCY_NS as f64 / 1000.0,
+            mean: sum as f64 / all as f64,
+            p99: p99 as u64,
+            max: self.depths.len() as u64 - 1,
+        })
+    }
+}
+
+/// Percentiles of lengths that were counted.
+fn lengths_of(counts: &HashMap<u32, u64, FixedState>) -> Option<Lengths> {
+    let mut sorted: Vec<(u32, u64)> = counts.iter().map(|(&length, &count)| (length, count)).collect();
+    sorted.sort_unstable();
+    let all: u64 = sorted.iter().map(|(_, count)| count).sum();
+    let kib = |length: u32| f64::from(length) / 1024.0;
+    let percentile = |percent: u64| {
+        let mut below = 0;
+        let found = sorted.iter().find(|(_, count)| {
+            below += count;
+            below * 100 >= all * percent
+        });
+        found.map(|(length, _)| kib(*length))
+    };
+    Some(Lengths {
+        p50: percentile(50)?,
+        p90: percentile(90)?,
+        p99: percentile(99)?,
+        max: kib(sorted.last()?.0),
+    })
+}
+
+/// What can be done next with a trace.
+fn advice(info: &Info) -> Vec<String> {
+    use crate::hints::size;
+    let mut next = Vec::new();
+    if let Some(end) = info.max_address {
+        let compact = size(info.footprint_bytes);
+        next.push(if info.devices > 1 {
+            format!(
+                "{} devices: --compact keeps them apart (at least {compact}), --merge-devices lays them over one another \
+                 ({})",
+                info.devices,
+                size(end)
+            )
+        } else {
+            format!("a drive of {} or more holds it; with --compact one of some {compact}", size(end))
+        });
+    }
+    if info.span_s == 0.0 && info.requests > 1 {
+        next.push("there are no times: --replay closed --depth N".into());
+    }
+    let rewritten = info.written_bytes as f64 / info.footprint_written_bytes.max(1) as f64;
+    if info.writes > 0 && rewritten < 3.0 {
+        next.push(format!(
+            "what it writes is written {rewritten:.1} times over: for garbage collection and wear start full (--existing \
+             all, or --set ageing.model=steady), or --repeat N"
+        ));
+    }
+    next
 }
 
 #[cfg(test)]
@@ -243,9 +542,25 @@ mod tests {
             mean_write_kib: Some((8.0 + 1.0) / 2.0 / 2.0),
             write_sequences: 2,
             mean_write_sequence_kib: Some((8.0 + 1.0) / 2.0 / 2.0),
+            read_kib: Some(Lengths { p50: 4.0, p90: 4.0, p99: 4.0, max: 4.0 }),
+            write_kib: Some(Lengths { p50: 0.5, p90: 4.0, p99: 4.0, max: 4.0 }),
+            read_bytes: 32 * 512,
+            written_bytes: 9 * 512,
+            write_share: Some(1.0 / 3.0),
+            written_gb_per_day: Some(9.0 * 512.0 / 1e9 / 0.001 * 86_400.0),
+            footprint_read_bytes: 24 * 512,
+            footprint_written_bytes: 9 * 512,
+            overwrite_share: Some(0.0),
+            median_overwrite_distance_bytes: None,
+            sequential_share: Some(1.0 / 3.0),
+            peak_rate_per_s: Some(6),
+            burstiness: None,
+            queue_depth: Some(QueueDepth { latency_us: 100.0, mean: 10.0 / 6.0, p99: 3, max: 3 }),
+            next: found.next.clone(),
             warnings: Vec::new(),
         };
         assert_eq!(found, expected);
+        assert_eq!(found.next.len(), 2, "{:?}", found.next);
     }
 
     #[test]
@@ -255,7 +570,7 @@ mod tests {
         let json = serde_json::to_value(found).unwrap();
         assert!(json["rate_per_s"].is_null());
         let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
-        assert_eq!(keys.len(), 20);
+        assert_eq!(keys.len(), 35);
     }
 
     #[test]
@@ -291,6 +606,49 @@ mod tests {
             of(text.leak(), None).write_sequences
         };
         assert_eq!((after(255), after(256)), (256, 258), "256 requests before it, and no more");
+    }
+
+    #[test]
+    fn overwrites_and_their_distance_are_found() {
+        // 64 KiB in pages, twice: half of what is written is replaced, 16 pages after it was written.
+        let text: String = (0..32).map(|n| format!("{}000000 0 {} 8 0\n", n, n % 16 * 8)).collect();
+        let found = of(text.leak(), None);
+        assert_eq!(found.overwrite_share, Some(0.5));
+        assert_eq!(found.median_overwrite_distance_bytes, Some(16 * 4096));
+        assert_eq!((found.footprint_written_bytes, found.footprint_read_bytes), (65_536, 0));
+        let trimmed = of(
+            "8,0 0 1 0.1 7 Q W 0 + 8 [x]\n8,0 0 1 0.2 7 Q D 0 + 8 [x]\n8,0 0 1 0.3 7 Q W 0 + 8 [x]\n",
+            None,
+        );
+        assert_eq!((trimmed.overwrite_share, trimmed.footprint_written_bytes), (Some(0.0), 4096));
+    }
+
+    #[test]
+    fn distances_are_right_to_3_percent() {
+        for distance in [0, 1, 31, 32, 63, 64, 1000, 123_456, u32::MAX] {
+            let mut distances = Distances::default();
+            distances.add(distance, 3);
+            let found = distances.median().unwrap();
+            let off = u64::from(distance) - found;
+            assert!(off * 32 <= u64::from(distance), "{distance}: {found}");
+        }
+        assert_eq!(Distances::default().median(), None);
+    }
+
+    #[test]
+    fn bursts_and_depths_are_found() {
+        // Ten at once in second 3 of ten, else one a second.
+        let text: String = (0..10)
+            .flat_map(|s| std::iter::repeat_n(s, if s == 3 { 11 } else { 1 }))
+            .zip(0..)
+            .map(|(s, n)| format!("{s}000000000 0 {} 8 1\n", n * 100))
+            .collect();
+        let found = of(text.leak(), None);
+        assert_eq!((found.peak_rate_per_s, found.requests, found.span_s), (Some(11), 20, 9.0));
+        assert!((found.burstiness.unwrap() - 11.0 / (20.0 / 9.0)).abs() < 1e-9);
+        let depth = found.queue_depth.unwrap();
+        assert_eq!((depth.max, depth.p99), (11, 11));
+        assert!((depth.mean - (9.0 + 66.0) / 20.0).abs() < 1e-9);
     }
 
     #[test]

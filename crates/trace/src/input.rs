@@ -124,6 +124,7 @@ impl Input {
                 Box::new(decoder)
             }
         };
+        let reader = crate::encoding::decode(reader).map_err(|message| TraceError::new(path, message))?;
         Ok(Input { path: path.into(), reader, compression, bytes_read, bytes_total, sha256: Arc::default() })
     }
 
@@ -156,6 +157,11 @@ impl Input {
             format!("the {name} data are damaged: {error}")
         }
     }
+}
+
+/// Whether a path names something that can be read only once.
+pub(crate) fn is_stream(path: &str) -> bool {
+    path == "-" || std::fs::metadata(path).is_ok_and(|file| !file.is_file() && !file.is_dir())
 }
 
 fn cannot_open(error: &io::Error) -> String {

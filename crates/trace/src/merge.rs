@@ -10,37 +10,12 @@ pub fn merge(mut sources: Vec<Box<dyn Source>>) -> Box<dyn Source> {
         return sources.remove(0);
     }
     let inputs = sources.into_iter().map(MergeInput::new).collect();
-    Box::new(Merged { inputs, devices: 0, joined: None, failed: None })
-}
-
-/// All requests of files that were recorded together, with one clock and one device, as the trace `name`. A file may
-/// have no requests.
-///
-/// # Errors
-/// The first record of a file cannot be read; no requests in any of them.
-pub(crate) fn join(name: &str, sources: Vec<Box<dyn Source>>) -> Result<Box<dyn Source>, TraceError> {
-    let mut inputs = Vec::new();
-    for mut input in sources.into_iter().map(MergeInput::new) {
-        match input.head() {
-            Ok(_) => inputs.push(input),
-            // An error that names no record: there is no request.
-            Err(error) if error.line.is_none() => {}
-            Err(error) => return Err(error),
-        }
-    }
-    let first_ns = |input: &MergeInput| input.source.first_ns().unwrap_or(0);
-    let Some(origin_ns) = inputs.iter().map(first_ns).min() else {
-        return Err(TraceError::new(name, "no requests in the files of its processors"));
-    };
-    inputs.iter_mut().for_each(|input| input.later_ns = first_ns(input) - origin_ns);
-    Ok(Box::new(Merged { inputs, devices: 0, joined: Some(name.into()), failed: None }))
+    Box::new(Merged { inputs, devices: 0, failed: None })
 }
 
 struct Merged {
     inputs: Vec<MergeInput>,
     devices: u32,
-    /// The name of the whole, if its parts were recorded together.
-    joined: Option<String>,
     failed: Option<TraceError>,
 }
 
@@ -50,15 +25,13 @@ struct MergeInput {
     batch: Vec<Request>,
     next: usize,
     ended: bool,
-    /// How much later than the whole it begins.
-    later_ns: u64,
     /// For each of its devices that has appeared, the device's number in the merged stream.
     devices: Vec<Option<u32>>,
 }
 
 impl MergeInput {
     fn new(source: Box<dyn Source>) -> Self {
-        MergeInput { source, batch: Vec::new(), next: 0, ended: false, later_ns: 0, devices: Vec::new() }
+        MergeInput { source, batch: Vec::new(), next: 0, ended: false, devices: Vec::new() }
     }
 
     /// The first request that is waiting.
@@ -77,20 +50,16 @@ impl Merged {
     fn next(&mut self) -> Result<Option<Request>, TraceError> {
         let mut first: Option<(u64, usize)> = None;
         for (index, input) in self.inputs.iter_mut().enumerate() {
-            let later_ns = input.later_ns;
             if let Some(request) = input.head()?
-                && first.is_none_or(|(arrival_ns, _)| request.arrival_ns + later_ns < arrival_ns)
+                && first.is_none_or(|(arrival_ns, _)| request.arrival_ns < arrival_ns)
             {
-                first = Some((request.arrival_ns + later_ns, index));
+                first = Some((request.arrival_ns, index));
             }
         }
-        let Some((arrival_ns, index)) = first else { return Ok(None) };
+        let Some((_, index)) = first else { return Ok(None) };
         let input = &mut self.inputs[index];
-        let mut request = Request { arrival_ns, ..input.batch[input.next] };
+        let mut request = input.batch[input.next];
         input.next += 1;
-        if self.joined.is_some() {
-            return Ok(Some(request));
-        }
         let device = request.device as usize;
         if device >= input.devices.len() {
             input.devices.resize(device + 1, None);
@@ -148,9 +117,7 @@ impl Source for Merged {
             let name = input.source.provenance().name;
             input.source.warnings().into_iter().map(move |warning| format!("{name}: {warning}"))
         };
-        let all = self.inputs.iter().flat_map(of);
-        // That there are other files is no news here.
-        all.filter(|warning| self.joined.is_none() || !warning.contains("lies beside it")).collect()
+        self.inputs.iter().flat_map(of).collect()
     }
 
     /// Names and formats are joined. The result is synthetic if one source is, and has no depth: a closed loop over
@@ -161,7 +128,7 @@ impl Source for Merged {
         formats.dedup();
         let names: Vec<&str> = all.iter().map(|each| each.name.as_str()).collect();
         Provenance {
-            name: self.joined.clone().unwrap_or_else(|| names.join(" + ")),
+            name: names.join(" + "),
             format: formats.join(" + "),
             synthetic: all.iter().any(|each| each.synthetic),
             depth: None,

@@ -15,7 +15,8 @@ pub(crate) struct Window {
     ready: usize,
     /// For each device, its number in the order of handing out, plus 1; 0 if it has not been handed out.
     devices: Vec<u32>,
-    numbered: u32,
+    /// The devices in that order.
+    given: Vec<u32>,
     ended: bool,
 }
 
@@ -30,6 +31,11 @@ impl Window {
         self.next += 1;
         request.device = self.number(request.device);
         Some(request)
+    }
+
+    /// The number that a device had before sorting.
+    pub(crate) fn given(&self, device: u32) -> u32 {
+        self.given.get(device as usize).copied().unwrap_or(device)
     }
 
     /// Whether nothing more will come.
@@ -65,8 +71,8 @@ impl Window {
             self.devices.resize(device + 1, 0);
         }
         if self.devices[device] == 0 {
-            self.numbered += 1;
-            self.devices[device] = self.numbered;
+            self.given.push(device as u32);
+            self.devices[device] = self.given.len() as u32;
         }
         self.devices[device] - 1
     }

@@ -2,13 +2,16 @@
 //! devices.
 
 use crate::devices::Devices;
-use crate::formats::{Columns, Format, Framing, Layout, content};
+use crate::files::{files_of, of_processors};
+use crate::formats::{Action, Columns, Format, Framing, Layout, Shape, content};
 use crate::frames::{Frame, Frames};
 use crate::hints::Hints;
 use crate::input::Input;
 use crate::line::Flaw;
 use crate::order::{WINDOW, Window};
-use crate::{BATCH, Provenance, Request, Source, TraceError};
+use crate::source::{DeviceName, TraceClock};
+use crate::together::of_recording;
+use crate::{BATCH, Combination, Part, Provenance, Request, Source, TraceError, combine};
 use std::sync::Arc;
 
 /// What to do with records that cannot be read.
@@ -30,20 +33,21 @@ pub struct OpenOptions {
     pub sector_bytes: Option<u32>,
     /// Which column is which, for `csv`; implies that format.
     pub columns: Option<Columns>,
+    /// The event of a recording of the block layer (`blkparse`, `blktrace`) that counts as a request; Q where none is
+    /// given.
+    pub action: Option<Action>,
     /// What to do with records that cannot be read.
     pub bad_records: BadRecords,
     /// Whether the user has given a factor for the times, so that an odd unit of time needs no warning.
     pub time_is_scaled: bool,
 }
 
-/// Linux runs on no more processors.
-const PROCESSORS_MAX: u32 = 8192;
-
 /// The largest sector size that a reader accepts.
 const SECTOR_BYTES_MAX: u32 = 1 << 20;
 
-/// Opens the trace at `path` (`-` for standard input), compressed or not, in constant memory. Where there is no such file,
-/// `path` may be the common name of the files that blktrace made for the processors, as `blkparse -i` takes it.
+/// Opens the trace at `path` (`-` for standard input), compressed or not, in constant memory. `path` may be a directory, or
+/// a pattern with `*` and `?`, whose files are one trace ([`crate::combine`]). Where there is no such file, it may be the
+/// common name of the files that blktrace made for the processors, as `blkparse -i` takes it.
 ///
 /// Requests come with their time since the first one and with devices numbered in order of appearance. A record
 /// that is earlier than the one before it arrives with that one; a warning counts such records. Formats that are known
@@ -52,23 +56,55 @@ const SECTOR_BYTES_MAX: u32 = 1 << 20;
 /// # Errors
 /// No such file, no known format, more than one format that fits, a damaged file, no requests.
 pub fn open(path: &str, options: &OpenOptions) -> Result<Box<dyn Source>, TraceError> {
-    let files = blktrace_files(path);
-    if files.is_empty() {
-        return open_input(Input::open(path)?, options);
+    let processors = of_processors(path);
+    if !processors.is_empty() {
+        return of_recording(path, processors.iter().map(|file| Part::of_file(file, options)).collect());
     }
-    let open_one = |file: &String| open_input(Input::open(file)?, options);
-    let sources = files.iter().map(open_one).collect::<Result<_, _>>()?;
-    crate::merge::join(path, sources)
+    let parts = parts_of(path, options)?;
+    match &parts[..] {
+        [only] if only.name == path => open_input(Input::open(path)?, options),
+        _ => combine(parts, Combination::default()),
+    }
 }
 
-/// The files `path.blktrace.0`, `path.blktrace.1`, … that blktrace made, one for each processor that queued something, if
-/// there is no file called `path`.
-fn blktrace_files(path: &str) -> Vec<String> {
-    let is_there = |file: &String| std::fs::metadata(file).is_ok_and(|file| file.len() > 0);
-    if path == "-" || std::fs::metadata(path).is_ok() {
-        return Vec::new();
+/// The files that a path names ([`files_of`]) as parts of one trace.
+///
+/// # Errors
+/// As [`files_of`].
+pub fn parts_of(path: &str, options: &OpenOptions) -> Result<Vec<Part>, TraceError> {
+    let files = files_of(path)?;
+    if files == [path] {
+        return Ok(vec![Part::of_file(path, options)]);
     }
-    (0..PROCESSORS_MAX).map(|processor| format!("{path}.blktrace.{processor}")).filter(is_there).collect()
+    let part = |file: &String| {
+        let Part { name, open, again } = Part::of_file(file, options);
+        let whole = path.to_owned();
+        let named = move || {
+            open().map_err(|mut error| {
+                error.message +=
+                    &format!("; all files of the directory or pattern {whole} are taken as one trace");
+                error
+            })
+        };
+        Part { name, open: Arc::new(named), again }
+    };
+    Ok(files.iter().map(part).collect())
+}
+
+impl Part {
+    /// The trace at a path, whether it is there or not.
+    #[must_use]
+    pub fn of_file(path: &str, options: &OpenOptions) -> Part {
+        let (name, options) = (path.to_owned(), options.clone());
+        let open = Arc::new(move || {
+            if of_processors(&name).is_empty() {
+                open_input(Input::open(&name)?, &options)
+            } else {
+                open(&name, &options)
+            }
+        });
+        Part { name: path.to_owned(), open, again: !crate::input::is_stream(path) }
+    }
 }
 
 /// Reads a trace from `reader` as [`open`] does; `name` stands for the path.
@@ -118,6 +154,10 @@ fn open_input(input: Input, options: &OpenOptions) -> Result<Box<dyn Source>, Tr
         (Some(format), None) => format,
         (None, None) => Format::detect(&path, sample)?,
     };
+    if options.action.is_some() && !matches!(format, Format::Blkparse | Format::Blktrace) {
+        let message = format!("means nothing in {format}; it is for blkparse and blktrace");
+        return Err(TraceError::new(&path, message).field("action"));
+    }
     format.read(frames, options)
 }
 
@@ -127,6 +167,9 @@ pub(crate) struct Trace<L> {
     format: Format,
     layout: L,
     framing: Framing,
+    shape: Shape,
+    /// A record without its quotes.
+    scratch: Vec<u8>,
     bad_records: BadRecords,
     clock: Clock,
     devices: Devices,
@@ -151,7 +194,13 @@ pub(crate) struct Trace<L> {
 }
 
 impl<L: Layout> Trace<L> {
-    pub(crate) fn new(frames: Frames, format: Format, layout: L, options: &OpenOptions) -> Self {
+    pub(crate) fn new(
+        frames: Frames,
+        format: Format,
+        layout: L,
+        shape: Shape,
+        options: &OpenOptions,
+    ) -> Self {
         let framing = layout.framing();
         let file_note = layout.file_note(frames.path());
         let mut hints = Hints::new(L::OP_CODED, layout.units());
@@ -163,6 +212,8 @@ impl<L: Layout> Trace<L> {
             format,
             layout,
             framing,
+            shape,
+            scratch: Vec::new(),
             bad_records: options.bad_records,
             clock: Clock::default(),
             devices: Devices::default(),
@@ -232,12 +283,15 @@ impl<L: Layout> Trace<L> {
                 None => return Ok(None),
             };
             self.line += 1;
-            let mut record = self.frames.bytes(range);
+            let mut line = self.frames.bytes(range);
+            let mut record = line;
             if self.framing == Framing::Lines {
-                record = content(record);
-                if record.is_empty() {
+                line = content(line);
+                if line.is_empty() {
                     continue;
                 }
+                let plain = self.shape.is_plain();
+                record = if plain { line } else { self.shape.record(line, &mut self.scratch) };
             }
             match self.layout.parse(record) {
                 Ok(Some(record)) => {
@@ -256,6 +310,7 @@ impl<L: Layout> Trace<L> {
                     return Ok(Some(request));
                 }
                 Ok(None) => self.passed_over += u64::from(!self.layout.is_expected(record)),
+                Err(_) if self.shape.is_header(line) => {}
                 Err(flaw) => self.bad(*flaw)?,
             }
         }
@@ -288,6 +343,9 @@ impl<L: Layout> Trace<L> {
     #[cold]
     fn nothing(&self) -> Box<TraceError> {
         let mut message = format!("no requests in {} lines or records", self.line);
+        if let Some(instead) = self.layout.instead_of_requests() {
+            message += &format!(": {instead}");
+        }
         if let Some(first) = &self.first_skipped {
             message += &format!("; {} were skipped, the first: {first}", self.skipped);
         }
@@ -340,6 +398,22 @@ impl<L: Layout> Source for Trace<L> {
         self.clock.first_ns
     }
 
+    fn clock(&self) -> TraceClock {
+        let Some(first_ns) = self.clock.first_ns else { return TraceClock::Own };
+        if L::HAS_MACHINE_CLOCK {
+            return TraceClock::Machine(first_ns);
+        }
+        match self.layout.since_1970_ns(first_ns) {
+            Some(time_ns) if CALENDAR_NS.contains(&time_ns) => TraceClock::Calendar(time_ns),
+            _ => TraceClock::Own,
+        }
+    }
+
+    fn device(&self, number: u32) -> DeviceName {
+        let given = if L::UNORDERED { self.window.given(number) } else { number };
+        self.devices.name(given).cloned().unwrap_or(DeviceName::Number(number.into()))
+    }
+
     fn sha256(&self) -> Option<String> {
         self.frames.sha256()
     }
@@ -373,6 +447,9 @@ impl<L: Layout> Source for Trace<L> {
         }
     }
 }
+
+/// Times since 1970 that a recording may have: from 1990 to 2100.
+const CALENDAR_NS: std::ops::Range<u64> = 631_152_000_000_000_000..4_102_444_800_000_000_000;
 
 /// Turns a trace's times to ns since its first request, never backwards.
 #[derive(Default)]

@@ -28,6 +28,16 @@ pub trait Source: Send {
         None
     }
 
+    /// The clock of its times, if it has begun.
+    fn clock(&self) -> TraceClock {
+        TraceClock::Own
+    }
+
+    /// What the stream calls a device that has appeared.
+    fn device(&self, number: u32) -> DeviceName {
+        DeviceName::Number(number.into())
+    }
+
     /// Records skipped so far because they could not be read.
     fn skipped(&self) -> u64 {
         0
@@ -46,6 +56,26 @@ pub trait Source: Send {
 
     /// Describes the stream for the report.
     fn provenance(&self) -> Provenance;
+}
+
+/// The clock of a stream, which others may have in common with it, and its time at the first request, ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceClock {
+    /// A clock of its own.
+    Own,
+    /// Time since 1970.
+    Calendar(u64),
+    /// Time on the machine that recorded the stream.
+    Machine(u64),
+}
+
+/// What a stream calls a device.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceName {
+    /// A number.
+    Number(u64),
+    /// A word.
+    Name(Box<[u8]>),
 }
 
 /// Describes a stream: its name, its format, whether it is synthetic, and how it is to be replayed.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -37,7 +36,7 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
     if arguments["drives"] is None:
         raise UsageError("flashkeep advise: --drives missing: the drives of the array, such as --drives "
                          "'8*tlc-datacenter'")  # fmt: skip
-    trace = Trace((os.fspath(arguments["trace"]),), {key: arguments[key] for key in (*READING, *PLACING)})
+    trace = Trace(tuple(arguments["trace"]), {key: arguments[key] for key in (*READING, *PLACING)})
     model = Options(**{field.name: arguments.get(field.name) for field in fields(Options)})
     limits = Limits(arguments["max_loss"], arguments["max_p99"])
     options = {key: arguments[key] for key in RUNNING if arguments[key] is not None}

@@ -124,9 +124,8 @@ def _named_back(value: Any, origins: Mapping[str, str]) -> Any:
 
 def _info(job: Mapping[str, Any]) -> dict[str, Any]:
     """The statistics of a job's workload."""
-    (trace,) = job["traces"]
     wanted = {key: job[key] for key in (*READING, "seed", "drive", "set") if key in job}
-    found: dict[str, Any] = json.loads(_flashkeep.trace_info(trace, **wanted))
+    found: dict[str, Any] = json.loads(_flashkeep.trace_info(list(job["traces"]), **wanted))
     return found
 
 

@@ -12,7 +12,8 @@
 //! `W` a write. An `F` in front of that letter is a flush of the device's cache, alone (`FN`, `FWS` without
 //! sectors) or before the request's own data (`FWS 8 + 8`: a flush, then a write at the same time). An `F`
 //! behind it (`WFS`) is FUA: the write must be durable before it is acknowledged. All other events, and the
-//! summary at the end, are skipped. Each pair of major and minor number is a device; each device of a
+//! summary at the end, are skipped. `--action D` or `C` takes the issued or completed events instead, for recordings that
+//! have no others. Each pair of major and minor number is a device; each device of a
 //! stack queues the request again, so record only the relevant one.
 //!
 //! ## Units
@@ -21,21 +22,30 @@
 //! ## Source
 //! The manual page blkparse(1), default output; Brunelle: blktrace user guide, 2007.
 
+use super::rwbs::Kind;
 use super::{
-    Context, Device, Durability, Layout, Record, SCORED, SECTOR, Score, extent, sample_lines, score,
+    Action, Context, Device, Durability, Layout, Record, SCORED, SECTOR, Score, extent, sample_lines, score,
     sectors_of,
 };
+use crate::Request;
 use crate::line::{BLANKS, Flaw, Line};
-use crate::{Op, Request};
+use std::cell::Cell;
 
 /// Reads and writes the format.
-pub(crate) struct Reader;
+pub(crate) struct Reader {
+    action: Action,
+    /// Events of each action that a request could be, in the order of [`COUNTED`].
+    events: [Cell<u64>; 3],
+}
+
+const COUNTED: [Action; 3] = [Action::Queued, Action::Issued, Action::Completed];
 
 impl Layout for Reader {
     const DURABILITY: Durability = Durability { flushes: true, fua: true };
 
     fn new(context: &Context<'_>) -> Result<Self, String> {
-        context.counts_its_own_units("blkparse", "sectors of 512 bytes").map(|()| Reader)
+        context.counts_its_own_units("blkparse", "sectors of 512 bytes")?;
+        Ok(Reader { action: context.action.unwrap_or(Action::Queued), events: Default::default() })
     }
 
     #[inline]
@@ -52,7 +62,9 @@ impl Layout for Reader {
         line.integer("sequence")?;
         let time_ns = line.decimal::<9>("time")?;
         line.integer("process")?;
-        if line.word("action", "a letter such as Q")? != b"Q" {
+        let action = line.word("action", "a letter such as Q")?;
+        if action != [self.action.letter()] {
+            self.count(action);
             return Ok(None);
         }
         let kind = Kind::of(line.word("kind", "letters such as R, WS or D")?);
@@ -80,16 +92,19 @@ impl Layout for Reader {
         true
     }
 
+    fn file_note(&self, _path: &str) -> Option<String> {
+        action_note(self.action)
+    }
+
+    fn instead_of_requests(&self) -> Option<String> {
+        let counts = self.events.each_ref().map(Cell::get);
+        other_events(self.action, counts)
+    }
+
     /// Events are written for processor 0, process 0 and sequence number 1: flashkeep does not record these.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
-        let kind = match (request.op, request.fua) {
-            (Op::Read, _) => "R",
-            (Op::Write, false) => "W",
-            (Op::Write, true) => "WF",
-            (Op::Trim, _) => "D",
-            (Op::Flush, _) => "FN",
-        };
+        let kind = Kind::letters(request.op, request.fua);
         let place = if sectors > 0 { format!("{sector} + {sectors} ") } else { String::new() };
         // A whole disk has every sixteenth minor number.
         let minor = u64::from(request.device) * 16;
@@ -101,10 +116,47 @@ impl Layout for Reader {
 
     /// Only events identify the format: the summary looks like any text.
     fn score(sample: &[u8]) -> Score {
+        let reader = Reader { action: Action::Queued, events: Default::default() };
         score(sample_lines(sample).take(SCORED), |line| {
-            line.first().is_some_and(u8::is_ascii_digit) && Reader.parse(line).is_ok()
+            line.first().is_some_and(u8::is_ascii_digit) && reader.parse(line).is_ok()
         })
     }
+}
+
+impl Reader {
+    #[inline]
+    fn count(&self, action: &[u8]) {
+        if let Some(at) = COUNTED.iter().position(|known| action == [known.letter()]) {
+            self.events[at].set(self.events[at].get() + 1);
+        }
+    }
+}
+
+/// The note about events that are not the host's requests.
+pub(super) fn action_note(action: Action) -> Option<String> {
+    match action {
+        Action::Queued => None,
+        Action::Issued => Some(
+            "requests are those that were issued to the device (--action D), after merging and splitting"
+                .into(),
+        ),
+        Action::Completed => Some("requests arrive when they were completed (--action C)".into()),
+    }
+}
+
+/// What a recording has if it has no event of `action`: the counts of queued, issued and completed requests.
+pub(super) fn other_events(action: Action, counts: [u64; 3]) -> Option<String> {
+    let others: Vec<(char, u64)> = COUNTED
+        .iter()
+        .zip(counts)
+        .filter(|(other, count)| **other != action && *count > 0)
+        .map(|(other, count)| (other.letter() as char, count))
+        .collect();
+    let (best, _) = *others.first()?;
+    let found: Vec<String> =
+        others.iter().map(|(letter, count)| format!("{count} {letter} events")).collect();
+    let wanted = action.letter() as char;
+    Some(format!("no {wanted} events; {}: --action {best} takes these", found.join(", ")))
 }
 
 const DEVICE: &str = "major and minor number, such as 8,16";
@@ -118,30 +170,6 @@ fn is_device(word: &[u8]) -> bool {
         byte.is_ascii_digit() || byte == b','
     });
     plain && commas == 1 && word.last() != Some(&b',')
-}
-
-/// The letters of a kind of request.
-struct Kind {
-    /// The op, if the request moves or trims data.
-    op: Option<Op>,
-    /// A flush comes before it.
-    preflush: bool,
-    fua: bool,
-}
-
-impl Kind {
-    #[inline]
-    fn of(letters: &[u8]) -> Kind {
-        let at = letters.iter().position(|letter| matches!(letter, b'D' | b'R' | b'W' | b'N'));
-        let op = match at.map(|at| letters[at]) {
-            Some(b'D') => Some(Op::Trim),
-            Some(b'R') => Some(Op::Read),
-            Some(b'W') => Some(Op::Write),
-            _ => None,
-        };
-        let fua = op == Some(Op::Write) && letters[at.unwrap_or(0)..].contains(&b'F');
-        Kind { op, preflush: letters.first() == Some(&b'F'), fua }
-    }
 }
 
 /// A line that is not an event: blkparse's text before and after the events, or an invalid line.
@@ -158,9 +186,14 @@ fn summary<'a>(record: &[u8]) -> Result<Option<Record<'a>>, Box<Flaw>> {
 mod tests {
     use super::super::tests::{flaw, flaws_of, record};
     use super::*;
+    use crate::Op;
 
     fn is_passed_over(line: &[u8]) -> bool {
-        Reader.parse(line).unwrap().is_none()
+        reader().parse(line).unwrap().is_none()
+    }
+
+    fn reader() -> Reader {
+        Reader { action: Action::Queued, events: Default::default() }
     }
 
     #[test]
@@ -175,7 +208,7 @@ mod tests {
             fua: false,
         };
         assert_eq!(record::<Reader>(line), expected);
-        assert!(matches!(Reader.parse(line).unwrap().unwrap().device, Device::Name(b"8,16")));
+        assert!(matches!(reader().parse(line).unwrap().unwrap().device, Device::Name(b"8,16")));
         for (kind, op) in [("WBS", Op::Write), ("RA", Op::Read), ("FWFS", Op::Write), ("DS", Op::Trim)] {
             let line = format!("259,0 0 1 12.5 1 Q {kind} 8 + 8 [jbd2/sda1-8]");
             assert_eq!(record::<Reader>(line.as_bytes()).op, op, "{kind}");
@@ -201,10 +234,21 @@ mod tests {
     }
 
     #[test]
+    fn other_actions_are_counted_and_taken_if_wanted() {
+        let line = b"8,0 0 1 0.5 1 D R 8 + 8 [x]";
+        let reader = reader();
+        assert!(reader.parse(line).unwrap().is_none());
+        assert_eq!(reader.instead_of_requests().unwrap(), "no Q events; 1 D events: --action D takes these");
+        let issued = Reader::new(&Context { action: Some(Action::Issued), ..Context::default() }).unwrap();
+        assert_eq!(issued.parse(line).unwrap().unwrap().length, 4096);
+        assert!(issued.file_note("t").unwrap().contains("--action D"));
+    }
+
+    #[test]
     fn flushes_and_fua_are_kept() {
         let of = |rest: &str| {
             let line = format!("8,16 0 7 0.5 0 Q {rest} [jbd2/sda1-8]");
-            let record = Reader.parse(line.as_bytes()).unwrap().unwrap();
+            let record = reader().parse(line.as_bytes()).unwrap().unwrap();
             (record.op, record.length, record.preflush, record.fua)
         };
         for kind in ["FN", "FWS", "F", "FF", "FS", "FWS 0 + 0"] {

@@ -20,7 +20,7 @@
 //! at 40, processor at 44, error and bytes that follow at 48 and 50.
 //!
 //! The requests are the queued events, as in `blkparse`: kinds discard, write and read, flushes and FUA; a
-//! write with a flush before it is two requests. Records are sorted by time.
+//! write with a flush before it is two requests. `--action D` or `C` takes issued or completed events instead. Records are sorted by time.
 //!
 //! blktrace makes a file for each processor (`sda.blktrace.0`, `sda.blktrace.1`, …), and each has only the
 //! requests that this processor queued. The name in front, `sda`, reads all of them, merged by time, as
@@ -33,16 +33,21 @@
 //! ## Source
 //! Linux, include/uapi/linux/blktrace_api.h; Brunelle: blktrace user guide, 2007.
 
+use super::blkparse::{action_note, other_events};
 use super::{
-    Context, Device, Durability, Framing, Layout, Record, SECTOR, beyond, extent_of_bytes, sectors_of,
+    Action, Context, Device, Durability, Framing, Layout, Record, SECTOR, beyond, extent_of_bytes, sectors_of,
 };
 use crate::line::Flaw;
 use crate::{Op, Request};
+use std::cell::Cell;
 
 /// Reads both versions in both byte orders, writes version 7, little-endian.
 pub(crate) struct Reader {
     version: BlktraceVersion,
     big_endian: bool,
+    action: Action,
+    /// Events queued, issued and completed.
+    events: [Cell<u64>; 3],
 }
 
 /// The offsets of a version's fields that differ.
@@ -69,8 +74,10 @@ const VERSION_8: BlktraceVersion =
 
 const MAGIC: u32 = 0x6561_7400;
 
-/// The event "queued", and the bit that says that a control group's number follows.
+/// Events, and the bit that says that a control group's number follows.
 const QUEUED: u32 = 1;
+const ISSUED: u32 = 7;
+const COMPLETED: u32 = 8;
 const OF_CONTROL_GROUP: u32 = 1 << 8;
 
 /// Kinds of requests.
@@ -95,6 +102,8 @@ pub(super) fn has_magic(sample: &[u8]) -> bool {
 }
 
 impl Layout for Reader {
+    const IS_TEXT: bool = false;
+    const HAS_MACHINE_CLOCK: bool = true;
     const UNORDERED: bool = true;
     const DURABILITY: Durability = Durability { flushes: true, fua: true };
 
@@ -106,7 +115,10 @@ impl Layout for Reader {
             );
         };
         match [VERSION_7, VERSION_8].into_iter().find(|version| version.number == number) {
-            Some(version) => Ok(Reader { version, big_endian }),
+            Some(version) => {
+                let action = context.action.unwrap_or(Action::Queued);
+                Ok(Reader { version, big_endian, action, events: Default::default() })
+            }
             None => Err(format!(
                 "a binary file of blktrace, version {number}; versions 7 and 8 are read. `blkparse -i NAME -o \
                  NAME.blkparse` makes its text, which is read too"
@@ -127,7 +139,9 @@ impl Layout for Reader {
             return Err(Flaw::new("magic", format!("found {magic:#010x}; accepted: {expected:#010x}")));
         }
         let action = self.action(record);
-        if action & NOTIFY != 0 || action & 0xFFFF & !OF_CONTROL_GROUP != QUEUED {
+        let event = action & 0xFFFF & !OF_CONTROL_GROUP;
+        if action & NOTIFY != 0 || event != event_of(self.action) {
+            self.count(event);
             return Ok(None);
         }
         let time_ns = self.u64_at(record, TIME);
@@ -156,6 +170,9 @@ impl Layout for Reader {
 
     /// The files of other processors, which lie beside this one.
     fn file_note(&self, path: &str) -> Option<String> {
+        if let Some(note) = action_note(self.action) {
+            return Some(note);
+        }
         let (name, processor) = path.rsplit_once(".blktrace.")?;
         let processor: u32 = processor.parse().ok()?;
         let other = (0..=processor + 1).find(|other| {
@@ -166,6 +183,10 @@ impl Layout for Reader {
             "this has the requests of processor {processor} only, and {name}.blktrace.{other} lies beside it; the \
              name {name} reads those of all processors"
         ))
+    }
+
+    fn instead_of_requests(&self) -> Option<String> {
+        other_events(self.action, self.events.each_ref().map(Cell::get))
     }
 
     /// Events are written for processor 0, process 0 and sequence number 0.
@@ -192,7 +213,23 @@ impl Layout for Reader {
     }
 }
 
+/// The number of an event.
+fn event_of(action: Action) -> u32 {
+    match action {
+        Action::Queued => QUEUED,
+        Action::Issued => ISSUED,
+        Action::Completed => COMPLETED,
+    }
+}
+
 impl Reader {
+    #[inline]
+    fn count(&self, event: u32) {
+        if let Some(at) = [QUEUED, ISSUED, COMPLETED].iter().position(|known| *known == event) {
+            self.events[at].set(self.events[at].get() + 1);
+        }
+    }
+
     #[inline]
     fn u32_at(&self, record: &[u8], at: usize) -> u32 {
         let bytes = std::array::from_fn(|byte| record[at + byte]);

@@ -1,9 +1,9 @@
-//! The map from fields to columns of a comma-separated trace, as given with `--columns`.
+//! The map from fields to columns of a table, as given with `--columns`.
 
 use crate::Op;
 use crate::suggest::unknown;
 
-/// Which column of a comma-separated trace holds which field, and in which unit.
+/// Which column of a table holds which field, and in which unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
     /// The places, in the order of [`FIELDS`]; the last one may be left out.
@@ -13,6 +13,10 @@ pub struct Columns {
     pub(super) size_unit: Unit,
     /// How ops are spelt, regardless of case.
     pub(super) spellings: Vec<(String, OpWord)>,
+    /// Whether the user has spelt the ops, so that no other words count.
+    pub(super) is_spelt: bool,
+    /// What stands between columns, if the user says so.
+    pub(super) separator: Option<u8>,
 }
 
 /// The meaning of a word for an op.
@@ -20,13 +24,14 @@ pub struct Columns {
 pub(super) struct OpWord {
     pub(super) op: Op,
     pub(super) fua: bool,
+    pub(super) preflush: bool,
 }
 
-const READ: OpWord = OpWord { op: Op::Read, fua: false };
-const WRITE: OpWord = OpWord { op: Op::Write, fua: false };
-const FUA_WRITE: OpWord = OpWord { op: Op::Write, fua: true };
-const TRIM: OpWord = OpWord { op: Op::Trim, fua: false };
-const FLUSH: OpWord = OpWord { op: Op::Flush, fua: false };
+const READ: OpWord = OpWord { op: Op::Read, fua: false, preflush: false };
+const WRITE: OpWord = OpWord { op: Op::Write, fua: false, preflush: false };
+const FUA_WRITE: OpWord = OpWord { op: Op::Write, fua: true, preflush: false };
+const TRIM: OpWord = OpWord { op: Op::Trim, fua: false, preflush: false };
+const FLUSH: OpWord = OpWord { op: Op::Flush, fua: false, preflush: false };
 
 /// Where a column is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +105,8 @@ impl Columns {
             offset_unit: Unit::Bytes(1),
             size_unit: Unit::Bytes(1),
             spellings: SPELLINGS.iter().map(|&(word, meaning)| (word.to_owned(), meaning)).collect(),
+            is_spelt: false,
+            separator: None,
         };
         for part in text.split(',') {
             columns.take(part)?;
@@ -126,8 +133,12 @@ impl Columns {
             return Err(format!("`{part}` has no `=`; accepted: FIELD=COLUMN[:UNIT], such as {EXAMPLE}"));
         };
         let field = field.trim();
+        if field == "separator" {
+            self.separator = Some(separator(value.trim())?);
+            return Ok(());
+        }
         let Some(at) = FIELDS.iter().position(|known| *known == field) else {
-            return Err(unknown("field", field, &FIELDS));
+            return Err(unknown("field", field, &[&FIELDS[..], &["separator"]].concat()));
         };
         let (place, unit) = match value.split_once(':') {
             Some((place, unit)) => (place.trim(), Some(unit.trim())),
@@ -145,11 +156,23 @@ impl Columns {
             (TIME, unit) => self.time_unit = time_unit(unit)?,
             (OFFSET, Some(unit)) => self.offset_unit = byte_unit(unit)?,
             (SIZE, Some(unit)) => self.size_unit = byte_unit(unit)?,
-            (OP, Some(words)) => self.spellings = spellings(words)?,
+            (OP, Some(words)) => (self.spellings, self.is_spelt) = (spellings(words)?, true),
             (DEVICE, Some(unit)) => return Err(format!("found unit `{unit}`; a device has none")),
             _ => {}
         }
         Ok(())
+    }
+}
+
+fn separator(name: &str) -> Result<u8, String> {
+    match name {
+        "comma" => Ok(b','),
+        "semicolon" => Ok(b';'),
+        "tab" => Ok(b'\t'),
+        "blank" => Ok(b' '),
+        other => Err(format!(
+            "separator: found `{other}`; accepted: comma, semicolon, tab, blank (blanks and tabs)"
+        )),
     }
 }
 
@@ -243,7 +266,7 @@ mod tests {
             ("", "`` has no `=`; accepted: FIELD=COLUMN[:UNIT]"),
             (
                 "tiem=0:us",
-                "unknown field `tiem`; did you mean `time`? accepted: time, op, offset, size, device",
+                "unknown field `tiem`; did you mean `time`? accepted: time, op, offset, size, device, separator",
             ),
             ("time=0", "time: no unit, and none is usual"),
             ("time=0:h", "time: found unit `h`; accepted: ns, us, ms, s, filetime"),

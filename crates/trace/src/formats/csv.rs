@@ -1,7 +1,8 @@
-//! Any text of comma-separated values, with a map of its columns.
+//! Any table in a text, with a map of its columns.
 //!
 //! ## What it looks like
-//! One line per request, fields separated by commas, in any order, with any others between them. `--columns`
+//! One line per request, columns in any order, with any others between them. Commas, semicolons, tabs, or blanks are
+//! between columns: those with which most lines can be read, or `separator=comma|semicolon|tab|blank` in the map. `--columns`
 //! maps them: for each of `time`, `op`, `offset`, `size` and, if there are several, `device` its column,
 //! counted from 0 or named as in the first line, and its unit.
 //! ```text
@@ -12,14 +13,16 @@
 //! |---|---|---|
 //! | `time` | `ns`, `us`, `ms`, `s`, `filetime` (100 ns), with decimals | required |
 //! | `offset`, `size` | `B`, `KiB`, `MiB`, `sectors` (of 512 bytes, or as `--sector-bytes` says) | `B` |
-//! | `op` | `read=WORD/write=WORD/trim=WORD/flush=WORD/fua=WORD`, any number of words, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap, F or Flush, WF or FUA |
+//! | `op` | `read=WORD/write=WORD/trim=WORD/flush=WORD/fua=WORD`, any number of words, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap, F or Flush, WF or FUA, and the letters of Linux: `RA`, `WS`, `FWFS`, `DS`, … |
 //! | `device` | any word is a name | one device |
 //!
 //! `flush` is a request to make all data durable; its offset and size are ignored and may be empty. `fua` is a
 //! write that must be durable before it is acknowledged.
 //!
+//! Numbers may be hexadecimal: `0x0012dcb000`. A decimal number in a column of times has the unit of the map.
+//!
 //! Digits for ops must be given explicitly, since 0 writes in some tools and reads in others. Fields may be
-//! in double quotes, but no comma in them. A first line whose time, offset and size do not begin with a digit
+//! in double quotes, but no separator in them. A first line whose time, offset and size do not begin with a digit
 //! is taken as the columns' names. `--columns` alone implies `--format csv`.
 //!
 //! flashkeep writes the columns `time_ns,device,op,offset_B,size_B`, with ops R, W, T, F and WF; nothing is
@@ -38,8 +41,12 @@
 use super::columns::{
     ColumnPlace, Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, OpWord, SIZE, TIME, TimeUnit, Unit,
 };
-use super::{Context, Device, Durability, Layout, Record, Units, extent_of_bytes, sample_lines};
-use crate::line::{COMMA, Flaw, Line, quoted};
+use super::rwbs::Kind;
+use super::{
+    Context, Device, Durability, Layout, Record, SCORED, Units, extent_of_bytes, sample_lines,
+    since_1970_of_file_time,
+};
+use crate::line::{BLANKS, COMMA, Flaw, Line, quoted};
 use crate::suggest::unknown;
 use crate::{Op, Request};
 
@@ -47,11 +54,15 @@ use crate::{Op, Request};
 pub(crate) struct Reader {
     /// Which field each column holds, up to the last one that is needed; [`NONE`] for the others.
     columns: Vec<u8>,
+    /// What is between columns; [`BLANKS`] for any number of blanks and tabs.
+    separator: u8,
     time_unit: TimeUnit,
     offset_bytes: u64,
     size_bytes: u64,
     has_device: bool,
     spellings: Vec<(String, OpWord)>,
+    /// Whether the letters of Linux count as well.
+    has_letters: bool,
     /// Whether the units are those that flashkeep writes.
     is_own: bool,
     /// The line with the names of the columns, if there is one.
@@ -84,7 +95,12 @@ impl Layout for Reader {
             }
         };
         let is_own = context.columns.is_none();
-        Reader::of(&columns, first, context.sector_bytes()).map(|reader| Reader { is_own, ..reader })
+        let reader = Reader::for_sample(&columns, first, context)?;
+        Ok(Reader { is_own, ..reader })
+    }
+
+    fn since_1970_ns(&self, time_ns: u64) -> Option<u64> {
+        if self.time_unit == TimeUnit::FileTime { since_1970_of_file_time(time_ns) } else { Some(time_ns) }
     }
 
     fn units(&self) -> Units {
@@ -119,10 +135,34 @@ impl Layout for Reader {
     }
 }
 
+/// What may be between columns, the likelier first.
+const SEPARATORS: [u8; 4] = [COMMA, b';', b'\t', BLANKS];
+
 impl Reader {
+    /// A reader with the separator that reads most of a sample.
+    fn for_sample(columns: &Columns, first: &[u8], context: &Context<'_>) -> Result<Self, String> {
+        if let Some(separator) = columns.separator {
+            return Reader::of(columns, first, separator, context.sector_bytes());
+        }
+        let readers =
+            SEPARATORS.map(|separator| Reader::of(columns, first, separator, context.sector_bytes()));
+        let read = |reader: &Result<Reader, String>| {
+            let reader = reader.as_ref().ok()?;
+            Some(
+                sample_lines(context.sample).take(SCORED).filter(|line| reader.request(line).is_ok()).count(),
+            )
+        };
+        let counts = readers.each_ref().map(read);
+        let most = counts.iter().flatten().copied().max().unwrap_or(0);
+        // If none reads a line, its flaw is told with the separator that the first line has.
+        let likely = SEPARATORS.iter().position(|byte| first.contains(byte)).unwrap_or(0);
+        let at = if most > 0 { counts.iter().position(|count| *count == Some(most)) } else { None };
+        readers.into_iter().nth(at.unwrap_or(likely)).expect("one for each separator")
+    }
+
     /// A reader of a text whose first line is `first`.
-    fn of(columns: &Columns, first: &[u8], sector_bytes: u64) -> Result<Self, String> {
-        let names: Vec<&[u8]> = first.split(|&byte| byte == COMMA).map(bare).collect();
+    fn of(columns: &Columns, first: &[u8], separator: u8, sector_bytes: u64) -> Result<Self, String> {
+        let names: Vec<&[u8]> = fields_of(first, separator).map(bare).collect();
         let mut held = Vec::new();
         for (field, place) in columns.places.iter().enumerate() {
             let index = match place {
@@ -153,11 +193,13 @@ impl Reader {
         Ok(Reader {
             header: is_header.then(|| first.into()),
             columns: held,
+            separator,
             time_unit: columns.time_unit,
             offset_bytes: bytes(columns.offset_unit),
             size_bytes: bytes(columns.size_unit),
             has_device: columns.places[DEVICE].is_some(),
             spellings: columns.spellings.clone(),
+            has_letters: !columns.is_spelt,
             is_own: false,
         })
     }
@@ -165,17 +207,25 @@ impl Reader {
     #[inline]
     fn request<'a>(&self, record: &'a [u8]) -> Result<Record<'a>, Box<Flaw>> {
         let mut fields: [&[u8]; 5] = [&[]; 5];
-        let mut start = 0;
-        for &field in &self.columns {
-            let Some(rest) = record.get(start..) else { break };
-            let length = rest.iter().position(|&byte| byte == COMMA).unwrap_or(rest.len());
-            if let Some(field) = fields.get_mut(usize::from(field)) {
-                *field = bare(&rest[..length]);
+        if self.separator == BLANKS {
+            for (&field, found) in self.columns.iter().zip(fields_of(record, BLANKS)) {
+                if let Some(field) = fields.get_mut(usize::from(field)) {
+                    *field = bare(found);
+                }
             }
-            start += length + 1;
+        } else {
+            let mut start = 0;
+            for &field in &self.columns {
+                let Some(rest) = record.get(start..) else { break };
+                let length = rest.iter().position(|&byte| byte == self.separator).unwrap_or(rest.len());
+                if let Some(field) = fields.get_mut(usize::from(field)) {
+                    *field = bare(&rest[..length]);
+                }
+                start += length + 1;
+            }
         }
         let time_ns = self.time_ns(fields[TIME])?;
-        let OpWord { op, fua } = self.op(fields[OP])?;
+        let OpWord { op, fua, preflush } = self.op(fields[OP])?;
         let device = || match fields[DEVICE] {
             [] if self.has_device => Err(Flaw::found("device", b"", "a name or number")),
             name => Ok(Device::Name(name)),
@@ -184,32 +234,50 @@ impl Reader {
             return Ok(Record::flush(time_ns, device()?));
         }
         let scaled = |field: usize, unit: u64| {
-            let found = Line::<COMMA>::new(fields[field]).integer(FIELDS[field])?;
+            let found = match hexadecimal(fields[field]) {
+                Some(number) => number,
+                None => whole(fields[field], FIELDS[field], |line| line.integer(FIELDS[field]))?,
+            };
             found.checked_mul(unit).ok_or_else(|| {
                 Flaw::found(FIELDS[field], fields[field], "requests that end below 2^64 bytes")
             })
         };
         let (offset, bytes) = (scaled(OFFSET, self.offset_bytes)?, scaled(SIZE, self.size_bytes)?);
         let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "size"])?;
-        Ok(Record { fua, ..Record::new(time_ns, device()?, (offset, length), op) })
+        Ok(Record { fua, preflush, ..Record::new(time_ns, device()?, (offset, length), op) })
     }
 
     #[inline]
     fn time_ns(&self, field: &[u8]) -> Result<u64, Box<Flaw>> {
-        let mut line = Line::<COMMA>::new(field);
-        match self.time_unit {
+        let digits;
+        let field = match hexadecimal(field) {
+            None => field,
+            Some(number) => {
+                digits = number.to_string();
+                digits.as_bytes()
+            }
+        };
+        whole(field, "time", |line| match self.time_unit {
             TimeUnit::Ns => line.decimal::<0>("time"),
             TimeUnit::FileTime => line.decimal::<2>("time"),
             TimeUnit::Us => line.decimal::<3>("time"),
             TimeUnit::Ms => line.decimal::<6>("time"),
             TimeUnit::S => line.decimal::<9>("time"),
-        }
+        })
     }
 
     #[inline]
     fn op(&self, field: &[u8]) -> Result<OpWord, Box<Flaw>> {
         let known = self.spellings.iter().find(|(word, _)| word.as_bytes().eq_ignore_ascii_case(field));
-        known.map(|(_, meaning)| *meaning).ok_or_else(|| self.unknown_op(field))
+        if let Some((_, meaning)) = known {
+            return Ok(*meaning);
+        }
+        let kind = if self.has_letters { Kind::of_word(field) } else { None };
+        let word = kind.map(|Kind { op, preflush, fua }| match op {
+            Some(op) => OpWord { op, fua, preflush },
+            None => OpWord { op: Op::Flush, fua: false, preflush: false },
+        });
+        word.ok_or_else(|| self.unknown_op(field))
     }
 
     #[cold]
@@ -222,6 +290,48 @@ impl Reader {
         };
         Flaw::found("op", field, &format!("{}{hint}", words.join(", ")))
     }
+}
+
+/// The fields of a line.
+#[inline]
+fn fields_of(line: &[u8], separator: u8) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let line = rest?;
+        if separator == BLANKS {
+            let line = line.trim_ascii_start();
+            let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t'));
+            rest = end.map(|end| &line[end..]);
+            let field = &line[..end.unwrap_or(line.len())];
+            return if field.is_empty() { None } else { Some(field) };
+        }
+        let end = line.iter().position(|&byte| byte == separator);
+        rest = end.map(|end| &line[end + 1..]);
+        Some(&line[..end.unwrap_or(line.len())])
+    })
+}
+
+/// A number that is the whole field: a decimal comma in it is a flaw.
+#[inline]
+fn whole(
+    field: &[u8],
+    name: &'static str,
+    read: impl FnOnce(&mut Line<'_, BLANKS>) -> Result<u64, Box<Flaw>>,
+) -> Result<u64, Box<Flaw>> {
+    let mut line = Line::new(field);
+    let number = read(&mut line)?;
+    if line.position() < field.len() {
+        return Err(Flaw::found(name, field, "one number"));
+    }
+    Ok(number)
+}
+
+/// A number in hexadecimal, after `0x`.
+#[inline]
+fn hexadecimal(field: &[u8]) -> Option<u64> {
+    let [b'0', b'x' | b'X', digits @ ..] = field else { return None };
+    let digits = std::str::from_utf8(digits).ok().filter(|digits| !digits.starts_with('+'))?;
+    u64::from_str_radix(digits, 16).ok()
 }
 
 /// A field without blanks and quotes around it.
@@ -275,6 +385,7 @@ mod tests {
                 &Columns::parse("time=3:filetime,op=2:read=0/write=1,offset=1:sectors,size=0:KiB").unwrap(),
             ),
             sample: b"",
+            ..Context::default()
         })
         .unwrap();
         let record = odd.parse(b"4,2,1,15").unwrap().unwrap();
@@ -292,6 +403,41 @@ mod tests {
         assert_eq!(message, "time: unknown column `Wen`; did you mean `When`? accepted: Kind, When, At, Len");
         let twice = super::tests::reader("time=1:s,op=Kind,offset=When,size=Len", header).err().unwrap();
         assert_eq!(twice, "time and offset are the same column, 1");
+    }
+
+    #[test]
+    fn the_separator_is_found_or_given() {
+        let map = "time=0:us,op=3,offset=1:sectors,size=2,device=4";
+        for line in ["7,8,512,R,a", "7;8;512;R;a", "7\t8\t512\tR\ta", "7 8   512 R a", "  7 8 512 R a"] {
+            let reader = reader(map, &format!("{line}\n{line}\n")).unwrap();
+            let record = reader.parse(line.trim().as_bytes()).unwrap().unwrap();
+            assert_eq!((record.time_ns, record.offset, record.length), (7000, 4096, 512), "{line}");
+            assert!(matches!(record.device, Device::Name(b"a")));
+        }
+        let given = reader(&format!("{map},separator=blank"), "7,1 8 512 R a").unwrap();
+        assert!(given.parse(b"7,1 8 512 R a").is_err(), "a comma in a number");
+        let names = "when;where;bytes;what\n1;0;512;R\n";
+        assert!(reader("time=when:s,op=what,offset=where,size=bytes", names).is_ok());
+        let unknown = Columns::parse("time=0:us,separator=pipe").unwrap_err();
+        assert_eq!(
+            unknown,
+            "separator: found `pipe`; accepted: comma, semicolon, tab, blank (blanks and tabs)"
+        );
+    }
+
+    #[test]
+    fn numbers_may_be_hexadecimal_and_ops_the_letters_of_linux() {
+        let reader = reader("time=0:us,op=1,offset=2,size=3", "").unwrap();
+        let of = |line: &'static str| reader.parse(line.as_bytes()).unwrap().unwrap();
+        let record = of("0x10,FWFS,0x0012dcb000,0X200");
+        assert_eq!((record.time_ns, record.offset, record.length), (16_000, 0x12dc_b000, 512));
+        assert!(record.fua && record.preflush && record.op == Op::Write);
+        assert_eq!(of("1,RA,0,512").op, Op::Read);
+        assert_eq!(of("1,DS,0,512").op, Op::Trim);
+        assert_eq!(of("1,FF,0,0").op, Op::Flush);
+        let map = "time=0:us,op=1:read=0/write=1,offset=2,size=3";
+        assert!(flaw(map, "1,WS,0,512").starts_with("op: found `WS`"), "other words are given");
+        assert!(flaw(map, "1,0,0xfg,512").starts_with("offset: found `0xfg`"));
     }
 
     #[test]

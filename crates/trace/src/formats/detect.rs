@@ -1,8 +1,9 @@
 //! Detection of a trace's format from its first records.
 
-use super::{Format, blktrace, content, fio_log, ssdsim};
+use super::{Format, Shape, blktrace, content, fio_log, ssdsim, tencent};
 use crate::TraceError;
 use crate::frames::tail_length;
+use crate::line::quoted;
 
 /// How many records decide on the format.
 pub(super) const SCORED: usize = 200;
@@ -59,53 +60,70 @@ const SAMPLE_SURELY_WHOLE: usize = 32 * 1024;
 impl Format {
     /// Detects the format of `sample`, the head of a trace.
     ///
-    /// It is the format that reads most of the first 200 records, and at least a quarter of them. Where two formats fit,
-    /// the ending of the file's name decides, or else the user. A text of five columns of integers with op codes of 0
-    /// and 1 is SSDSim's or MQSim's, which are the same; without the ending `.mqsim` it is read as SSDSim's, unless its
-    /// times make no sense as nanoseconds: then it may be DiskSim's in whole milliseconds.
+    /// It is the format that reads most of the first 200 records, and at least a quarter of them, without names of
+    /// columns, quotes and an index column ([`Shape`]). Where two formats fit, the ending of the file's name decides, or
+    /// else the user. A text of five columns of integers with op codes of 0 and 1 is SSDSim's or MQSim's, which are the
+    /// same; without the ending `.mqsim` it is read as SSDSim's, unless its times make no sense as nanoseconds: then it
+    /// may be DiskSim's in whole milliseconds.
     pub(crate) fn detect(path: &str, sample: &[u8]) -> Result<Format, TraceError> {
-        let mut best: Option<(Format, Score)> = None;
-        let mut equal = None;
-        for &format in Format::ALL {
-            let score = format.score(sample);
-            if !score.is_enough() {
-                continue;
-            }
-            match best {
-                Some((_, best)) if score.fitting < best.fitting => {}
-                Some((_, best)) if score.fitting == best.fitting => equal = Some(format),
-                _ => (best, equal) = (Some((format, score)), None),
-            }
-        }
-        let Some(format) = best.map(|(format, _)| format).or_else(|| by_shape(sample)) else {
-            return Err(TraceError::new(path, none_fits(sample)));
-        };
+        let shape = Shape::of(sample);
+        let text = shape.text(sample);
         let named = by_name(path);
-        if let Some(other) = equal {
-            if let Some(named) = named.filter(|named| [format, other].contains(named)) {
-                return Ok(named);
-            }
-            return Err(TraceError::new(
-                path,
-                format!(
-                    "two formats fit: {format} and {other}; choose with --format {format} or --format {other}"
-                ),
-            ));
+        if let Some(found) = best(path, named, sample, &text) {
+            return found;
         }
-        if format == Format::Ssdsim && ssdsim::times_look_like_ms(sample) {
-            if let Some(named @ (Format::Ssdsim | Format::Mqsim | Format::Disksim)) = named {
-                return Ok(named);
-            }
-            return Err(TraceError::new(
-                path,
-                "two formats fit: ssdsim, whose times would be nanoseconds and make more than 10 million \
-                 requests a second, and disksim, whose times would be milliseconds; \
-                 choose with --format ssdsim or --format disksim",
-            ));
+        let indexed = shape.indexed(sample).map(|indexed| indexed.text(sample));
+        if let Some(found) = indexed.and_then(|indexed| best(path, named, sample, &indexed)) {
+            return found;
         }
-        let is_mqsim = format == Format::Ssdsim && named == Some(Format::Mqsim);
-        Ok(if is_mqsim { Format::Mqsim } else { format })
+        // A format whose records any table of numbers may have.
+        if named == Some(Format::Tencent) && tencent::reads(&text) {
+            return Ok(Format::Tencent);
+        }
+        by_shape(&text).ok_or_else(|| TraceError::new(path, none_fits(&text)))
     }
+}
+
+/// The format that reads most of a sample, if one reads enough: binary formats the sample, others its text.
+fn best(path: &str, named: Option<Format>, sample: &[u8], text: &[u8]) -> Option<Result<Format, TraceError>> {
+    let mut best: Option<(Format, Score)> = None;
+    let mut equal = None;
+    for &format in Format::ALL {
+        let score = format.score(if format.is_text() { text } else { sample });
+        if !score.is_enough() {
+            continue;
+        }
+        match best {
+            Some((_, best)) if score.fitting < best.fitting => {}
+            Some((_, best)) if score.fitting == best.fitting => equal = Some(format),
+            _ => (best, equal) = (Some((format, score)), None),
+        }
+    }
+    let (format, _) = best?;
+    if let Some(other) = equal {
+        if let Some(named) = named.filter(|named| [format, other].contains(named)) {
+            return Some(Ok(named));
+        }
+        return Some(Err(TraceError::new(
+            path,
+            format!(
+                "two formats fit: {format} and {other}; choose with --format {format} or --format {other}"
+            ),
+        )));
+    }
+    if format == Format::Ssdsim && ssdsim::times_look_like_ms(text) {
+        if let Some(named @ (Format::Ssdsim | Format::Mqsim | Format::Disksim)) = named {
+            return Some(Ok(named));
+        }
+        return Some(Err(TraceError::new(
+            path,
+            "two formats fit: ssdsim, whose times would be nanoseconds and make more than 10 million \
+             requests a second, and disksim, whose times would be milliseconds; \
+             choose with --format ssdsim or --format disksim",
+        )));
+    }
+    let is_mqsim = format == Format::Ssdsim && named == Some(Format::Mqsim);
+    Some(Ok(if is_mqsim { Format::Mqsim } else { format }))
 }
 
 /// The format that the ending of a file's name tells, in front of `.zst` or `.gz`. It is a hint only.
@@ -130,7 +148,9 @@ fn by_shape(sample: &[u8]) -> Option<Format> {
         (5, 1) if words.iter().all(|word| is_number(word)) => {
             Some(if words[0].contains('.') { Format::Disksim } else { Format::Ssdsim })
         }
-        (_, 5) if columns.iter().all(|column| is_number(column)) => Some(Format::Tencent),
+        (_, 5) if columns.iter().all(|column| is_number(column)) && tencent::is_epoch(columns[0]) => {
+            Some(Format::Tencent)
+        }
         (_, 5) if columns[0].parse::<u64>().is_ok() && !is_number(columns[3]) => Some(Format::Spc),
         (_, 5) if columns[0].parse::<u64>().is_ok() && !is_number(columns[1]) => Some(Format::Alibaba),
         (_, 6) if is_number(columns[0]) && !is_number(columns[2]) => Some(Format::Systor),
@@ -147,13 +167,40 @@ fn none_fits(sample: &[u8]) -> String {
                 name the format with --format if that is so"
             .into();
     };
+    if let Some(message) = table_of_numbers(first, sample) {
+        return message;
+    }
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
     format!(
         "no known format fits; its first record is {}; accepted: {}; name the right one with --format, \
          or map its columns with --columns (flashkeep formats csv)",
-        crate::line::quoted(first),
+        quoted(first),
         names.join(", ")
     )
+}
+
+/// The message for a table of numbers only, which says nothing of what they mean: what would fit, and how to choose.
+fn table_of_numbers(first: &[u8], sample: &[u8]) -> Option<String> {
+    let line = sample_lines(sample).find(|line| line.iter().any(u8::is_ascii_digit))?;
+    let text = std::str::from_utf8(line).ok()?;
+    let fields: Vec<&str> =
+        text.split([',', ';', ' ', '\t']).map(str::trim).filter(|field| !field.is_empty()).collect();
+    if fields.len() < 4 || !fields.iter().all(|field| field.parse::<f64>().is_ok()) {
+        return None;
+    }
+    let found =
+        format!("a table of {} columns of numbers, {}, may be several things", fields.len(), quoted(line));
+    let mut fits = Vec::new();
+    if tencent::reads(sample) {
+        fits.push("tencent (seconds,sector,sectors,op,volume; but these times are no seconds since 1970): --format tencent");
+    }
+    if fio_log::reads(sample) {
+        fits.push("fio-log (ms, value, direction, size, offset): --format fio-log");
+    }
+    let map = "any other: --columns, such as time=0:ms,offset=1:sectors,size=2:sectors,op=3:read=0/write=1,device=4";
+    fits.push(map);
+    let names = if first == line { String::new() } else { format!(" (columns: {})", quoted(first)) };
+    Some(format!("{found}{names}; say which: {}", fits.join("; ")))
 }
 
 #[cfg(test)]
@@ -208,7 +255,7 @@ mod tests {
 
     #[test]
     fn what_no_format_fits_says_so() {
-        let message = Format::detect("t", b"1538323200;4247200;128;1;1058\n").unwrap_err().message;
+        let message = Format::detect("t", b"1538323200;4247200;128;Q;1058\n").unwrap_err().message;
         assert!(message.starts_with("no known format fits; its first record is `1538323200;"), "{message}");
         assert!(
             message.contains("ssdsim, mqsim, disksim, vscsi, msr, spc, blkparse, blktrace, tencent"),
@@ -216,6 +263,27 @@ mod tests {
         );
         assert!(message.contains("or map its columns with --columns (flashkeep formats csv)"), "{message}");
         assert!(Format::detect("t", b"# nothing\n\n").unwrap_err().message.starts_with("no requests"));
+    }
+
+    #[test]
+    fn a_table_of_numbers_is_asked_about() {
+        let message =
+            |path: &str, text: &str| Format::detect(path, text.as_bytes()).map_err(|error| error.message);
+        let asked = message("t", "1000,4247200,128,1,3\n1010,8,8,0,3\n").unwrap_err();
+        for part in ["a table of 5 columns of numbers", "--format tencent", "--columns, such as time=0:ms"] {
+            assert!(asked.contains(part), "{asked}");
+        }
+        let log = message("t", "0,9000,1,4096,8192\n1,9000,0,4096,0\n").unwrap_err();
+        assert!(log.contains("--format fio-log"), "{log}");
+        assert_eq!(message("a.tencent.zst", "1000,4247200,128,1,3\n"), Ok(Format::Tencent));
+        let header = "Timestamp,Offset,Size,IOType,VolumeID\n1000,4247200,128,1,3\n";
+        assert_eq!(message("t", header), Ok(Format::Tencent));
+        assert!(
+            message("t", "ms,lba,sectors,rw,dev\n1000,4247200,128,1,3\n").unwrap_err().contains("`ms,lba,")
+        );
+        for averages in ["1000, 317611, 1, 0, 0\n2000, 3, 1, 0, 0\n", "500, 7, 9, 0, 0, 0\n"] {
+            assert_eq!(message("t", averages), Ok(Format::FioLog), "its reader says that it has averages");
+        }
     }
 
     #[test]

@@ -13,15 +13,15 @@
 //! `read`, `write` and `trim` are requests; each file is a device. `sync` and `datasync` (fsync and
 //! fdatasync) are flushes of the device. `add`, `open`, `close` and `unlink` move no data and are skipped; so
 //! is `sync_file_range`, which waits for writes but flushes no cache, and a warning counts it. In version 2
-//! time advances only at `wait`, by its offset; version 3 has no `wait`. There is no FUA.
+//! time advances only at `wait`, to its offset; version 3 has no `wait`. There is no FUA. Names of files may have blanks.
 //!
 //! Without waits, as fio itself writes it, version 2 has no times: replay it with `--replay closed`.
 //! flashkeep writes version 3, with files called `device0`, `device1`, ….
 //!
 //! ## Units
-//! Times and waits in microseconds: fio writes and replays version 3 in microseconds since its start, and its
-//! manual says that a wait of version 2 is in microseconds since the previous wait. (Its program has taken
-//! the waits of version 2 as milliseconds since the start; then `--time-scale 1000` is approximately right.)
+//! Times of version 3 in microseconds since the start of fio, as it writes and replays them. Waits of version 2 in
+//! milliseconds since the start, as fio's program replays them: it goes on as soon as that time has come, so that a
+//! wait for an earlier time takes none. (Its manual says microseconds since the previous wait; a note tells of it.)
 //! Offset and length in bytes.
 //!
 //! ## Source
@@ -39,8 +39,8 @@ pub(crate) struct Reader {
 }
 
 enum FioVersion {
-    /// Microseconds waited for so far.
-    Two(Cell<u64>),
+    /// Milliseconds since the start, and whether there was a wait.
+    Two(Cell<(u64, bool)>),
     Three,
 }
 
@@ -56,7 +56,7 @@ impl Layout for Reader {
     fn new(context: &Context<'_>) -> Result<Self, String> {
         context.counts_its_own_units("fio", "bytes")?;
         match sample_lines(context.sample).next() {
-            Some(VERSION_2) => Ok(Reader { version: FioVersion::Two(Cell::new(0)) }),
+            Some(VERSION_2) => Ok(Reader { version: FioVersion::Two(Cell::new((0, false))) }),
             Some(VERSION_3) => Ok(Reader { version: FioVersion::Three }),
             first => Err(format!(
                 "no iolog of fio: its first line is {}; accepted: `fio version 2 iolog` or `fio version 3 iolog`",
@@ -73,27 +73,14 @@ impl Layout for Reader {
         let mut line = Line::<BLANKS>::new(record);
         let us = match &self.version {
             FioVersion::Three => line.integer("time")?,
-            FioVersion::Two(waited_us) => waited_us.get(),
+            FioVersion::Two(waited) => waited.get().0 * 1000,
         };
+        let start = line.position();
         let file = line.word("file", "a name")?;
-        let op = match line.word("action", ACTIONS)? {
-            b"read" => Op::Read,
-            b"write" => Op::Write,
-            b"trim" => Op::Trim,
-            b"sync" | b"datasync" => {
-                return Ok(Some(Record::flush(microseconds("time", us)?, Device::Name(file))));
-            }
-            b"wait" => return self.wait(&mut line),
-            SYNC_RANGE => return Ok(None),
-            other if FILES.contains(&other) => return Ok(None),
-            other => return Err(Flaw::found("action", other, ACTIONS)),
-        };
-        let offset = line.integer("offset")?;
-        let bytes = line.integer("length")?;
-        line.end("file, action, offset, length")?;
-        let time_ns = microseconds("time", us)?;
-        let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "length"])?;
-        Ok(Some(Record::new(time_ns, Device::Name(file), (offset, length), op)))
+        match self.action(us, file, &mut line) {
+            Err(flaw) => self.behind_name(us, &record[start..], flaw),
+            done => done,
+        }
     }
 
     /// All actions but `sync_file_range`.
@@ -103,7 +90,11 @@ impl Layout for Reader {
 
     fn clock_note(&self) -> Option<&'static str> {
         match &self.version {
-            FioVersion::Two(waited_us) if waited_us.get() == 0 => Some(
+            FioVersion::Two(waited) if waited.get().1 => Some(
+                "waits are taken as milliseconds since the start, as fio's program does; fio's manual says microseconds \
+                 since the previous wait. Requests between two waits arrive at the same instant",
+            ),
+            FioVersion::Two(_) => Some(
                 "an iolog of version 2 without waits has no times: all its requests arrive at the same instant; \
                  --replay closed issues them one after the other",
             ),
@@ -132,21 +123,66 @@ impl Layout for Reader {
 }
 
 impl Reader {
+    /// The action behind the name of a file.
+    #[inline]
+    fn action<'a>(
+        &self,
+        us: u64,
+        file: &'a [u8],
+        line: &mut Line<'_, BLANKS>,
+    ) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        let op = match line.word("action", ACTIONS)? {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => {
+                return Ok(Some(Record::flush(microseconds("time", us)?, Device::Name(file))));
+            }
+            b"wait" => return self.wait(line),
+            SYNC_RANGE => return Ok(None),
+            other if FILES.contains(&other) => return Ok(None),
+            other => return Err(Flaw::found("action", other, ACTIONS)),
+        };
+        let offset = line.integer("offset")?;
+        let bytes = line.integer("length")?;
+        line.end("file, action, offset, length")?;
+        let time_ns = microseconds("time", us)?;
+        let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "length"])?;
+        Ok(Some(Record::new(time_ns, Device::Name(file), (offset, length), op)))
+    }
+
+    /// The same where the name has blanks: it ends before the last word from which the rest of the line is an action.
+    #[cold]
+    fn behind_name<'a>(
+        &self,
+        us: u64,
+        rest: &'a [u8],
+        flaw: Box<Flaw>,
+    ) -> Result<Option<Record<'a>>, Box<Flaw>> {
+        let ends = (1..rest.len()).rev().filter(|&at| rest[at] == b' ');
+        let named = |at: usize| {
+            let is_action = |word: &[u8]| FILES.contains(&word) || MOVES.contains(&word);
+            let word = rest[at..].split(u8::is_ascii_whitespace).find(|word| !word.is_empty())?;
+            is_action(word)
+                .then(|| self.action(us, rest[..at].trim_ascii_end(), &mut Line::new(&rest[at..])).ok())?
+        };
+        ends.filter_map(named).next().ok_or(flaw)
+    }
+
     /// A wait advances the time.
     #[cold]
     fn wait<'a>(&self, line: &mut Line<'_, BLANKS>) -> Result<Option<Record<'a>>, Box<Flaw>> {
-        let FioVersion::Two(waited_us) = &self.version else {
+        let FioVersion::Two(waited) = &self.version else {
             return Err(Flaw::found("action", b"wait", "a time at each action, as version 3 has it"));
         };
-        let us = line.integer("offset")?;
-        let waited = waited_us.get().checked_add(us).filter(|&us| microseconds("", us).is_ok());
-        waited_us.set(waited.ok_or_else(|| too_long(us))?);
+        let ms = line.integer("offset")?;
+        let us = ms.checked_mul(1000).filter(|&us| microseconds("", us).is_ok());
+        us.ok_or_else(|| {
+            Flaw::new("offset", format!("found {ms}; accepted: milliseconds, less than 2^64 nanoseconds"))
+        })?;
+        waited.set((waited.get().0.max(ms), true));
         Ok(None)
     }
-}
-
-fn too_long(us: u64) -> Box<Flaw> {
-    Flaw::new("offset", format!("found {us}; accepted: waits that make less than 2^64 nanoseconds together"))
 }
 
 /// Files of several logs may have been joined.
@@ -156,6 +192,7 @@ fn is_header(record: &[u8]) -> bool {
 }
 
 const FILES: [&[u8]; 4] = [b"add", b"open", b"close", b"unlink"];
+const MOVES: [&[u8]; 7] = [b"read", b"write", b"trim", b"sync", b"datasync", b"wait", SYNC_RANGE];
 const SYNC_RANGE: &[u8] = b"sync_file_range";
 const ACTIONS: &str = "read, write, trim, wait, sync, datasync, sync_file_range, add, open, close or unlink";
 
@@ -200,14 +237,26 @@ mod tests {
     }
 
     #[test]
-    fn version_2_waits() {
+    fn version_2_waits_until_milliseconds_since_the_start() {
         let reader = reader(2);
         assert_eq!(request(&reader, "/dev/sdb read 0 4096"), Some((0, 0, 4096, Op::Read)));
         assert!(reader.clock_note().unwrap().contains("no times"));
         assert_eq!(request(&reader, "/dev/sdb wait 150 0"), None);
-        assert_eq!(request(&reader, "/dev/sdb wait 50"), None);
-        assert_eq!(request(&reader, "/dev/sdb read 0 4096"), Some((200_000, 0, 4096, Op::Read)));
-        assert_eq!(reader.clock_note(), None);
+        assert_eq!(request(&reader, "/dev/sdb wait 50"), None, "that time has come");
+        assert_eq!(request(&reader, "/dev/sdb read 0 4096"), Some((150_000_000, 0, 4096, Op::Read)));
+        assert!(reader.clock_note().unwrap().contains("fio's manual says microseconds"));
+    }
+
+    #[test]
+    fn names_may_have_blanks() {
+        let reader = reader(3);
+        for (line, name) in [("7 /a b write 8 512", "/a b"), ("7 /my read me read 8 512", "/my read me")] {
+            let record = reader.parse(line.as_bytes()).unwrap().unwrap();
+            assert!(matches!(record.device, Device::Name(found) if found == name.as_bytes()), "{line}");
+            assert_eq!((record.offset, record.length), (8, 512));
+        }
+        assert_eq!(request(&reader, "7 /a b open"), None);
+        assert_eq!(request(&reader, "7 /a b datasync 0 0").unwrap().3, Op::Flush);
     }
 
     #[test]

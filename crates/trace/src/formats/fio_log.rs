@@ -48,6 +48,12 @@ impl Layout for Reader {
         context.counts_its_own_units("fio-log", "bytes")?;
         let lines: Vec<Vec<&[u8]>> = sample_lines(context.sample).take(SCORED).map(fields).collect();
         let Some(first) = lines.first() else { return Err("no line of a log of fio".into()) };
+        if lines.iter().all(|line| is_average(line)) {
+            return Err(format!(
+                "a log of averages (log_avg_msec): its lines are periods of time, not requests, so it cannot be \
+                 replayed; {INSTRUCTION}"
+            ));
+        }
         let priorities =
             |at: usize| lines.iter().all(|line| line.get(at).is_some_and(|field| is_priority(field)));
         let has_offset = match first.len() {
@@ -146,6 +152,9 @@ fn is_priority(field: &[u8]) -> bool {
 pub(super) fn has_shape(line: &[u8]) -> bool {
     let has_blanks = line.split(|&byte| byte == COMMA).skip(1).all(|field| field.starts_with(b" "));
     let fields = fields(line);
+    if has_blanks && is_average(&fields) {
+        return true;
+    }
     if !has_blanks || !(4..=7).contains(&fields.len()) {
         return false;
     }
@@ -155,6 +164,26 @@ pub(super) fn has_shape(line: &[u8]) -> bool {
     numbers
         && number(DIRECTION).is_some_and(|direction| direction <= 2)
         && number(SIZE).is_some_and(|bytes| bytes == 0 || bytes >= 512)
+}
+
+/// Whether a line is an average: a direction and then a size of 0, behind the value, or behind mean and maximum
+/// (`log_window_value=both`).
+fn is_average(fields: &[&[u8]]) -> bool {
+    let is_whole = |field: &[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_digit);
+    let value = |field: &[u8]| is_whole(field) || is_number_or_priority(field);
+    let follows = |at: usize| matches!(fields.get(at..at + 2), Some([b"0" | b"1" | b"2", b"0"]));
+    (4..=8).contains(&fields.len())
+        && fields.iter().all(|field| value(field))
+        && (follows(DIRECTION) || fields.len() > 5 && follows(DIRECTION + 1))
+}
+
+/// Whether all lines of a sample are requests of such a log, apart from the blanks.
+pub(super) fn reads(sample: &[u8]) -> bool {
+    Reader::new(&Context { sample, ..Context::default() }).is_ok_and(|reader| {
+        let mut lines =
+            sample_lines(sample).filter(|line| line.first().is_some_and(u8::is_ascii_digit)).peekable();
+        lines.peek().is_some() && lines.take(SCORED).all(|line| reader.parse(line).is_ok())
+    })
 }
 
 /// Values may be negative.
@@ -210,7 +239,10 @@ mod tests {
         let averages = "500, 9000, 0, 0, 0, 0\n1000, 9000, 1, 0, 0, 0\n";
         assert_eq!(Format::detect("t", averages.as_bytes()), Ok(Format::FioLog));
         assert!(
-            flaw("500, 9000, 0, 0, 77, 0").contains("a log of averages; record it again with --log_offset=1")
+            reader(averages)
+                .err()
+                .unwrap()
+                .contains("a log of averages (log_avg_msec): its lines are periods")
         );
     }
 

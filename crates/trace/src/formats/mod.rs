@@ -8,19 +8,28 @@ use crate::reader::Trace;
 use crate::{Op, Request, Source, TraceError};
 
 mod alibaba;
+mod baleen;
+mod biosnoop;
 mod blkparse;
 mod blktrace;
 mod columns;
 mod csv;
 mod detect;
 mod disksim;
+mod etw;
 mod extent;
 mod fio;
 mod fio_log;
+mod fiu;
 mod mqsim;
 mod msr;
+mod objects;
+mod oracle_general;
+mod perf;
 mod records;
+mod rwbs;
 mod sectors;
+mod shape;
 mod spc;
 mod ssdsim;
 mod systor;
@@ -31,6 +40,18 @@ pub use columns::Columns;
 use detect::{SCORED, Score, sample_lines, score, tailed_records};
 use extent::{SECTOR, beyond, extent, extent_of_bytes, microseconds, read_or_write, sectors_of};
 pub(crate) use sectors::likely_sector_bytes;
+pub(crate) use shape::Shape;
+
+/// Added to all times of a format whose lines tell when requests ended: they may have begun before the first line.
+const BEFORE_NS: u64 = 86_400_000_000_000;
+
+/// From 1601, where Windows file time begins, to 1970, in ns.
+const FILE_TIME_BEFORE_1970_NS: u64 = 11_644_473_600_000_000_000;
+
+/// File time in ns as time since 1970.
+fn since_1970_of_file_time(time_ns: u64) -> Option<u64> {
+    time_ns.checked_sub(FILE_TIME_BEFORE_1970_NS)
+}
 
 /// One record, as a format reads it: its time is not yet counted from the first request, its device not yet numbered.
 pub(crate) struct Record<'a> {
@@ -97,6 +118,8 @@ pub(crate) enum Units {
 pub(crate) struct Context<'a> {
     pub(crate) sector_bytes: Option<u32>,
     pub(crate) columns: Option<&'a Columns>,
+    /// The event of a recording that counts as a request, if it is not the usual one.
+    pub(crate) action: Option<Action>,
     pub(crate) sample: &'a [u8],
 }
 
@@ -133,6 +156,12 @@ pub(crate) trait Layout: Send + Sized + 'static {
 
     /// The clock resolution of a written trace, ns; finer times are cut off.
     const TICK_NS: u64 = 1;
+
+    /// Whether the format is text.
+    const IS_TEXT: bool = true;
+
+    /// Whether flashkeep writes the format.
+    const IS_WRITTEN: bool = true;
 
     /// Whether records are not in order of time, so that they are sorted.
     const UNORDERED: bool = false;
@@ -175,6 +204,19 @@ pub(crate) trait Layout: Send + Sized + 'static {
     fn clock_note(&self) -> Option<&'static str> {
         None
     }
+
+    /// What the trace has instead, if it has no request.
+    fn instead_of_requests(&self) -> Option<String> {
+        None
+    }
+
+    /// A record's time, counted from 1970, if the clock can be that of a calendar.
+    fn since_1970_ns(&self, time_ns: u64) -> Option<u64> {
+        Some(time_ns)
+    }
+
+    /// Whether times are those of the recording machine's clock, which all files of a recording share.
+    const HAS_MACHINE_CLOCK: bool = false;
 
     /// Appends what must stand before the first request of a device.
     fn introduce(_request: &Request, _out: &mut Vec<u8>) {}
@@ -237,6 +279,17 @@ macro_rules! formats {
                 match self { $(Format::$variant => include_str!(concat!(stringify!($module), ".rs")),)+ }
             }
 
+            /// Whether it is text.
+            pub(crate) const fn is_text(self) -> bool {
+                match self { $(Format::$variant => $module::Reader::IS_TEXT,)+ }
+            }
+
+            /// Whether flashkeep writes it.
+            #[must_use]
+            pub const fn is_written(self) -> bool {
+                match self { $(Format::$variant => $module::Reader::IS_WRITTEN,)+ }
+            }
+
             fn score(self, sample: &[u8]) -> Score {
                 match self { $(Format::$variant => $module::Reader::score(sample),)+ }
             }
@@ -272,11 +325,17 @@ macro_rules! formats {
                     $(Format::$variant => {
                         let path = frames.path().to_owned();
                         let sample = frames.sample()?;
-                        let context =
-                            Context { sector_bytes: options.sector_bytes, columns: options.columns.as_ref(), sample };
+                        let shape = Shape::for_format(self, sample);
+                        let text = shape.text(sample);
+                        let context = Context {
+                            sector_bytes: options.sector_bytes,
+                            columns: options.columns.as_ref(),
+                            action: options.action,
+                            sample: &text,
+                        };
                         let layout = $module::Reader::new(&context)
                             .map_err(|message| TraceError::new(&path, message))?;
-                        Ok(Box::new(Trace::new(frames, self, layout, options)))
+                        Ok(Box::new(Trace::new(frames, self, layout, shape, options)))
                     })+
                 }
             }
@@ -303,8 +362,49 @@ formats! {
     Fio = "fio" in fio: "fio iolog, versions 2 and 3: `[us] file read|write|trim offset length`";
     FioLog = "fio-log" in fio_log: "fio's latency, IOPS and bandwidth logs with --log_offset=1";
     Alibaba = "alibaba" in alibaba: "Alibaba: `device,R|W,offset,length,us`";
-    Csv = "csv" in csv: "any comma-separated columns, mapped with --columns";
+    Fiu = "fiu" in fiu: "FIU: `ns pid process block blocks W|R major minor md5`";
+    Etw = "etw" in etw: "disk events of Windows as xperf prints them (Microsoft Production Server traces)";
+    Biosnoop = "biosnoop" in biosnoop: "biosnoop: `s command pid disk R|W sector bytes [queue_ms] latency_ms`";
+    Perf = "perf" in perf: "perf script of block:block_rq_issue; trace-cmd";
+    Baleen = "baleen" in baleen: "Meta's Tectonic (Baleen): `block offset size s op …`";
+    OracleGeneral = "oracle-general" in oracle_general: "libCacheSim's oracleGeneral: binary, objects, 24 bytes";
+    Csv = "csv" in csv: "any table with separators, mapped with --columns";
     Records = "records" in records: "flashkeep's own: binary, 32 bytes per request; what fk.trace makes of tables";
+}
+
+/// The event of a recording of the block layer that counts as a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Q: the host's requests, as they enter the block layer.
+    Queued,
+    /// D: as they are issued to the device, merged and split by the block layer.
+    Issued,
+    /// C: as they are completed, at that time.
+    Completed,
+}
+
+impl Action {
+    /// The action of a letter.
+    ///
+    /// # Errors
+    /// Another letter.
+    pub fn parse(letter: &str) -> Result<Action, String> {
+        match letter {
+            "Q" => Ok(Action::Queued),
+            "D" => Ok(Action::Issued),
+            "C" => Ok(Action::Completed),
+            other => Err(format!("found `{other}`; accepted: Q (queued), D (issued) or C (completed)")),
+        }
+    }
+
+    /// The letter that blkparse prints.
+    pub(crate) const fn letter(self) -> u8 {
+        match self {
+            Action::Queued => b'Q',
+            Action::Issued => b'D',
+            Action::Completed => b'C',
+        }
+    }
 }
 
 impl std::fmt::Display for Format {
@@ -394,8 +494,8 @@ mod tests {
         assert_eq!(
             Format::parse("sdsim").unwrap_err(),
             "unknown format `sdsim`; did you mean `ssdsim`? accepted: ssdsim, mqsim, disksim, vscsi, msr, spc, \
-             blkparse, blktrace, tencent, systor, fio, fio-log, alibaba, csv, \
-             records"
+             blkparse, blktrace, tencent, systor, fio, fio-log, alibaba, fiu, etw, biosnoop, perf, baleen, \
+             oracle-general, csv, records"
         );
     }
 

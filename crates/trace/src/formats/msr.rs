@@ -2,7 +2,7 @@
 //!
 //! ## What it looks like
 //! A text file; one line per request, seven fields separated by commas: arrival, host name, disk number,
-//! `Read` or `Write`, offset, size, response time.
+//! `Read` or `Write` (in copies `R` or `W`), offset, size, response time.
 //! ```text
 //! 128166385295514663,hm,0,Write,9056014336,2048,2833
 //! ```
@@ -16,7 +16,7 @@
 //! Narayanan, Donnelly and Rowstron: Write off-loading: practical power management for enterprise storage.
 //! FAST 2008; the traces are at SNIA's IOTTA repository.
 
-use super::{Context, Device, Layout, Record, extent_of_bytes, read_or_write};
+use super::{Context, Device, Layout, Record, extent_of_bytes, read_or_write, since_1970_of_file_time};
 use crate::line::{COMMA, Flaw, Line};
 use crate::{Op, Request};
 
@@ -48,6 +48,8 @@ impl Layout for Reader {
         let op = match line.word("op", OPS)? {
             word if word.eq_ignore_ascii_case(b"read") => Op::Read,
             word if word.eq_ignore_ascii_case(b"write") => Op::Write,
+            b"R" | b"r" => Op::Read,
+            b"W" | b"w" => Op::Write,
             other => return Err(Flaw::found("op", other, OPS)),
         };
         let offset = line.integer("offset")?;
@@ -61,6 +63,11 @@ impl Layout for Reader {
         Ok(Some(Record::new(time_ns, Device::Name(device), (offset, length), op)))
     }
 
+    /// Traces that flashkeep wrote have lost their calendar.
+    fn since_1970_ns(&self, time_ns: u64) -> Option<u64> {
+        since_1970_of_file_time(time_ns).filter(|_| time_ns != EPOCH_TICKS * TICK_NS)
+    }
+
     /// Times lose what is finer than 100 ns, and there is no response time to write: 0.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let op = read_or_write(request.op, "Read", "Write")?;
@@ -71,7 +78,7 @@ impl Layout for Reader {
     }
 }
 
-const OPS: &str = "Read or Write";
+const OPS: &str = "Read or Write, R or W";
 
 #[cfg(test)]
 mod tests {
@@ -97,7 +104,10 @@ mod tests {
 
     #[test]
     fn bad_lines_name_the_field() {
-        assert_eq!(flaw::<Reader>(b"1,hm,0,Erase,0,512,9"), "op: found `Erase`; accepted: Read or Write");
+        assert_eq!(
+            flaw::<Reader>(b"1,hm,0,Erase,0,512,9"),
+            "op: found `Erase`; accepted: Read or Write, R or W"
+        );
         assert_eq!(flaw::<Reader>(b"1,hm,0,Read,0,0,9"), "size: found 0; accepted: at least 1");
         assert_eq!(flaw::<Reader>(b"1,,0,Read,0,512,9"), "host: missing; accepted: a name");
         assert!(flaw::<Reader>(b"200000000000000000,hm,0,Read,0,512,9").contains("before 2185"));

@@ -41,6 +41,7 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 }
 
 impl Layout for Reader {
+    const IS_TEXT: bool = false;
     const DURABILITY: Durability = Durability { flushes: true, fua: true };
 
     fn new(context: &Context<'_>) -> Result<Self, String> {

@@ -2,7 +2,8 @@
 //!
 //! ## What it looks like
 //! A text file; one line per request, five fields separated by commas: time, first sector, number of sectors,
-//! op code, volume.
+//! op code, volume. Any table of five numbers has this shape: the format is detected only if the times are
+//! seconds since 1970, or from the first line, or from a file name that ends in `.tencent`.
 //! ```text
 //! 1538323200,4247200,128,1,1058
 //! ```
@@ -21,7 +22,9 @@
 //! Zhang, Huang, Zhou, Hu, Yu, Cheng, Li: OSCA: An online-model based cache allocation scheme in cloud block
 //! storage systems. USENIX ATC 2020; the traces and their description are at SNIA's IOTTA repository.
 
-use super::{Context, Device, Layout, Record, extent, read_or_write, sectors_of};
+use super::{
+    Context, Device, Layout, Record, SCORED, Score, extent, read_or_write, sample_lines, score, sectors_of,
+};
 use crate::line::{COMMA, Flaw, Line};
 use crate::{Op, Request};
 
@@ -31,6 +34,9 @@ pub(crate) struct Reader {
 }
 
 const SECOND_NS: u64 = 1_000_000_000;
+
+/// Where written traces begin: 14 July 2017, 02:40 UTC.
+const EPOCH_S: u64 = 1_500_000_000;
 
 impl Layout for Reader {
     const OP_CODED: bool = true;
@@ -67,8 +73,7 @@ impl Layout for Reader {
     /// The names of the columns.
     #[inline]
     fn is_expected(&self, record: &[u8]) -> bool {
-        matches!(record.first(), Some(b'T' | b't'))
-            && record.eq_ignore_ascii_case(b"Timestamp,Offset,Size,IOType,VolumeID")
+        matches!(record.first(), Some(b'T' | b't')) && record.eq_ignore_ascii_case(NAMES)
     }
 
     fn clock_note(&self) -> Option<&'static str> {
@@ -78,21 +83,53 @@ impl Layout for Reader {
         )
     }
 
+    /// Traces that flashkeep wrote have lost their calendar.
+    fn since_1970_ns(&self, time_ns: u64) -> Option<u64> {
+        Some(time_ns).filter(|_| time_ns != EPOCH_S * SECOND_NS)
+    }
+
     /// Times lose what is finer than 1 s.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
         let op = read_or_write(request.op, 0, 1)?;
-        let (seconds, volume) = (request.arrival_ns / SECOND_NS, request.device);
+        let (seconds, volume) = (EPOCH_S + request.arrival_ns / SECOND_NS, request.device);
         out.extend_from_slice(format!("{seconds},{sector},{sectors},{op},{volume}\n").as_bytes());
         Ok(())
+    }
+
+    /// Without the names of the columns, only times since 1970 tell the format from other tables of numbers.
+    fn score(sample: &[u8]) -> Score {
+        let is_named = sample_lines(sample).next().is_some_and(|first| PLAIN.is_expected(first));
+        score(sample_lines(sample).take(SCORED), |line| {
+            let time = line.split(|&byte| byte == COMMA).next().unwrap_or_default();
+            let fits = is_named || std::str::from_utf8(time).is_ok_and(|time| is_epoch(time.trim()));
+            fits && PLAIN.parse(line).is_ok()
+        })
     }
 }
 
 const OPS: &str = "0 (read) or 1 (write)";
 
+/// The names of the columns.
+const NAMES: &[u8] = b"Timestamp,Offset,Size,IOType,VolumeID";
+
+const PLAIN: Reader = Reader { sector_bytes: super::SECTOR };
+
+/// Whether it is a time in seconds from 2000 to 2100.
+pub(super) fn is_epoch(seconds: &str) -> bool {
+    seconds.parse().is_ok_and(|seconds: u64| (946_684_800..4_102_444_800).contains(&seconds))
+}
+
+/// Whether all lines of a sample are records, apart from their times.
+pub(super) fn reads(sample: &[u8]) -> bool {
+    let mut lines =
+        sample_lines(sample).filter(|line| line.first().is_some_and(u8::is_ascii_digit)).peekable();
+    lines.peek().is_some() && lines.take(SCORED).all(|line| PLAIN.parse(line).is_ok())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{flaw, flaws_of, read_back, record};
+    use super::super::tests::{flaw, flaws_of, record};
     use super::*;
 
     #[test]
@@ -121,14 +158,19 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        read_back::<Reader>(Request {
+        let mut out = Vec::new();
+        let sent = Request {
             arrival_ns: 7 * SECOND_NS,
             offset: 4096,
             length: 512,
             device: 3,
             op: Op::Write,
             fua: false,
-        });
+        };
+        Reader::write(&sent, &mut out).unwrap();
+        assert_eq!(out, b"1500000007,8,1,1,3\n");
+        let arrival_ns = (EPOCH_S + 7) * SECOND_NS;
+        assert_eq!(record::<Reader>(out.trim_ascii()), Request { arrival_ns, ..sent });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }
 }

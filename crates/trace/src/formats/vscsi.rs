@@ -81,6 +81,7 @@ fn u64_at(record: &[u8], at: usize) -> u64 {
 }
 
 impl Layout for Reader {
+    const IS_TEXT: bool = false;
     const TICK_NS: u64 = 1000;
     const DURABILITY: Durability = Durability { flushes: true, fua: false };
 

@@ -1,7 +1,7 @@
 //! The parameters of `synth:NAME[,key=value…]`, checked.
 
 use super::draw::Bursts;
-use super::durable::DurabilityKeys;
+use super::durable::CommandKeys;
 use super::number::{count, decimal, size};
 use super::{DriveSize, Places, RECIPES, Recipe};
 use crate::TraceError;
@@ -24,6 +24,7 @@ const KEYS: &[&str] = &[
     "depth",
     "flush_every",
     "fua",
+    "trim",
 ];
 
 /// The keys of a workload.
@@ -75,7 +76,7 @@ pub(super) struct Arguments {
     pub(super) pace: Pace,
     /// Whether the rate is the mean of bursts and pauses.
     pub(super) bursts: Option<Bursts>,
-    pub(super) durability: DurabilityKeys,
+    pub(super) commands: CommandKeys,
 }
 
 /// The keys that were given.
@@ -168,9 +169,10 @@ impl Arguments {
             rewrite: given.parsed("rewrite", share)?.unwrap_or(recipe.rewrite),
             bursts: bursts(&given, recipe, pace)?,
             pace,
-            durability: DurabilityKeys {
+            commands: CommandKeys {
                 flush_every: given.parsed("flush_every", |value| at_least_1(value, "100 or 1k"))?,
                 fua: given.parsed("fua", share)?.unwrap_or(0.0),
+                trim: given.parsed("trim", share)?.unwrap_or(0.0),
             },
         })
     }

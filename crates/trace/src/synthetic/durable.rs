@@ -1,25 +1,27 @@
-//! Flushes after writes, and writes that must be durable at once: what databases and file systems add to any workload.
+//! Flushes after writes, writes that must be durable at once, and trims: what databases and file systems add to any workload.
 
 use super::draw::Chance;
 use crate::random::Random;
 use crate::{BATCH, Op, Provenance, Request, Source, TraceError};
 
-/// The keys `flush_every` and `fua`.
+/// The keys `flush_every`, `fua` and `trim`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct DurabilityKeys {
+pub(super) struct CommandKeys {
     /// A flush follows each that many writes.
     pub(super) flush_every: Option<u64>,
     /// The share of writes with FUA.
     pub(super) fua: f64,
+    /// The share of requests that are trims instead.
+    pub(super) trim: f64,
 }
 
-impl DurabilityKeys {
+impl CommandKeys {
     pub(super) fn is_needed(self) -> bool {
-        self.flush_every.is_some() || self.fua > 0.0
+        self.flush_every.is_some() || self.fua > 0.0 || self.trim > 0.0
     }
 }
 
-/// A workload with flushes and FUA. Its other requests are those of the workload without them; the flushes are counted
+/// A workload with flushes, FUA and trims. Its other requests are those of the workload without them; the flushes are counted
 /// among the requests, so that the number of requests is as given.
 pub(super) struct Durable {
     source: Box<dyn Source>,
@@ -30,12 +32,14 @@ pub(super) struct Durable {
     unflushed: u64,
     fua: Chance,
     stream: Random,
+    trims: Chance,
+    trim_stream: Random,
     requests: u64,
     made: u64,
 }
 
 impl Durable {
-    pub(super) fn boxed(source: Box<dyn Source>, keys: DurabilityKeys, seed: u64) -> Box<dyn Source> {
+    pub(super) fn boxed(source: Box<dyn Source>, keys: CommandKeys, seed: u64) -> Box<dyn Source> {
         Box::new(Durable {
             requests: source.total().unwrap_or(u64::MAX),
             source,
@@ -45,6 +49,8 @@ impl Durable {
             unflushed: 0,
             fua: Chance::new(keys.fua),
             stream: Random::stream(seed, "fua"),
+            trims: Chance::new(keys.trim),
+            trim_stream: Random::stream(seed, "trims"),
             made: 0,
         })
     }
@@ -65,6 +71,9 @@ impl Durable {
         }
         let mut request = self.batch[self.next];
         self.next += 1;
+        if self.trims.draw(&mut self.trim_stream) {
+            request.op = Op::Trim;
+        }
         if request.op == Op::Write {
             self.unflushed += 1;
             request.fua = self.fua.draw(&mut self.stream);

@@ -14,6 +14,7 @@
 //! | `bursts` | `0.1:100`: a tenth of the gaps are pauses, all others 100 times shorter than the mean | none |
 //! | `flush_every` | a flush after each that many writes, at the time of the last one; one of the `requests` | none |
 //! | `fua` | the share of writes that must be durable before they are acknowledged, 0 to 1 | 0 |
+//! | `trim` | the share of requests that are trims instead of what they would be, 0 to 1 | 0 |
 //! | `depth` | a closed loop with this many requests outstanding; every arrival is then 0 | 1, without `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and
@@ -190,7 +191,7 @@ pub fn has_footprint(text: &str) -> bool {
 /// An unknown name or key, a value out of range, a footprint that the drive does not have.
 pub fn synthetic(text: &str, seed: u64, drive: &DriveSize) -> Result<Box<dyn Source>, TraceError> {
     let arguments = Arguments::parse(text, drive)?;
-    let durability = arguments.durability;
+    let durability = arguments.commands;
     let source = of_arguments(arguments, seed);
     Ok(if durability.is_needed() { Durable::boxed(source, durability, seed) } else { source })
 }

@@ -328,7 +328,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(
         message("synth:random,request=5"),
         "synth:random,request=5: unknown key `request`; did you mean `requests`? accepted: requests, write, size, \
-         footprint, offset, align, rate, bursts, depth, flush_every, fua"
+         footprint, offset, align, rate, bursts, depth, flush_every, fua, trim"
     );
     assert!(message("synth:random,theta=1").contains("unknown key `theta`"));
     assert!(message("synth:zipf,rewrite=0.5").contains("unknown key `rewrite`"));
@@ -451,5 +451,23 @@ fn flush_every_and_fua_are_checked() {
     ] {
         let message = message(&format!("synth:random,{key}"));
         assert!(message.contains(accepted), "{message}");
+    }
+}
+
+#[test]
+fn trims_are_a_share_of_the_requests_and_change_no_other() {
+    let drive = DriveSize { capacity_bytes: 1 << 30, page_bytes: 4096 };
+    let all = |text: &str| {
+        let mut source = synthetic(text, 1, &drive).unwrap();
+        let mut all = Vec::new();
+        while source.fill(&mut all).unwrap() > 0 {}
+        all
+    };
+    let (plain, trimmed) = (all("synth:random,requests=20k"), all("synth:random,requests=20k,trim=0.25"));
+    let trims = trimmed.iter().filter(|request| request.op == Op::Trim).count();
+    assert!((4700..5300).contains(&trims), "{trims}");
+    for (one, other) in plain.iter().zip(&trimmed) {
+        assert_eq!((one.offset, one.length, one.arrival_ns), (other.offset, other.length, other.arrival_ns));
+        assert!(one.op == other.op || other.op == Op::Trim);
     }
 }

@@ -1,5 +1,6 @@
 //! The integration tests of the trace crate, in one binary.
 
+mod dialects;
 mod hybrid;
 mod reading;
 mod real_traces;
