@@ -183,7 +183,7 @@ impl<'a> Workload<'a> {
     /// # Errors
     /// A trace that cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Source>, Error> {
-        if self.volumes < 2 {
+        if self.volumes < 2 && !self.job.traces.is_empty() {
             let mut parts = Vec::new();
             for trace in &self.job.traces {
                 parts.extend(self.parts(trace, self.seed)?);

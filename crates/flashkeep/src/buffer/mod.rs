@@ -161,9 +161,9 @@ impl<C: Contents> Buffer<C> {
         self.port.hits().unwrap_or_default()
     }
 
-    /// The cache writes back no longer by itself.
-    pub fn stop_writing_back(&mut self) {
-        self.port.stop_writing_back();
+    /// The cache writes back no longer by itself; whether it did.
+    pub fn stop_writing_back(&mut self) -> bool {
+        self.port.stop_writing_back()
     }
 
     /// The sectors that the cache holds.

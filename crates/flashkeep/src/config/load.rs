@@ -9,6 +9,7 @@ use super::source::{Source, is_path, line, with_pairs};
 use super::values::{bare_word, list, scalar, texts};
 use crate::buffer::Existing;
 use crate::error::DriveError;
+use crate::schemes;
 use serde_json::{Map, Value};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -389,13 +390,11 @@ impl Given {
 /// The scheme that a RAID level stands for; RAID-10 also sets the width of pairs, unless the same source sets another.
 fn plain_name(key: &str, value: Scalar, giver: &Giver, entries: &mut Vec<(String, SetValue)>) -> Scalar {
     let Scalar::Text(name) = &value else { return value };
-    let plain = match (key, name.as_str()) {
-        ("redundancy.scheme", "raid0") => "none",
-        ("redundancy.scheme", "raid1" | "raid10") => "mirror",
-        _ => return value,
+    let Some((plain, width)) = schemes::of_raid_level(name).filter(|_| key == "redundancy.scheme") else {
+        return value;
     };
-    if name == "raid10" {
-        let pairs = SetValue { giver: giver.clone(), value: Scalar::Whole(2) };
+    if let Some(width) = width {
+        let pairs = SetValue { giver: giver.clone(), value: Scalar::Whole(width.into()) };
         entries.insert(0, ("redundancy.width".into(), pairs));
     }
     Scalar::Text(plain.into())

@@ -134,6 +134,17 @@ pub fn names() -> Vec<&'static str> {
     SCHEMES.iter().map(|scheme| scheme.name).collect()
 }
 
+/// The scheme of a RAID level that has another name here, and the width of its groups if the level says so.
+#[must_use]
+pub fn of_raid_level(level: &str) -> Option<(&'static str, Option<i64>)> {
+    match level {
+        "raid0" => Some(("none", None)),
+        "raid1" => Some(("mirror", None)),
+        "raid10" => Some(("mirror", Some(2))),
+        _ => None,
+    }
+}
+
 /// The scheme of that name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static SchemeEntry> {

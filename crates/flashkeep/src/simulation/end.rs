@@ -7,7 +7,7 @@ use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
 use crate::engine::Contents;
 use crate::host::Expected;
-use crate::kernel::{Bits, Span};
+use crate::kernel::{Bits, SimTime, Span};
 use crate::mapping::Counts;
 use crate::metrics::{ErrorEffects, Facts, MemberActivity, Tally, WearFacts, summary};
 use crate::schemes::Any;
@@ -27,9 +27,10 @@ pub(super) struct CountedRun {
 }
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
-    /// The host has its last answer: caches write nothing back by themselves any more. When what is under way for requests
-    /// has ended too, counting ends. Drives may go on with GC for a while, which would be work of the run that takes no
-    /// time of the run. A run with failures is counted to its end: a rebuild is part of what it shows.
+    /// The host has its last answer: caches write nothing back by themselves any more. Where they did, counting ends when
+    /// what is under way for requests and by schemes has ended too: GC of drives that goes on then, for what caches wrote
+    /// back before, would be work of the run that takes no time of the run. A run with failures is counted to its end: a
+    /// rebuild is part of what it shows.
     #[cold]
     pub(super) fn end_counting(&mut self) {
         let more = self.host.volumes.as_ref().is_some_and(Volumes::has_next)
@@ -37,10 +38,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.counted.is_some() || more || self.has_requests() {
             return;
         }
-        self.device.buffer.stop_writing_back();
-        self.device.engine.stop_writing_back();
+        self.clock.drains |= self.device.buffer.stop_writing_back() | self.device.engine.stop_writing_back();
         let failed = self.failures.fault_events.injected || !self.device.engine.is_healthy();
-        if !failed && !self.job.flush_at_end && self.device.engine.is_quiet() {
+        let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
+        if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
             self.accounts.counted = Some(self.count_up());
         }
     }

@@ -319,6 +319,8 @@ struct RunClock {
     interrupted: bool,
     /// Whether drives work also while nothing is asked of them, until they are told that the last request is over.
     scrubs: bool,
+    /// Whether caches wrote back by themselves.
+    drains: bool,
 }
 
 /// Statistics and results.

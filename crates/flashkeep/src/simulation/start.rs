@@ -3,7 +3,7 @@
 use super::{Device, PREPARED, Simulation, Stop};
 use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, MemberRow, NodeId, OpenRequest};
+use crate::engine::{Contents, MemberRow, NodeId, OpenRequest, Scheme, Verb};
 use crate::job::{Halt, Progress};
 use crate::schemes::Any;
 use std::ops::{ControlFlow, Range};
@@ -58,7 +58,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
         let pages = self.device.buffer.pages().len();
         // Pieces of whole rows: parts of rows are created page by page.
-        let most = row.map_or(PREPARED as u64, |row| (PREPARED as u64).next_multiple_of(row.pages.into()));
+        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let most = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
         let mut from = 0;
         while from < pages {
             let missing = self.device.buffer.pages().missing(from, most);

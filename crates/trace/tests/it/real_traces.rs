@@ -186,6 +186,9 @@ fn every_trace_in_every_format() {
         let requests = drain(&mut *open(&path, &OpenOptions::default()).unwrap());
         let devices = requests.iter().map(|request| request.device).max().unwrap() + 1;
         for &format in Format::ALL {
+            if matches!(format, Format::Baleen | Format::OracleGeneral) {
+                continue; // they cannot be written
+            }
             let mut bytes = Vec::new();
             let source = &mut *open(&path, &OpenOptions::default()).unwrap();
             let result = convert(source, format, &WriteOptions::default(), &mut bytes);

@@ -154,11 +154,10 @@ impl<C: Contents> Port<C> {
         cache.write_back.idle_at
     }
 
-    /// The cache writes back no longer by itself.
-    pub fn stop_writing_back(&mut self) {
-        if let Some(cache) = &mut self.cache {
-            cache.write_back.rule = FlushRule::Never;
-        }
+    /// The cache writes back no longer by itself; whether it did.
+    pub fn stop_writing_back(&mut self) -> bool {
+        let Some(cache) = &mut self.cache else { return false };
+        std::mem::take(&mut cache.write_back.rule) != FlushRule::Never
     }
 
     /// The owner is idle no longer.

@@ -23,7 +23,7 @@ struct Replay {
 impl Replay {
     fn new(rig: &Rig, pages: u32) -> Replay {
         let geometry = rig.drive.geometry().clone();
-        let place = |page| match rig.drive.lookup(BackendId(0), Page(page)) {
+        let place = |page| match rig.drive.lookup(BackendId(0), Page::of(page)) {
             MapEntry::At(ppn) => ppn,
             entry => panic!("page {page} is {entry:?}"),
         };
@@ -178,7 +178,7 @@ fn the_second_write_of_a_batch_knows_the_older_copy_too() {
                  pages_per_block = 8, busy_unit = \"plane\", bus = \"rounds\"";
     let ftl = "allocation = \"C\", plane_choice = \"most-free\"";
     let mut rig = Rig::new(flash, ftl, 1, mapped(60));
-    let plane_of = |rig: &Rig, page| match rig.drive.lookup(BackendId(0), Page(page)) {
+    let plane_of = |rig: &Rig, page| match rig.drive.lookup(BackendId(0), Page::of(page)) {
         MapEntry::At(ppn) => rig.drive.geometry().plane_of(ppn),
         entry => panic!("page {page} is {entry:?}"),
     };

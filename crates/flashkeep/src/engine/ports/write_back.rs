@@ -95,9 +95,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// No cache writes back by itself any more.
-    pub fn stop_writing_back(&mut self) {
-        self.ports.all.iter_mut().for_each(|this| this.port_mut().stop_writing_back());
+    /// No cache writes back by itself any more; whether one did.
+    pub fn stop_writing_back(&mut self) -> bool {
+        self.ports.all.iter_mut().fold(false, |any, this| this.port_mut().stop_writing_back() | any)
     }
 
     /// A command for this port comes.

@@ -332,7 +332,11 @@ fn a_map_in_flash_is_brought_up_to_date_after_a_cut() {
     let writes =
         |n: u64| (0..n).map(|n| format!("{} 0 {} 8 0\n", n * 1_000_000, n % 1500 * 32)).collect::<String>();
     let of = |fail: &[&str]| {
-        let mut job = job(text, &writes(1510), &["start.existing=\"none\"", "ftl.map=\"dftl\""]);
+        let mut job = job(
+            text,
+            &writes(1510),
+            &["start.existing=\"none\"", "ftl.map=\"dftl\"", "ftl.cache_start=\"cold\""],
+        );
         (job.fail, job.verify) = (fail.iter().map(|&event| event.to_owned()).collect(), true);
         let run = summary(&job);
         assert_eq!(integrity(&run, "lost_pages"), 0.0);

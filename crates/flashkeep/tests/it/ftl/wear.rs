@@ -114,7 +114,7 @@ fn two_temperatures(set: &[&str], kept: f64, spare: f64) -> f64 {
     let mut job = job(&one_die(1024, 64), &part(0.8, hot, 0.0), set);
     job.traces.push(part(0.2, logical - hot, hot));
     job.set.push(op);
-    (job.merge_devices, job.warmup) = (true, Some("50%".into()));
+    (job.merge_devices, job.overlay, job.warmup) = (true, true, Some("50%".into()));
     figure(&summary(&job), "write_amplification.total")
 }
 
@@ -307,7 +307,8 @@ proptest! {
 #[test]
 fn amplification_and_life_count_bytes() {
     let drive = one_die(256, 32);
-    let set = ["ftl.wear.erase_budget=100", "flash.page_kib=16", "ftl.gc.threshold=0.05"];
+    let spare = "ftl.over_provisioning=0.4";
+    let set = ["ftl.wear.erase_budget=100", "flash.page_kib=16", "ftl.gc.threshold=0.05", spare];
     let job = job(&drive, "synth:random,requests=1k,write=1,size=4KiB,rate=100", &set);
     let run = summary(&job);
     assert_eq!((figure(&run, "wear.erases_total"), figure(&run, "write_amplification.total")), (0.0, 1.0));
