@@ -151,7 +151,7 @@ impl<C: Contents> Buffer<C> {
     /// The buffer for a drive or array behind this port.
     #[must_use]
     pub fn new(port: Port<C>, existing: Existing) -> Self {
-        let oracle = Oracle::new();
+        let oracle = Oracle::default();
         Buffer { port, existing, oracle, trimmed: Bits::default(), first_touches: 0 }
     }
 

@@ -28,24 +28,27 @@ pub struct Oracle<C> {
     contents: PhantomData<C>,
 }
 
-impl<C: Contents> Oracle<C> {
-    /// Pages that have never been written.
-    #[must_use]
-    pub fn new() -> Self {
+/// Pages that have never been written.
+impl<C> Default for Oracle<C> {
+    fn default() -> Self {
         Oracle::restored(Sparse::default())
     }
+}
 
-    /// The number of writes of each page.
-    #[must_use]
-    pub fn versions(&self) -> &Sparse<u16> {
-        &self.versions
-    }
-
+impl<C> Oracle<C> {
     /// An oracle with these numbers of writes.
     #[must_use]
     pub fn restored(versions: Sparse<u16>) -> Self {
         let (trimmed, fallen_back) = (FixedMap::default(), FixedMap::default());
         Oracle { versions, trimmed, fallen_back, contents: PhantomData }
+    }
+}
+
+impl<C: Contents> Oracle<C> {
+    /// The number of writes of each page.
+    #[must_use]
+    pub fn versions(&self) -> &Sparse<u16> {
+        &self.versions
     }
 
     /// The contents of a page that exists.
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn only_what_took_part_in_a_repair_may_be_newer_and_nothing_may_be_older() {
-        let mut oracle = Oracle::<Token>::new();
+        let mut oracle = Oracle::<Token>::default();
         let zero = Token::default();
         let of_nothing = oracle.expect(0, 2, zero);
         let first = oracle.write(2);

@@ -110,7 +110,7 @@ mod tests {
             for f in fragments(first * sector, count * sector, sector, page_sectors) {
                 for page in f.page..f.page + u64::from(f.count) {
                     let bits = (0..page_sectors).filter(|bit| f.mask >> bit & 1 == 1);
-                    seen.extend(bits.map(|bit| u64::from(page) * u64::from(page_sectors) + u64::from(bit)));
+                    seen.extend(bits.map(|bit| page * u64::from(page_sectors) + u64::from(bit)));
                 }
             }
             prop_assert_eq!(seen, (first..first + count).collect::<Vec<_>>());

@@ -47,7 +47,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline(never)]
     fn prefetch_in_array(&self, page: u64) {
         // The request has not been located yet.
-        if page >= u64::from(self.device.buffer.pages().len()) {
+        if page >= self.device.buffer.pages().len() {
             return;
         }
         let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
@@ -239,7 +239,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The rest of each logical page that was written in part.
     #[cold]
     pub(super) fn write_the_rest(&mut self, request: OpenRequest, id: Id<OutstandingRequest<C>>) {
-        let (size, pages) = (u64::from(self.host.logical_page), u64::from(self.device.buffer.pages().len()));
+        let (size, pages) = (u64::from(self.host.logical_page), self.device.buffer.pages().len());
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
             let touched = SectorRange::of_bytes(offset, length, self.resolved.page_bytes());

@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn what_was_used_longest_ago_makes_room() {
         let mut copies = CleanCopies::new(4).unwrap();
-        (1..=4).for_each(|page| copies.write(page, 1, u64::from(page)));
+        (1..=4).for_each(|page| copies.write(page, 1, page));
         copies.hit(1, 1);
         // Two sectors of a page that is there with another one.
         copies.write(3, 0b110, 9);

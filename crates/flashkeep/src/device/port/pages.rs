@@ -223,7 +223,7 @@ impl SectorMap {
     #[inline]
     pub fn set_run(&mut self, first: u64, count: u64) {
         if !self.partial {
-            return self.exists.set_run(first..first + u64::from(count), true);
+            return self.exists.set_run(first..first + count, true);
         }
         let whole = self.whole();
         for page in first..first + count {
@@ -256,7 +256,7 @@ mod tests {
             let mut pages = SectorMap::new(200, 8);
             pages.set_run(first, count);
             let exist: Vec<u64> = (0..200).filter(|&page| pages.is_whole(page)).collect();
-            assert_eq!(exist, (first..first + u64::from(count)).collect::<Vec<_>>());
+            assert_eq!(exist, (first..first + count).collect::<Vec<_>>());
         }
     }
 }
