@@ -277,7 +277,7 @@ class PartTimes(Node):
 
     @property
     def queue(self) -> float | None:
-        """Waiting outside the host queue, which is full. (µs, lower is better)"""
+        """Waiting for a slot in the host queue, which is full. (µs, lower is better)"""
     @property
     def cache(self) -> float | None:
         """Access to DRAM and NVRAM. (µs, lower is better)"""

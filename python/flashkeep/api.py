@@ -56,7 +56,7 @@ if TYPE_CHECKING:
         untimed: bool
         breakdown: bool
         flush_at_end: bool
-        stop_rebuild: bool
+        stop_rebuild: str
         series: SupportsIndex | str
 
     class FleetAssumptions(TypedDict, total=False):
@@ -156,7 +156,7 @@ def job_of(
         "fail": [fail] if isinstance(fail, str) else list(fail),
     }
     flags = {
-        name: bool(options.get(name)) for name in ("verify", "flush_at_end", "stop_rebuild", "untimed", "condition")
+        name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")
     }
     flags["no_breakdown"] = not given.pop("breakdown", True)
     job = {
@@ -184,7 +184,7 @@ def run(
     warmup: SupportsIndex | str | None = None,
     verify: bool = False,
     flush_at_end: bool = False,
-    stop_rebuild: bool = False,
+    stop_rebuild: str | None = None,
     fail: str | Sequence[str] = (),
     scenario: str | os.PathLike[str] | None = None,
     operations: str | os.PathLike[str] | None = None,
@@ -206,7 +206,8 @@ def run(
     returning True ends it early, with a result (`interrupted`) for the requests admitted until then.
     `progress=True` shows progress, `False` does not; without it, progress is shown in notebooks.
     `flush_at_end=True` writes all buffers back after the last request, so that their programs are counted.
-    `stop_rebuild=True` ends a rebuild with the last request: its speed is that beside the workload.
+    `stop_rebuild="end"` ends a rebuild with the last request: its speed is that beside the workload. With a size such as
+    `"1GiB"` no more requests come once that is rebuilt.
     `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or

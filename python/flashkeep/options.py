@@ -193,7 +193,8 @@ WORKLOAD = (
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "track page contents as tokens and check every read"),
     Option("--flush-at-end", "write all buffers back after the last request, and count it"),
-    Option("--stop-rebuild", "end a rebuild with the last request: its speed is that beside the workload"),
+    Option("--stop-rebuild", "end a rebuild with the last request (end), and the requests once so much is rebuilt "
+           "(1GiB): its speed is that beside the workload", "end|SIZE", filled),
     Option("--no-breakdown", "do not measure where response times go (latency_us)"),
     Option("--untimed", "skip timing: report counts, wear and integrity only"),
     Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),

@@ -137,12 +137,10 @@ def test_a_power_loss_loses_nothing(keys: dict[str, Any]) -> None:
         run(pages, f"{BUSY},rate=4k,fua=0.1,flush_every=9", keys={**WIDE, **keys}, fail=CUTS, existing="none")
         for pages in (16, 0)
     )
-    integrity = found["integrity"]
-    assert (integrity["lost_pages"], integrity["volatile_pages_lost"]) == (
-        without["integrity"]["lost_pages"], without["integrity"]["volatile_pages_lost"],
-    )  # fmt: skip
-    if "flash.acknowledge" not in keys:
-        assert (integrity["lost_pages"], integrity["volatile_pages_lost"]) == (0, 0)
+    # Reads that the DRAM answers leave the flash other times for programs: what a power loss finds under way differs.
+    volatile = [of["integrity"]["volatile_pages_lost"] for of in (found, without)]
+    assert [of["integrity"]["lost_pages"] for of in (found, without)] == [0, 0]
+    assert min(volatile) > 0 if "flash.acknowledge" in keys else volatile == [0, 0]
     assert found["buffer"]["read_hits"] > 0
 
 

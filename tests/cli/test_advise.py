@@ -68,7 +68,7 @@ def test_rows_are_the_runs_and_the_model(advice: Any, tmp_path: Path, drive: Pat
     assert row.waf_bytes == healthy.waf_bytes
     wait_us = round(0.1 * 1e6 * (healthy.simulated_s or 0.0))
     fail = f"member:0@50%,replace_after={wait_us}us"
-    failed = fk.run(str(file), WORKLOAD, existing="all", fail=fail, stop_rebuild=True)
+    failed = fk.run(str(file), WORKLOAD, existing="all", fail=fail, stop_rebuild="512MiB")
     assert row.failed_digest == failed.digest
     (degraded,) = [phase for phase in failed.phases if phase.phase == "degraded"]
     arrivals = failed.requests().arrival_ns / 1e9

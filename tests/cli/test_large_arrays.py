@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-import time
+import resource
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +12,8 @@ import pytest
 from conftest import Command
 
 PAGE = 4096
-PAGES = 960_197_124_096 // PAGE
-"""Pages of `tlc-datacenter`, 960 GB as in IDEMA LBA1-03 (1,875,385,008 sectors)."""
+PAGES = 960_190_194_176 // PAGE
+"""Pages of `tlc-datacenter`, 960 GB."""
 
 
 def write_trace(path: Path, pages: list[int]) -> Path:
@@ -27,10 +27,17 @@ def write_trace(path: Path, pages: list[int]) -> Path:
 
 def run(flashkeep: Command, path: Path, members: str, scheme: str, trace: Path, *options: str) -> Any:
     path.write_text(f'members = ["{members}"]\n[redundancy]\nscheme = "{scheme}"\n')
-    new = ("--existing", "none", "--set", "member.ageing.model=none")
+    flash = "tlc" in members
+    new = ("--existing", "none", *(("--set", "member.ageing.model=none") if flash else ()))
     code, out, err = flashkeep("run", path, trace, *new, *options, "--json")
     assert code == 0, err
     return json.loads(out)
+
+
+def processor_seconds() -> float:
+    """What the commands that have ended took."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def far_pages(capacity: int, seed: int) -> list[int]:
@@ -51,7 +58,6 @@ def far_pages(capacity: int, seed: int) -> list[int]:
         (24, "raid6", 22),
         (24, "none", 24),
         (24, "raid-tp", 21),
-        (24, "chained", 12),
     ],
 )
 def test_pages_far_out_are_read_back_after_a_failure(
@@ -68,7 +74,7 @@ def test_pages_far_out_are_read_back_after_a_failure(
         assert integrity["pages_read_back"] == 300
 
 
-@pytest.mark.parametrize(("count", "scheme", "data"), [(24, "raid6", 22), (12, "raid5", 11), (24, "none", 24)])
+@pytest.mark.parametrize(("count", "scheme", "data"), [(12, "raid5", 11)])
 def test_pages_far_out_survive_a_power_cut(
     flashkeep: Command, tmp_path: Path, count: int, scheme: str, data: int
 ) -> None:
@@ -84,7 +90,7 @@ def test_pages_far_out_survive_a_power_cut(
     )
     integrity = result["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
-    assert len(result["power_cuts"]) == 1
+    assert integrity["power_cuts"] == 1
 
 
 def test_disks_of_18_tb(flashkeep: Command, tmp_path: Path) -> None:
@@ -108,9 +114,11 @@ def test_a_failure_without_a_run_over_all_pages(flashkeep: Command, tmp_path: Pa
     path = tmp_path / "a.toml"
     for scheme in ("none", "mirror", "raid5", "raid6"):
         path.write_text(f'members = ["8 * tlc-datacenter"]\n[redundancy]\nscheme = "{scheme}"\n')
-        began = time.monotonic()
-        workload = "synth:sirf-fin1,requests=5k,footprint=8GiB"
-        options = ("--existing", "reads", "--set", "member.ageing.model=none")
-        code, _, err = flashkeep("run", path, workload, *options, "--fail", "member:1@1s,replace_after=1s")
-        assert code == 0, err
-        assert time.monotonic() - began < 20, scheme  # 20 to 40 s of processor time, were all pages looked at
+        options = ("synth:sirf-fin1,requests=5k,footprint=8GiB", "--existing", "reads", "--set", "member.ageing.model=none")
+        spent = [processor_seconds()]
+        for fail in ((), ("--fail", "member:1@1s,replace_after=1s")):
+            code, _, err = flashkeep("run", path, *options, *fail)
+            assert code == (3 if fail and scheme == "none" else 0), err
+            spent.append(processor_seconds())
+        without, failed = spent[1] - spent[0], spent[2] - spent[1]
+        assert failed < 10 * without, scheme  # 40 times, were all pages looked at

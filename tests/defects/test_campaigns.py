@@ -358,7 +358,7 @@ def test_a_plane_is_collected_when_it_loses_a_page(case: Case) -> None:
     # A page turned out to be unreadable in a plane that had no room and nothing to collect. That left garbage, and
     # nothing asked for its collection.
     drive = (
-        'base = "qlc-capacity"\nredundancy.scheme = "mirror"\nbuffer.dram_mib = 4\n'
+        'base = "qlc-capacity"\nredundancy.scheme = "mirror"\nbuffer.dram_mib = 4\nftl.over_provisioning = 0.4\n'
         "flash = { chips_per_channel = 1, blocks_per_plane = 16, pages_per_block = 8 }\n"
         'errors = { model = "kim", scale = 5, retry.steps = 0, maintenance.scrub_days = 1e-06 }\n'
     )

@@ -78,8 +78,9 @@ pub struct Job {
     pub verify: bool,
     /// After the last request, write all caches back, and count that.
     pub flush_at_end: bool,
-    /// A rebuild ends with the last request: what is not rebuilt by then stays missing.
-    pub stop_rebuild: bool,
+    /// A rebuild ends with the last request: what is not rebuilt by then stays missing. `end`; or a size such as `1GiB`,
+    /// and no more requests come once that is rebuilt.
+    pub stop_rebuild: Option<String>,
     /// Write each flash operation to this file (CSV: time, place, kind, cause).
     pub operations: Option<PathBuf>,
     /// Write the busy periods of each channel and unit to this file, as trace events in JSON.

@@ -309,6 +309,20 @@ impl<'a> Workload<'a> {
         Ok((self.length("warmup")? as f64 * share / 100.0) as u64)
     }
 
+    /// Bytes of a rebuild after which no more requests come, if it ends with the last request.
+    ///
+    /// # Errors
+    /// Neither `end` nor a size.
+    pub fn most_rebuilt(&self) -> Result<Option<u64>, Error> {
+        let Some(text) = self.job.stop_rebuild.as_deref() else { return Ok(None) };
+        let size = if text == "end" { Some(u64::MAX) } else { flashkeep_trace::size(text) };
+        let size = size.filter(|&size| size > 0).ok_or_else(|| {
+            let accepted = "`end` or a size such as `1GiB` is accepted";
+            option("stop-rebuild", format!("found `{text}`; {accepted}"))
+        });
+        size.map(Some)
+    }
+
     /// The number of requests.
     ///
     /// # Errors

@@ -36,6 +36,6 @@ pub use merge::merge;
 pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader, parts_of};
 pub use request::{Op, Request};
 pub use source::{BATCH, DeviceName, Provenance, Source, TraceClock};
-pub use synthetic::{DriveSize, has_footprint, is_synthetic, synthetic, workload_manual, workloads};
+pub use synthetic::{DriveSize, has_footprint, is_synthetic, size, synthetic, workload_manual, workloads};
 pub use together::{Combination, Opener, Part, combine};
 pub use write::{Output, WriteError, WriteOptions, Written, convert, create, create_plain, write};

@@ -19,8 +19,8 @@ PHASES = ("degraded", "rebuilding")
 
 def pairs(healthy: Requests, failed: Requests, phases: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """Response times in the run with a failure and, of the same requests, in the run without one, by phase and
-    operation; none if the runs did not admit the same requests."""
-    if len(healthy) != len(failed):
+    operation; none if the runs did not admit the same requests. The run with the failure may end earlier."""
+    if any(failed.memory(column) != healthy.memory(column)[: len(failed)] for column in ("offset", "op")):
         return None
     arrivals, kinds = failed.memory("arrival_ns"), failed.memory("op")
     times = failed.memory("response_ns"), healthy.memory("response_ns")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._flashkeep import DriveError, OptionError, TraceError
 from ..api import job_of, simulate
+from ..fleets.rebuild import SAMPLE
 from ..progress import State
 from ..runner import StoppedError, Threads
 from .pairs import pairs
@@ -101,7 +102,7 @@ def _both(design: Design, tolerance: int, simulated: Callable[[float, Mapping[st
         return Simulated(healthy, failed_reason="no member may fail")
     wait_us = max(1, round(MISSING * 1e6 * healthy["simulated_s"]))
     fail = f"member:0@{100 * FAILED_AT:g}%,replace_after={wait_us}us"
-    failed, others, reason = _tried(simulated, 0.5, {"fail": fail, "stop_rebuild": True})
+    failed, others, reason = _tried(simulated, 0.5, {"fail": fail, "stop_rebuild": SAMPLE})
     paired = None if failed is None or not requests or not others else pairs(requests, others, failed["phases"])
     return Simulated(healthy, failed, failed_reason=reason, paired=paired)
 

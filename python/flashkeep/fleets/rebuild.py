@@ -18,6 +18,9 @@ speed, from which the time of a full member follows."""
 
 FAILURE = "member:0@50%,replace_after=1ms"
 
+SAMPLE = "512MiB"
+"""What is rebuilt in a simulation: its speed is known then, and the rest of a full drive would take minutes."""
+
 LEAST_DRAM_FILLS = 4.0
 """What a rebuild writes has to fill the DRAM of the new drive so often: before, its speed is partly the DRAM's."""
 
@@ -93,7 +96,7 @@ def simulated(
         raise OptionError(f"{option}: {array.name} has no drive model; give {instead}")
     given: dict[str, Any] = {"existing": "reads"} if workload is None else {}
     if fail is not None:
-        given |= {"fail": fail, "stop_rebuild": True}
+        given |= {"fail": fail, "stop_rebuild": SAMPLE}
     result = run(
         Drive(*array.model), workload or WORKLOAD, seed, requests=False, breakdown=False, progress=False, **given
     )

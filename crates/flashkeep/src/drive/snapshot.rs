@@ -4,6 +4,7 @@ use super::Drive;
 use super::power::Oob;
 use crate::engine::Contents;
 use crate::ftl::Blocks;
+use crate::kernel::Sparse;
 use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> Drive<C> {
@@ -15,8 +16,7 @@ impl<C: Contents> Drive<C> {
     pub fn save(&self, snapshot: &mut Writer) {
         assert!(self.is_quiet() && !self.health.damaged, "a drive at rest, and whole");
         snapshot.put(&self.ftl.blocks);
-        let tokens: Vec<u64> = self.ftl.blocks.all_contents().iter().map(|&page| page.stamp()).collect();
-        snapshot.put(&tokens);
+        snapshot.put(&self.ftl.blocks.all_contents().map(C::stamp));
         snapshot.put(&self.ftl.maps);
         for ftl in &self.ftl.backends {
             snapshot.put(&(ftl.turn, ftl.untimed_turn as u64, ftl.erases));
@@ -40,9 +40,9 @@ impl<C: Contents> Drive<C> {
     /// In words: it is not one of a drive like this.
     pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
         let mut blocks: Blocks<C> = snapshot.take()?;
-        let tokens: Vec<u64> = snapshot.take()?;
+        let tokens: Sparse<u64> = snapshot.take()?;
         if C::KEEP {
-            blocks.set_all_contents(tokens.into_iter().map(C::token).collect());
+            blocks.set_all_contents(tokens.map(C::token));
         }
         blocks.pack_as(&self.ftl.blocks);
         self.ftl.blocks = blocks;

@@ -73,6 +73,8 @@ pub(super) struct BackgroundClock {
     idlers: Vec<NodeId>,
     /// No more pieces of a rebuild begin.
     pub(super) rebuilds_stopped: bool,
+    /// Pieces of rebuilds that have ended, those of a recovery left out.
+    pub(super) pieces: u64,
 }
 
 /// When to ask a scheme for background work next. A deadline that was moved is detected when it expires, so that moving
@@ -101,7 +103,7 @@ impl BackgroundClock {
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].triggers.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
-        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers, rebuilds_stopped: false }
+        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers, rebuilds_stopped: false, pieces: 0 }
     }
 
     pub(super) fn rebuilders(&mut self, node: NodeId) -> &mut u32 {

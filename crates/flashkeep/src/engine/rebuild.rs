@@ -67,6 +67,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.clock.rebuilds_stopped
     }
 
+    /// Pieces of rebuilds that have ended: pages of a member, as a rule.
+    #[must_use]
+    pub fn pieces_rebuilt(&self) -> u64 {
+        self.clock.pieces
+    }
+
     /// Starts rebuilding at `node` if its scheme has pages to rebuild.
     pub(super) fn begin_rebuild(&mut self, now: SimTime, node: NodeId) {
         let busy = self.controller_of(node).rebuild_permille == 0 || *self.clock.rebuilders(node) > 0;
@@ -105,6 +111,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// the rest of the bandwidth.
     pub(super) fn rebuilt(&mut self, now: SimTime, node: NodeId, since: SimTime) {
         let recovers = self.recovery.is_some();
+        self.clock.pieces += u64::from(!recovers);
         let share =
             if recovers { 1000 } else { u64::from(self.controller_of(node).rebuild_permille.min(1000)) };
         let pause = now.since(since).0.saturating_mul(1000 - share) / share;

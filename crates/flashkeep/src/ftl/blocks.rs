@@ -11,6 +11,7 @@ use super::slc::{FilledBlocks, SLC_STREAM, SlcCache};
 use super::streams::Aside;
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Ppn};
+use crate::kernel::Sparse;
 
 /// A block's score: valid pages while it is closed; with [`OPEN`] set while it is being filled; [`FREE`] when
 /// erased. So the least score of a plane is its best victim, found by a vectorised scan.
@@ -75,9 +76,9 @@ pub struct Blocks<C> {
     pub(super) opened: Vec<u32>,
     openings: u32,
     pub(super) reverse_map: ReverseMap,
-    /// The contents of each physical page; empty if contents are not kept.
+    /// The contents of each physical page, if contents are kept.
     #[serde(skip)]
-    pub(super) contents: Vec<C>,
+    pub(super) contents: Sparse<C>,
     #[serde(skip)]
     pub(super) defects: Defects,
     /// Clean pages of blocks that were written in part before time 0; empty where there are none.
@@ -107,7 +108,6 @@ impl<C: Contents> Blocks<C> {
     /// Erased blocks. Touches memory for blocks, not for pages.
     #[must_use]
     pub fn new(geometry: &Geometry) -> Self {
-        let contents = if C::KEEP { geometry.ppn_space() } else { 0 };
         Blocks {
             planes: (0..geometry.plane_count())
                 .map(|plane| Plane::erased(geometry, PlaneId(plane)))
@@ -118,7 +118,7 @@ impl<C: Contents> Blocks<C> {
             opened: vec![0; geometry.block_space()],
             openings: 0,
             reverse_map: ReverseMap::new(geometry, |plane| first_block(geometry, plane)),
-            contents: vec![C::default(); contents],
+            contents: Sparse::default(),
             defects: Defects::default(),
             clean: Vec::new(),
             victims: Vec::new(),
@@ -226,7 +226,7 @@ impl<C: Contents> Blocks<C> {
         let full = state.left == 0;
         self.reverse_map.set(plane, ppn, lpn);
         if C::KEEP {
-            self.contents[ppn.0 as usize] = contents;
+            self.contents.set(u64::from(ppn.0), contents);
         }
         if full {
             self.go_on_after(plane, ppn);
@@ -319,7 +319,7 @@ impl<C: Contents> Blocks<C> {
         }
         self.reverse_map.set(self.geometry.plane_of(ppn), ppn, lpn);
         if C::KEEP {
-            self.contents[ppn.0 as usize] = contents;
+            self.contents.set(u64::from(ppn.0), contents);
         }
     }
 

@@ -71,8 +71,8 @@ impl<C: Contents> Blocks<C> {
 
     /// A page holds other data than were written.
     pub fn corrupt(&mut self, ppn: Ppn) {
-        if let Some(contents) = self.contents.get_mut(ppn.0 as usize) {
-            *contents = contents.corrupted();
+        if C::KEEP {
+            self.contents.set(u64::from(ppn.0), self.contents(ppn).corrupted());
         }
     }
 

@@ -5,6 +5,7 @@ use super::blocks::{Blocks, FREE, OPEN};
 use crate::blocks::EraseUnits;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
+use crate::kernel::Sparse;
 
 impl<C: Contents> Blocks<C> {
     /// Whether a closed block has no valid page.
@@ -82,17 +83,17 @@ impl<C: Contents> Blocks<C> {
     #[must_use]
     #[inline]
     pub fn contents(&self, ppn: Ppn) -> C {
-        if C::KEEP { self.contents[ppn.0 as usize] } else { C::default() }
+        if C::KEEP { self.contents.get(u64::from(ppn.0)) } else { C::default() }
     }
 
-    /// The contents of every physical page; empty if contents are not kept.
+    /// The contents of every physical page, if contents are kept.
     #[must_use]
-    pub fn all_contents(&self) -> &[C] {
+    pub fn all_contents(&self) -> &Sparse<C> {
         &self.contents
     }
 
     /// Sets the contents of every physical page.
-    pub fn set_all_contents(&mut self, contents: Vec<C>) {
+    pub fn set_all_contents(&mut self, contents: Sparse<C>) {
         self.contents = contents;
     }
 

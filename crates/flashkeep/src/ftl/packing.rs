@@ -85,7 +85,7 @@ impl<C: Contents> Blocks<C> {
     pub fn fill(&mut self, ppn: Ppn, lpn: u32, contents: C) {
         self.reverse_map.set(self.geometry.plane_of(ppn), ppn, lpn);
         if C::KEEP {
-            self.contents[ppn.0 as usize] = contents;
+            self.contents.set(u64::from(ppn.0), contents);
         }
     }
 

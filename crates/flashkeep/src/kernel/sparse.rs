@@ -15,9 +15,15 @@ enum Chunk<T> {
 }
 
 /// A table of entries that are the default at first. Its memory is that of the chunks whose entries differ.
-#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Sparse<T> {
     chunks: Vec<Chunk<T>>,
+}
+
+impl<T> Default for Sparse<T> {
+    fn default() -> Self {
+        Sparse { chunks: Vec::new() }
+    }
 }
 
 impl<T: Default> Default for Chunk<T> {
@@ -95,6 +101,16 @@ impl<T: Copy + Default + PartialEq> Sparse<T> {
             }
         }
         Some(first)
+    }
+
+    /// The table of what each entry is mapped to. The default is mapped to the default.
+    #[must_use]
+    pub fn map<U: Copy>(&self, to: impl Fn(T) -> U) -> Sparse<U> {
+        let chunk = |chunk: &Chunk<T>| match chunk {
+            Chunk::Alike(entry) => Chunk::Alike(to(*entry)),
+            Chunk::Mixed(entries) => Chunk::Mixed(entries.iter().map(|&entry| to(entry)).collect()),
+        };
+        Sparse { chunks: self.chunks.iter().map(chunk).collect() }
     }
 
     /// Its entries that are not the default, ascending.

@@ -45,9 +45,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.failures.durability.is_some() {
                     self.end_recovery();
                 }
-                if self.job.stop_rebuild && admission.min(crossing) == SimTime::NEVER && !self.has_requests()
-                {
-                    self.device.engine.stop_rebuilds();
+                if let Some(most) = self.clock.most_rebuilt {
+                    has_next &= self.goes_on_rebuilding(most, admission.min(crossing));
                 }
                 // A drive is saved at rest.
                 if limit >= self.failures.fault_events.sample_at
@@ -131,6 +130,20 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let quiet = self.device.engine.is_quiet() && self.host.link.as_ref().is_none_or(Link::is_quiet);
         assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
+    }
+
+    /// Whether requests go on beside a rebuild, or they end because it has restored what was wanted of it; with the last
+    /// of them it ends.
+    fn goes_on_rebuilding(&mut self, most: u64, next: SimTime) -> bool {
+        if next == SimTime::NEVER {
+            if !self.has_requests() {
+                self.device.engine.stop_rebuilds();
+            }
+        } else if self.device.engine.pieces_rebuilt() >= most {
+            self.clock.sampled = true;
+            self.host.volumes.iter_mut().for_each(Volumes::end);
+        }
+        !self.clock.sampled
     }
 
     /// No more requests come, and no failures.

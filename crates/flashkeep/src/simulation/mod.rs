@@ -321,6 +321,10 @@ struct RunClock {
     scrubs: bool,
     /// Whether caches wrote back by themselves.
     drains: bool,
+    /// Pages of a rebuild after which no more requests come, if it ends with the last request.
+    most_rebuilt: Option<u64>,
+    /// Whether that was so.
+    sampled: bool,
 }
 
 /// Statistics and results.
@@ -479,7 +483,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             device,
             host: Host::new(job, drive, workload)?,
             failures: Failures { fault_events, durability: None, write_gate: WriteGate::default() },
-            clock: RunClock { untimed, ..RunClock::default() },
+            clock: RunClock {
+                untimed,
+                most_rebuilt: workload.most_rebuilt()?.map(|bytes| bytes.div_ceil(drive.page_bytes())),
+                ..RunClock::default()
+            },
             accounts,
         })
     }
@@ -570,6 +578,12 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.clock.interrupted {
             let admitted = self.host.admitted;
             warnings.push(format!("interrupted: the figures are of the first {admitted} requests"));
+        }
+        if self.clock.sampled {
+            let (admitted, size) = (self.host.admitted, self.job.stop_rebuild.as_deref().unwrap_or_default());
+            warnings.push(format!(
+                "--stop-rebuild {size}: the run ended when that was rebuilt, after {admitted} requests"
+            ));
         }
         warnings.extend(self.resolved.warnings.iter().cloned());
         warnings.extend(obituary);

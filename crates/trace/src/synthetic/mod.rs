@@ -63,6 +63,7 @@ use durable::Durable;
 use places::{Place, Runs};
 
 pub use manual::workload_manual;
+pub use number::size;
 
 use crate::random::Random;
 use crate::{BATCH, Op, Provenance, Request, Source, TraceError};

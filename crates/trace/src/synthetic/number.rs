@@ -43,7 +43,8 @@ pub(super) fn decimal(text: &str) -> Option<f64> {
 }
 
 /// Bytes: a bare number, or with a binary or decimal unit.
-pub(super) fn size(text: &str) -> Option<u64> {
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
     let (digits, unit) = split_unit(text);
     let factor = match unit {
         "" | "B" => 1,

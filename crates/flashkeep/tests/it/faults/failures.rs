@@ -462,7 +462,7 @@ fn failures_that_make_no_sense_are_refused() {
 fn a_stopped_rebuild_ends_with_the_last_request() {
     let job = failing("raid5", &["channel:1@99%,replace_after=1ms"], &[]);
     let whole = summary(&job);
-    let stopped = summary(&Job { stop_rebuild: true, ..job });
+    let stopped = summary(&Job { stop_rebuild: Some("end".into()), ..job });
     assert_eq!(phases(&whole).last(), Some(&"after"));
     assert_eq!(phases(&stopped).last(), Some(&"rebuilding"));
     assert!(stopped["rebuilds"][0]["end_s"].is_null(), "it has not ended");
@@ -471,6 +471,24 @@ fn a_stopped_rebuild_ends_with_the_last_request() {
     assert!(stopped["rebuilds"][0]["full_member_hours"].as_f64().is_some());
     assert_eq!(integrity(&stopped, "lost_pages"), 0.0, "what is missing is in the other members");
     assert_eq!(stopped["response_us"], whole["response_us"], "no request sees what comes after the last one");
+}
+
+#[test]
+fn a_run_ends_when_enough_is_rebuilt() {
+    let job = failing("raid5", &["channel:1@50%,replace_after=1ms"], &[]);
+    let whole = summary(&job);
+    let job = Job { stop_rebuild: Some("256KiB".into()), ..job };
+    let sampled = summary(&job);
+    let of = |key: &str| [figure(&sampled, key), figure(&whole, key)];
+    let [requests, all] = of("workload.requests");
+    assert!(requests > all / 2.0 && requests < all, "{requests} of {all}");
+    let gib = sampled["rebuilds"][0]["gib"].as_f64().expect("it was rebuilt") * 1024.0;
+    assert!((0.25..0.27).contains(&gib), "{gib} MiB: pieces under way are finished");
+    let note = format!("--stop-rebuild 256KiB: the run ended when that was rebuilt, after {requests} requests");
+    assert!(sampled["warnings"].as_array().expect("a list").iter().any(|said| said == note.as_str()));
+    assert_eq!(integrity(&sampled, "lost_pages"), 0.0);
+    let error = refused(&Job { stop_rebuild: Some("soon".into()), ..job });
+    assert!(error.contains("`soon`; `end` or a size such as `1GiB` is accepted"), "{error}");
 }
 
 #[test]
