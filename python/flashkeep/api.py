@@ -155,9 +155,7 @@ def job_of(
         "series": series if series is None or isinstance(series, str) else str(whole("series", series, 1, 64)),
         "fail": [fail] if isinstance(fail, str) else list(fail),
     }
-    flags = {
-        name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")
-    }
+    flags = {name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")}
     flags["no_breakdown"] = not given.pop("breakdown", True)
     job = {
         "drive": drive.name,
@@ -206,8 +204,8 @@ def run(
     returning True ends it early, with a result (`interrupted`) for the requests admitted until then.
     `progress=True` shows progress, `False` does not; without it, progress is shown in notebooks.
     `flush_at_end=True` writes all buffers back after the last request, so that their programs are counted.
-    `stop_rebuild="end"` ends a rebuild with the last request: its speed is that beside the workload. With a size such as
-    `"1GiB"` no more requests come once that is rebuilt.
+    `stop_rebuild="end"` ends a rebuild with the last request: its speed is that beside the workload. With a size
+    such as `"1GiB"` no more requests come once that is rebuilt.
     `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or

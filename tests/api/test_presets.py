@@ -54,7 +54,8 @@ def test_the_list_describes_the_new_ones(flashkeep: Command) -> None:
 def test_an_array_of_eight_survives_two_failures(elsewhere: Executor) -> None:
     array = fk.drive("8-tlc-datacenter-raid6")
     assert array.capacity_bytes == pytest.approx(6 * fk.drive("tlc-datacenter").capacity_bytes, rel=1e-4)
-    small = array.replace(**{"member.flash.pages_per_block": 18})
+    smaller = {"flash.pages_per_block": 18, "flash.blocks_per_plane": 48, "ftl.over_provisioning": 0.15}
+    small = array.replace(**{f"member.{key}": value for key, value in smaller.items()})
     workload = fk.trace("synth:random,requests=300,write=0.5,size=16KiB,rate=2k")
     failures = ["member:1@50req", "member:6@100req"]
     result = elsewhere.submit(fk.run, small, workload, verify=True, fail=failures).result()

@@ -114,7 +114,13 @@ def test_a_failure_without_a_run_over_all_pages(flashkeep: Command, tmp_path: Pa
     path = tmp_path / "a.toml"
     for scheme in ("none", "mirror", "raid5", "raid6"):
         path.write_text(f'members = ["8 * tlc-datacenter"]\n[redundancy]\nscheme = "{scheme}"\n')
-        options = ("synth:sirf-fin1,requests=5k,footprint=8GiB", "--existing", "reads", "--set", "member.ageing.model=none")
+        options = (
+            "synth:sirf-fin1,requests=5k,footprint=8GiB",
+            "--existing",
+            "reads",
+            "--set",
+            "member.ageing.model=none",
+        )
         spent = [processor_seconds()]
         for fail in ((), ("--fail", "member:1@1s,replace_after=1s")):
             code, _, err = flashkeep("run", path, *options, *fail)

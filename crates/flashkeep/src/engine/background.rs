@@ -103,7 +103,14 @@ impl BackgroundClock {
         let alarms: Vec<_> = schemes.iter().map(alarm).collect();
         let idlers = (0..alarms.len()).filter(|&node| alarms[node].triggers.idle_after.is_some());
         let idlers = idlers.map(|node| NodeId(node as u16)).collect();
-        BackgroundClock { foreground: 0, idle_since: SimTime::ZERO, alarms, idlers, rebuilds_stopped: false, pieces: 0 }
+        BackgroundClock {
+            foreground: 0,
+            idle_since: SimTime::ZERO,
+            alarms,
+            idlers,
+            rebuilds_stopped: false,
+            pieces: 0,
+        }
     }
 
     pub(super) fn rebuilders(&mut self, node: NodeId) -> &mut u32 {

@@ -484,10 +484,12 @@ fn a_run_ends_when_enough_is_rebuilt() {
     assert!(requests > all / 2.0 && requests < all, "{requests} of {all}");
     let gib = sampled["rebuilds"][0]["gib"].as_f64().expect("it was rebuilt") * 1024.0;
     assert!((0.25..0.27).contains(&gib), "{gib} MiB: pieces under way are finished");
-    let note = format!("--stop-rebuild 256KiB: the run ended when that was rebuilt, after {requests} requests");
+    let note =
+        format!("--stop-rebuild 256KiB: the run ended when that was rebuilt, after {requests} requests");
     assert!(sampled["warnings"].as_array().expect("a list").iter().any(|said| said == note.as_str()));
     assert_eq!(integrity(&sampled, "lost_pages"), 0.0);
-    let error = refused(&Job { stop_rebuild: Some("soon".into()), ..job });
+    let job = Job { stop_rebuild: Some("soon".into()), ..job };
+    let error = run(&job, &mut |_| ControlFlow::Continue(())).expect_err("no size").to_string();
     assert!(error.contains("`soon`; `end` or a size such as `1GiB` is accepted"), "{error}");
 }
 
