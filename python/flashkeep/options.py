@@ -375,8 +375,7 @@ COMMANDS = (
         Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),
         Option("--schemes", "redundancies, with commas between (default: all that suit equal drives)", "A,B,…", filled),
         *LIFE,
-        Option("--mttr-hours", "time of a repair, as fleet takes it (default: that of the simulated rebuild of a full "
-               "member)", "TIME", filled),
+        Option("--mttr-hours", "time of a repair, as fleet takes it (default 24, as there)", "TIME", filled),
         Option("--rebuild", "instead: the measured rebuild of each redundancy, after its failure was noticed",
                "simulated", one_of("simulated")),
         *REPAIR,
