@@ -128,3 +128,44 @@ def test_a_failure_without_a_run_over_all_pages(flashkeep: Command, tmp_path: Pa
             spent.append(processor_seconds())
         without, failed = spent[1] - spent[0], spent[2] - spent[1]
         assert failed < 10 * without, scheme  # 40 times, were all pages looked at
+
+
+SMALL = """
+[flash]
+channels = 2
+chips_per_channel = 1
+dies_per_chip = 1
+planes_per_die = 1
+blocks_per_plane = 40
+pages_per_block = 16
+page_kib = 4
+[ftl]
+over_provisioning = 0.3
+"""
+
+
+@pytest.mark.parametrize("members", ["8 * ./drive.toml", "3 * ./pair.toml", "3 * ./four.toml"])
+@pytest.mark.parametrize("scheme", ["none", "mirror", "raid5", "raid6", "mirror,width=2", "raid5,width=4"])
+def test_a_full_array_is_created_in_rows_as_by_commands(
+    flashkeep: Command, tmp_path: Path, members: str, scheme: str
+) -> None:
+    """With --verify the pages before time 0 are written one by one."""
+    (tmp_path / "drive.toml").write_text(SMALL)
+    name, _, width = scheme.partition(",width=")
+    files = {
+        "pair": ("2 * ./drive.toml", "mirror", ""),
+        "four": ("4 * ./drive.toml", "raid5", ""),
+        "array": (members, name, f"width = {width}" if width else ""),
+    }
+    for file, (of, redundancy, more) in files.items():
+        text = f'members = ["{of}"]\n[redundancy]\nscheme = "{redundancy}"\n{more}\n'
+        (tmp_path / f"{file}.toml").write_text(text)
+    workload = "synth:random,requests=300,write=0.6,size=4KiB:0.7/2KiB:0.3,align=2KiB,rate=2k"
+    digests = []
+    for verify in ([], ["--verify"]):
+        found = flashkeep("run", tmp_path / "array.toml", workload, "--existing", "all", *verify, "--json")
+        if found.code == 2:
+            pytest.skip(found.err)
+        digests.append(json.loads(found.out)["response_us"])
+        assert found.code == 0, found.err
+    assert digests[0] == digests[1]

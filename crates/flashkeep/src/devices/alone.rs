@@ -157,7 +157,7 @@ impl<C: Contents> InjectFaults for Drive<C> {
     }
 
     fn is_sound(&self, _: BackendId) -> bool {
-        Drive::is_healthy(self)
+        Drive::is_sound(self)
     }
 
     #[inline(always)]

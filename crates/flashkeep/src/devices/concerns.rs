@@ -276,7 +276,7 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
 
     fn is_sound(&self, backend: BackendId) -> bool {
         match self.find(backend).0 {
-            AnyDevice::Flash(drive) => drive.is_healthy(),
+            AnyDevice::Flash(drive) => drive.is_sound(),
             AnyDevice::Disk(disk) => disk.is_healthy(),
             AnyDevice::Memory(memory) => !memory.is_dead(),
         }

@@ -8,33 +8,56 @@ use super::tree::NodeId;
 use std::ops::Range;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// A row of the root's pages, if rows can be created: its members are backends that place pages in order, and
-    /// contents are not kept.
+    /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
     #[must_use]
     pub fn row(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
         if C::KEEP || self.troubled {
             return None;
         }
-        let root = &self.shape[NodeId::ROOT.index()];
-        let places_in_order = |&member: &NodeId| {
-            let member = &self.shape[member.index()];
-            member.units.is_none() && member.backend.is_some_and(|backend| backends.places_in_order(backend))
-        };
-        let plain = root.units.is_none() && root.children.iter().all(places_in_order);
-        self.scheme(NodeId::ROOT).filter(|_| plain)?.row()
+        self.row_of(NodeId::ROOT, backends)
     }
 
-    /// Pages of these rows are created; none of them existed.
-    pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, row: MemberRow, rows: Range<u64>) {
-        let pages = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
-        for at in 0..self.shape[NodeId::ROOT.index()].children.len() {
-            let member = &self.shape[self.shape[NodeId::ROOT.index()].children[at].index()];
-            let backend = member.backend.expect("rows are created on backends");
-            if let Some(port) = member.port {
-                self.note_created(port, pages.clone());
+    /// So many rows of a node that its members have whole rows, too.
+    fn row_of(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
+        let shape = &self.shape[node.index()];
+        let mut row = self.scheme(node).filter(|_| shape.units.is_none())?.row()?;
+        for &child in &shape.children {
+            if let Some(backend) = self.shape[child.index()].backend {
+                if !backends.places_in_order(backend) {
+                    return None;
+                }
+                continue;
             }
-            backends.place_in_order(backend, pages.clone());
+            let of_member = self.row_of(child, backends)?;
+            let rows =
+                (1..=of_member.pages).find(|rows| (rows * row.each).is_multiple_of(of_member.pages))?;
+            let pages = row.pages.checked_mul(rows)?;
+            row = MemberRow { pages, each: row.each * rows, reads: row.reads || of_member.reads };
         }
-        self.scheme_mut(NodeId::ROOT).note_rows(rows);
+        Some(row)
+    }
+
+    /// Pages of the root that are whole rows are created; none of them existed.
+    pub fn create_rows<L: Backends<C>>(&mut self, backends: &mut L, pages: Range<u64>) {
+        self.create_rows_of(NodeId::ROOT, backends, pages);
+    }
+
+    fn create_rows_of<L: Backends<C>>(&mut self, node: NodeId, backends: &mut L, pages: Range<u64>) {
+        let row = self.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
+        let rows = pages.start / u64::from(row.pages)..pages.end / u64::from(row.pages);
+        let of_member = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
+        for at in 0..self.shape[node.index()].children.len() {
+            let child = self.shape[node.index()].children[at];
+            let member = &self.shape[child.index()];
+            let backend = member.backend;
+            if let Some(port) = member.port {
+                self.note_created(port, of_member.clone());
+            }
+            match backend {
+                Some(backend) => backends.place_in_order(backend, of_member.clone()),
+                None => self.create_rows_of(child, backends, of_member.clone()),
+            }
+        }
+        self.scheme_mut(node).note_rows(rows);
     }
 }

@@ -69,6 +69,12 @@ impl<C: Contents> Blocks<C> {
         self.defects.unreadable[ppn.0 as usize / 64] |= 1 << (ppn.0 % 64);
     }
 
+    /// Whether a page has ever become unreadable.
+    #[must_use]
+    pub fn has_unreadable(&self) -> bool {
+        !self.defects.unreadable.is_empty()
+    }
+
     /// A page holds other data than were written.
     pub fn corrupt(&mut self, ppn: Ppn) {
         if C::KEEP {

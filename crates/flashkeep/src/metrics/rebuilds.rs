@@ -78,10 +78,15 @@ pub(super) fn notes(rebuilds: &[Rebuild]) -> Vec<String> {
             ));
         }
         (rebuild.share < 0.95).then_some(())?;
+        let why = match rebuild.end_s {
+            None => "the run ended before it did",
+            Some(_) => {
+                "other pages were never written (--existing all has all of them), or were overwritten meanwhile"
+            }
+        };
         Some(format!(
-            "the rebuild of {} wrote {:.3} GiB, {:.1} % of what it holds when it is full: other pages were never \
-             written (--existing all has all of them), or were overwritten meanwhile; a full one would take {} at \
-             {:.1} MB/s",
+            "the rebuild of {} wrote {:.3} GiB, {:.1} % of what it holds when it is full: {why}; a full one would \
+             take {} at {:.1} MB/s",
             rebuild.member,
             rebuild.gib,
             rebuild.share * 100.0,

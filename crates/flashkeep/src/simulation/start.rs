@@ -58,7 +58,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
         let pages = self.device.buffer.pages().len();
         // Pieces of whole rows: parts of rows are created page by page.
-        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let grain = || self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let grain = row.map_or_else(grain, |row| row.pages);
         let most = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
         let mut from = 0;
         while from < pages {
@@ -89,7 +90,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if first < end {
             let Device { engine, body, buffer, .. } = &mut self.device;
-            engine.create_rows(body, row, first / in_row..end / in_row);
+            engine.create_rows(body, first..end);
             buffer.set_written_run(first, end - first);
         }
         create_part(self, parts[1]);
