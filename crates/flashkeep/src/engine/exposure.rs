@@ -152,6 +152,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             Protection::Own(_) => None,
             _ if lacking.is_empty() => Some(Bits::default()),
             Protection::None if node == NodeId::ROOT => Some(self.without_copy(scheme, &lacking, pages)),
+            // What its members lack is among the gaps of the node itself.
+            Protection::None => Some(Bits::default()),
             // Each page has a copy on another member.
             Protection::Copies if lacking.len() == 1 => Some(Bits::default()),
             Protection::Stripes(stripes) if scheme.used().is_some() && !stripes.defers() => {
