@@ -49,11 +49,7 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn discard(&mut self, ppn: Ppn) {
         self.ftl.blocks.invalidate(ppn);
-        let plane = self.flash.geometry.plane_of(ppn);
-        if !self.ftl.blocks.has_room(plane) {
-            self.ask_for_collection(plane);
-            self.wake_collector(self.now, plane);
-        }
+        self.ask_if_full(self.flash.geometry.plane_of(ppn));
     }
 
     /// Renames pages: their contents get another address, whose old contents become invalid.

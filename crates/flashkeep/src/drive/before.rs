@@ -95,10 +95,7 @@ impl<C: Contents> Drive<C> {
             return;
         }
         // The next write may have no older version to invalidate, whose plane would then be checked.
-        if !self.ftl.blocks.has_room(plane) {
-            self.ask_for_collection(plane);
-            self.wake_collector(self.now, plane);
-        }
+        self.ask_if_full(plane);
     }
 
     /// Whether pages that are created in order need nothing but a place each. Those of memories have none.
@@ -145,10 +142,7 @@ impl<C: Contents> Drive<C> {
             if !self.immediate.active {
                 self.queues.sequence += u64::from(count);
                 // As in [`Drive::has_placed_before`].
-                if !self.ftl.blocks.has_room(plane) {
-                    self.ask_for_collection(plane);
-                    self.wake_collector(self.now, plane);
-                }
+                self.ask_if_full(plane);
             }
         }
         if let Some(cursor) = &cursor {

@@ -32,6 +32,15 @@ impl<C: Contents> Drive<C> {
         self.dies.channels[channel].collecting |= bit;
     }
 
+    /// A plane without room is queued for collection, and its unit is woken: writes may wait for it.
+    #[inline]
+    pub(super) fn ask_if_full(&mut self, plane: PlaneId) {
+        if !self.ftl.blocks.has_room(plane) {
+            self.ask_for_collection(plane);
+            self.wake_collector(self.now, plane);
+        }
+    }
+
     /// Wakes the unit that has to collect a plane, which may be idle.
     pub(super) fn wake_collector(&mut self, now: SimTime, plane: PlaneId) {
         if !self.gc.collections[plane.0 as usize].queued {

@@ -107,7 +107,7 @@ impl<C: Contents> Drive<C> {
     /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
     #[must_use]
     pub fn is_sound(&self) -> bool {
-        let holds_all = || self.ftl.backends.iter().all(|backend| backend.dead || backend.lost.count() == 0);
+        let holds_all = || self.ftl.backends.iter().all(|backend| backend.lost.count() == 0);
         let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
         self.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
     }

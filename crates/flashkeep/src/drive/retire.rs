@@ -121,10 +121,7 @@ impl<C: Contents> Drive<C> {
         limit.most -= lost;
         self.cut_waiting_writes(self.now, ftl);
         // A collection in idle time may have spent the plane's last pages for this block.
-        if !self.ftl.blocks.has_room(plane) {
-            self.ask_for_collection(plane);
-            self.wake_collector(self.now, plane);
-        }
+        self.ask_if_full(plane);
     }
 
     /// Whether the blocks that a fault strikes have had, on average, all their erases.

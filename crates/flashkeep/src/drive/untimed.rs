@@ -52,9 +52,8 @@ impl<C: Contents> Drive<C> {
         }
         // The next write may have no older version to invalidate, whose plane would then be checked.
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
-                self.ask_for_collection(plane);
-                self.wake_collector(self.now, plane);
+            if !self.ftl.blocks.is_dead(plane) {
+                self.ask_if_full(plane);
             }
         }
     }

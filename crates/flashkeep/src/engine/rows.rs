@@ -17,24 +17,23 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.row_of(NodeId::ROOT, backends)
     }
 
-    /// So many rows of a node that its members have whole rows, too.
+    /// So many rows of a node that its members have whole rows, too. A row of a backend is a page.
     fn row_of(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
         let shape = &self.shape[node.index()];
-        let mut row = self.scheme(node).filter(|_| shape.units.is_none())?.row()?;
-        for &child in &shape.children {
-            if let Some(backend) = self.shape[child.index()].backend {
-                if !backends.places_in_order(backend) {
-                    return None;
-                }
-                continue;
-            }
+        if shape.units.is_some() {
+            return None;
+        }
+        if let Some(backend) = shape.backend {
+            let page = MemberRow { pages: 1, each: 1, reads: false };
+            return backends.places_in_order(backend).then_some(page);
+        }
+        shape.children.iter().try_fold(self.scheme(node)?.row()?, |row, &child| {
             let of_member = self.row_of(child, backends)?;
             let rows =
                 (1..=of_member.pages).find(|rows| (rows * row.each).is_multiple_of(of_member.pages))?;
             let pages = row.pages.checked_mul(rows)?;
-            row = MemberRow { pages, each: row.each * rows, reads: row.reads || of_member.reads };
-        }
-        Some(row)
+            Some(MemberRow { pages, each: row.each * rows, reads: row.reads || of_member.reads })
+        })
     }
 
     /// Pages of the root that are whole rows are created; none of them existed.
@@ -48,9 +47,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let of_member = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
         for at in 0..self.shape[node.index()].children.len() {
             let child = self.shape[node.index()].children[at];
-            let member = &self.shape[child.index()];
-            let backend = member.backend;
-            if let Some(port) = member.port {
+            let (backend, port) = (self.shape[child.index()].backend, self.shape[child.index()].port);
+            if let Some(port) = port {
                 self.note_created(port, of_member.clone());
             }
             match backend {
