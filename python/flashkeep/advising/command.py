@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import listing
 from ..fleets.defaults import USUAL_UBER
 from ..fleets.options import Options
+from ..fleets.rebuild import SAMPLE
 from ..fleets.wear import SHAPE
 from ..progress import Line
 from ..rows import micros
@@ -245,7 +246,8 @@ def assumptions_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows = [
         *model,
         ("the failure", f"in a second run member 0 fails after {100 * given['failed_at']:g} % of the requests, and "
-         f"an empty one replaces it after {100 * given['missing']:g} % of the run's time; the trace ends its rebuild"),
+         f"an empty one replaces it after {100 * given['missing']:g} % of the run's time; it ends "
+         f"once {SAMPLE} are rebuilt, or with the trace"),
         ("the start", _start(found)),
         ("full rebuild", "what a full member takes at the speed that the rebuild has beside this workload"),
         ("cost", f"from {given['cost_from']}" if given["cost_from"] else "no prices: give --price, or price_per_gb of "

@@ -26,7 +26,7 @@ LEAST_DRAM_FILLS = 4.0
 
 
 class Measured(NamedTuple):
-    """The rebuild that a run has measured, beside its workload: a run ends it with the last request."""
+    """The rebuild that a run has measured beside its workload, until enough was rebuilt or the last request came."""
 
     hours: float | None
     """What the rebuild of a full member takes at this speed."""
