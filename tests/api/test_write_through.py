@@ -144,6 +144,16 @@ def test_a_power_loss_loses_nothing(keys: dict[str, Any]) -> None:
     assert found["buffer"]["read_hits"] > 0
 
 
+def test_a_power_loss_without_reads_takes_what_it_takes_without_dram() -> None:
+    writes = f"{BUSY.replace('write=0.6', 'write=1')},rate=4k,fua=0.1,flush_every=9"
+    keys = {**WIDE, "flash.acknowledge": "transfer"}
+    found, without = (
+        run(pages, writes, keys=keys, fail=CUTS, existing="none")["integrity"]["volatile_pages_lost"]
+        for pages in (16, 0)
+    )
+    assert found == without > 0
+
+
 @pytest.mark.parametrize("fail", [["die:0.0.0@30%"], ["die:0.0.0@30%,replace_after=2ms", "die:1.0.0@60%"]])
 @pytest.mark.parametrize("scheme", ["none", "mirror", "raid5"])
 def test_failures_leave_no_copies_of_what_was_not_written(scheme: str, fail: list[str]) -> None:
