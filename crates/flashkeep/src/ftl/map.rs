@@ -2,7 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::Ppn;
-use crate::kernel::{Bits, prefetch, zeros_in_large_pages};
+use crate::kernel::{Bits, Numbers};
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl MapEntry {
 /// because a scheme accesses the same page of several backends for a stripe.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Maps {
-    entries: Vec<u32>,
+    entries: Numbers,
     backends: usize,
     /// Where pages are whose entries are 0, unless they are among the unmapped ones; none if all of those are.
     initial: Option<InitialPlaces>,
@@ -53,7 +53,7 @@ impl Maps {
     /// Maps of `backends` backends, each of `pages` unmapped pages.
     #[must_use]
     pub fn new(backends: usize, pages: u32) -> Self {
-        let entries = zeros_in_large_pages(backends * pages as usize);
+        let entries = Numbers::new(backends * pages as usize);
         Maps { entries, backends, initial: None, unmapped: Bits::default() }
     }
 
@@ -93,7 +93,7 @@ impl Maps {
             return (0..self.len()).filter(|&lpn| self.get(backend, lpn) != MapEntry::Unmapped).count()
                 as u32;
         }
-        self.entries.iter().skip(backend).step_by(self.backends).filter(|&&raw| raw != 0).count() as u32
+        self.entries.used().filter(|at| at % self.backends == backend).count() as u32
     }
 
     /// What an entry of 0 means.
@@ -132,7 +132,7 @@ impl Maps {
     #[must_use]
     #[inline]
     pub fn get(&self, backend: usize, lpn: u32) -> MapEntry {
-        match self.entries[self.index(backend, lpn)] {
+        match self.entries.get(self.index(backend, lpn)) {
             0 => self.unset(backend, lpn),
             raw => MapEntry::from_raw(raw),
         }
@@ -142,7 +142,7 @@ impl Maps {
     #[must_use]
     #[inline]
     pub fn is_at(&self, backend: usize, lpn: u32, ppn: Ppn) -> bool {
-        match (self.entries[self.index(backend, lpn)], &self.initial) {
+        match (self.entries.get(self.index(backend, lpn)), &self.initial) {
             (0, Some(initial)) => self.is_initially_at(initial, backend, lpn, ppn),
             (raw, _) => raw == ppn.0 + 1,
         }
@@ -151,14 +151,14 @@ impl Maps {
     /// Prefetches a page's entry.
     #[inline]
     pub fn prefetch(&self, backend: usize, lpn: u32) {
-        prefetch(&self.entries, self.index(backend, lpn));
+        self.entries.prefetch(self.index(backend, lpn));
     }
 
     /// A page of an operation has been placed; false if the page has been overwritten or trimmed since.
     #[inline]
     pub fn arrive(&mut self, backend: usize, lpn: u32, op: u32, ppn: Ppn) -> bool {
         let at = self.index(backend, lpn);
-        let entry = &mut self.entries[at];
+        let entry = self.entries.reach(at);
         let expected = *entry == op | PENDING;
         if expected {
             *entry = ppn.0 + 1;
@@ -170,7 +170,7 @@ impl Maps {
     #[inline(always)]
     pub fn set(&mut self, backend: usize, lpn: u32, entry: MapEntry) {
         let at = self.index(backend, lpn);
-        self.entries[at] = entry.to_raw();
+        *self.entries.reach(at) = entry.to_raw();
         if entry == MapEntry::Unmapped {
             self.note_unmapped(at);
         }
@@ -180,7 +180,7 @@ impl Maps {
     #[inline]
     pub fn replace(&mut self, backend: usize, lpn: u32, entry: MapEntry) -> MapEntry {
         let at = self.index(backend, lpn);
-        let old = match std::mem::replace(&mut self.entries[at], entry.to_raw()) {
+        let old = match std::mem::replace(self.entries.reach(at), entry.to_raw()) {
             0 => self.unset(backend, lpn),
             raw => MapEntry::from_raw(raw),
         };
@@ -198,8 +198,8 @@ impl Maps {
 
     /// Unmaps all pages of a backend, without touching unused memory.
     pub fn clear(&mut self, backend: usize) {
-        let entries = self.entries.iter_mut().skip(backend).step_by(self.backends);
-        entries.filter(|entry| **entry != 0).for_each(|entry| *entry = 0);
+        let backends = self.backends;
+        self.entries.clear(|at| at % backends == backend);
         if let Some(initial) = &mut self.initial {
             initial.remove_backend(backend);
         }

@@ -31,6 +31,8 @@ pub struct SteadyPlaces {
 struct SteadyBackend {
     order: Permutation,
     blocks: Range<usize>,
+    /// For each so many ranks as a block has pages, the block of the first of them.
+    block_of: Vec<u32>,
     /// Pages that have places.
     pages: u32,
 }
@@ -72,7 +74,12 @@ impl SteadyPlaces {
     /// The next backend has `pages` pages, whose blocks are added now.
     pub fn add_backend(&mut self, pages: u32, random: &mut Random) {
         let blocks = self.blocks.len()..self.blocks.len();
-        self.backends.push(Some(SteadyBackend { order: Permutation::new(pages, random), blocks, pages: 0 }));
+        self.backends.push(Some(SteadyBackend {
+            order: Permutation::new(pages, random),
+            blocks,
+            block_of: Vec::new(),
+            pages: 0,
+        }));
     }
 
     /// The next block of the backend that was added last.
@@ -89,6 +96,9 @@ impl SteadyPlaces {
         self.of_block[(first.0 >> self.page_bits) as usize] = self.blocks.len() as u32;
         self.blocks.push(SteadyBlock { first, rank: of.pages, valid, from, backend });
         of.pages += valid;
+        while (of.block_of.len() as u32) << self.page_bits < of.pages {
+            of.block_of.push(of.blocks.end as u32);
+        }
         of.blocks.end += 1;
     }
 
@@ -119,11 +129,11 @@ impl SteadyPlaces {
             return None;
         }
         let rank = of.order.rank(lpn);
-        let blocks = &self.blocks[of.blocks.clone()];
-        let block = blocks.get(blocks.partition_point(|block| block.rank <= rank).checked_sub(1)?)?;
+        let first = *of.block_of.get((rank >> self.page_bits) as usize)? as usize;
+        let block = self.blocks[first..of.blocks.end].iter().find(|block| rank - block.rank < block.valid)?;
         let number = rank - block.rank;
         let page = block.from.map_or(number, |from| self.shuffled[(from + number) as usize]);
-        (number < block.valid).then(|| Ppn(block.first.0 + page))
+        Some(Ppn(block.first.0 + page))
     }
 
     /// The page whose place this is.

@@ -133,7 +133,7 @@ fn begin<C: Contents>(
     notes: &[String],
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
 ) -> Result<RunOutcome, Stop> {
-    check_memory::<C>(drive);
+    check_memory(drive);
     if drive.is_device_set() {
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?
             .run(notes, progress);
@@ -142,12 +142,11 @@ fn begin<C: Contents>(
         .run(notes, progress)
 }
 
-/// Ends the run if the largest table of a drive does not fit in memory: its map, or the contents of its pages. Arrays
-/// and disks have tables for written pages only.
-fn check_memory<C: Contents>(drive: &Resolved) {
+/// Ends the run if the largest table of a drive does not fit in memory: its reverse map. All other tables have memory for
+/// written pages only.
+fn check_memory(drive: &Resolved) {
     if !drive.is_device_set() {
-        let page = if C::KEEP { size_of::<C>() } else { size_of::<u32>() };
-        check_room(drive.logical_pages().saturating_mul(page as u64));
+        check_room(drive.logical_pages().saturating_mul(size_of::<u32>() as u64));
     }
 }
 

@@ -57,10 +57,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Creates the pages that do not exist, by rows if these are given.
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
         let pages = self.device.buffer.pages().len();
-        // Pieces of whole rows: parts of rows are created page by page.
-        let grain = || self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
-        let grain = row.map_or_else(grain, |row| row.pages);
-        let most = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
+        // Commands create pieces of whole rows: parts of rows would be created page by page.
+        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let piece = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
+        let most = if row.is_some() { pages } else { piece };
         let mut from = 0;
         while from < pages {
             let missing = self.device.buffer.pages().missing(from, most);

@@ -1,0 +1,129 @@
+//! A table of numbers that are 0 at first.
+
+use super::{make_room, prefetch, zeros_in_large_pages};
+
+/// Entries in a chunk of a large table: as many as two lines of the processor's cache hold.
+const CHUNK: usize = 32;
+
+/// Tables with more entries have memory only for the chunks that were set.
+const MOST_WHOLE: usize = 16 << 20;
+
+/// A table of numbers that are 0 at first. A fresh one touches no memory. A small one has all entries side by side; a
+/// large one has those of the chunks in which one was set, so that a run that sets few entries, far from each other, takes
+/// little memory.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Numbers {
+    /// All entries, or those of the chunks that exist. The first of these is that of all others: it stays 0.
+    entries: Vec<u32>,
+    /// Which of the chunks that exist each chunk is; empty in a small table.
+    chunks: Vec<u32>,
+    len: usize,
+}
+
+impl Numbers {
+    /// A table of zeros.
+    #[must_use]
+    pub fn new(len: usize) -> Self {
+        if len <= MOST_WHOLE {
+            return Numbers { entries: zeros_in_large_pages(len), chunks: Vec::new(), len };
+        }
+        Numbers { entries: vec![0; CHUNK], chunks: vec![0; len.div_ceil(CHUNK)], len }
+    }
+
+    /// Entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether it has no entries.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    #[inline]
+    fn place(&self, at: usize) -> usize {
+        if self.chunks.is_empty() { at } else { self.chunks[at / CHUNK] as usize * CHUNK + at % CHUNK }
+    }
+
+    /// The number at a place.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, at: usize) -> u32 {
+        self.entries[self.place(at)]
+    }
+
+    /// The number at a place, to be set.
+    #[inline]
+    pub fn reach(&mut self, at: usize) -> &mut u32 {
+        let place = self.place(at);
+        if place < CHUNK && !self.chunks.is_empty() {
+            return self.create(at);
+        }
+        &mut self.entries[place]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn create(&mut self, at: usize) -> &mut u32 {
+        let first = self.entries.len();
+        make_room(&mut self.entries, CHUNK);
+        self.entries.resize(first + CHUNK, 0);
+        self.chunks[at / CHUNK] = u32::try_from(first / CHUNK).expect("fewer chunks than entries");
+        &mut self.entries[first + at % CHUNK]
+    }
+
+    /// Prefetches an entry.
+    #[inline]
+    pub fn prefetch(&self, at: usize) {
+        if at < self.len {
+            prefetch(&self.entries, self.place(at));
+        }
+    }
+
+    /// The places of a chunk whose numbers may differ from 0.
+    fn places_of(&self, chunk: usize) -> std::ops::Range<usize> {
+        let exists = self.chunks.get(chunk).is_none_or(|&at| at != 0);
+        let end = if exists { (chunk + 1) * CHUNK } else { chunk * CHUNK };
+        chunk * CHUNK..end.min(self.len)
+    }
+
+    /// The places of numbers other than 0, ascending.
+    pub fn used(&self) -> impl Iterator<Item = usize> + '_ {
+        let places = (0..self.len.div_ceil(CHUNK)).flat_map(|chunk| self.places_of(chunk));
+        places.filter(|&at| self.get(at) != 0)
+    }
+
+    /// Numbers at these places become 0.
+    pub fn clear(&mut self, is_cleared: impl Fn(usize) -> bool) {
+        for chunk in 0..self.len.div_ceil(CHUNK) {
+            for at in self.places_of(chunk).filter(|&at| is_cleared(at)) {
+                if self.get(at) != 0 {
+                    *self.reach(at) = 0;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_table_has_memory_for_what_was_set() {
+        for len in [100, MOST_WHOLE + 5] {
+            let mut numbers = Numbers::new(len);
+            for at in [len - 1, 3, 40, 3] {
+                *numbers.reach(at) += at as u32;
+            }
+            assert_eq!([0, 3, 40, len - 1].map(|at| numbers.get(at)), [0, 6, 40, len as u32 - 1]);
+            *numbers.reach(40) = 0;
+            assert_eq!(numbers.used().collect::<Vec<_>>(), [3, len - 1]);
+            numbers.clear(|at| at % 2 == 1);
+            assert_eq!(numbers.used().count(), len % 2);
+            assert_eq!(numbers.entries.len(), if len == 100 { 100 } else { 4 * CHUNK });
+        }
+    }
+}
