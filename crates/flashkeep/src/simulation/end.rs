@@ -29,8 +29,8 @@ pub(super) struct CountedRun {
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The host has its last answer: caches write nothing back by themselves any more. Where they did, counting ends when
     /// what is under way for requests and by schemes has ended too: GC of drives that goes on then, for what caches wrote
-    /// back before, would be work of the run that takes no time of the run. A run with failures is counted to its end: a
-    /// rebuild is part of what it shows.
+    /// back before, would be work of the run that takes no time of the run. A run with failures or power
+    /// losses is counted to its end, as its phases are: a rebuild is part of what it shows.
     #[cold]
     pub(super) fn end_counting(&mut self) {
         let more = self.host.volumes.as_ref().is_some_and(Volumes::has_next)
@@ -39,7 +39,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return;
         }
         self.clock.drains |= self.device.buffer.stop_writing_back() | self.device.engine.stop_writing_back();
-        let failed = self.failures.fault_events.injected || !self.device.engine.is_healthy();
+        let failed = !self.accounts.phases.is_empty() || !self.device.engine.is_healthy();
         let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
         if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
             self.accounts.counted = Some(self.count_up());

@@ -1,6 +1,6 @@
 //! Power cuts through jobs: reported figures, costs of the recovery, and that no durable page is lost.
 
-use crate::common::{figure, job, summary};
+use crate::common::{figure, file, job, summary};
 use flashkeep::job::Job;
 use flashkeep::run;
 use flashkeep::schemes::{Members, for_drives, named};
@@ -116,6 +116,28 @@ fn recovery_takes(summaries: &str, reads: f64) {
     let phase = &run["phases"][1];
     let took = phase["until_s"].as_f64().unwrap_or(0.0) - phase["from_s"].as_f64().unwrap_or(0.0);
     assert!((took * 1e6 - recovery).abs() < 0.01, "the phase is the recovery");
+}
+
+/// Scrubbing goes on behind the last request: the phases have it, and so have the totals.
+#[test]
+fn phases_around_a_power_loss_add_up() {
+    let small = ["flash.channels=2", "flash.chips_per_channel=1", "flash.blocks_per_plane=10"];
+    let small = [&small[..], &["flash.pages_per_block=12", "ftl.over_provisioning=0.8"]].concat();
+    let scrubbed = ["errors.model=\"kim\"", "errors.maintenance.scrub_days=1e-6", "flash.slc.blocks=1"];
+    let mut job = job("tlc-client", "", &[&small[..], &scrubbed, &["buffer.dram_mib=0.9375"]].concat());
+    job.traces = vec![file("trim.csv", "time_ns,device,op,offset_B,size_B\n13879021,0,T,53248,8192\n")];
+    job.fail = vec!["power@5215us".to_owned()];
+    job.verify = true;
+    let run = summary(&job);
+    let phases = run["phases"].as_array().expect("a list");
+    assert!(figure(&run, "operations.read.scrub") > 0.0, "the run scrubs");
+    for kind in ["read", "program", "erase"] {
+        for (cause, pages) in run["operations"][kind].as_object().expect("causes") {
+            let sum: f64 =
+                phases.iter().map(|phase| figure(phase, &format!("operations.{kind}.{cause}"))).sum();
+            assert_eq!(Some(sum), pages.as_f64(), "{kind} {cause}");
+        }
+    }
 }
 
 /// The 3rd page has its parity when the power fails, and is torn itself: its die wrote the 1st page before. The recovery
