@@ -24,6 +24,9 @@ class Summary(Node):
     def capacity_bytes(self) -> int:
         """Bytes that the host can use. (bytes, higher is better)"""
     @property
+    def dram_bytes(self) -> int:
+        """Data that the DRAM holds, of all drives of an array together; 0 if it passes writes through. (bytes)"""
+    @property
     def start(self) -> str:
         """How the drive starts, in words."""
     @property

@@ -11,6 +11,7 @@ import flashkeep as fk
 import pytest
 from flashkeep import progress
 from flashkeep.advising.conclusion import Limits, conclude
+from flashkeep.advising.designs import designs_of, drives_of
 from flashkeep.advising.notes import alike
 from flashkeep.api import simulate
 
@@ -175,6 +176,23 @@ def test_default_schemes_need_equal_drives_alone(drive: Path) -> None:
     assert advice["raid5"].reason is None
     assert advice["raid5"].mttr_hours == "exponential, mean 24 h"
     assert advice["raid5"].p_loss.value == pytest.approx(fk.fleet("3*1TB:raid5").p_loss.value)
+
+
+def test_schemes_that_fill_large_arrays_for_minutes_are_left_out_unless_they_are_named() -> None:
+    large = drives_of("8 * tlc-datacenter")
+    assert large.starts_full
+    left_out = {each.scheme for each in designs_of(large, None, full=True) if each.drive is None}
+    assert left_out == {"chained", "ds", "dvs", "declustered"}
+    assert all("--schemes" in (each.reason or "--schemes") for each in designs_of(large, None, full=True))
+    assert all(each.drive for each in designs_of(large, None, full=False))
+    assert all(each.drive for each in designs_of(large, sorted(left_out), full=True))
+
+
+def test_what_the_dram_takes_says_nothing_of_write_amplification(drive: Path) -> None:
+    workload = "synth:random,requests=1k,write=1,size=4KiB,footprint=64KiB,rate=2000"
+    for dram_mib, known in ((2, False), (0.5, True)):
+        found = fk.advise(workload, f"4*{drive},buffer.dram_mib={dram_mib}", schemes=["none", "raid5"])
+        assert all((row.waf_bytes is not None) is known for row in found)
 
 
 def test_the_table_fits_and_states_its_assumptions(flashkeep: Command, drive: Path) -> None:

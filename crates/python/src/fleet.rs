@@ -93,7 +93,7 @@ pub(crate) fn fleet_local_code(data: u32, local: u32, parity: u32) -> String {
     json!(fatal::of_local_parities(&groups, parity)).to_string()
 }
 
-/// What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes"}, …]`. `disks`:
+/// What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes", "in_rows"}, …]`. `disks`:
 /// it needs some beside the drives; `sizes`: it is for drives of different sizes.
 #[pyfunction]
 pub(crate) fn fleet_schemes() -> String {
@@ -113,6 +113,7 @@ pub(crate) fn fleet_schemes() -> String {
             "disks": scheme.tried_with.iter().all(|tried| tried.disks > 0),
             "file": scheme.file.is_some(),
             "sizes": sizes,
+            "in_rows": scheme.in_rows,
         })
     });
     Value::Array(facts.collect()).to_string()

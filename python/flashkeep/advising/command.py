@@ -254,7 +254,7 @@ def assumptions_of(found: dict[str, Any]) -> list[tuple[str, str]]:
          "the drives"),
     ]  # fmt: skip
     rows += [("TB", "10^12 bytes; costs and raw bytes are for each usable one"),
-             ("WAF", "bytes programmed for each byte that the host wrote"),
+             ("WAF", "bytes programmed for each byte that the host wrote; none if the DRAM could hold all of them"),
              ("life of flash", "until the most written member has programmed what its erase budget allows, if this "
               "workload goes on")]  # fmt: skip
     if any(row["width"] for row in found["rows"]):

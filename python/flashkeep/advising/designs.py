@@ -21,8 +21,14 @@ DRIVES = re.compile(r"\s*(\d+)\s*\*\s*([^,]+?)\s*((?:,[^,]+)*)")
 MOST = 255
 MOST_FILLED_BYTES = 2**40
 """Of arrays whose drives are filled before the trace: a map takes some 8 bytes for each page of 4 KiB, so 2 GiB."""
+MOST_WITHOUT_ROWS = 2**36
+"""The same, with a scheme whose arrays cannot be filled in rows: page by page this takes some seconds."""
 COPIES = 2
 """Schemes of copies stripe over groups of so many drives: more copies cost a drive each."""
+
+
+SLOW = ("left out, because a full array of this size is filled page by page and takes many minutes and GB of memory; "
+        "--schemes with its name tries it, as do drives with fewer flash.blocks_per_plane")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +49,11 @@ class Drives:
     def starts_new(self) -> bool:
         """Whether they hold nothing at first but what the workload reads, unless it is said otherwise."""
         return bool(self.single.to_dict()["start"]["existing"] == "reads")
+
+    @property
+    def starts_full(self) -> bool:
+        """Whether they hold valid data everywhere at first."""
+        return bool(self.single.to_dict()["start"]["existing"] == "all")
 
     @property
     def can_be_filled(self) -> bool:
@@ -80,12 +91,14 @@ def drives_of(text: str) -> Drives:
     return drives
 
 
-def designs_of(drives: Drives, schemes: Sequence[str] | None) -> list[Design]:
+def designs_of(drives: Drives, schemes: Sequence[str] | None, full: bool) -> list[Design]:
     """An array for each scheme: those named, as `flashkeep fleet` takes them, or all that run over equal drives and
-    write their redundancy with the data."""
+    write their redundancy with the data. Of `full` drives, those are left out that would be filled for minutes."""
     facts = {fact["name"]: fact for fact in json.loads(_flashkeep.fleet_schemes())}
     if schemes is None:
-        return [_design(drives, name, facts) for name, fact in facts.items() if _is_sensible(fact)]
+        slow = full and drives.count * drives.single.capacity_bytes > MOST_WITHOUT_ROWS
+        return [Design(name, None, None, SLOW) if slow and not fact["in_rows"] else _design(drives, name, facts)
+                for name, fact in facts.items() if _is_sensible(fact)]  # fmt: skip
     return [_design(drives, name, facts) for name in dict.fromkeys(ALIASES.get(name, name) for name in schemes)]
 
 

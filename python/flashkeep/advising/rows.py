@@ -50,6 +50,12 @@ def _times(of: Mapping[str, Any] | None) -> dict[str, Any]:
     return {kind: {key: times.get(key) for key in ("mean", "p50", "p99", "p99_9")} for kind, times in known.items()}
 
 
+def _waf(summary: Mapping[str, Any]) -> float | None:
+    """Bytes programmed for each byte written; none if the DRAM could hold all that was written."""
+    waf: float | None = summary["waf_bytes"]
+    return waf if summary["workload"]["bytes_written"] > summary["dram_bytes"] else None
+
+
 def _of_runs(ended: Simulated) -> Row:
     """What both runs say."""
     healthy, failed = ended.healthy, ended.failed
@@ -57,7 +63,7 @@ def _of_runs(ended: Simulated) -> Row:
     wear = healthy.get("wear") or {}
     found: Row = {
         "response_us": _times(healthy["response_us"]), "saturation": healthy.get("saturation"),
-        "waf_bytes": healthy["waf_bytes"], "tbw": wear.get("tbw"), "life_years": life_years(healthy),
+        "waf_bytes": _waf(healthy), "tbw": wear.get("tbw"), "life_years": life_years(healthy),
         "digest": healthy["digest"],
     }  # fmt: skip
     if failed is None:

@@ -32,6 +32,8 @@ figures! {
         drive: Value => plain().derived(),
         /// Bytes that the host can use.
         capacity_bytes: u64 => unit("bytes").higher(),
+        /// Data that the DRAM holds, of all drives of an array together; 0 if it passes writes through.
+        dram_bytes: u64 => unit("bytes").derived(),
         /// How the drive starts, in words.
         start: String => plain().derived(),
         /// The workload.

@@ -229,6 +229,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         digest: String::new(),
         drive: drive.to_json(),
         capacity_bytes: drive.capacity_bytes(),
+        dram_bytes: memory_bytes(drive),
         start: facts.start.clone(),
         workload: workload(facts.workload),
         simulated_s: passes.then_some(seconds),
@@ -606,8 +607,8 @@ fn taken_by_memory(facts: &Facts<'_>) -> Option<String> {
     }
     (written <= memory).then(|| {
         format!(
-            "the run wrote {:.1} MiB, which fit into the {:.1} MiB of DRAM: response times and throughput of writes are \
-             those of the DRAM; a longer run, or --warmup, shows the flash",
+            "the run wrote {:.1} MiB, which fit into the {:.1} MiB of DRAM: response times, throughput and \
+             amplification of writes are those of the DRAM; a longer run, or --warmup, shows the flash",
             written as f64 / 1_048_576.0,
             memory as f64 / 1_048_576.0
         )

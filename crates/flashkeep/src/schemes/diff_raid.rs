@@ -35,11 +35,13 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
-    Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, MemberRow, Page, Plan, PlanVerdict,
+    Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
+use crate::kernel::Bits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "diff-raid",
@@ -54,6 +56,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     members: hybrid::only_over_drives,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
+    in_rows: true,
     over_drives: offered,
     ..SchemeEntry::BASE
 };
@@ -124,6 +127,22 @@ impl Scheme for DiffRaid {
     #[inline]
     fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
         self.parity.prefetch(page, ask);
+    }
+
+    fn row(&self) -> Option<MemberRow> {
+        self.parity.row()
+    }
+
+    fn note_rows(&mut self, rows: Range<u64>) {
+        self.parity.note_rows(rows);
+    }
+
+    fn used(&self) -> Option<&Bits> {
+        self.parity.used()
+    }
+
+    fn period(&self) -> Option<u32> {
+        self.parity.period()
     }
 
     fn grain(&self, verb: Verb) -> u32 {

@@ -195,6 +195,8 @@ pub struct SchemeEntry {
     pub plain: bool,
     /// Whether members may be concatenated (`stripe_kib = 0`).
     pub concatenates: bool,
+    /// Whether a full array can be created in rows ([`Scheme::row`](crate::engine::Scheme::row)), so that it starts at once.
+    pub in_rows: bool,
     /// Whether each member has a copy of every page, at the page's own address.
     pub copies: bool,
     /// Whether it chooses the least busy member with these options.
@@ -253,6 +255,7 @@ impl SchemeEntry {
         defers: false,
         plain: false,
         concatenates: false,
+        in_rows: false,
         copies: false,
         follows_load: |_| false,
         memory: false,

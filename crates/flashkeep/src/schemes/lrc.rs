@@ -67,6 +67,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         TriedWith { parts: 8, drives: 8, set: &["redundancy.global_parities=1"], ..TriedWith::BASE },
         TriedWith { parts: 6, drives: 6, set: &["redundancy.local_groups=1"], ..TriedWith::BASE },
     ],
+    in_rows: true,
     ..SchemeEntry::BASE
 };
 

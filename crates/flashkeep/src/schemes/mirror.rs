@@ -60,6 +60,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         TriedWith { parts: 2, drives: 3, ..TriedWith::BASE },
         TriedWith { parts: 3, drives: 3, set: &["redundancy.width=3"], ..TriedWith::BASE },
     ],
+    in_rows: true,
     ..SchemeEntry::BASE
 };
 

@@ -33,6 +33,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     plain: true,
     concatenates: true,
     formula: members::as_its_members,
+    in_rows: true,
     ..SchemeEntry::BASE
 };
 

@@ -115,6 +115,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
             self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
         }
+        let row = self.device.engine.row(&self.device.body);
+        let row = row.filter(|_| steady && !self.device.buffer.holds_pages());
+        if let Some(row) = row.filter(|_| start.existing == Existing::All) {
+            // All pages have their places already.
+            self.create_missing(Some(row));
+            self.end_ageing(&logs);
+            return Ok(());
+        }
         if self.resolved.is_array() && !self.resolved.knows_places() {
             self.fill_as_placed(&read, start.existing, seed, &logs);
             self.end_ageing(&logs);
@@ -126,22 +134,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {
-            let row = self.device.engine.row(&self.device.body);
-            if let Some(row) = row.filter(|_| steady && !self.device.buffer.holds_pages()) {
-                // All pages have their places already.
-                self.create_missing(Some(row));
-            } else {
-                for first in scattered(units, seed).map(|at| u64::from(at) * u64::from(unit)) {
-                    if self.slots(&logs) == 0 {
-                        break;
-                    }
-                    if !bound || self.fits(first, asked, &logs) {
-                        self.fill_slot(fast_path, first, unit);
-                    }
+            for first in scattered(units, seed).map(|at| u64::from(at) * u64::from(unit)) {
+                if self.slots(&logs) == 0 {
+                    break;
                 }
-                if steady && self.slots(&logs) > 0 {
-                    self.create_missing(None);
+                if !bound || self.fits(first, asked, &logs) {
+                    self.fill_slot(fast_path, first, unit);
                 }
+            }
+            if steady && self.slots(&logs) > 0 {
+                self.create_missing(None);
             }
             self.end_ageing(&logs);
             return Ok(());

@@ -17,6 +17,9 @@ pub trait ParityLayout: Clone + Debug + Send + 'static {
     /// Data units do not skip the parity: the one whose place it takes is on the last member.
     const SWAPS: bool = false;
 
+    /// Stripe `n` has page `n` of every member.
+    const IN_ROWS: bool = true;
+
     /// The layout over the given members.
     fn new(options: &SchemeOptions<'_>) -> Self;
 

@@ -64,6 +64,7 @@ pub(super) const WRITTEN_TOGETHER: SchemeEntry = SchemeEntry {
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),
     survives: |_| 1,
+    in_rows: true,
     over_drives: members::over_one_parity,
     ..SchemeEntry::BASE
 };
@@ -127,7 +128,7 @@ impl<L: ParityLayout> Scheme for Parity<L> {
 
     fn row(&self) -> Option<MemberRow> {
         let row = MemberRow { pages: u32::from(self.stripes.data()), each: 1, reads: true };
-        self.waiting.is_none().then_some(row)
+        (L::IN_ROWS && self.waiting.is_none()).then_some(row)
     }
 
     fn used(&self) -> Option<&Bits> {

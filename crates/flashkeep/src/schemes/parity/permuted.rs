@@ -123,6 +123,7 @@ impl Extent<'_> {
 
 impl ParityLayout for Permuted {
     type Seats = PermutedSeats;
+    const IN_ROWS: bool = false;
 
     fn new(options: &SchemeOptions<'_>) -> Self {
         let shape = shape_of(u32::from(options.members), options.redundancy);

@@ -16,6 +16,7 @@ pub struct Split {
 
 impl ParityLayout for Split {
     type Seats = Seats;
+    const IN_ROWS: bool = false;
 
     fn new(options: &SchemeOptions<'_>) -> Self {
         let parities = options.redundancy.read::<SplitOptions>().parity_drives as u8;

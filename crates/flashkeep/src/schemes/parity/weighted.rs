@@ -78,6 +78,11 @@ impl ParityLayout for Weighted {
     fn seats(&self, stripe: u32) -> Seats {
         Seats::of(self, stripe)
     }
+
+    fn period(&self) -> Option<u32> {
+        let period = (self.pattern.len() as u32).checked_mul(self.by_unit.map_or(1, Divisor::by));
+        period.filter(|_| self.old.count() == 0)
+    }
 }
 
 impl RowLayout for Weighted {
@@ -144,7 +149,7 @@ impl Parity<Weighted> {
         let stripes = &mut self.stripes;
         stripes.layout.assign(order);
         if stripes.layout.now != stripes.layout.before {
-            (0..stripes.count()).for_each(|stripe| _ = stripes.layout.old.set(stripe, true));
+            stripes.layout.old.set_run(0..stripes.count().into(), true);
         }
         self.look_at_all(view, reshuffle);
     }

@@ -124,3 +124,12 @@ fn parity_and_data_change_places() {
     // second.
     assert_eq!((first(Verb::Read), first(Verb::Write)), (vec![4, 1, 0], vec![0, 4, 1]));
 }
+
+/// `advise` leaves schemes out whose arrays take long to fill: the table of schemes says which.
+#[test]
+fn the_table_says_whose_arrays_start_in_rows() {
+    for setup in all() {
+        let entry = named(setup.scheme).expect("a scheme of the table");
+        assert_eq!(setup.build().row().is_some(), entry.in_rows && !setup.waits, "{setup:?}");
+    }
+}
