@@ -94,6 +94,20 @@ Generators = [ disksim_synthgen {{ devices = [ org0 .. org3 ], Sizes = [ exponen
 """
 
 
+FLOW = {
+    "Synthetic_Generator_Type": "QUEUE_DEPTH", "Read_Percentage": 60, "Address_Distribution": "RANDOM_UNIFORM",
+    "Average_Request_Size": 8, "Average_No_of_Reqs_in_Queue": 16, "Total_Requests_To_Generate": 5000,
+}  # fmt: skip
+
+
+def scenario(**changes: Any) -> str:
+    leaves = "".join(f"<{name}>{value}</{name}>\n" for name, value in changed(FLOW, changes).items())
+    flow = f"<IO_Flow_Parameter_Set_Synthetic>\n{leaves}</IO_Flow_Parameter_Set_Synthetic>\n"
+    return (
+        f"\n\n<?xml version='1.0'?>\n<MQSim_IO_Scenarios>\n<IO_Scenario>\n{flow}</IO_Scenario>\n</MQSim_IO_Scenarios>"
+    )
+
+
 FILES = {"mqsim": mqsim, "ssdsim": ssdsim, "disksim": disksim}
 
 
@@ -193,6 +207,52 @@ def test_ssdsims_switches(flashkeep: Command, tmp_path: Path) -> None:
     assert "t_RC" in [entry["parameter"] for entry in slow["no_counterpart"]]
 
 
+@pytest.mark.parametrize(
+    ("changes", "dropped"),
+    [
+        ({"dynamic_allocation": 2}, "dynamic_allocation"),
+        ({"allocation": 3}, "allocation"),
+        ({"allocation": 1, "static_allocation": 6}, "static_allocation"),
+    ],
+)
+def test_values_of_forks_are_assumptions(
+    flashkeep: Command, tmp_path: Path, changes: dict[str, int], dropped: str
+) -> None:
+    found = flashkeep.json("drives", "import", given(tmp_path, ssdsim(**changes)))
+    told = next(entry for entry in found["assumed"] if entry["key"] == "ftl.allocation")
+    assert told["value"] == ("WDPC" if "static_allocation" in changes else "dynamic")
+    assert told["why"].startswith(f"{dropped} {changes[dropped]} is a fork's own")
+    assert dropped in [entry["parameter"] for entry in found["no_counterpart"]]
+
+
+def test_mqsims_flows_are_workloads(flashkeep: Command, tmp_path: Path) -> None:
+    def flow(**changes: Any) -> dict[str, Any]:
+        flows = flashkeep.json("drives", "import", given(tmp_path, scenario(**changes)))["flows"]
+        assert len(flows) == 1
+        return dict(flows[0])
+
+    plain = flow()
+    assert plain["workload"] == "synth:random,requests=5000,write=0.4,size=4096B,depth=16"
+    assert (plain["scenario"], plain["flow"], plain["assumed"], plain["no_counterpart"]) == (1, 1, [], [])
+    info = flashkeep.json("trace", "info", plain["workload"], "--drive", "ssdsim-basic")
+    assert info["requests"] == 5000
+    timed = {"Synthetic_Generator_Type": "BANDWIDTH", "Bandwidth": 8_192_000, "Stop_Time": 2_000_000_000,
+             "Total_Requests_To_Generate": 0, "Average_No_of_Reqs_in_Queue": None}  # fmt: skip
+    assert flow(**timed)["workload"] == "synth:random,requests=4000,write=0.4,size=4096B,rate=2000"
+    aligned = flow(Address_Distribution="STREAMING", Generated_Aligned_Addresses="true", Address_Alignment_Unit=16)
+    assert aligned["workload"].startswith("synth:sequential")
+    assert aligned["workload"].endswith("align=8192B,depth=16")
+    endless = flow(Total_Requests_To_Generate=0)
+    assert endless["assumed"] == ["100,000 requests: the file has no number of them"]
+    for name, value in (("Working_Set_Percentage", 50), ("Percentage_of_Hot_Region", 20), ("Chip_IDs", "0,1"),
+                        ("Request_Size_Distribution", "NORMAL"), ("A_New_Parameter", 1)):  # fmt: skip
+        assert [entry["parameter"] for entry in flow(**{name: value})["no_counterpart"]] == [name]
+    trace = "<IO_Flow_Parameter_Set_Trace_Based><File_Path>a.trace</File_Path><Relay_Count>3</Relay_Count>"
+    text = scenario().replace("</IO_Scenario>", f"{trace}</IO_Flow_Parameter_Set_Trace_Based></IO_Scenario>")
+    out = flashkeep("drives", "import", given(tmp_path, text)).out
+    assert out.splitlines() == [plain["workload"], "a.trace --format mqsim --repeat 3"]
+
+
 def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
     found = flat(imported(flashkeep, tmp_path, mqsim()))
     assert [found[f"flash.{key}"] for key in ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die",
@@ -200,6 +260,10 @@ def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
     assert found["flash.timing.read_us"] == [40, 60, 80.5]
     assert (found["flash.timing.program_us"], found["flash.timing.erase_us"]) == (500, 3500)
     assert found["flash.page_types"] == "00000011:001122"
+    assert found["flash.busy_unit"] == "chip"
+    assert flat(imported(flashkeep, tmp_path, "\n\n" + mqsim())) == found, "blank lines before the declaration"
+    advanced = flat(imported(flashkeep, tmp_path, mqsim(Caching_Mechanism="ADVANCED")))
+    assert (advanced["buffer.flush"], advanced["buffer.flush_above"]) == ("watermark", 0)
     assert found["flash.timing.bus_ns_per_byte"] == 1.25, "1000 / (400 MT/s · 2 bytes)"
     assert found["ftl.over_provisioning"] == 0.25, "0.2 of the raw pages"
     assert (found["ftl.allocation"], found["ftl.map"], found["ftl.gc.victim"]) == ("PCWD", "page", "rga")
@@ -237,7 +301,6 @@ def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
 BAD = {
     "no configuration": ("hello\n", "config: no known configuration; accepted: MQSim's ssdconfig.xml"),
     "an empty file": ("", "config: no known configuration"),
-    "a workload of MQSim": ("<MQSim_IO_Scenarios></MQSim_IO_Scenarios>", "this is a workload of MQSim"),
     "no XML": (mqsim().replace("</Flash_Technology>", ""), "not XML: mismatched tag"),
     "an entity": ("<!DOCTYPE a [<!ENTITY b 'c'>]>\n" + mqsim().partition("\n")[2], "config:1: a DOCTYPE"),
     "a missing element": (mqsim(Page_Capacity=None), "config: Page_Capacity is missing"),
@@ -252,7 +315,11 @@ BAD = {
     "a rate of no number": (mqsim(Channel_Transfer_Rate="nan"), "Channel_Transfer_Rate: found 'nan'"),
     "unequal channels": (ssdsim(**{"chip number[1]": 3}), "chip number[1]: found '3'; accepted: as many chips"),
     "a channel without chips": (ssdsim(**{"chip number[1]": None}), "chip number[1] is missing, with 2 channels"),
-    "a static order of none": (ssdsim(allocation=1, static_allocation=6), "found '6'; accepted: a whole number, from"),
+    "a static order of none": (ssdsim(allocation=1, static_allocation="WDPC"), "found 'WDPC'; accepted: a whole"),
+    "a scenario without flows": ("<MQSim_IO_Scenarios></MQSim_IO_Scenarios>", "no flow; accepted: IO_Flow_"),
+    "a flow of no size": (scenario(Average_Request_Size=0), "Average_Request_Size: found '0'; accepted: a whole"),
+    "a flow of no kind": (scenario(Synthetic_Generator_Type="FAST"), "found 'FAST'; accepted: QUEUE_DEPTH or"),
+    "reads of 101 %": (scenario(Read_Percentage=101), "Read_Percentage: found '101'; accepted: a percentage, 0 to 100"),
     "a line of no parameter": (ssdsim() + "hello\r\n", "found 'hello'; accepted: NAME = VALUE"),
     "pages of half a sector": (ssdsim(**{"page capacity": 2000}), "found '2000'; accepted: a multiple of"),
     "no time": (ssdsim(t_R=None), "config: t_R is missing"),

@@ -7,7 +7,7 @@ import re
 
 from ..options import UsageError
 from ..writing import put
-from . import disksim, mqsim, ssdsim
+from . import disksim, mqsim, mqsim_flows, ssdsim
 from .draft import Draft
 from .elements import Elements, WrongInputError
 
@@ -18,13 +18,15 @@ SIMULATORS = {"mqsim": mqsim, "ssdsim": ssdsim, "disksim": disksim}
 """The formats; each has its `NAME`, `MARK` (what only its files contain), `ACCEPTED`, `read` and `translate`."""
 
 
-def import_file(path: str, form: str | None) -> Draft:
-    """Reads a configuration, whose format is found from its content if it is not given.
+def import_file(path: str, form: str | None) -> Draft | mqsim_flows.Flows:
+    """Reads a configuration, whose format is found from its content if it is not given, or MQSim's workloads.
 
     Raises `UsageError`, which names the file, the line and the element.
     """
     text = _text_of(path)
     try:
+        if form in (None, "mqsim") and re.search(mqsim_flows.MARK, text):
+            return mqsim_flows.import_flows(path, os.path.basename(path), text)
         form = form or _detect(path, text)
         simulator = SIMULATORS[form]
         elements: Elements = simulator.read(path, text)
@@ -62,9 +64,6 @@ def _text_of(path: str) -> str:
 
 
 def _detect(path: str, text: str) -> str:
-    if re.search(r"<\s*MQSim_IO_Scenarios", text):
-        raise WrongInputError(path, None, None, "this is a workload of MQSim; its SSD configuration (ssdconfig.xml) is "
-                              "accepted")  # fmt: skip
     found = [name for name, simulator in SIMULATORS.items() if re.search(simulator.MARK, text, re.MULTILINE)]
     if len(found) == 1:
         return found[0]

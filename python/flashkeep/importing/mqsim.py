@@ -43,7 +43,6 @@ NO_COUNTERPART = {
     "SATA_Processing_Delay": "the host's software takes no time",
     "Data_Cache_Sharing_Mode": "all flows share the buffer",
     "CMT_Sharing_Mode": "all flows share the cache of the map",
-    "Caching_Mechanism": "there is one buffer",
     "Dynamic_Wearleveling_Enabled": "free blocks are taken in turn, not by their erases",
     "Static_Wearleveling_Enabled": "ftl.wear.levelling has other policies",
     "Static_Wearleveling_Threshold": "ftl.wear.levelling has other policies",
@@ -62,12 +61,23 @@ NO_COUNTERPART = {
 def read(path: str, text: str) -> Elements:
     """The leaves of the document."""
     elements = Elements(path)
+    for _, element in leaves(path, text):
+        elements.add(element)
+    return elements
+
+
+def leaves(path: str, text: str) -> list[tuple[list[tuple[str, int]], Element]]:
+    """The leaves of a document, each behind the elements around it and their lines."""
+    found: list[tuple[list[tuple[str, int]], Element]] = []
     parser = expat.ParserCreate()
+    # Some forks' files begin with blank lines, which XML does not have before its declaration.
+    body = text.lstrip()
+    above = text[: len(text) - len(body)].count("\n")
     open_tags: list[tuple[str, int, list[str]]] = []
     leaf = [True]
 
     def start(name: str, _attributes: dict[str, str]) -> None:
-        open_tags.append((name, parser.CurrentLineNumber, []))
+        open_tags.append((name, above + parser.CurrentLineNumber, []))
         leaf[0] = True
 
     def characters(data: str) -> None:
@@ -77,21 +87,24 @@ def read(path: str, text: str) -> Elements:
     def end(name: str) -> None:
         _, line, parts = open_tags.pop()
         if leaf[0]:
-            elements.add(Element(name, "".join(parts).strip(), line))
+            around = [(tag, at) for tag, at, _ in open_tags]
+            found.append((around, Element(name, "".join(parts).strip(), line)))
         leaf[0] = False
 
     def doctype(*_: object) -> None:
-        raise WrongInputError(path, parser.CurrentLineNumber, None, "a DOCTYPE, which MQSim's files do not have")
+        raise WrongInputError(
+            path, above + parser.CurrentLineNumber, None, "a DOCTYPE, which MQSim's files do not have"
+        )
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler, parser.StartDoctypeDeclHandler = characters, doctype
     try:
         # The declared encoding is that of the bytes; they have been decoded.
-        parser.Parse(text.encode("utf-8") if text.isascii() else text.encode("latin-1"), True)
+        parser.Parse(body.encode("utf-8") if body.isascii() else body.encode("latin-1"), True)
     except expat.ExpatError as error:
-        raise WrongInputError(path, error.lineno, None, f"not XML: {expat.errors.messages[error.code]}; accepted: "
-                              f"{ACCEPTED}") from None  # fmt: skip
-    return elements
+        message = f"not XML: {expat.errors.messages[error.code]}; accepted: {ACCEPTED}"
+        raise WrongInputError(path, above + error.lineno, None, message) from None
+    return found
 
 
 def translate(elements: Elements, draft: Draft) -> None:
@@ -105,7 +118,7 @@ def translate(elements: Elements, draft: Draft) -> None:
     page = elements.get("Page_Capacity")
     page_bytes = elements.whole(page, 512)
     draft.take("flash.page_kib", Fraction(page_bytes, 1024), page, how="bytes")
-    draft.assume("flash.busy_unit", "die", "MQSim's dies work in parallel, their planes with multi-plane commands only")
+    draft.assume("flash.busy_unit", "chip", "MQSim gives commands to chips that are idle as a whole")
     draft.assume("flash.scheduler", "reads-first", "MQSim's scheduler serves reads before writes")
     _scheduling(elements, draft)
     _timing(elements, draft)
@@ -235,7 +248,13 @@ def _memory(elements: Elements, draft: Draft, page_bytes: int) -> None:
     cache = elements.get("Data_Cache_Capacity")
     size = elements.whole(cache)
     draft.take("buffer.dram_mib", Fraction(size, 2**20), cache, how="bytes")
-    if size > 0:
+    mechanism = elements.find("Caching_Mechanism")
+    if size > 0 and mechanism and mechanism.text.strip().upper() == "ADVANCED":
+        draft.take("buffer.flush", "watermark", mechanism, how="what was not written a short time before is written "
+                   "back at once")  # fmt: skip
+        draft.assume("buffer.flush_above", 0, "the same")
+        draft.assume("buffer.flush_below", 0, "the same")
+    elif size > 0:
         draft.assume("buffer.flush", "none", "MQSim writes back what it evicts")
     rate, burst = (elements.find("Data_Cache_DRAM_Data_Rate"),
                    elements.find("Data_Cache_DRAM_Data_Burst_Size", "Data_Cache_DRAM_Data_Busrt_Size"))  # fmt: skip

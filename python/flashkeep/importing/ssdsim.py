@@ -27,6 +27,8 @@ GEOMETRY = {
 }
 STATIC = ("WDPC", "CWDP", "CPWD", "CDWP", "CPDW", "CDPW")
 """The static orders 0 to 5, the level that varies fastest first."""
+DYNAMIC = ("dynamic", "dynamic-in-channel")
+"""What `dynamic_allocation` means."""
 MAPS = {"1": "page", "2": "block", "3": "hybrid"}
 MOST_CHANNELS = 4096
 """As many as a drive file may have."""
@@ -163,23 +165,38 @@ def _energy(elements: Elements, draft: Draft) -> None:
                 draft.take(f"buffer.energy.{key}_ma", elements.number(element) / 1000, element, how="uA")
 
 
+def _allocation(elements: Elements, draft: Draft) -> None:
+    """Forks have values of their own, which the file does not explain: these are assumed to be SSDSim's first ones."""
+    kind, static, dynamic = (elements.find(name) for name in ("allocation", "static_allocation", "dynamic_allocation"))
+    if kind and elements.whole(kind) == 1:
+        order = elements.whole(elements.get("static_allocation"))
+        if order < len(STATIC):
+            draft.take("ftl.allocation", STATIC[order], kind, elements.get("static_allocation"),
+                       how="the first letter varies fastest")  # fmt: skip
+        else:
+            draft.assume("ftl.allocation", STATIC[0], f"static_allocation {order} is a fork's own; this is its 0")
+            draft.drop(static, "an order of a fork")
+        draft.drop(dynamic, "the allocation is static")
+        return
+    draft.drop(static, "the allocation is dynamic")
+    if kind and elements.whole(kind) > 1:
+        draft.assume("ftl.allocation", "dynamic", f"allocation {kind.text} is a fork's own; this is SSDSim's 0")
+        draft.drop(kind, "an allocation of a fork")
+        draft.drop(dynamic, "an allocation of a fork")
+    elif dynamic and (mode := elements.whole(dynamic)) < len(DYNAMIC):
+        draft.take("ftl.allocation", DYNAMIC[mode], *filter(None, (kind, dynamic)))
+    elif dynamic:
+        draft.assume("ftl.allocation", "dynamic", f"dynamic_allocation {mode} is a fork's own; this is SSDSim's 0")
+        draft.drop(dynamic, "an allocation of a fork")
+    else:
+        draft.assume("ftl.allocation", "dynamic", "SSDSim's default")
+
+
 def _ftl(elements: Elements, draft: Draft) -> None:
     spare = elements.get("overprovide")
     share = elements.number(spare, 0, 1)
     draft.take("ftl.over_provisioning", share / (1 - share), spare, how="of the raw pages")
-    kind, static, dynamic = (elements.find(name) for name in ("allocation", "static_allocation", "dynamic_allocation"))
-    if kind and elements.word(kind, {"0": "dynamic", "1": "static"}) == "static":
-        static = elements.get("static_allocation")
-        order = STATIC[elements.whole(static, 0, len(STATIC) - 1)]
-        draft.take("ftl.allocation", order, kind, static, how="the first letter varies fastest")
-        draft.drop(dynamic, "the allocation is static")
-    elif dynamic:
-        modes = {"0": "dynamic", "1": "dynamic-in-channel"}
-        draft.take("ftl.allocation", elements.word(dynamic, modes), *filter(None, (kind, dynamic)))
-        draft.drop(static, "the allocation is dynamic")
-    else:
-        draft.assume("ftl.allocation", "dynamic", "SSDSim's default")
-        draft.drop(static, "the allocation is dynamic")
+    _allocation(elements, draft)
     mapping = elements.find("address mapping")
     if mapping:
         draft.take("ftl.map", elements.word(mapping, MAPS), mapping)
