@@ -452,8 +452,14 @@ def _trace_info(arguments: dict[str, Any]) -> int:
     from .runner import run_call
 
     _hear_termination()
-    traces, as_json = arguments.pop("trace"), arguments.pop("json")
+    traces, as_json, plot = (arguments.pop(key) for key in ("trace", "json", "plot"))
+    if plot is not None and "-" in traces:
+        raise UsageError("flashkeep trace info: --plot reads the trace anew, and standard input can be read only once")
     info = json.loads(run_call(lambda: _flashkeep.trace_info(traces, **arguments)))
+    if plot is not None:
+        from .trace_picture import write
+
+        write(plot, traces, {key: value for key, value in arguments.items() if value is not None})
     if as_json:
         _print_json(info)
     else:

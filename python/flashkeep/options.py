@@ -141,6 +141,13 @@ def filled(text: str) -> str:
     return text
 
 
+def picture(text: str) -> str:
+    """Reads the name of a figure's file."""
+    if not text.endswith((".png", ".svg")):
+        _refuse("a file that ends in .png or .svg", text)
+    return text
+
+
 def share(text: str) -> float:
     """Reads a share: above 0, up to 1."""
     number = factor(text)
@@ -285,8 +292,8 @@ COMMANDS = (
         Option("--page-kib", "size of the page (default: the drive's, or 16)", "N", factor),
         SET, JSON), "errors --cycles 3000 --days 365"),
     Command("drives", "list the presets; print one", "[NAME]", (JSON,), "drives 2CM-128"),
-    Command("drives import", "write a configuration of MQSim, SSDSim or DiskSim as a drive file", "FILE", (
-        Option("--output", "the drive file (default: standard output)", "FILE", filled, short="-o"),
+    Command("drives import", "configurations of other simulators as drive files; MQSim's flows as workloads", "FILE", (
+        Option("--output", "the drive file, or the workloads (default: standard output)", "FILE", filled, short="-o"),
         Option("--format", "mqsim, ssdsim or disksim (default: found from the content)", "mqsim|ssdsim|disksim",
                one_of("mqsim", "ssdsim", "disksim")),
         Option("--force", "replace the drive file if it exists"), JSON),
@@ -304,6 +311,7 @@ COMMANDS = (
     Command("formats", "list the trace formats; print the manual page of one", "[NAME]", (JSON,), "formats msr"),
     Command("trace info", "describe a trace", "TRACE...", (
         FORMAT, SECTOR, COLUMNS, BAD, ACTION, OVERLAY, REPEAT, LIMIT, SEED,
+        Option("--plot", "also draw rate, data and addresses over time, and sizes", "FILE.png|FILE.svg", picture),
         Option("--drive", "drive whose size a synthetic workload uses", "DRIVE", filled), SET, JSON),
             "trace info oltp.spc"),
     Command("trace convert", "convert a trace to another format", "IN... OUT", (

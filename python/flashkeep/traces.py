@@ -72,6 +72,17 @@ class Trace:
         tables = list(self.tables.items())
         return Figures(json.loads(_flashkeep.trace_info(list(self.paths), **options, in_memory=tables)))
 
+    def plot(self) -> Any:
+        """Its rate, data and addresses over time, and its sizes, as a figure of matplotlib."""
+        from .extras import need
+
+        need("plot()", "reports", "matplotlib")
+        from . import figures, trace_picture
+
+        options = {key: self.options[key] for key in READING if key in self.options}
+        found = trace_picture.records_of(self.paths, options, self.tables)
+        return figures.shown(trace_picture.picture(" ".join(self.paths), found))
+
     def __eq__(self, other: object) -> bool:
         # A table's name has the digest of its content.
         return isinstance(other, Trace) and (self.paths, self.options) == (other.paths, other.options)

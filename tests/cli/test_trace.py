@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import flashkeep as fk
 import pytest
 from conftest import Command, rows_of
 
@@ -27,6 +28,21 @@ def test_info_for_people(flashkeep: Command, trace: Path) -> None:
     assert (code, err) == (0, "")
     assert "400" in out
     assert "200 KiB" in out
+
+
+@pytest.mark.parametrize("workload", ["synth:random,requests=300,rate=1k", "synth:sequential,requests=300,depth=4"])
+def test_the_picture_of_a_trace(flashkeep: Command, tmp_path: Path, workload: str) -> None:
+    workload += ",footprint=1GiB,size=4KiB:0.5/32KiB:0.5"
+    svg, png = tmp_path / "trace.svg", tmp_path / "trace.png"
+    assert flashkeep("trace", "info", workload, "--plot", svg).code == 0
+    assert flashkeep("trace", "info", workload, "--limit", 100, "--plot", png).code == 0
+    words = svg.read_text()
+    for told in ("address, GiB", "size, KiB", "writes", "requests/s" if "rate" in workload else "a closed loop"):
+        assert told in words
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert len(fk.trace(workload).plot().axes) == 4
+    assert "ends in .png or .svg" in flashkeep("trace", "info", workload, "--plot", tmp_path / "x.gif").err
+    assert "only once" in flashkeep("trace", "info", "-", "--plot", png).err
 
 
 def test_synth_makes_a_trace_that_reads_back(flashkeep: Command, drive: Path, tmp_path: Path) -> None:
