@@ -100,7 +100,26 @@ impl Bits {
     }
 
     /// Adds or removes consecutive numbers.
+    #[inline]
     pub fn set_run(&mut self, numbers: Range<u64>, present: bool) {
+        let (chunk, bit) = split(numbers.start);
+        let within = numbers.end > numbers.start && numbers.end <= numbers.start / 64 * 64 + 64;
+        match self.chunks.get_mut(chunk) {
+            Some(Chunk::Mixed(words)) if within => {
+                let first = numbers.start % 64;
+                let bits = ones(first, first + (numbers.end - numbers.start));
+                let word = &mut words[bit / 64];
+                let had = (*word & bits).count_ones();
+                *word = if present { *word | bits } else { *word & !bits };
+                let has = if present { numbers.end - numbers.start } else { 0 };
+                self.count = self.count - u64::from(had) + has;
+            }
+            _ => self.set_long_run(numbers, present),
+        }
+    }
+
+    #[inline(never)]
+    fn set_long_run(&mut self, numbers: Range<u64>, present: bool) {
         let (mut at, all) = (numbers.start, if present { Chunk::Full } else { Chunk::Empty });
         while at < numbers.end {
             let (chunk, bit) = split(at);
