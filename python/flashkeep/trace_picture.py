@@ -27,8 +27,8 @@ BINS = 200
 MOST_POINTS = 20_000
 """Requests whose addresses are shown: so many in equal steps."""
 OPS = ("reads", "writes", "trims")
-TIMES = ((1e6, "s"), (1e3, "ms"), (1.0, "µs"))
-LONG = ((86400e6, "days"), (3600e6, "h"))
+TIMES = ((3, 86400e6, "days"), (3, 3600e6, "h"), (1, 1e6, "s"), (1, 1e3, "ms"), (0, 1.0, "µs"))
+"""Units of time: from how many of them on each is used, its µs, its name."""
 
 
 def records_of(
@@ -64,8 +64,7 @@ def write(path: str, paths: Sequence[str], options: Mapping[str, Any]) -> None:
 
 def _unit(us: float) -> tuple[float, str]:
     """The unit of an axis of times up to this one, and its µs."""
-    long = next((unit for unit in LONG if us >= 3 * unit[0]), None)
-    return long or next((unit for unit in TIMES if us >= unit[0]), TIMES[-1])
+    return next((one, name) for least, one, name in TIMES if us >= least * one)
 
 
 def picture(name: str, found: np.ndarray[Any, Any]) -> Picture:

@@ -180,7 +180,7 @@ def test_default_schemes_need_equal_drives_alone(drive: Path) -> None:
 
 def test_schemes_that_fill_large_arrays_for_minutes_are_left_out_unless_they_are_named() -> None:
     large = drives_of("8 * tlc-datacenter")
-    assert large.starts_full
+    assert large.existing == "all"
     left_out = {each.scheme for each in designs_of(large, None, full=True) if each.drive is None}
     assert left_out == {"chained", "ds", "dvs", "declustered"}
     assert all("--schemes" in (each.reason or "--schemes") for each in designs_of(large, None, full=True))

@@ -93,8 +93,9 @@ pub(crate) fn fleet_local_code(data: u32, local: u32, parity: u32) -> String {
     json!(fatal::of_local_parities(&groups, parity)).to_string()
 }
 
-/// What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes", "in_rows"}, …]`. `disks`:
-/// it needs some beside the drives; `sizes`: it is for drives of different sizes.
+/// What sets schemes over drives apart: `[{"name", "copies", "defers", "memory", "disks", "file", "sizes", "in_rows"}, …]`.
+/// `disks`: it needs some beside the drives; `sizes`: it is for drives of different sizes; `in_rows`: a full array of it
+/// starts at once.
 #[pyfunction]
 pub(crate) fn fleet_schemes() -> String {
     let (options, drives) = (RedundancySpec::default(), 8);

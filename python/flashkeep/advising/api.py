@@ -141,8 +141,7 @@ def advise_on(
     if given.starts_new and given.can_be_filled:
         # Parity of pages that nobody has written costs nothing: arrays in use are full.
         options = {"existing": "all", **options}
-    full = given.starts_full if "existing" not in options else options["existing"] == "all"
-    designs = designs_of(given, schemes, full)
+    designs = designs_of(given, schemes, full=options.get("existing", given.existing) == "all")
     arrays = [None if each.drive is None else read("array", (), each.drive.text) for each in designs]
     tolerances = [0 if array is None else array.group.tolerance for array in arrays]
     ended = simulate_all(designs, tolerances, trace, seed, options, workers or cores(), view)

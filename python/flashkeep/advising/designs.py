@@ -25,8 +25,6 @@ MOST_WITHOUT_ROWS = 2**36
 """The same, with a scheme whose arrays cannot be filled in rows: page by page this takes some seconds."""
 COPIES = 2
 """Schemes of copies stripe over groups of so many drives: more copies cost a drive each."""
-
-
 SLOW = ("left out, because a full array of this size is filled page by page and takes many minutes and GB of memory; "
         "--schemes with its name tries it, as do drives with fewer flash.blocks_per_plane")  # fmt: skip
 
@@ -46,19 +44,24 @@ class Drives:
         return Drive(self.drive, self.overrides)
 
     @property
-    def starts_new(self) -> bool:
-        """Whether they hold nothing at first but what the workload reads, unless it is said otherwise."""
-        return bool(self.single.to_dict()["start"]["existing"] == "reads")
+    def existing(self) -> str:
+        """What they hold at first, unless it is said otherwise: `start.existing`."""
+        return str(self.single.to_dict()["start"]["existing"])
 
     @property
-    def starts_full(self) -> bool:
-        """Whether they hold valid data everywhere at first."""
-        return bool(self.single.to_dict()["start"]["existing"] == "all")
+    def starts_new(self) -> bool:
+        """Whether that is nothing but what the workload reads."""
+        return self.existing == "reads"
+
+    @property
+    def bytes(self) -> int:
+        """The capacity of all of them."""
+        return self.count * self.single.capacity_bytes
 
     @property
     def can_be_filled(self) -> bool:
         """Whether the memory of this machine has room for the maps of full drives."""
-        return self.count * self.single.capacity_bytes <= MOST_FILLED_BYTES
+        return self.bytes <= MOST_FILLED_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +99,7 @@ def designs_of(drives: Drives, schemes: Sequence[str] | None, full: bool) -> lis
     write their redundancy with the data. Of `full` drives, those are left out that would be filled for minutes."""
     facts = {fact["name"]: fact for fact in json.loads(_flashkeep.fleet_schemes())}
     if schemes is None:
-        slow = full and drives.count * drives.single.capacity_bytes > MOST_WITHOUT_ROWS
+        slow = full and drives.bytes > MOST_WITHOUT_ROWS
         return [Design(name, None, None, SLOW) if slow and not fact["in_rows"] else _design(drives, name, facts)
                 for name, fact in facts.items() if _is_sensible(fact)]  # fmt: skip
     return [_design(drives, name, facts) for name in dict.fromkeys(ALIASES.get(name, name) for name in schemes)]

@@ -88,11 +88,16 @@ class Draft:
             "keys": [{"key": key, "value": value, "source": source}
                      for key, (value, source) in self.keys.items() if key not in given],
             "assumed": [{"key": key, "value": value, "why": why} for key, value, why in self.assumed],
-            "no_counterpart": [{"parameter": element.name, "value": element.text, "line": element.line, "why": why}
-                               for element, why in self.dropped],
+            "no_counterpart": no_counterpart(self.dropped),
             "notes": self.notes,
             "text": self.text(),
         }  # fmt: skip
+
+
+def no_counterpart(dropped: Sequence[tuple[Element, str]]) -> list[dict[str, Any]]:
+    """Parameters that were left out as JSON, with the reasons."""
+    return [{"parameter": element.name, "value": element.text, "line": element.line, "why": why}
+            for element, why in dropped]  # fmt: skip
 
 
 def _block(title: str, rows: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from .draft import no_counterpart
 from .elements import Element, Elements, WrongInputError
 from .mqsim import leaves
 
@@ -82,8 +83,7 @@ class Flows:
             "format": "mqsim-flows",
             "flows": [{"scenario": flow.scenario, "flow": flow.number, "workload": flow.workload,
                        "options": flow.options, "assumed": flow.assumed,
-                       "no_counterpart": [{"parameter": element.name, "value": element.text, "line": element.line,
-                                           "why": why} for element, why in flow.dropped]} for flow in self.all],
+                       "no_counterpart": no_counterpart(flow.dropped)} for flow in self.all],
             "text": self.text(),
         }  # fmt: skip
 
@@ -158,7 +158,8 @@ def _requests(elements: Elements, flow: Flow, size: int) -> int:
     """The requests of a flow: so many, or those of its time at its rate."""
     number, stop = elements.find("Total_Requests_To_Generate"), elements.find("Stop_Time")
     if number and elements.whole(number):
-        flow.drop(stop, "the number of requests ends it") if stop and elements.whole(stop) else None
+        if stop and elements.whole(stop):
+            flow.drop(stop, "the number of requests ends it")
         return elements.whole(number)
     bandwidth, kind = elements.find("Bandwidth"), elements.find("Synthetic_Generator_Type")
     timed = kind is not None and kind.text.strip().upper().startswith("BANDWIDTH")

@@ -168,28 +168,24 @@ def _energy(elements: Elements, draft: Draft) -> None:
 def _allocation(elements: Elements, draft: Draft) -> None:
     """Forks have values of their own, which the file does not explain: these are assumed to be SSDSim's first ones."""
     kind, static, dynamic = (elements.find(name) for name in ("allocation", "static_allocation", "dynamic_allocation"))
-    if kind and elements.whole(kind) == 1:
-        order = elements.whole(elements.get("static_allocation"))
-        if order < len(STATIC):
-            draft.take("ftl.allocation", STATIC[order], kind, elements.get("static_allocation"),
-                       how="the first letter varies fastest")  # fmt: skip
-        else:
-            draft.assume("ftl.allocation", STATIC[0], f"static_allocation {order} is a fork's own; this is its 0")
-            draft.drop(static, "an order of a fork")
+    chosen = elements.whole(kind) if kind else 0
+    orders: tuple[str, ...] = DYNAMIC
+    which, how = dynamic, ""
+    if chosen == 1:
+        orders, which, how = STATIC, elements.get("static_allocation"), "the first letter varies fastest"
         draft.drop(dynamic, "the allocation is static")
-        return
-    draft.drop(static, "the allocation is dynamic")
-    if kind and elements.whole(kind) > 1:
-        draft.assume("ftl.allocation", "dynamic", f"allocation {kind.text} is a fork's own; this is SSDSim's 0")
-        draft.drop(kind, "an allocation of a fork")
-        draft.drop(dynamic, "an allocation of a fork")
-    elif dynamic and (mode := elements.whole(dynamic)) < len(DYNAMIC):
-        draft.take("ftl.allocation", DYNAMIC[mode], *filter(None, (kind, dynamic)))
-    elif dynamic:
-        draft.assume("ftl.allocation", "dynamic", f"dynamic_allocation {mode} is a fork's own; this is SSDSim's 0")
-        draft.drop(dynamic, "an allocation of a fork")
     else:
+        draft.drop(static, "the allocation is dynamic")
+    if chosen > 1:
+        draft.drop(dynamic, "an allocation of a fork")
+        which = kind
+    if which is None:
         draft.assume("ftl.allocation", "dynamic", "SSDSim's default")
+    elif chosen <= 1 and (at := elements.whole(which)) < len(orders):
+        draft.take("ftl.allocation", orders[at], *filter(None, (kind, which)), how=how)
+    else:
+        draft.assume("ftl.allocation", orders[0], f"{which} is a fork's own; this is SSDSim's 0")
+        draft.drop(which, "an allocation of a fork")
 
 
 def _ftl(elements: Elements, draft: Draft) -> None:

@@ -2,7 +2,7 @@
 
 use super::InitialPlaces;
 use crate::flash::Ppn;
-use crate::kernel::{Bits, Numbers};
+use crate::kernel::{Bits, NumberTable};
 
 /// The map entry of a logical page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl MapEntry {
 /// because a scheme accesses the same page of several backends for a stripe.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Maps {
-    entries: Numbers,
+    entries: NumberTable,
     backends: usize,
     /// Where pages are whose entries are 0, unless they are among the unmapped ones; none if all of those are.
     initial: Option<InitialPlaces>,
@@ -53,7 +53,7 @@ impl Maps {
     /// Maps of `backends` backends, each of `pages` unmapped pages.
     #[must_use]
     pub fn new(backends: usize, pages: u32) -> Self {
-        let entries = Numbers::new(backends * pages as usize);
+        let entries = NumberTable::new(backends * pages as usize);
         Maps { entries, backends, initial: None, unmapped: Bits::default() }
     }
 

@@ -102,19 +102,28 @@ impl Bits {
     /// Adds or removes consecutive numbers.
     #[inline]
     pub fn set_run(&mut self, numbers: Range<u64>, present: bool) {
+        if numbers.end <= numbers.start / 64 * 64 + 64 {
+            self.set_in_word(numbers, present);
+        } else {
+            self.set_long_run(numbers, present);
+        }
+    }
+
+    /// Numbers that share a word.
+    #[inline]
+    fn set_in_word(&mut self, numbers: Range<u64>, present: bool) {
+        if numbers.is_empty() {
+            return;
+        }
         let (chunk, bit) = split(numbers.start);
-        let within = numbers.end > numbers.start && numbers.end <= numbers.start / 64 * 64 + 64;
-        match self.chunks.get_mut(chunk) {
-            Some(Chunk::Mixed(words)) if within => {
-                let first = numbers.start % 64;
-                let bits = ones(first, first + (numbers.end - numbers.start));
-                let word = &mut words[bit / 64];
-                let had = (*word & bits).count_ones();
-                *word = if present { *word | bits } else { *word & !bits };
-                let has = if present { numbers.end - numbers.start } else { 0 };
-                self.count = self.count - u64::from(had) + has;
-            }
-            _ => self.set_long_run(numbers, present),
+        let (first, count) = (numbers.start % 64, numbers.end - numbers.start);
+        let bits = ones(first, first + count);
+        let had = u64::from((self.word(numbers.start) & bits).count_ones());
+        let has = if present { count } else { 0 };
+        if had != has {
+            let word = &mut self.chunk(chunk).words()[bit / 64];
+            *word = if present { *word | bits } else { *word & !bits };
+            self.count = self.count - had + has;
         }
     }
 
@@ -123,22 +132,16 @@ impl Bits {
         let (mut at, all) = (numbers.start, if present { Chunk::Full } else { Chunk::Empty });
         while at < numbers.end {
             let (chunk, bit) = split(at);
-            let whole = bit == 0 && numbers.end - at >= CHUNK;
-            let end = if whole { at + CHUNK } else { numbers.end.min(at / 64 * 64 + 64) };
-            let had = if whole {
-                self.ones_in(chunk)
-            } else {
-                u64::from(self.mask(at, (end - at) as u32).count_ones())
-            };
-            let has = if present { end - at } else { 0 };
-            if whole {
+            let end = if bit == 0 && numbers.end - at >= CHUNK {
+                let has = if present { CHUNK } else { 0 };
+                self.count = self.count - self.ones_in(chunk) + has;
                 *self.chunk(chunk) = all.clone();
-            } else if had != has {
-                let bits = ones(at % 64, at % 64 + (end - at));
-                let word = &mut self.chunk(chunk).words()[bit / 64];
-                *word = if present { *word | bits } else { *word & !bits };
-            }
-            self.count = self.count - had + has;
+                at + CHUNK
+            } else {
+                let end = numbers.end.min(at / 64 * 64 + 64);
+                self.set_in_word(at..end, present);
+                end
+            };
             at = end;
         }
     }

@@ -8,7 +8,7 @@ mod fixed;
 mod hint;
 mod manual;
 mod memory;
-mod numbers;
+mod number_table;
 mod permutation;
 #[cfg(debug_assertions)]
 mod planted;
@@ -27,7 +27,7 @@ pub use flashkeep_trace::random::{Random, mix};
 pub use hint::{filled_in_large_pages, prefetch, zeros_in_large_pages};
 pub use manual::head_comment;
 pub use memory::{OutOfMemory, check_room, make_room, reach};
-pub use numbers::Numbers;
+pub use number_table::NumberTable;
 pub use permutation::Permutation;
 #[cfg(debug_assertions)]
 pub use planted::{Planted, is_planted};

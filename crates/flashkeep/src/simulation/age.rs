@@ -115,11 +115,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
             self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
         }
-        let row = self.device.engine.row(&self.device.body);
-        let row = row.filter(|_| steady && !self.device.buffer.holds_pages());
-        if let Some(row) = row.filter(|_| start.existing == Existing::All) {
+        let in_rows = steady && start.existing == Existing::All && !self.device.buffer.holds_pages();
+        let row = if in_rows { self.device.engine.row(&self.device.body) } else { None };
+        if row.is_some() {
             // All pages have their places already.
-            self.create_missing(Some(row));
+            self.create_missing(row);
             self.end_ageing(&logs);
             return Ok(());
         }

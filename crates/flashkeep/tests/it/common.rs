@@ -47,6 +47,18 @@ pub(crate) fn figure(summary: &Value, path: &str) -> f64 {
     summary.pointer(&pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no figure {path}"))
 }
 
+/// The phases of a run have all of its operations, each once.
+pub(crate) fn check_sums_of_phases(run: &Value, told: &str) {
+    let phases = run["phases"].as_array().expect("a list");
+    for kind in ["read", "program", "erase"] {
+        for (cause, pages) in run["operations"][kind].as_object().expect("causes") {
+            let of_phase = |phase: &Value| phase["operations"][kind][cause].as_f64().expect("a number");
+            let sum: f64 = phases.iter().map(of_phase).sum();
+            assert_eq!(Some(sum), pages.as_f64(), "{told}: {kind} {cause}");
+        }
+    }
+}
+
 /// The records of a CSV file, header first.
 pub(crate) fn records(path: &std::path::Path) -> Vec<Vec<String>> {
     let text = std::fs::read_to_string(path).expect("the run wrote it");

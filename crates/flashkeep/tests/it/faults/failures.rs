@@ -1,6 +1,6 @@
 //! Failures through jobs: lost pages, reported figures, and the time until full redundancy.
 
-use crate::common::{done, figure, file, job, summary};
+use crate::common::{check_sums_of_phases, done, figure, file, job, summary};
 use flashkeep::job::Job;
 use flashkeep::run;
 use flashkeep::schemes::{Members, for_drives, named};
@@ -168,12 +168,7 @@ fn phases_follow_one_another_and_add_up() {
             assert_eq!(pair[0]["until_s"], pair[1]["from_s"], "{scheme}");
             assert_ne!(pair[0]["phase"], pair[1]["phase"], "{scheme}");
         }
-        for kind in ["read", "program", "erase"] {
-            for (cause, pages) in run["operations"][kind].as_object().unwrap() {
-                let sum: f64 = phases.iter().map(|p| p["operations"][kind][cause].as_f64().unwrap()).sum();
-                assert_eq!(Some(sum), pages.as_f64(), "{scheme}: {kind} {cause}");
-            }
-        }
+        check_sums_of_phases(&run, scheme);
         for kind in ["read", "write"] {
             let count = |times: &Value| times[kind]["count"].as_f64().unwrap_or(0.0);
             let sum: f64 = phases.iter().map(|phase| count(&phase["response_us"])).sum();

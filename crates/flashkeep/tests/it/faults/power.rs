@@ -1,6 +1,6 @@
 //! Power cuts through jobs: reported figures, costs of the recovery, and that no durable page is lost.
 
-use crate::common::{figure, file, job, summary};
+use crate::common::{check_sums_of_phases, figure, file, job, summary};
 use flashkeep::job::Job;
 use flashkeep::run;
 use flashkeep::schemes::{Members, for_drives, named};
@@ -129,15 +129,8 @@ fn phases_around_a_power_loss_add_up() {
     job.fail = vec!["power@5215us".to_owned()];
     job.verify = true;
     let run = summary(&job);
-    let phases = run["phases"].as_array().expect("a list");
     assert!(figure(&run, "operations.read.scrub") > 0.0, "the run scrubs");
-    for kind in ["read", "program", "erase"] {
-        for (cause, pages) in run["operations"][kind].as_object().expect("causes") {
-            let sum: f64 =
-                phases.iter().map(|phase| figure(phase, &format!("operations.{kind}.{cause}"))).sum();
-            assert_eq!(Some(sum), pages.as_f64(), "{kind} {cause}");
-        }
-    }
+    check_sums_of_phases(&run, "a power loss");
 }
 
 /// The 3rd page has its parity when the power fails, and is torn itself: its die wrote the 1st page before. The recovery

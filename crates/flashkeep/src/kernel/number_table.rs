@@ -12,7 +12,7 @@ const MOST_WHOLE: usize = 16 << 20;
 /// large one has those of the chunks in which one was set, so that a run that sets few entries, far from each other, takes
 /// little memory.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
-pub struct Numbers {
+pub struct NumberTable {
     /// All entries, or those of the chunks that exist. The first of these is that of all others: it stays 0.
     entries: Vec<u32>,
     /// Which of the chunks that exist each chunk is; empty in a small table.
@@ -20,14 +20,14 @@ pub struct Numbers {
     len: usize,
 }
 
-impl Numbers {
+impl NumberTable {
     /// A table of zeros.
     #[must_use]
     pub fn new(len: usize) -> Self {
         if len <= MOST_WHOLE {
-            return Numbers { entries: zeros_in_large_pages(len), chunks: Vec::new(), len };
+            return NumberTable { entries: zeros_in_large_pages(len), chunks: Vec::new(), len };
         }
-        Numbers { entries: vec![0; CHUNK], chunks: vec![0; len.div_ceil(CHUNK)], len }
+        NumberTable { entries: vec![0; CHUNK], chunks: vec![0; len.div_ceil(CHUNK)], len }
     }
 
     /// Entries.
@@ -95,7 +95,7 @@ impl Numbers {
         places.filter(|&at| self.get(at) != 0)
     }
 
-    /// Numbers at these places become 0.
+    /// NumberTable at these places become 0.
     pub fn clear(&mut self, is_cleared: impl Fn(usize) -> bool) {
         for chunk in 0..self.len.div_ceil(CHUNK) {
             for at in self.places_of(chunk).filter(|&at| is_cleared(at)) {
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_large_table_has_memory_for_what_was_set() {
         for len in [100, MOST_WHOLE + 5] {
-            let mut numbers = Numbers::new(len);
+            let mut numbers = NumberTable::new(len);
             for at in [len - 1, 3, 40, 3] {
                 *numbers.reach(at) += at as u32;
             }
