@@ -211,6 +211,18 @@ def test_the_table_fits_and_states_its_assumptions(flashkeep: Command, drive: Pa
     assert priced["workload"]["requests"] == priced["limit"] == 1000
 
 
+def test_of_a_long_workload_the_first_requests_are_simulated(drive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flashkeep.advising.sample.MOST_WRITTEN", 500 * 4096)
+    workload = "synth:random,requests=1k,write=1,size=4KiB,footprint=2MiB,rate=2000"
+    found = fk.advise(workload, f"4*{drive}", schemes=["raid5"])
+    given = found.to_dict()
+    assert (given["workload"]["requests"], given["limit"], given["sample_of"]) == (500, 500, 1000)
+    assert found.notes[0].startswith("only the first 500 of 1,000 requests were simulated")
+    assert "\n500 of 1,000 requests, 100.0 % writes" in repr(found)
+    whole = fk.advise(fk.trace(workload, limit=1000), f"4*{drive}", schemes=["raid5"]).to_dict()
+    assert (whole["workload"]["requests"], whole["sample_of"]) == (1000, None)
+
+
 def test_the_uber_is_the_drive_s_unless_it_is_given(tmp_path: Path, drive: Path) -> None:
     base = tmp_path / "base.toml"
     base.write_text(drive.read_text() + "\n[errors]\nuber_target = 3e-15\n")

@@ -19,6 +19,7 @@ from .front import mark
 from .notes import alike
 from .rows import row_of
 from .runs import FAILED_AT, MISSING, simulate_all
+from .sample import Sample, sampled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -141,10 +142,11 @@ def advise_on(
     if given.starts_new and given.can_be_filled:
         # Parity of pages that nobody has written costs nothing: arrays in use are full.
         options = {"existing": "all", **options}
+    sample = sampled(trace)
     designs = designs_of(given, schemes, full=options.get("existing", given.existing) == "all")
     arrays = [None if each.drive is None else read("array", (), each.drive.text) for each in designs]
     tolerances = [0 if array is None else array.group.tolerance for array in arrays]
-    ended = simulate_all(designs, tolerances, trace, seed, options, workers or cores(), view)
+    ended = simulate_all(designs, tolerances, sample.trace, seed, options, workers or cores(), view)
     if not any(each.healthy for each in ended):
         raise OptionError(f"no redundancy can be simulated; {designs[0].scheme}: {ended[0].reason}")
     rows = [row_of(*each, asked) for each in zip(designs, arrays, ended, strict=True)]
@@ -152,22 +154,24 @@ def advise_on(
     mark([row for row in rows if row["reason"] is None], latency)
     ran = [(row, each.healthy) for row, each in zip(rows, ended, strict=True) if each.healthy is not None]
     return {
-        **_question(trace, given, ran[0][1], seed, options),
+        **_question(sample, given, ran[0][1], seed, options),
         **_answer(rows, asked, limits, latency),
-        "notes": [*_start(given, options), *_notes(ran, asked)],
+        "notes": [*sample.notes(), *_start(given, options), *_notes(ran, asked)],
     }
 
 
 def _question(
-    trace: Trace, drives: Drives, first: Mapping[str, Any], seed: int, options: Mapping[str, Any]
+    sample: Sample, drives: Drives, first: Mapping[str, Any], seed: int, options: Mapping[str, Any]
 ) -> dict[str, Any]:
+    asked = sample.trace.options
     return {
         "schema": 1,
         "flashkeep": _flashkeep.__version__,
         "workload": first["workload"],
         "simulated_s": first["simulated_s"],
-        "limit": trace.options.get("limit"),
-        "options": {key: value for key, value in {**trace.options, **options}.items() if key != "limit"},
+        "limit": asked.get("limit"),
+        "sample_of": sample.requests,
+        "options": {key: value for key, value in {**asked, **options}.items() if key != "limit"},
         "seed": seed,
         "drives": {"text": drives.text, "count": drives.count, "capacity_bytes": drives.single.capacity_bytes},
     }

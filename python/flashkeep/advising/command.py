@@ -92,11 +92,15 @@ def subtitle(found: dict[str, Any]) -> str:
     """What was simulated."""
     workload = found["workload"]
     requests = workload["requests"]
-    limit = " (--limit)" if found["limit"] else ""
+    counted = f"{requests:,} requests"
+    if found["sample_of"] is not None:
+        counted = f"{requests:,} of {found['sample_of']:,} requests"
+    elif found["limit"] is not None:
+        counted += " (--limit)"
     writes = f"{100 * workload['writes'] / requests:.1f} % writes" if requests else "no requests"
     span = found["simulated_s"]
     lasting = "" if span is None else f"{span:,.1f} s simulated, "
-    return f"{requests:,} requests{limit}, {writes}, {lasting}seed {found['seed']}"
+    return f"{counted}, {writes}, {lasting}seed {found['seed']}"
 
 
 def columns_of(found: dict[str, Any]) -> list[Column]:

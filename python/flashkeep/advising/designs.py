@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 DRIVES = re.compile(r"\s*(\d+)\s*\*\s*([^,]+?)\s*((?:,[^,]+)*)")
 MOST = 255
 MOST_FILLED_BYTES = 2**40
-"""Of arrays whose drives are filled before the trace: a map takes some 8 bytes for each page of 4 KiB, so 2 GiB."""
+"""Of arrays whose drives start new and are filled before the trace."""
 MOST_WITHOUT_ROWS = 2**36
 """The same, with a scheme whose arrays cannot be filled in rows: page by page this takes some seconds."""
 COPIES = 2

@@ -208,7 +208,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.write_out_saved(backends, now);
                     self.end_recovery(backends, now);
                 }
-                Due::Port(port) => self.ports.notify(port),
+                Due::Port(port) => self.ports.notify(now, port),
                 Due::WriteBack(port) => self.ports.wants_write_back(port),
                 Due::Host => self.calls_host = true,
             }

@@ -192,9 +192,12 @@ impl<C: Contents> Ports<C> {
         self.ended.push_back(id);
     }
 
-    /// Schedules an event of a port's link after all others that are due.
-    pub(super) fn notify(&mut self, at: u16) {
-        self.notified.push(at);
+    /// Schedules an event of a port's link after all others that are due, unless the link was to be looked at earlier,
+    /// and has another event now.
+    pub(super) fn notify(&mut self, now: SimTime, at: u16) {
+        if self.all[usize::from(at)].armed <= now && !self.notified.contains(&at) {
+            self.notified.push(at);
+        }
     }
 
     /// A port is to look at its cache when all else of this instant has happened.
