@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST_WRITTEN = 2**33
-"""Bytes that the workload may write: each redundancy writes them several times, in two runs, with garbage collection. The
-drives begin in a steady state, so that more requests say little more."""
+"""Bytes that the workload may write: each redundancy writes them several times, in two runs, with garbage collection.
+The drives begin in a steady state, so that more requests say little more."""
 
 
 @dataclass(frozen=True, slots=True)
