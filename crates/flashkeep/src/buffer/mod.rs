@@ -77,13 +77,11 @@ struct HostBackend<'a, 'b, S, C, L> {
     below: &'a mut HostContext<'b, S, C, L>,
     oracle: &'a Oracle<C>,
     flags: Flags,
-    /// Whether a page was merged, which a plan of its own writes.
-    merged: bool,
 }
 
 impl<'a, 'b, S, C, L> HostBackend<'a, 'b, S, C, L> {
     fn of(below: &'a mut HostContext<'b, S, C, L>, oracle: &'a Oracle<C>) -> Self {
-        HostBackend { below, oracle, flags: Flags::NONE, merged: false }
+        HostBackend { below, oracle, flags: Flags::NONE }
     }
 }
 
@@ -102,10 +100,9 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for HostBackend<'_, 
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
-        self.merged = true;
         let HostContext { engine, backends, now, request, .. } = &mut *self.below;
         let token = engine.extend(*request, std::iter::once(difference));
-        let merge = Merge { soon: self.flags.has(Flags::SOON), ..merge };
+        let merge = Merge { flags: self.flags, ..merge };
         engine.merge(*backends, *now, merge, token);
     }
 
@@ -292,17 +289,16 @@ impl<C: Contents> Buffer<C> {
         self.port.write(fragment, Cause::Host, 0, |page| oracle.current(page), &mut tree)
     }
 
-    /// Writes a fragment past the cache (FUA); returns whether a page was merged, so that caches of members may hold it.
+    /// Writes a fragment past the caches (FUA).
     pub fn force<S: Scheme, L: Backends<C>>(
         &mut self,
         fragment: Fragment,
         below: &mut HostContext<'_, S, C, L>,
-    ) -> bool {
+    ) {
         self.count_versions(fragment.page, fragment.count);
         let oracle = &self.oracle;
         let mut tree = HostBackend { flags: Flags::FUA.with(Flags::SOON), ..HostBackend::of(below, oracle) };
         self.port.force(fragment, Cause::Host, |page| oracle.current(page), &mut tree);
-        tree.merged
     }
 
     /// The pages that the sectors in the cache would fill.

@@ -1,11 +1,11 @@
 //! Arrays: drive files whose members are drives, disks or arrays.
 
 use super::ageing::fill;
-use super::check::Resolved;
+use super::check::{self, Resolved};
 use super::keys::DriveSpec;
 use super::load::{self, Given};
 use super::options;
-use super::redundancy::unread;
+use super::redundancy::{self, unread};
 use super::source::is_path;
 use crate::buffer::Existing;
 use crate::error::DriveError;
@@ -298,6 +298,8 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
     }
     let mut resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
     resolved.start_as_members(given);
+    check::buffer(&resolved.spec, given)?;
+    redundancy::memory(&resolved.spec, scheme, given)?;
     let Striping { stripe_kib } = resolved.spec.redundancy.read();
     if scheme.has::<Striping>() && stripe_kib * 1024.0 % page as f64 != 0.0 {
         let message = format!("a chunk of {stripe_kib} KiB is not a whole number of pages of {page} bytes");

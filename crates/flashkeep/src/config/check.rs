@@ -200,7 +200,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.mapping()?;
     check.victim_file()?;
     check.threshold();
-    check.buffer()?;
+    buffer(&check.spec, given)?;
     check.start();
     check.elements(allocation)?;
     check.host()?;
@@ -233,6 +233,22 @@ pub(super) struct Check<'a> {
     pub(super) spec: DriveSpec,
     pub(super) given: &'a Given,
     pub(super) warnings: Vec<String>,
+}
+
+/// Checks the DRAM of a drive or an array.
+pub(super) fn buffer(spec: &DriveSpec, given: &Given) -> Result<(), DriveError> {
+    let (mib, page) = (spec.buffer.dram_mib, page_bytes(spec));
+    if mib > 0.0 && mib * 1_048_576.0 < page as f64 {
+        let message = format!("{mib} MiB is less than one page ({page} bytes); 0 means no buffer");
+        return Err(given.error(&["buffer.dram_mib", "flash.page_kib"], message));
+    }
+    let marks: Watermarks = spec.buffer.options.read();
+    if marks.stop() > marks.flush_above {
+        let (stop, start) = (marks.stop(), marks.flush_above);
+        let message = format!("the write-back stops at {stop} and begins above {start}");
+        return Err(given.error(&["buffer.flush_below", "buffer.flush_above"], message));
+    }
+    Ok(())
 }
 
 impl Check<'_> {
@@ -365,21 +381,6 @@ impl Check<'_> {
                  collection as long as a block has an invalid page"
             ));
         }
-    }
-
-    fn buffer(&self) -> Result<(), DriveError> {
-        let (mib, page) = (self.spec.buffer.dram_mib, page_bytes(&self.spec));
-        if mib > 0.0 && mib * 1_048_576.0 < page as f64 {
-            let message = format!("{mib} MiB is less than one page ({page} bytes); 0 means no buffer");
-            return Err(self.wrong(&["buffer.dram_mib", "flash.page_kib"], message));
-        }
-        let marks: Watermarks = self.spec.buffer.options.read();
-        if marks.stop() > marks.flush_above {
-            let (stop, start) = (marks.stop(), marks.flush_above);
-            let message = format!("the write-back stops at {stop} and begins above {start}");
-            return Err(self.wrong(&["buffer.flush_below", "buffer.flush_above"], message));
-        }
-        Ok(())
     }
 
     fn start(&mut self) {

@@ -1,6 +1,7 @@
 //! Redundancy over flash: the number and kind of members, and the capacity that the host sees.
 
 use super::check::{Check, Resolved, product};
+use super::keys::DriveSpec;
 use super::load::Given;
 use super::packing::{padding, page_bytes, spare_pages, word_line};
 use super::pools::pooled;
@@ -208,6 +209,16 @@ pub(super) fn unread(
     warnings
 }
 
+/// Checks the non-volatile memory of a scheme.
+pub(super) fn memory(spec: &DriveSpec, scheme: &SchemeEntry, given: &Given) -> Result<(), DriveError> {
+    let (NvramOptions { nvram_mib: mib, .. }, page) = (spec.redundancy.read(), page_bytes(spec));
+    if scheme.memory && mib * 1_048_576.0 < page as f64 {
+        let message = format!("{mib} MiB is less than one page ({page} bytes)");
+        return Err(given.error(&["redundancy.nvram_mib", "flash.page_kib"], message));
+    }
+    Ok(())
+}
+
 impl Check<'_> {
     /// Checks that the scheme fits the geometry, and warns about keys of other schemes.
     pub(super) fn redundancy(&mut self) -> Result<(), DriveError> {
@@ -239,7 +250,7 @@ impl Check<'_> {
         if let Err(WrongOption { key, message }) = (scheme.check)(members, &self.spec.redundancy) {
             return Err(self.wrong(&[key, "redundancy.width", "redundancy.scheme"], message));
         }
-        self.memory(scheme)
+        memory(&self.spec, scheme, self.given)
     }
 
     /// Each member is a box: whole channels, whole chips of one channel, or whole dies of one chip.
@@ -292,16 +303,6 @@ impl Check<'_> {
             return Err(wrong(u64::from(width)));
         }
         Ok(width)
-    }
-
-    fn memory(&self, scheme: &SchemeEntry) -> Result<(), DriveError> {
-        let (options, page) = (self.spec.redundancy.read::<NvramOptions>(), page_bytes(&self.spec));
-        let mib = options.nvram_mib;
-        if scheme.memory && mib * 1_048_576.0 < page as f64 {
-            let message = format!("{mib} MiB is less than one page ({page} bytes)");
-            return Err(self.wrong(&["redundancy.nvram_mib", "flash.page_kib"], message));
-        }
-        Ok(())
     }
 
     /// Pages of each block that may stay empty while the others are moved.

@@ -65,7 +65,7 @@ impl<C: Contents> Drive<C> {
             latencies: None,
             suspension,
             errors: ReadErrors::of(drive, &flash.geometry),
-            maintenance: Maintenance::default(),
+            maintenance: Maintenance::of(&flash.geometry),
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
             flash,

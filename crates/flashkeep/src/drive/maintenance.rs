@@ -11,7 +11,7 @@ use super::limit::UNASKED;
 use super::{Drive, DriveOp};
 use crate::blocks::{Collection, Levelled};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
-use crate::flash::{PlaneId, Ppn};
+use crate::flash::{Geometry, PlaneId, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -28,19 +28,23 @@ pub(super) struct Maintenance {
     reading: Option<SimTime>,
 }
 
+impl Maintenance {
+    /// No block is due, and nothing is scrubbed.
+    pub(super) fn of(geometry: &Geometry) -> Self {
+        Maintenance { due: vec![Vec::new(); geometry.plane_count() as usize], ..Maintenance::default() }
+    }
+}
+
 impl<C: Contents> Drive<C> {
-    /// Begins scrubbing at time 0.
+    /// Begins scrubbing at time 0. What was found to be due before is found again.
     pub(super) fn begin_scrubbing(&mut self) {
+        self.maintenance = Maintenance::of(&self.flash.geometry);
         let Some(errors) = &self.errors else { return };
         let geometry = &self.flash.geometry;
         let pages =
             u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
-        let every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
-        let due = vec![Vec::new(); geometry.plane_count() as usize];
-        self.maintenance = Maintenance { due, every, ..Maintenance::default() };
-        if let Some(every) = every {
-            self.dies.agenda.set(self.scrub_slot(), SimTime::ZERO + every);
-        }
+        self.maintenance.every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.scrub_from(SimTime::ZERO);
     }
 
     /// The slot of scrubbing, the last one.

@@ -80,10 +80,11 @@ impl<C: Contents> Nvram<C> {
         self.cells[page as usize] = Cell::Unreadable;
     }
 
-    /// An empty NVRAM replaces it.
+    /// An empty NVRAM replaces it, if it has failed.
     pub fn renew(&mut self) {
-        self.dead = false;
-        self.cells.fill(Cell::Nothing);
+        if std::mem::take(&mut self.dead) {
+            self.cells.fill(Cell::Nothing);
+        }
     }
 
     /// Carries out a command submitted at `now`; its completions go to `answers`.

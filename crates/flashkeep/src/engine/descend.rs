@@ -328,7 +328,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
         taken: Option<(Key, LockMode)>,
     ) {
-        if taken.is_none() && plan.is_simple::<C>() {
+        if taken.is_none() && plan.is_simple::<C>(node) {
             return self.pass_on(backends, now, node, piece, plan, token);
         }
         self.account(token, u32::from(piece.count));

@@ -2,6 +2,7 @@
 
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
+use super::tree::NodeId;
 
 /// The number of a child of a node, from 0.
 #[derive(
@@ -298,10 +299,16 @@ impl Plan {
     }
 
     /// Whether the plan is one stage without a stripe whose caller waits for all steps: these can count as the caller's
-    /// own. If contents are not kept, roles of written data do not matter.
+    /// own. If contents are not kept, roles of data that the root writes do not matter; below it, the order in which plans
+    /// end must not depend on that.
     #[inline]
-    pub(super) fn is_simple<C: Contents>(&self) -> bool {
-        let data = |s: &Step| !C::KEEP && s.command.verb == Verb::Write && matches!(s.role, Role::Data(_));
+    pub(super) fn is_simple<C: Contents>(&self, node: NodeId) -> bool {
+        let data = |s: &Step| {
+            !C::KEEP
+                && node == NodeId::ROOT
+                && s.command.verb == Verb::Write
+                && matches!(s.role, Role::Data(_))
+        };
         let plain = |s: &Step| {
             s.stage == 0 && (s.role == Role::Plain || data(s)) && !s.later && s.at != Step::NOWHERE
         };

@@ -240,8 +240,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut plan = self.blank_plan();
         plan.release = Release::Submitted;
         plan.push(Step::new(Member(0), one(Verb::Read, merge.old_sectors).because(Cause::Update), 0));
-        let soon = if merge.soon { Flags::SOON } else { Flags::NONE };
-        let flags = Flags::OLD_IN_HAND.with(soon);
+        let flags = Flags::OLD_IN_HAND.with(merge.flags);
         let write = Command { flags, ..one(Verb::Write, merge.all_sectors) };
         plan.push(Step::new(Member(0), write.because(merge.cause), 0).stage(1));
         let start = Start::new(NodeId::HOST, one(Verb::Write, 0), token).holding(Some(key));

@@ -119,7 +119,8 @@ pub struct Capabilities {
     /// It needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no pages, and has no
     /// timers or background work. With one member, it passes every command on unchanged.
     pub stateless: bool,
-    /// A stripe determines the contents of its pages: if the OOB metadata of one is wrong, the page is rewritten.
+    /// Other pages are reconstructed from what is in the places of one: if its OOB metadata is wrong, it stays there until
+    /// the page is written again.
     pub rewrites: bool,
     /// When it wants to be asked for background work.
     pub triggers: Triggers,

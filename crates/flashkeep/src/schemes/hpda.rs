@@ -241,7 +241,7 @@ impl Scheme for Hpda {
 
     fn capabilities(&self) -> Capabilities {
         let triggers = Triggers { idle_after: Some(self.idle_after), ..Triggers::default() };
-        Capabilities { triggers, ..Capabilities::default() }
+        Capabilities { rewrites: true, triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {

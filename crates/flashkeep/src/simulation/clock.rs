@@ -204,15 +204,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.device.engine.next_due();
         let mut until = admission.min(due);
-        let rests = !self.clock.scrubs || until != SimTime::NEVER;
-        if !rests {
+        if self.clock.scrubs {
             // Scrubbing goes on for ever: the caller looks after each of its reads whether the last request is over.
-            until = self.device.body.next_event();
+            until = until.min(self.device.body.next_event());
         }
         while self.device.body.done().is_empty() && self.device.body.step(until) {}
-        if !rests {
-            self.clock.now = self.clock.now.max(self.device.body.now());
-        }
         if !self.device.body.done().is_empty() {
             self.clock.now = self.device.body.now();
             self.device.engine.settle(&mut self.device.body, self.clock.now);

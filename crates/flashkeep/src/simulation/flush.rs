@@ -57,15 +57,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         id: Id<OutstandingRequest<C>>,
         pages: &mut u64,
     ) -> bool {
-        let mut merged = false;
         self.each_fragment(request, id, |buffer, fragment, below| {
             *pages += u64::from(fragment.count);
-            merged |= Buffer::force(buffer, fragment, below);
+            Buffer::force(buffer, fragment, below);
             true
         });
-        let flushes_members = merged && self.device.engine.has_caches();
         let this = &mut self.host.in_flight[id];
-        (this.durable, this.floor, this.flushes_members) = (true, Some(SimTime::ZERO), flushes_members);
+        (this.durable, this.floor) = (true, Some(SimTime::ZERO));
         true
     }
 

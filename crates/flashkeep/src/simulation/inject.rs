@@ -12,7 +12,7 @@ use crate::kernel::SimTime;
 use crate::metrics::Tally;
 use crate::schemes::Any;
 use crate::workload::Workload;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// A fault event to come.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub(super) struct FaultEvents {
     pub(super) injected: bool,
     /// Hot spares.
     spares: VecDeque<BackendId>,
+    /// The paths of members that have failed as a whole, and have not been replaced.
+    gone: BTreeSet<Vec<u32>>,
 }
 
 impl FaultEvents {
@@ -201,6 +203,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         if let Some(node) = subtree {
+            self.failures.fault_events.gone.insert(event.path.clone());
             self.device.engine.change(&mut self.device.body, now, node, Change::Failed);
         }
         self.device.engine.settle(&mut self.device.body, now);
@@ -236,8 +239,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let dead: Vec<_> = self.backends().filter(|&backend| self.device.body.is_dead(backend)).collect();
         let engine = &self.device.engine;
         // A part of a member that has failed as a whole is replaced with it.
-        let (_, above) = event.path.split_last().filter(|_| event.what == What::Whole).unzip();
-        if engine.has_failed(above.unwrap_or(&event.path)) {
+        let is_whole = event.what == What::Whole;
+        let is_part_of = |gone: &[u32]| event.path.starts_with(gone) && !(is_whole && event.path == gone);
+        if self.failures.fault_events.gone.iter().any(|gone| is_part_of(gone)) {
             return;
         }
         let failed = self.subtree(event).filter(|_| engine.has_failed(&event.path));
@@ -245,6 +249,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             || dead.iter().any(|&backend| engine.is_map_at_work(backend))
         {
             return self.try_again(FaultEvent::Renew(event.clone()));
+        }
+        if is_whole {
+            self.failures.fault_events.gone.retain(|gone| !gone.starts_with(&event.path));
         }
         for (device, fault) in self.faults(event, true) {
             self.device.body.renew(now, device, fault);

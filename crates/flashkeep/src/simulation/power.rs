@@ -337,11 +337,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 || promise.durable.or(promise.acknowledged).is_some();
             // A trim in progress may have been interrupted: its page may still have its old contents.
             let was_lost = self.device.engine.lost().has(page);
-            let found = self.look_at(page, awaited || promise.trimmed.is_some());
+            let intact = self.intact(page);
+            let found = intact.or_else(|| self.reconstructed(page, awaited || promise.trimmed.is_some()));
             if !awaited && !was_lost {
                 self.device.engine.find_page(Page(page));
             }
-            let saved = self.device.buffer.saved(page, found);
+            // What is to be reconstructed may come to a cache that the next power loss empties.
+            let saved = self.device.buffer.saved(page, intact);
             let Some(contents) = saved.or(found) else { continue };
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
@@ -361,8 +363,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
-            // A page that only its stripe can reconstruct is first rebuilt into the write cache of its member.
-            let is_durable = !is_volatile || self.intact(page).is_some();
+            let is_durable = !is_volatile || intact.is_some();
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
             durability.promise(page, kept);
@@ -387,12 +388,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.intact_contents(Page(page), &|backend, page| body.contents_of(backend, page))
     }
 
-    /// The contents of a page, without time; none if the page is unrecoverable. A missing page is reconstructed from
-    /// its stripe.
-    fn look_at(&mut self, page: u64, awaited: bool) -> Option<C> {
-        if let Some(contents) = self.intact(page) {
-            return Some(contents);
-        }
+    /// The contents of a page that its stripe reconstructs, without time; none if it is unrecoverable.
+    fn reconstructed(&mut self, page: u64, awaited: bool) -> Option<C> {
         if !awaited {
             return None;
         }

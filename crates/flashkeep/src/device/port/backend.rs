@@ -1,7 +1,7 @@
 //! What a port is asked for, and what it asks of the device behind it.
 
 use super::{EvictedPages, FlushRule, LinkTimes};
-use crate::device::command::{Cause, Sectors};
+use crate::device::command::{Cause, Flags, Sectors};
 use crate::kernel::{SimTime, Span};
 
 /// A run of pages, and the sectors that are meant in each.
@@ -138,6 +138,6 @@ pub struct Merge {
     pub all_sectors: u16,
     /// The cause of the write.
     pub cause: Cause,
-    /// Whether a FLUSH or a write with FUA waits for it ([`Flags::SOON`](crate::device::command::Flags::SOON)).
-    pub soon: bool,
+    /// How the page is written: [`Flags::FUA`] and [`Flags::SOON`].
+    pub flags: Flags,
 }

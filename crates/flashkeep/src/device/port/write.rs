@@ -2,7 +2,7 @@
 
 use super::cache::side_by_side;
 use super::{CachedContents, CachedSectors, Fragment, Merge, PartialPages, Port, PortBackend, Run};
-use crate::device::command::{Cause, Sectors};
+use crate::device::command::{Cause, Flags, Sectors};
 use crate::device::contents::Contents;
 
 impl<C: Contents> Port<C> {
@@ -153,8 +153,13 @@ impl<C: Contents> Port<C> {
             let run = Run::part(page, Sectors::first(count(all)));
             return behind.write(run, cause, None, |_| newest);
         }
-        let merge =
-            Merge { page, old_sectors: count(old & !mask), all_sectors: count(all), cause, soon: false };
+        let merge = Merge {
+            page,
+            old_sectors: count(old & !mask),
+            all_sectors: count(all),
+            cause,
+            flags: Flags::NONE,
+        };
         behind.merge(merge, newest.plus(1, was));
     }
 
@@ -163,8 +168,13 @@ impl<C: Contents> Port<C> {
         let exists = self.pages.sectors(page);
         if exists != 0 {
             let sectors = self.pages.sectors_of(exists);
-            let merge =
-                Merge { page, old_sectors: sectors, all_sectors: sectors, cause: Cause::Host, soon: false };
+            let merge = Merge {
+                page,
+                old_sectors: sectors,
+                all_sectors: sectors,
+                cause: Cause::Host,
+                flags: Flags::NONE,
+            };
             behind.merge(merge, C::default());
         }
     }

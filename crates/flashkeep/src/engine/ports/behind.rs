@@ -103,6 +103,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
 
     fn merge(&mut self, merge: Merge, difference: C) {
         let token = self.place(std::iter::once(difference));
+        let merge = Merge { flags: self.command.flags.forced(), ..merge };
         let MemberBackend { engine, backends, now, at, .. } = self;
         engine.merge_behind(*backends, *now, PortId::of(*at), merge, CompletionToken { gap: 0, ..token });
     }

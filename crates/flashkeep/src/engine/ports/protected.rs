@@ -1,12 +1,12 @@
-//! Members' caches that survive a power loss. What a cache has saved, and is not behind its port, is in the cache again when
-//! the nodes above recover, so that it is the member's newest version for them. When all nodes have recovered, it is written
-//! out by a port request for which no caller waits.
+//! Members' caches that survive a power loss. What a cache has saved is in the cache again when the nodes above recover, so that
+//! it is the member's newest version for them, unless it is behind the port as it is: what must be reconstructed there may come to
+//! a cache that the next power loss empties. When all nodes have recovered, it is written out by a port request for which no
+//! caller waits.
 
 use super::super::Contents;
 use super::super::backends::Backends;
 use super::super::command::Page;
 use super::super::executor::Engine;
-use super::super::plan::Member;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
@@ -23,15 +23,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The subtrees below a node have recovered: what their protected caches have saved and what is not behind these is in
     /// the caches again.
     pub(in super::super) fn restore_saved<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
-        for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
+        let on_media = |backend, page| backends.oob(backend, page).map(|oob| C::token(oob.stamp));
+        for child in self.shape[node.index()].children.clone() {
             let Some(at) = self.shape[child.index()].port.map(usize::from) else { continue };
             if !self.ports.all[at].is_protected() {
                 continue;
             }
             let mut port = self.ports.all[at].port.take().expect("the port is not at work");
             port.restore_saved(|page, saved| {
-                let behind = self.consult(backends, node, |_, view| view.oob(member, Page(page)));
-                behind.is_some_and(|behind| behind.stamp == saved.stamp())
+                let behind = self.intact_contents_behind(child, Page(page), &on_media);
+                behind.is_some_and(|behind| behind.stamp() == saved.stamp())
             });
             self.ports.all[at].port = Some(port);
         }

@@ -156,7 +156,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             old_sectors: 1,
             all_sectors: 0,
             cause: crate::engine::Cause::Host,
-            soon: false,
+            flags: crate::engine::Flags::NONE,
         };
         self.engine.merge(&mut self.store, self.now, merge, token.pages());
         self.engine.close(&mut self.store, self.now, token);
