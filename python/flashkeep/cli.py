@@ -36,7 +36,7 @@ SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 
 class Terminated(BaseException):
-    """The process received SIGTERM."""
+    """The process received SIGTERM, or its terminal was closed."""
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -156,6 +156,8 @@ def _hear_termination() -> None:
         raise Terminated
 
     signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+        signal.signal(signal.SIGHUP, stop)
 
 
 def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: dict[str, str]) -> dict[str, object]:

@@ -14,6 +14,12 @@ class UsageError(Exception):
     """The command line is invalid: one message, exit code 2."""
 
 
+WRITTEN = ("--operations", "--timeline", "--map", "--save-aged", "--report", "--plot", "--output")
+"""Options that name a file to write."""
+WRITERS = ("age", "trace convert", "trace synth")
+"""Commands whose place OUT or FILE is a file to write."""
+
+
 class Option:
     """One option: its flag, its argument, and its purpose. `key` is its field of `Job` if that differs."""
 
@@ -57,6 +63,14 @@ class Command:
     @property
     def usage(self) -> str:
         return f"flashkeep {self.name} {self.places}".rstrip()
+
+    def writes(self, arguments: dict[str, Any]) -> dict[str, str]:
+        """The files that it is to write, by the option or the place that names them."""
+        flags = [option for option in self.options if option.flag in WRITTEN and arguments.get(option.key)]
+        places = [place for place in ("OUT", "FILE") if place in self.places.split() and self.name in WRITERS]
+        return {option.flag: arguments[option.key] for option in flags} | {
+            place: arguments[place.lower()] for place in places
+        }
 
 
 def _refuse(accepted: str, found: str, hint: str = "") -> NoReturn:
@@ -521,6 +535,9 @@ def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
     command, rest = find_command(argv)
     parser = parser_of(command)
     try:
+        for word in rest:
+            if word.startswith("--") and word.endswith("=--"):  # argparse takes this for the end of the options
+                raise UsageError(f"{word.removesuffix('=--')} takes a value; found '--'")
         found, extra = parser.parse_known_intermixed_args(rest)
         if extra:
             raise UsageError(_unknown(extra[0], command))
@@ -530,7 +547,12 @@ def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
         if message.startswith(missing):
             message = f"{message.removeprefix(missing)} missing; usage: {command.usage}"
         raise UsageError(f"flashkeep {command.name}: {message}") from None
-    return command, vars(found)
+    arguments = vars(found)
+    if command.writes(arguments):
+        from .written import check_written
+
+        check_written(command, arguments)
+    return command, arguments
 
 
 def is_group(word: str) -> bool:

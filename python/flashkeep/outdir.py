@@ -27,7 +27,7 @@ STAGING = ".unfinished"
 class Outputs:
     """The results of a `run` or `compare`, kept once they are written; without `--out`, none."""
 
-    __slots__ = ("_folders", "_new", "_path", "_quiet", "_staging", "_whole")
+    __slots__ = ("_folders", "_lock", "_new", "_path", "_quiet", "_staging", "_whole")
 
     def __init__(self, arguments: dict[str, Any], drives: Sequence[str]) -> None:
         self._folders = _folders(drives)
@@ -43,6 +43,8 @@ class Outputs:
         if not (self._new or arguments["force"]) and any(entry != STAGING for entry in os.listdir(self._path)):
             raise UsageError(f"flashkeep: --out: {self._path} is not empty; name another directory, or "
                              "add --force")  # fmt: skip
+        os.makedirs(self._path, exist_ok=True)
+        self._lock = _locked(self._path)
         _remove(self._staging)  # left over by a run that was killed
         os.makedirs(self._staging)  # reports a folder that cannot be written before the run, not after it
 
@@ -124,6 +126,7 @@ class Outputs:
             _remove(self._staging)
             if self._new and not os.listdir(self._path):
                 os.rmdir(self._path)
+            os.close(self._lock)
 
     def _convert(self) -> None:
         """Makes the tables Parquet, if that can be written."""
@@ -156,6 +159,19 @@ class Outputs:
                 _remove_tables(path, os.path.dirname(relative), whole)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.replace(os.path.join(self._staging, relative), target)
+
+
+def _locked(path: str) -> int:
+    """The directory, open and locked: two commands would write over each other's files."""
+    import fcntl  # needed for --out only
+
+    lock = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(lock)
+        raise UsageError(f"flashkeep: --out: another command writes to {path} now; name another directory") from None
+    return lock
 
 
 def _remove_tables(path: str, folder: str, new: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 //! Snapshots: a drive at rest in a file. `--aged` loads it, `--save-aged` writes it.
 //!
 //! The file consists of `FKAGED`, the version of this format (two bytes, little-endian), the length of the header (four
-//! bytes), the header in JSON (the drive, the length of the state and its SHA-256), and the state: the values that the
-//! parts of the drive pass to [`Writer::put`], in postcard's wire format, compressed with zstd.
+//! bytes), the header in JSON (the drive, and the length of the state), the state (the values that the parts of the drive
+//! pass to [`Writer::put`], in postcard's wire format, compressed with zstd), and the SHA-256 of all that.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,10 @@ use std::path::Path;
 const MAGIC: &[u8; 6] = b"FKAGED";
 
 /// The version changes whenever the contents of the state change.
-const VERSION: u16 = 14;
+const VERSION: u16 = 15;
+
+/// Bytes of the checksum.
+const DIGEST: usize = 32;
 
 /// Compression: 3 is zstd's default.
 const LEVEL: i32 = 3;
@@ -61,7 +64,6 @@ struct Header {
     /// The result of conditioning the drive.
     conditioning: Option<Value>,
     bytes: u64,
-    sha256: String,
 }
 
 /// Collects the parts of a state.
@@ -98,21 +100,15 @@ impl Writer {
             contents,
             conditioning,
             bytes: state.len() as u64,
-            sha256: digest(&state),
         };
         let header = serde_json::to_vec(&header)?;
+        let (version, length) = (VERSION.to_le_bytes(), (header.len() as u32).to_le_bytes());
+        let whole = [&MAGIC[..], &version, &length, &header, &state].concat();
         let mut file = flashkeep_trace::create_plain(&path.to_string_lossy())?;
-        file.write_all(MAGIC)?;
-        file.write_all(&VERSION.to_le_bytes())?;
-        file.write_all(&(header.len() as u32).to_le_bytes())?;
-        file.write_all(&header)?;
-        file.write_all(&state)?;
+        file.write_all(&whole)?;
+        file.write_all(&Sha256::digest(&whole))?;
         file.finish()
     }
-}
-
-fn digest(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Reads the parts of a state, in the order in which they were added.
@@ -146,13 +142,14 @@ impl Reader {
             ));
         }
         let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(cut)?;
-        let (header, state) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
+        let (header, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize).ok_or_else(cut)?;
         let damaged = |_| "damaged: its header cannot be read".to_owned();
         let header: Header = serde_json::from_slice(header).map_err(damaged)?;
-        if (state.len() as u64) < header.bytes {
+        let (state, sum) = rest.split_at_checked(header.bytes as usize).ok_or_else(cut)?;
+        if sum.len() < DIGEST {
             return Err(cut());
         }
-        if digest(state) != header.sha256 {
+        if Sha256::digest(&file[..file.len() - sum.len()])[..] != *sum {
             return Err("damaged: its checksum does not match".into());
         }
         differs("", Some(&header.drive), Some(drive))?;

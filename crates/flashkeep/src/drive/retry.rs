@@ -41,7 +41,7 @@ impl<C: Contents> Drive<C> {
         let cause = self.cause_of_transfer(unit, op);
         if op.is_some() && !self.queues.ops[op].course.discarded {
             self.keep_attempt(now, channel, op, transfer);
-            self.tell_attempt(op, end);
+            self.tell_attempt(op, self.queues.ops[op].acknowledged, end);
             self.queue_again(channel, unit, op, end);
         }
         self.occupy_channel(now, channel, transfer, cause);
@@ -91,7 +91,7 @@ impl<C: Contents> Drive<C> {
         if course.retries == 0 && !(course.sensings > 0 && senses_softly) {
             return false;
         }
-        self.tell_attempt(op, now);
+        self.tell_attempt(op, self.queues.ops[op].acknowledged, now);
         let attempt = DriveOp {
             token: CompletionToken::default(),
             course: Course { discarded: true, ..Course::default() },
@@ -146,9 +146,9 @@ impl<C: Contents> Drive<C> {
         self.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
     }
 
-    /// Reports an attempt of a read that has ended at `end`.
-    pub(super) fn tell_attempt(&mut self, op: Id<DriveOp>, end: SimTime) {
-        let DriveOp { token, ppn, command, acknowledged: start, placed: along, .. } = self.queues.ops[op];
+    /// Reports an attempt of a read from `start` to `end`.
+    pub(super) fn tell_attempt(&mut self, op: Id<DriveOp>, start: SimTime, end: SimTime) {
+        let DriveOp { token, ppn, command, placed: along, .. } = self.queues.ops[op];
         let (kind, age) = (OpKind::Read, Some(token.age));
         if along > 0 {
             let transfer = self.flash.timing.transfer(command.sectors);

@@ -294,11 +294,11 @@ impl<C: Contents> Drive<C> {
 
     /// A read whose data could not be corrected goes back to the head of its queue, for the next round. What decoding
     /// takes is added to its answer: rounds do not wait for it.
-    fn try_in_next_round(&mut self, op: Id<DriveOp>, end: SimTime, array: &OpPhases) {
+    fn try_in_next_round(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime, array: &OpPhases) {
         let DriveOp { ppn, command, service, course, .. } = self.queues.ops[op];
         let transfer = self.flash.timing.transfer(command.sectors);
         self.keep_attempt_in_round(op, end, array, transfer);
-        self.tell_attempt(op, end);
+        self.tell_attempt(op, begun, end);
         let decoding = self.decoding(course);
         let this = &mut self.queues.ops[op];
         this.course.advance();
@@ -323,7 +323,7 @@ impl<C: Contents> Drive<C> {
         let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
         let course = self.queues.ops[op].course;
         if course.goes_on() {
-            return self.try_in_next_round(op, end, array);
+            return self.try_in_next_round(op, begun, end, array);
         }
         let transfer = self.flash.timing.transfer(command.sectors);
         let spent = self.breakdown_of_read_in_round(op, end, array, transfer);

@@ -28,6 +28,7 @@ impl Interleave {
 
     /// Maps ranges of the host to ranges of the scheme, in order of the scheme's addresses; `scratch` is kept to reuse
     /// its memory.
+    #[inline(never)]
     pub fn spread(&self, ranges: &mut Vec<Range>, scratch: &mut Vec<Range>) {
         scratch.clear();
         for range in ranges.iter() {

@@ -408,6 +408,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !self.locate(&read, number)? || read.op != Op::Read {
                 continue;
             }
+            self.interleave();
             let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
             for at in 0..self.host.ranges.len() {
                 let crate::host::Range { offset, length } = self.host.ranges[at];

@@ -297,10 +297,13 @@ fn dram_sectors(drive: &Resolved) -> u64 {
     drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes)
 }
 
-/// The time of a request that the controller's memory serves. An array without DRAM passes on all requests.
+/// The time of a request that the controller's memory serves. An array without DRAM passes on all requests: its members
+/// answer those that ask for nothing.
 fn memory(drive: &Resolved) -> Span {
-    let has_none = drive.is_device_set() && drive.buffer_bytes() == 0;
-    if has_none { Span::ZERO } else { Span(drive.timing.hit_ns) }
+    if drive.is_device_set() && drive.buffer_bytes() == 0 {
+        return drive.array.iter().map(memory).max().unwrap_or_default();
+    }
+    Span(drive.timing.hit_ns)
 }
 
 /// What a drive's write cache evicts at a time: stripes, runs, or as many pages as fill a program, but not more than half of

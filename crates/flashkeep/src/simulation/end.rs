@@ -222,7 +222,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             from: before.at,
             until: self.clock.last,
             queue_max: self.host.window.most(),
-            queue_full: self.host.window.full().beyond(before.queue_full),
+            // With `late_requests = "from-arrival"` requests wait while others that came later are over.
+            queue_full: self
+                .host
+                .window
+                .full()
+                .beyond(before.queue_full)
+                .min(self.clock.last.since(before.at)),
             busy: [since(channels, &before.busy[0]), since(units, &before.busy[1])],
             busy_within: self.busy_within(totals),
             wear: wear.clone(),

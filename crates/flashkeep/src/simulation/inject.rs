@@ -139,6 +139,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.fault_events.sample_at <= fault_at {
             return self.sample(until.min(fault_at));
         }
+        if !self.device.engine.is_recovering() {
+            self.end_recovery();
+        }
         let Some((at, fault_event)) = self.failures.fault_events.timed.pop() else { return };
         self.failures.fault_events.look_ahead();
         if let FaultEvent::Fail(event) = &fault_event

@@ -524,7 +524,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         self.clock.scrubs = self.resolved.error_models().any(|model| model.scrub.is_some());
         self.begin_showing();
-        self.replay(&mut requests, progress)?;
+        if !self.job.traces.is_empty() {
+            self.replay(&mut requests, progress)?;
+        }
         self.device.engine.break_down(false);
         if self.clock.interrupted && self.host.admitted <= self.host.warmup {
             return Err(Stop::Error(Error::Interrupted)); // nothing has been counted

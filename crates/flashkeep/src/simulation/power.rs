@@ -155,14 +155,18 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if self.device.buffer.has_copies() {
                 self.end_reads(&finished);
             }
-            let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
-            let wait = if memory { self.device.body.memory_time() } else { crate::kernel::Span::ZERO };
-            self.host.window.leave(finished.acknowledged + wait);
+            self.host.window.leave(self.answered_at(&finished));
             if let Some(durability) = &mut self.failures.durability {
                 durability.held.push(finished);
             }
         }
         self.end_requests(self.clock.now);
+    }
+
+    /// When the host has the answer of a request that the device has done: from memory it takes its time.
+    fn answered_at(&self, finished: &Finished) -> SimTime {
+        let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
+        if memory { finished.acknowledged + self.device.body.memory_time() } else { finished.acknowledged }
     }
 
     /// What a FLUSH makes durable.
@@ -213,8 +217,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let is_volatile = self.is_volatile();
         let Some(durability) = &mut self.failures.durability else { return };
         let mut held = std::mem::take(&mut durability.held);
-        held.sort_by_key(|finished| finished.acknowledged);
-        let over = held.partition_point(|finished| finished.acknowledged <= now);
+        held.sort_by_key(|finished| self.answered_at(finished));
+        let over = held.partition_point(|finished| self.answered_at(finished) <= now);
         for mut finished in held.drain(..over) {
             let durable_at = self.durable_at(&finished);
             let this = &mut self.host.in_flight[Id::new(finished.tag)];

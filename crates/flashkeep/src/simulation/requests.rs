@@ -66,12 +66,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return Ok(true);
         }
         match self.host.addresses.place(request, &mut self.host.ranges) {
-            Ok(()) => {
-                if self.host.interleave.is_some() {
-                    self.interleave();
-                }
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(crate::host::AddressError::SecondDevice) if !self.workload.is_stream() => {
                 Err(Stop::SecondDevice)
             }
@@ -87,7 +82,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Maps the located ranges to those of the array's scheme.
-    #[inline(never)]
+    #[inline]
     pub(super) fn interleave(&mut self) {
         if let Some(interleave) = self.host.interleave {
             interleave.spread(&mut self.host.ranges, &mut self.host.spread);
@@ -106,6 +101,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.look_at_memory();
         }
         self.end_idle();
+        // A flush has no place.
+        let offset = self.host.ranges.first().map_or(0, |range| range.offset);
+        self.interleave();
         let id = self.host.in_flight.claim();
         let number = self.host.admitted;
         self.host.admitted += 1;
@@ -135,8 +133,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
-            // A flush has no place.
-            offset: self.host.ranges.first().map_or(0, |range| range.offset),
+            offset,
             length: request.length,
             op: request.op as u8,
             ..RequestRecord::default()
@@ -390,7 +387,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.clock.last = self.clock.last.max(acknowledged);
         let response = acknowledged.since(this.arrival);
         this.record.response_ns = response.0;
-        this.record.service_ns = service.0;
+        // It may have waited for an operation that had begun before it arrived.
+        this.record.service_ns = service.min(response).0;
         let statistics = &mut self.accounts.statistics;
         if C::KEEP && finished.lost == 0 {
             let pages = self.device.engine.pages(finished.counter);

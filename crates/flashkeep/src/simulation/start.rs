@@ -30,7 +30,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if start.existing == Existing::All {
             self.create_all();
         }
-        if scans { self.scan(progress) } else { Ok(()) }
+        if scans {
+            self.scan(progress)?;
+        }
+        if self.resolved.is_aged() {
+            // What it was written with is long ago: it starts as one that was saved.
+            self.rest();
+        }
+        Ok(())
     }
 
     /// Caches of maps hold entries of what the workload may use: of its extent, if it is synthetic, or of the whole drive.

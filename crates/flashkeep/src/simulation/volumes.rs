@@ -169,7 +169,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         match volume.addresses.place(&request, &mut self.host.ranges) {
             Ok(()) => {
                 self.host.ranges.iter_mut().for_each(|range| range.offset += volume.offset);
-                self.interleave();
                 Ok(Some(request))
             }
             Err(crate::host::AddressError::SecondDevice) => Err(Stop::SecondDevice),
