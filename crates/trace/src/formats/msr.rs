@@ -73,7 +73,9 @@ impl Layout for Reader {
         let op = read_or_write(request.op, "Read", "Write")?;
         let ticks = EPOCH_TICKS + request.arrival_ns / TICK_NS;
         if ticks.checked_mul(TICK_NS).is_none() {
-            return Err("it arrives more than 178 years after the first one, and file time is read up to 2185".into());
+            return Err(
+                "it arrives more than 178 years after the first one, and file time is read up to 2185".into(),
+            );
         }
         let Request { device, offset, length, .. } = request;
         out.extend_from_slice(format!("{ticks},flashkeep,{device},{op},{offset},{length},0\n").as_bytes());

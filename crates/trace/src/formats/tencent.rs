@@ -94,7 +94,9 @@ impl Layout for Reader {
         let op = read_or_write(request.op, 0, 1)?;
         let (seconds, volume) = (EPOCH_S + request.arrival_ns / SECOND_NS, request.device);
         if seconds.checked_mul(SECOND_NS).is_none() {
-            return Err("it arrives more than 537 years after the first one: times are read up to 2554".into());
+            return Err(
+                "it arrives more than 537 years after the first one: times are read up to 2554".into()
+            );
         }
         out.extend_from_slice(format!("{seconds},{sector},{sectors},{op},{volume}\n").as_bytes());
         Ok(())

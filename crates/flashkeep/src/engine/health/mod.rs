@@ -392,7 +392,7 @@ impl NodeHealth {
         // The parity is written anew from the newest versions: that needs neither older ones nor the sum.
         let stripe_rebuilds = covered.lacks_units || newer.lacks_units || newer.lacks_sum;
         CodewordHealth {
-            degraded: covered.degraded,
+            degraded: covered.degraded || newer.degraded,
             at_risk: covered.at_risk + newer.at_risk,
             restorable: stripe_rebuilds && !pages.into_iter().any(|page| self.lost.has(page)),
         }
