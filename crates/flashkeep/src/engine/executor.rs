@@ -393,6 +393,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.note_exposure(now, parent);
         self.press(backends, now, parent);
         self.begin_rebuild(now, parent);
+        if matches!(change, Change::Replaced | Change::Returned) && !self.is_below_map(node) {
+            self.pass_losses_up(backends, now, parent);
+        }
     }
 
     /// Handles an event of a backend.

@@ -213,6 +213,49 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.lose_page_of(backends, now, node, Change::Unreadable(page));
     }
 
+    /// A member of a node was replaced, or has returned without some pages: what is lost at the node thereby is missing from
+    /// now on, and the scheme of the node's parent rebuilds it like other missing pages.
+    #[cold]
+    pub(super) fn pass_losses_up<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
+        let NodeLinks { alive, parent, .. } = self.shape[node.index()];
+        if !alive || parent.is_none() {
+            return;
+        }
+        let lost = self.lost_pages_of(node).into_iter().map(|page| self.outer(node, page));
+        let lost: Vec<Page> =
+            lost.filter(|&page| !self.gaps.lacks(node, page.0) && !self.is_before(node, page)).collect();
+        if !lost.is_empty() {
+            lost.into_iter().for_each(|page| self.gaps.set(node, page.0, true));
+            self.tell_parent(backends, now, node, Change::Returned);
+        }
+    }
+
+    /// The pages that a node has lost, in its own numbers.
+    fn lost_pages_of(&self, node: NodeId) -> Vec<Page> {
+        let (shape, Some(scheme)) = (&self.shape[node.index()], self.scheme(node)) else { return Vec::new() };
+        let all = (0..scheme.capacity()).map(Page);
+        match scheme.protection() {
+            Protection::None | Protection::Copies => {
+                all.filter(|&page| self.lacks_all_places(shape, scheme, page)).collect()
+            }
+            Protection::Own(health) => all.filter(|&page| health.is_lost(page)).collect(),
+            Protection::Stripes(_) => {
+                self.health.lost(node).into_iter().flat_map(|lost| lost.iter().map(Page)).collect()
+            }
+        }
+    }
+
+    /// Whether members that respond lack all places of a page: one that does not may respond again.
+    fn lacks_all_places(&self, shape: &NodeLinks, scheme: &S, page: Page) -> bool {
+        let (mut places, mut lacking) = (0, 0);
+        scheme.places(page, |member, page| {
+            let child = shape.child(member);
+            places += 1;
+            lacking += u32::from(self.shape[child.index()].alive && self.gaps.lacks(child, page.0));
+        });
+        lacking > 0 && lacking == places
+    }
+
     /// Whether no place of a node's page can be read now. For a scheme with several copies or with parity this is
     /// called after its repair failed. A member that does not respond may respond later.
     fn is_unreadable<L: Backends<C>>(&self, backends: &L, node: NodeId, page: Page) -> bool {

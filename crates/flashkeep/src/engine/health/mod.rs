@@ -145,6 +145,12 @@ pub trait OwnHealth {
         true
     }
 
+    /// Whether nothing brings this page back.
+    fn is_lost(&self, page: Page) -> bool {
+        let _ = page;
+        false
+    }
+
     /// Whether `hazard` may lose this page in its present state: the scheme's declared exposed set. Tests compare it
     /// with the pages that are really lost.
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {

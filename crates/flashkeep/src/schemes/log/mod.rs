@@ -462,6 +462,10 @@ impl OwnHealth for StripeLog {
         self.health.lacking == 0 && !self.lacks_records()
     }
 
+    fn is_lost(&self, page: Page) -> bool {
+        self.places.find(page.low()).is_some_and(|place| StripeLog::is_lost(self, place))
+    }
+
     fn is_exposed(&self, page: Page, hazard: Hazard) -> bool {
         let Some(place) = self.places.find(page.low()) else { return false };
         let lacks = self.health.troubled && self.stripe_health(place).missing > 0;
