@@ -25,7 +25,7 @@ def check_written(command: Command, arguments: dict[str, Any]) -> None:
             raise UsageError(
                 f"flashkeep {command.name}: {what}: {name} is a file that this command reads; name another"
             )
-        if place in places and os.path.isfile(place) | (not os.path.exists(place)):
+        if place in places and (os.path.isfile(place) or not os.path.exists(place)):
             raise UsageError(f"flashkeep {command.name}: {places[place]} and {what} both write {name}; name two files")
         places[place] = what
 

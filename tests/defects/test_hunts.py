@@ -1,0 +1,263 @@
+"""What random hunts with foreign generators and oracles found: the reduced cases, and what must hold instead."""
+
+from __future__ import annotations
+
+import csv
+import fcntl
+import itertools
+import json
+import os
+import random
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import COMMAND, Command
+
+HUNTS = tomllib.loads(Path(__file__).with_name("repro").joinpath("hunts.toml").read_text())["case"]
+CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in HUNTS}
+
+LOST = {
+    "42": 3,  # two of three dies are gone at once
+    "49": 16,  # errors of worn flash
+}
+"""Pages that are beyond what the redundancy survives."""
+
+MEMBER = """\
+flash.channels = 1
+flash.chips_per_channel = 1
+flash.planes_per_die = 2
+flash.blocks_per_plane = 16
+flash.pages_per_block = 16
+ftl.over_provisioning = 1.0
+"""
+
+RANDOM = "synth:random,requests=40,write=0.5,rate=1,size=4KiB,footprint=256KiB"
+
+
+class Hunt:
+    """Runs reduced cases, and drives that a test describes, in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def write(self, files: dict[str, str]) -> None:
+        for name, text in files.items():
+            (self.folder / name).write_text(text)
+
+    def command(self, *words: object) -> subprocess.CompletedProcess[str]:
+        line = [str(COMMAND), *map(str, words)]
+        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
+
+    def __call__(self, *words: object) -> dict[str, Any]:
+        """The summary of `flashkeep run`."""
+        done = self.command("run", *words, "--json")
+        assert done.returncode in {0, 3}, done.stderr
+        summary: dict[str, Any] = json.loads(done.stdout)
+        return summary
+
+    def case(self, name: str, *more: object, without: str = "") -> dict[str, Any]:
+        self.write(CASES[name]["files"])
+        options = [option for option in CASES[name]["options"].split() if option != without]
+        return self("d.toml", "t.csv", *options, *more)
+
+
+@pytest.fixture
+def hunt(tmp_path: Path) -> Hunt:
+    return Hunt(tmp_path)
+
+
+def without_clock(summary: dict[str, Any]) -> dict[str, Any]:
+    """What a run has in common with the same one under other options that change nothing."""
+    return {key: value for key, value in summary.items() if key not in {"run", "options", "command", "start"}}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_wrong_or_lost(hunt: Hunt, name: str) -> None:
+    integrity = hunt.case(name)["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, LOST.get(name, 0))
+
+
+@pytest.mark.parametrize("name", ["48", "48b"])
+def test_verification_changes_nothing(hunt: Hunt, name: str) -> None:
+    assert without_clock(hunt.case(name)) == {
+        **without_clock(hunt.case(name, without="--verify")), "integrity": hunt.case(name)["integrity"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [("--timeline", "t.json"), ("--out", "o", "--series", "100us")], ids=str)
+@pytest.mark.parametrize("name", ["49", "49b"])
+def test_looking_changes_nothing(hunt: Hunt, name: str, options: tuple[str, ...]) -> None:
+    assert hunt.case(name, *options)["digest"] == hunt.case(name)["digest"]
+
+
+@pytest.mark.parametrize("scheme", ["dvs", "fra", "ds", "lifespan", "raid5"])
+@pytest.mark.parametrize("model", ["basic", "steady"])
+def test_a_saved_drive_goes_on_as_one_that_was_aged_in_the_run(hunt: Hunt, scheme: str, model: str) -> None:
+    hunt.write(CASES["50"]["files"])
+    keys = ("--set", f"redundancy.scheme={scheme}", "--set", f"ageing.model={model}", "--seed", 60)
+    saved = hunt.command("age", "d.toml", "worn.fk", *keys, "--verify")
+    if saved.returncode == 2:
+        assert "steady" in saved.stderr, saved.stderr  # logs have no such model
+        return
+    run = ("d.toml", "t.csv", "--wrap", "--verify", *keys)
+    assert hunt(*run, "--aged", "worn.fk")["digest"] == hunt(*run)["digest"]
+
+
+def test_service_is_part_of_the_response(hunt: Hunt) -> None:
+    hunt.case("54", "--out", "o")
+    import pyarrow.parquet
+
+    rows = pyarrow.parquet.read_table(hunt.folder / "o" / "requests.parquet").to_pylist()
+    assert all(row["service_ns"] <= row["response_ns"] for row in rows)
+
+
+def test_the_queue_is_full_for_no_more_than_the_whole_time(hunt: Hunt) -> None:
+    hunt.write({"d.toml": f'{MEMBER}host.queue_depth = 1\nhost.late_requests = "from-arrival"\n'})
+    assert 0 < hunt("d.toml", "synth:random,requests=300,write=1,size=16KiB,rate=50k")["queue"]["full"] <= 1
+
+
+def test_an_array_of_one_drive_takes_its_time(hunt: Hunt) -> None:
+    alone = hunt.case("56")
+    hunt.write({"one.toml": 'members = ["1 * ./d.toml"]\nredundancy.scheme = "none"\n'})
+    array = hunt("one.toml", "t.csv", *CASES["56"]["options"].split())
+    assert alone["response_us"]["flush"]["mean"] == 1.0
+    assert array["response_us"] == alone["response_us"]
+
+
+def test_phases_follow_each_other(hunt: Hunt) -> None:
+    phases = hunt.case("57")["phases"]
+    for phase, after in itertools.pairwise(phases):
+        assert phase["from_s"] <= phase["until_s"] == after["from_s"]
+
+
+@pytest.mark.parametrize(
+    ("inner", "parts"),
+    [("", ["channel:0"]), ("none", ["member:0"]), *((inner, ["member:0", "member:1"])
+                                                    for inner in ("none", "mirror", "raid5", "ds", "chained"))],
+)  # fmt: skip
+def test_what_a_member_lost_with_its_parts_is_rebuilt(hunt: Hunt, inner: str, parts: list[str]) -> None:
+    # Each part is replaced after a millisecond; half a minute later another member fails.
+    unit = "x.toml" if inner else "m.toml"
+    count, scheme = 2 if inner in {"none", "mirror"} else 3, inner or "none"
+    hunt.write({"m.toml": MEMBER, "x.toml": f'members = ["{count} * ./m.toml"]\nredundancy.scheme = "{scheme}"\n',
+                "d.toml": f'members = ["3 * ./{unit}"]\nredundancy.scheme = "raid5"\n'})  # fmt: skip
+    failures = [word for part in parts for word in ("--fail", f"member:1/{part}@20ms,replace_after=1ms")]
+    summary = hunt("d.toml", RANDOM, "--verify", "--existing", "all", *failures, "--fail", "member:2@30s")
+    assert (summary["integrity"]["wrong_reads"], summary["integrity"]["lost_pages"]) == (0, 0)
+    assert "rebuilding" in {phase["phase"] for phase in summary["phases"]}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "key"),
+    [("raid5", "buffer.dram_mib"), ("ppc", "redundancy.nvram_mib")],
+)
+def test_the_memory_of_an_array_holds_a_page(hunt: Hunt, scheme: str, key: str) -> None:
+    array = f'members = ["4 * ./m.toml"]\nredundancy.scheme = "{scheme}"\n{key} = 0.001\n'
+    hunt.write({"m.toml": MEMBER, "d.toml": array})
+    done = hunt.command("run", "d.toml", RANDOM)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"flashkeep: d.toml:3: {key}: 0.001 MiB is less than one page (4096 bytes)"
+        f"{'; 0 means no buffer' if 'buffer' in key else ''}\n",
+    )
+
+
+@pytest.mark.parametrize("scheme", ["ppc", "fra", "raid5"])
+def test_deferred_stripes_without_a_member_are_not_whole(hunt: Hunt, scheme: str) -> None:
+    hunt.write({"m.toml": MEMBER, "d.toml": f'members = ["5 * ./m.toml"]\nredundancy.scheme = "{scheme}"\n'})
+    written = "synth:random,requests=400,write=1,rate=100,size=4KiB,footprint=512KiB"
+    summary = hunt("d.toml", written, "--fail", "member:1@1s")
+    assert [phase["phase"] for phase in summary["phases"]] == ["before", "degraded"]
+    assert summary["integrity"]["time_to_full_redundancy_s"] is None
+    assert summary["integrity"]["unprotected_page_s"] > 0
+
+
+@pytest.mark.parametrize("scheme", ["raid5", "raid6", "declustered", "none", "mirror"])
+def test_the_requests_table_has_the_host_s_addresses(hunt: Hunt, scheme: str) -> None:
+    rows = ["time_ns,device,op,offset_B,size_B", "0,0,W,32768,8192", "1000000,0,R,40960,16384", "2000000,0,R,8192,4096"]
+    array = f'members = ["4 * ./m.toml"]\nredundancy.scheme = "{scheme}"\nredundancy.stripe_kib = 8\n'
+    hunt.write({"m.toml": MEMBER, "d.toml": array, "t.csv": "".join(f"{row}\n" for row in rows)})
+    hunt("d.toml", "t.csv", "--out", "o")
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(hunt.folder / "o" / "requests.parquet").to_pylist()
+    assert [row["offset"] for row in table] == [32768, 40960, 8192]
+
+
+def test_two_commands_do_not_write_to_one_directory(hunt: Hunt) -> None:
+    hunt.write({"m.toml": MEMBER})
+    (hunt.folder / "o").mkdir()
+    lock = os.open(hunt.folder / "o", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    done = hunt.command("run", "m.toml", RANDOM, "--out", "o")
+    assert (done.returncode, done.stderr) == (
+        2, "flashkeep: --out: another command writes to o now; name another directory\n"
+    )  # fmt: skip
+    os.close(lock)
+    assert hunt.command("run", "m.toml", RANDOM, "--out", "o").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("age m.toml m.toml", "age: FILE: m.toml is a file that this command reads; name another"),
+        ("age m.toml,flash.channels=2 ./m.toml", "age: FILE: ./m.toml is a file that this command reads; name another"),
+        (
+            "run m.toml t.csv --operations ./t.csv",
+            "run: --operations: ./t.csv is a file that this command reads; name another",
+        ),
+        ("run m.toml t.csv --operations x --map x", "run: --operations and --map both write x; name two files"),
+        ("trace convert t.csv t.csv", "trace convert: OUT: t.csv is a file that this command reads; name another"),
+        ("run m.toml t.csv --set=--", "run: --set takes a value; found '--'"),
+        ("run m.toml t.csv --out=--", "run: --out takes a value; found '--'"),
+    ],
+)
+def test_nothing_is_written_over_what_is_read(hunt: Hunt, words: str, message: str) -> None:
+    files = {"m.toml": MEMBER, "t.csv": "time_ns,device,op,offset_B,size_B\n0,0,W,0,4096\n"}
+    hunt.write(files)
+    done = hunt.command(*words.split())
+    assert (done.returncode, done.stderr) == (2, f"flashkeep {message}\n")
+    assert {name: (hunt.folder / name).read_text() for name in files} == files
+
+
+@pytest.mark.parametrize("target", ["msr", "tencent"])
+def test_what_is_converted_can_be_read(hunt: Hunt, target: str) -> None:
+    hunt.write({"t.csv": f"time_ns,device,op,offset_B,size_B\n0,0,W,0,4096\n{2**63},0,R,0,4096\n"})
+    done = hunt.command("trace", "convert", "t.csv", "out", "--to", target)
+    if done.returncode == 0:
+        assert hunt.command("trace", "info", "out", "--format", target).returncode == 0
+    else:
+        assert done.returncode == 2
+        assert "after the first one" in done.stderr
+        assert not (hunt.folder / "out").exists()
+
+
+def test_attempts_in_rounds_begin_one_after_the_other(hunt: Hunt) -> None:
+    hunt.write({"d.toml": f'{MEMBER}flash.bus = "rounds"\nerrors.model = "kim"\nerrors.cycles = 8000\n'})
+    hunt("d.toml", "synth:random,requests=300,write=0,rate=5000,size=4KiB", "--operations", "ops.csv")
+    with open(hunt.folder / "ops.csv", encoding="ascii") as file:
+        starts = [int(row["start_ns"]) for row in csv.DictReader(file) if row["cause"] == "retry"]
+    assert len(starts) > 100
+    assert all(starts)
+
+
+def test_a_saved_drive_has_a_checksum_over_all_of_it(hunt: Hunt) -> None:
+    hunt.write({"m.toml": MEMBER})
+    assert hunt.command("age", "m.toml", "worn.fk").returncode == 0
+    whole, source = (hunt.folder / "worn.fk").read_bytes(), random.Random(1)
+    for at in [*range(12), *(source.randrange(12, 400) for _ in range(6)), source.randrange(len(whole)), -1]:
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << source.randrange(8)
+        (hunt.folder / "damaged.fk").write_bytes(damaged)
+        done = hunt.command("run", "m.toml", RANDOM, "--aged", "damaged.fk")
+        assert done.returncode == 2, at
+        assert done.stderr.count("\n") == 1
+
+
+def test_read_reclaim_while_a_drive_is_conditioned(flashkeep: Command, tmp_path: Path) -> None:
+    hunt = Hunt(tmp_path)
+    hunt.write(CASES["46"]["files"])
+    assert flashkeep("age", tmp_path / "d.toml", tmp_path / "worn.fk")[0] == 0
