@@ -110,6 +110,12 @@ impl<T: Default> Arena<T> {
         self.items.iter_mut()
     }
 
+    /// What a place holds, if there is such a place.
+    #[inline(always)]
+    pub fn get(&self, id: Id<T>) -> Option<&T> {
+        self.items.get(id.index())
+    }
+
     /// The objects, without free places.
     pub fn objects(&self) -> impl Iterator<Item = &T> {
         let free: HashSet<u32> = self.free.iter().copied().collect();

@@ -390,6 +390,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
         self.device.body.reset_counters();
+        self.device.engine.set_rescued(0);
     }
 
     /// Creates what the workload reads before time 0.

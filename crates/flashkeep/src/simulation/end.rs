@@ -214,7 +214,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .as_ref()
                 .map(|work| work.since(before.work.as_ref().unwrap_or(&OperationTimes::default()))),
             errors: totals.errors.clone().map(|counts| {
-                let recovered = totals.recovered - before.recovered;
+                // What was recovered before may be lost since.
+                let recovered = totals.recovered.saturating_sub(before.recovered);
                 (counts, ErrorEffects { recovered, host_errors: self.accounts.statistics.failed_reads })
             }),
             hits: totals.hits.since(before.hits),

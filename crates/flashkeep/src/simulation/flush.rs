@@ -71,8 +71,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// begins later.
     #[inline(always)]
     pub(super) fn ends_stage(&mut self, finished: &mut Finished) -> bool {
-        let OutstandingRequest { flushes, floor, .. } = &self.host.in_flight[Id::new(finished.tag)];
-        (flushes.is_none() && floor.is_none()) || self.ends_special_stage(finished)
+        match self.host.in_flight.get(Id::new(finished.tag)) {
+            Some(request) => {
+                (request.flushes.is_none() && request.floor.is_none()) || self.ends_special_stage(finished)
+            }
+            None => self.ends_late(finished),
+        }
+    }
+
+    /// What was created before time 0 has found its place: it had to wait for garbage collection.
+    #[cold]
+    fn ends_late(&mut self, finished: &Finished) -> bool {
+        self.device.engine.forget(finished.counter);
+        false
     }
 
     /// The same for a request that writes a cache back, or that ends when its pages are durable.

@@ -220,8 +220,9 @@ struct NodeHealth {
     restoring: u32,
     /// Keys of background plans in progress from which a member has refused a page.
     refused: Vec<Key>,
-    /// Stripes whose second codeword lacks as many units as its sum makes up for.
+    /// Stripes whose second codeword lacks as many units as its sum makes up for, and those whose lacks any.
     newer_missing: Bits,
+    newer_degraded: Bits,
     /// Pages whose newest version lacks one of its copies, or all ([`Codewords::copies`]).
     thin: Bits,
     /// The codewords that are being examined.
@@ -261,7 +262,10 @@ impl Health {
 
     /// Whether no codeword of any node lacks a unit, and no page without protection was lost.
     pub(super) fn is_whole(&self) -> bool {
-        self.nodes.iter().all(|health| health.degraded.count() + health.thin.count() == 0 && !health.damaged)
+        let lacking = |health: &NodeHealth| {
+            health.degraded.count() + health.newer_degraded.count() + health.thin.count()
+        };
+        self.nodes.iter().all(|health| lacking(health) == 0 && !health.damaged)
     }
 
     /// Whether the scheme of a node tracks its health itself.
@@ -386,6 +390,7 @@ impl NodeHealth {
         }
         if !two {
             self.newer_missing.set(stripe, false);
+            self.newer_degraded.set(stripe, false);
             return CodewordHealth {
                 degraded: covered.degraded,
                 at_risk: covered.at_risk,
@@ -395,10 +400,11 @@ impl NodeHealth {
         self.newer.take_newer(stripes, stripe);
         let newer = self.newer.condition(view, &has, |_| true, &mut lose);
         self.newer_missing.set(stripe, newer.is_missing);
+        self.newer_degraded.set(stripe, newer.degraded);
         // The parity is written anew from the newest versions: that needs neither older ones nor the sum.
         let stripe_rebuilds = covered.lacks_units || newer.lacks_units || newer.lacks_sum;
         CodewordHealth {
-            degraded: covered.degraded || newer.degraded,
+            degraded: covered.degraded,
             at_risk: covered.at_risk + newer.at_risk,
             restorable: stripe_rebuilds && !pages.into_iter().any(|page| self.lost.has(page)),
         }

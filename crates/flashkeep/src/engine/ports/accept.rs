@@ -66,6 +66,11 @@ impl PortRequest {
         if self.told { Id::NONE } else { self.owner() }
     }
 
+    /// Whether pages of it are lost.
+    pub(super) fn is_lost(&self) -> bool {
+        !self.lost.is_empty()
+    }
+
     /// Whether it is in progress and writes to this port.
     pub(super) fn writes_to(&self, at: u16) -> bool {
         self.port == at && self.counter.is_some() && self.verb() == Verb::Write
@@ -336,7 +341,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             contents.extend((0..fragment.count).map(|n| self.buffers.of(token.owner)[place(n)]));
         }
         let newest = |page: u64| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
-        let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
+        let mut port = self.ports.call(at);
         let mut below = MemberBackend { engine: self, backends, now, at, command, token };
         let mut asked = true;
         match (reads, writes) {
@@ -355,7 +360,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             (_, true) => asked = port.write(fragment, command.cause, 0, newest, &mut below),
             _ => asked = port.trim(fragment, 0, &mut below) || before,
         }
-        self.ports.all[usize::from(at)].port = Some(port);
+        if self.ports.end_call(at, port) {
+            self.end_port_requests(backends, now);
+        }
         asked
     }
 

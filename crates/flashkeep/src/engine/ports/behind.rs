@@ -39,10 +39,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> T,
     ) -> T {
         let command = Command::new(Verb::Write, Page(0), 1);
-        let mut port = self.ports.all[usize::from(at)].port.take().expect("the port is not at work");
+        let mut port = self.ports.call(at);
         let mut below = MemberBackend { engine: self, backends, now, at, command, token };
         let result = work(&mut port, &mut below);
-        self.ports.all[usize::from(at)].port = Some(port);
+        if self.ports.end_call(at, port) {
+            self.end_port_requests(backends, now);
+        }
         result
     }
 }

@@ -98,6 +98,8 @@ pub(super) struct Ports<C> {
     open: Vec<Id<PortRequest>>,
     /// Port requests whose pages are all acknowledged, or durable after that.
     ended: VecDeque<Id<PortRequest>>,
+    /// How many ports are handing down commands.
+    at_work: u32,
     /// Ports that look at their caches now.
     looking: Vec<u16>,
     /// Ports whose links have an event now.
@@ -128,6 +130,7 @@ impl<C: Contents> Ports<C> {
             requests: Arena::default(),
             open: Vec::new(),
             ended: VecDeque::new(),
+            at_work: 0,
             notified: Vec::new(),
             looking: Vec::new(),
             bypassed: false,
@@ -216,15 +219,32 @@ impl<C: Contents> Ports<C> {
         !self.open.is_empty()
     }
 
-    /// Whether port requests have ended.
+    /// Whether the port request that ended first can be finished: not while its port is handing down a command, nor, if it
+    /// has lost pages, while any port is, to which their repair may come.
     pub(super) fn has_ended(&self) -> bool {
-        !self.ended.is_empty()
+        self.ended.front().is_some_and(|&id| {
+            let request = &self.requests[id];
+            let is_called = self.all[usize::from(request.port)].port.is_none();
+            !is_called && (self.at_work == 0 || !request.is_lost())
+        })
     }
 
-    /// The port request that ended first, unless its port is handing down a command now: it is finished after that.
+    /// The port request that ended first, if it can be finished.
     fn next_ended(&mut self) -> Option<Id<PortRequest>> {
-        let at = usize::from(self.requests[*self.ended.front()?].port);
-        if self.all[at].port.is_some() { self.ended.pop_front() } else { None }
+        if self.has_ended() { self.ended.pop_front() } else { None }
+    }
+
+    /// A port begins to hand down commands: it cannot be called meanwhile.
+    fn call(&mut self, at: u16) -> Box<Port<C>> {
+        self.at_work += 1;
+        self.all[usize::from(at)].port.take().expect("the port is not at work")
+    }
+
+    /// The port has done so. Whether requests with lost pages have waited for that, whose repair may come to it.
+    fn end_call(&mut self, at: u16, port: Box<Port<C>>) -> bool {
+        self.at_work -= 1;
+        self.all[usize::from(at)].port = Some(port);
+        self.at_work == 0 && self.ended.front().is_some_and(|&id| self.requests[id].is_lost())
     }
 
     /// The owner that waits for a port request, if there is one.
