@@ -207,9 +207,9 @@ def test_a_scheme_that_fails_when_a_member_is_missing_is_found(tmp_path: Path) -
 
 
 def test_a_scheme_that_does_not_repeat_itself_is_found(tmp_path: Path) -> None:
-    drive = scheme(tmp_path, "mirror", "        self.turn = 0",
-                   "        import builtins\n        calls = getattr(builtins, 'calls', 0)\n"
-                   "        builtins.calls = calls + 1\n        self.turn = calls // 3 % 2")  # fmt: skip
+    drive = scheme(
+        tmp_path, "mirror", "        self.turn = 0", "        import os\n        self.turn = os.urandom(1)[0] % 2"
+    )
     result = fk.torture(drive, 200, keep=tmp_path)
     assert "not repeatable" in {found["kind"] for found in result.findings}
 

@@ -142,8 +142,8 @@ def advise_on(
     if given.starts_new and given.can_be_filled:
         # Parity of pages that nobody has written costs nothing: arrays in use are full.
         options = {"existing": "all", **options}
-    sample = sampled(trace)
     designs = designs_of(given, schemes, full=options.get("existing", given.existing) == "all")
+    sample = sampled(trace, given)
     arrays = [None if each.drive is None else read("array", (), each.drive.text) for each in designs]
     tolerances = [0 if array is None else array.group.tolerance for array in arrays]
     ended = simulate_all(designs, tolerances, sample.trace, seed, options, workers or cores(), view)

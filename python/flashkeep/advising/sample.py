@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..traces import Trace
+from .. import _flashkeep
+from ..traces import READING, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
+
+    from .designs import Drives
 
 MOST_WRITTEN = 2**33
 """Bytes that the workload may write: each redundancy writes them several times, in two runs, with garbage collection.
@@ -34,15 +39,18 @@ class Sample:
             )
 
 
-def sampled(trace: Trace) -> Sample:
-    """The workload, or its first requests if all of them write more than [`MOST_WRITTEN`] and nobody said how many to
+def sampled(trace: Trace, drives: Drives) -> Sample:
+    """The workload, or its first requests if all of them write more than `MOST_WRITTEN` and nobody said how many to
     take (`--limit`).
 
     Raises `TraceError` or `OptionError`.
     """
     if "limit" in trace.options:
         return Sample(trace)
-    found = trace.info()
+    options: dict[str, Any] = {key: trace.options[key] for key in READING if key in trace.options}
+    drive = ",".join((drives.drive, *drives.overrides))  # what a synthetic workload is as large as
+    tables = list(trace.tables.items())
+    found = json.loads(_flashkeep.trace_info(list(trace.paths), **options, drive=drive, in_memory=tables))
     requests, written = found["requests"], found["written_bytes"]
     if written <= MOST_WRITTEN:
         return Sample(trace)
