@@ -28,6 +28,8 @@ class Bias:
     """More events, from the random streams and the parts that can fail."""
     verify: bool = True
     """Whether cases are timed and verified."""
+    related: bool = False
+    """Whether some are run once more in another way, with the same results."""
 
 
 def _cuts(source: Any, least: int, most: int) -> list[str]:
@@ -82,7 +84,37 @@ def _protected(source: Any, keys: Keys) -> Keys:
     return _dram(source, keys) | {"buffer.protected": source.chance("bias protected", 0.8)}
 
 
+def _everywhere(source: Any, keys: Keys) -> Keys:
+    """A write cache at some levels, protected at times, and at times what a controller does for its data."""
+    found = _dram(source, keys) if source.chance("bias cached", 0.4) else {}
+    if found and source.chance("bias safe", 0.4):
+        found |= {"buffer.protected": True}
+    if source.chance("bias errors", 0.15):
+        found |= {"errors.model": "kim", "errors.maintenance.reclaim_reads": source.pick("bias reads", (0.5, 5))}
+    return found
+
+
+def _parts_one_by_one(source: Any, units: list[str]) -> list[str]:
+    """All parts of a member fail and are replaced, some twice; then another member fails."""
+    rng = source("bias parts")
+    inner = sorted({unit for unit in units if unit.count("member:") == 2 and unit.count("/") == 1})
+    found = []
+    if inner and rng.random() < 0.5:
+        for unit in inner:
+            at = rng.randrange(5, 40)
+            found.append(f"{unit}@{at}%,replace_after={rng.choice(('0s', '10us', '1ms'))}")
+            if rng.random() < 0.3:
+                found.append(f"{unit}@{at + 1}%,replace_after=20ms")
+    return found
+
+
 BIASES = {
+    "nested": Bias(
+        ("nested",),
+        _everywhere,
+        lambda source, units: [*_cuts(source, 0, 2), *_parts_one_by_one(source, units), *_failures(source, units, 2)],
+        related=True,
+    ),
     "cached-members": Bias(
         ("array", "array", "array", "mixed"),
         _dram,

@@ -11,7 +11,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from flashkeep.torturing.judge import REFUSALS, Finding, Refused, findings, outcome, read_refused, refusal, unintended
+from flashkeep.torturing.judge import (
+    REFUSALS,
+    Finding,
+    Refused,
+    findings,
+    flat,
+    outcome,
+    read_refused,
+    refusal,
+    unintended,
+)
 from flashkeep.torturing.reduce import reduced
 
 from . import operations
@@ -21,12 +31,36 @@ from .reduce import shorter_files
 from .versions import Version
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from .bias import Bias
 
+RESULTS = (
+    "response_us",
+    "service_us",
+    "latency_us",
+    "operations",
+    "phases",
+    "waf_bytes",
+    "utilization",
+    "wear",
+    "queue",
+)
+"""What a related run has in common with a case."""
+
 SHOWN = 3
 """Cases named for each kind of finding."""
+
+
+def related(case: Case, answer: Mapping[str, Any]) -> list[Finding]:
+    """Whether the related run of a case has the same results."""
+    other = answer["related"]
+    if "error" in other:
+        return [Finding(f"relation.{case.relation}", other["message"][:300])]
+    first, second = (dict(flat({part: of["summary"].get(part) for part in RESULTS})) for of in (answer, other))
+    unlike = [path for path in {**first, **second} if first.get(path) != second.get(path)]
+    told = ", ".join(f"{path} {first.get(path)} and {second.get(path)}" for path in unlike[:3])
+    return [Finding(f"relation.{case.relation}", told)] if unlike else []
 
 
 class Campaign:
@@ -151,7 +185,11 @@ class Campaign:
         return {case.name for found in self.found.values() for case, _ in found[:SHOWN]}
 
     def _answers(self, case: Case, folder: Path, versions: list[Version]) -> list[dict[str, Any]]:
-        return [version.ask(case.jobs(folder, str(at))) for at, version in enumerate(versions)]
+        answers = [version.ask(case.jobs(folder, str(at))) for at, version in enumerate(versions)]
+        if case.relation and "error" not in answers[-1]:
+            at = len(versions) - 1
+            answers[-1]["related"] = versions[-1].ask(case.related(folder, str(at)))
+        return answers
 
     def _found(self, case: Case, folder: Path, answers: list[dict[str, Any]]) -> list[Finding]:
         """What is wrong with the new version's answer, and what differs, unless the reason is known."""
@@ -161,6 +199,8 @@ class Campaign:
             file = folder / f"{len(answers) - 1}.operations.csv"
             wrong = operations.problems(operations.read(file), new["summary"], case.tags)
             found += [Finding(f"operations.{kind}", detail) for kind, detail in wrong]
+        if "related" in new:
+            found += related(case, new)
         if len(answers) > 1 and not self._better(answers):
             found += [Finding(f"delta.{each.kind}", each.detail) for each in differences(*answers)]
         unknown = []

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     Keys = dict[str, Any]
     Values = Callable[[random.Random, "Keys"], Any]
 
+RELATIONS = ("unverified", "timeline", "table")
+"""Runs that must have the results of a case: without verification, with a timeline, with its table of requests as the
+trace."""
+
 ATTEMPTS = 5
 """The last attempt has the shape alone."""
 
@@ -71,6 +75,8 @@ class Case(torture_case.Case):
     members: dict[str, str] = field(default_factory=dict)
     aged: bool = False
     """The drive is first used and saved by a run of its own."""
+    relation: str = ""
+    """Another run that must have the same results (`RELATIONS`)."""
 
     @property
     def name(self) -> str:
@@ -90,6 +96,8 @@ class Case(torture_case.Case):
         """The jobs for one version; `label` keeps the files that versions write apart."""
         job = {"drive": str(folder / "drive.toml"), **self.options}
         job["keep_requests"] = not self.options.get("untimed")
+        if self.relation == "table":
+            job["table"] = str(folder / f"{label.removesuffix('.related')}.requests.csv")
         if self.requests is not None:
             job["traces"] = [str(folder / "trace.csv")]
         for name in ("operations", "map"):
@@ -103,6 +111,19 @@ class Case(torture_case.Case):
         use |= {"traces": ["synth:random,requests=300,write=0.8,size=4KiB,depth=4"], "untimed": True}
         job.pop("existing", None)
         return [{**use, "save_aged": saved}, {**job, "aged": saved}]
+
+    def related(self, folder: Path, label: str) -> list[dict[str, Any]]:
+        """The jobs of the related run."""
+        *before, job = self.jobs(folder, f"{label}.related")
+        job.pop("operations", None)
+        if self.relation == "unverified":
+            job.pop("verify", None)
+        elif self.relation == "timeline":
+            job["timeline"] = str(folder / f"{label}.json")
+        elif self.relation == "table":
+            job["traces"] = [str(folder / f"{label}.requests.csv")]
+            job.pop("time_scale", None)
+        return [*before, job]
 
     def command(self, folder: Path) -> str:
         """The commands that run it."""
@@ -478,7 +499,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
         case.drive = toml(keys)
         page = 4
     else:
-        keys, page, names = array(source, known, attempt, kind, case)
+        keys, page, names = (nested if kind == "nested" else array)(source, known, attempt, kind, case)
         units += names
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
     texts = "\n".join((case.drive, *case.members.values()))
@@ -496,6 +517,8 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
             case.options["verify"] = True
             case.options.pop("untimed", None)
             case.tags = (case.tags | {"verify"}) - {"untimed"}
+    if case.relation == "table" and "power" in case.tags:
+        case.relation = ""  # what a power loss interrupts is not in it
     return case
 
 
@@ -531,6 +554,29 @@ def array(
     names += [f"member:{at}" for at in range(total)]
     names += [f"member:0/{unit}" for unit in flash_units(source, member) if unit not in {"nvram"}]
     return keys, page, names
+
+
+def nested(
+    source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
+) -> tuple[Keys, float, list[str]]:
+    """An array of arrays: the outer keys, the page size, and the parts that can fail."""
+    inner, page, names = array(source, known, attempt, "array", case)
+    case.members["inner.toml"] = case.drive
+    scheme = source.pick("outer", OVER)
+    total = source.pick("outer members", {"mirror": (2, 4), "none": (1, 2, 3)}.get(scheme, (4, 5)))
+    keys: Keys = {"members": [f"{total} * ./inner.toml"], "redundancy.scheme": scheme}
+    if scheme == "python":
+        keys["redundancy.file"] = SCHEME
+    if scheme in LOGS:
+        keys["redundancy.extent_kib"] = page * source.pick("outer extent", (2, 4, 16))
+    outer = Source(case.seed + 2**40, source.bias)
+    keys |= thinned(outer, singles(outer, keys, known, ("redundancy", "host", "buffer")), attempt)
+    if source.bias:
+        keys |= {key: value for key, value in source.bias.keys(outer, inner).items() if key.startswith("buffer")}
+    case.drive = toml(keys)
+    case.tags |= {f"inner={inner['redundancy.scheme']}"}
+    at = source("which outer").randrange(total)
+    return keys, page, [f"member:{n}" for n in range(total)] + [f"member:{at}/{name}" for name in names]
 
 
 def flash_units(source: Source, keys: Keys) -> list[str]:
@@ -587,6 +633,15 @@ def options(source: Source, case: Case, kind: str) -> None:
     elif chosen["time_scale"] is not None:
         chosen["time_scale"] = None
     job |= {key: value for key, value in chosen.items() if value is not None and value is not False}
+    related = source.bias is not None and source.bias.related
+    case.relation = source.pick("relation", ("",) * 4 + RELATIONS) if related else ""
+    if (
+        (case.relation == "unverified" and not chosen["verify"])
+        or (case.relation == "timeline" and chosen["untimed"])
+        or (case.relation == "table" and (chosen["untimed"] or "rate=" not in str(job.get("traces"))))
+    ):
+        case.relation = ""
+    case.tags |= {f"relation={case.relation}"} if case.relation else set()
     case.tags |= {key for key in ("verify", "untimed", "condition", "warmup", "operations") if chosen.get(key)}
     case.tags |= {"aged"} if case.aged else set()
 

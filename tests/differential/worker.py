@@ -23,10 +23,13 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
     """One job: its summary and hashes of its columns and files, or how it failed."""
     from flashkeep import _flashkeep
 
+    table = job.pop("table", None)
     try:
         text, columns = _flashkeep.run(json.dumps(job), None, None)
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)}
+    if table and not os.path.exists(table):
+        write_table(table, columns)
     answer = {
         "summary": json.loads(text),
         "requests": {
@@ -38,6 +41,16 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
             with open(job[name], "rb") as file:
                 answer.setdefault("files", {})[name] = hashlib.sha256(file.read()).hexdigest()[:16]
     return answer
+
+
+def write_table(path: str, columns: Any) -> None:
+    """The requests of a run as a trace."""
+    arrival, _, _, offset, length, op = columns[: len(COLUMNS)]
+    rows = zip(memoryview(arrival).cast("Q"), op, memoryview(offset).cast("Q"), memoryview(length).cast("I"),
+               strict=True)  # fmt: skip
+    with open(path, "w", encoding="ascii") as file:
+        file.write("time_ns,device,op,offset_B,size_B\n")
+        file.writelines(f"{at},0,{'RWTF'[kind]},{first},{size}\n" for at, kind, first, size in rows)
 
 
 def main() -> None:

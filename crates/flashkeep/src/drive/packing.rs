@@ -123,7 +123,10 @@ impl<C: Contents> Drive<C> {
     fn stop_gathering(&mut self, write_queue: u32) {
         let mut at = self.queues.write_queues[write_queue as usize].head;
         while at.is_some() {
-            self.packing.until[at.index()] = SimTime::ZERO;
+            // One that a failed block has sent back did not wait.
+            if let Some(until) = self.packing.until.get_mut(at.index()) {
+                *until = SimTime::ZERO;
+            }
             at = self.queues.ops[at].next;
         }
     }

@@ -204,11 +204,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.device.engine.next_due();
         let mut until = admission.min(due);
-        if self.clock.scrubs {
+        let samples = until == self.failures.fault_events.sample_at;
+        let rests = !self.clock.scrubs || until != SimTime::NEVER && !samples;
+        if !rests {
             // Scrubbing goes on for ever: the caller looks after each of its reads whether the last request is over.
             until = until.min(self.device.body.next_event());
         }
         while self.device.body.done().is_empty() && self.device.body.step(until) {}
+        if !rests {
+            self.clock.now = self.clock.now.max(self.device.body.now());
+        }
         if !self.device.body.done().is_empty() {
             self.clock.now = self.device.body.now();
             self.device.engine.settle(&mut self.device.body, self.clock.now);
