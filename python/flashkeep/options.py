@@ -65,12 +65,11 @@ class Command:
         return f"flashkeep {self.name} {self.places}".rstrip()
 
     def writes(self, arguments: dict[str, Any]) -> dict[str, str]:
-        """The files that it is to write, by the option or the place that names them."""
-        flags = [option for option in self.options if option.flag in WRITTEN and arguments.get(option.key)]
+        """The arguments that name files to write, and the option or place that each of them is."""
+        flags = {option.key: option.flag for option in self.options if option.flag in WRITTEN}
         places = [place for place in ("OUT", "FILE") if place in self.places.split() and self.name in WRITERS]
-        return {option.flag: arguments[option.key] for option in flags} | {
-            place: arguments[place.lower()] for place in places
-        }
+        named = flags | {place.lower(): place for place in places}
+        return {key: what for key, what in named.items() if arguments.get(key)}
 
 
 def _refuse(accepted: str, found: str, hint: str = "") -> NoReturn:
@@ -548,10 +547,10 @@ def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
             message = f"{message.removeprefix(missing)} missing; usage: {command.usage}"
         raise UsageError(f"flashkeep {command.name}: {message}") from None
     arguments = vars(found)
-    if command.writes(arguments):
+    if written := command.writes(arguments):
         from .written import check_written
 
-        check_written(command, arguments)
+        check_written(command.name, written, arguments)
     return command, arguments
 
 

@@ -68,9 +68,19 @@ class Trace:
 
     def info(self) -> Figures:
         """Statistics of the workload: requests, span, write share, sizes, footprint, warnings."""
-        options: dict[str, Any] = {key: self.options[key] for key in READING if key in self.options}
+        return Figures(self._info_on(None))
+
+    def _info_on(self, drive: str | None) -> dict[str, Any]:
+        """The same as JSON; a synthetic workload without a footprint is as large as this drive."""
         tables = list(self.tables.items())
-        return Figures(json.loads(_flashkeep.trace_info(list(self.paths), **options, in_memory=tables)))
+        found: dict[str, Any] = json.loads(
+            _flashkeep.trace_info(list(self.paths), **self._reading, drive=drive, in_memory=tables)
+        )
+        return found
+
+    @property
+    def _reading(self) -> dict[str, Any]:
+        return {key: self.options[key] for key in READING if key in self.options}
 
     def plot(self) -> Any:
         """Its rate, data and addresses over time, and its sizes, as a figure of matplotlib."""
@@ -79,8 +89,7 @@ class Trace:
         need("plot()", "reports", "matplotlib")
         from . import figures, trace_picture
 
-        options = {key: self.options[key] for key in READING if key in self.options}
-        found = trace_picture.records_of(self.paths, options, self.tables)
+        found = trace_picture.records_of(self.paths, self._reading, self.tables)
         return figures.shown(trace_picture.picture(" ".join(self.paths), found))
 
     def __eq__(self, other: object) -> bool:

@@ -8,32 +8,28 @@ from typing import TYPE_CHECKING
 from .options import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from .options import Command
 
-
-def check_written(command: Command, arguments: dict[str, Any]) -> None:
-    """Raises `UsageError` for a command that would write over one of its files."""
-    written = command.writes(arguments)
-    read = {os.path.realpath(name) for name in _read(command, arguments) if os.path.isfile(name)}
+def check_written(command: str, written: Mapping[str, str], arguments: Mapping[str, Any]) -> None:
+    """Raises `UsageError` for a command that would write over one of its files; `written` has the arguments that name
+    files to write, and what each of them is called."""
+    others = [value for key, value in arguments.items() if key not in written]
+    read = {os.path.realpath(name) for value in others for name in _names(value) if os.path.isfile(name)}
     places: dict[str, str] = {}
-    for what, name in written.items():
+    for key, what in written.items():
+        name = arguments[key]
         place = os.path.realpath(name)
         if place in read:
-            raise UsageError(
-                f"flashkeep {command.name}: {what}: {name} is a file that this command reads; name another"
-            )
+            raise UsageError(f"flashkeep {command}: {what}: {name} is a file that this command reads; name another")
         if place in places and (os.path.isfile(place) or not os.path.exists(place)):
-            raise UsageError(f"flashkeep {command.name}: {places[place]} and {what} both write {name}; name two files")
+            raise UsageError(f"flashkeep {command}: {places[place]} and {what} both write {name}; name two files")
         places[place] = what
 
 
-def _read(command: Command, arguments: dict[str, Any]) -> Iterator[str]:
-    """The words that may name files to read. A drive may have keys behind its name."""
-    written = {what.removeprefix("--").replace("-", "_").lower() for what in command.writes(arguments)}
-    for key, value in arguments.items():
-        for word in value if isinstance(value, list) else [value]:
-            if isinstance(word, str) and key not in written:
-                yield from (word, word.partition(",")[0], word.partition("*")[2].partition(",")[0].strip())
+def _names(value: object) -> Iterator[str]:
+    """What an argument may name: a drive may have keys behind its name, and their number before it."""
+    for word in value if isinstance(value, list) else [value]:
+        if isinstance(word, str):
+            yield from (word, word.partition(",")[0], word.partition("*")[2].partition(",")[0].strip())

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND, Command
+from conftest import COMMAND, Command, rows_of
 
 HUNTS = tomllib.loads(Path(__file__).with_name("repro").joinpath("hunts.toml").read_text())["case"]
 CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in HUNTS}
@@ -108,10 +108,7 @@ def test_a_saved_drive_goes_on_as_one_that_was_aged_in_the_run(hunt: Hunt, schem
 
 def test_service_is_part_of_the_response(hunt: Hunt) -> None:
     hunt.case("54", "--out", "o")
-    import pyarrow.parquet
-
-    rows = pyarrow.parquet.read_table(hunt.folder / "o" / "requests.parquet").to_pylist()
-    assert all(row["service_ns"] <= row["response_ns"] for row in rows)
+    assert all(row["service_ns"] <= row["response_ns"] for row in rows_of(hunt.folder / "o", "requests"))
 
 
 def test_the_queue_is_full_for_no_more_than_the_whole_time(hunt: Hunt) -> None:
@@ -181,10 +178,7 @@ def test_the_requests_table_has_the_host_s_addresses(hunt: Hunt, scheme: str) ->
     array = f'members = ["4 * ./m.toml"]\nredundancy.scheme = "{scheme}"\nredundancy.stripe_kib = 8\n'
     hunt.write({"m.toml": MEMBER, "d.toml": array, "t.csv": "".join(f"{row}\n" for row in rows)})
     hunt("d.toml", "t.csv", "--out", "o")
-    import pyarrow.parquet
-
-    table = pyarrow.parquet.read_table(hunt.folder / "o" / "requests.parquet").to_pylist()
-    assert [row["offset"] for row in table] == [32768, 40960, 8192]
+    assert [row["offset"] for row in rows_of(hunt.folder / "o", "requests")] == [32768, 40960, 8192]
 
 
 def test_two_commands_do_not_write_to_one_directory(hunt: Hunt) -> None:

@@ -95,7 +95,7 @@ def _everywhere(source: Any, keys: Keys) -> Keys:
 
 
 def _parts_one_by_one(source: Any, units: list[str]) -> list[str]:
-    """All parts of a member fail and are replaced, some twice; then another member fails."""
+    """All parts of a member fail and are replaced, some twice."""
     rng = source("bias parts")
     inner = sorted({unit for unit in units if unit.count("member:") == 2 and unit.count("/") == 1})
     found = []

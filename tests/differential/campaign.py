@@ -185,10 +185,12 @@ class Campaign:
         return {case.name for found in self.found.values() for case, _ in found[:SHOWN]}
 
     def _answers(self, case: Case, folder: Path, versions: list[Version]) -> list[dict[str, Any]]:
-        answers = [version.ask(case.jobs(folder, str(at))) for at, version in enumerate(versions)]
+        jobs = [case.jobs(folder, str(at)) for at in range(len(versions))]
+        if case.relation == "table":
+            jobs[-1][-1]["table"] = case.table(folder)
+        answers = [version.ask(asked) for version, asked in zip(versions, jobs, strict=True)]
         if case.relation and "error" not in answers[-1]:
-            at = len(versions) - 1
-            answers[-1]["related"] = versions[-1].ask(case.related(folder, str(at)))
+            answers[-1]["related"] = versions[-1].ask(case.related(folder, "related"))
         return answers
 
     def _found(self, case: Case, folder: Path, answers: list[dict[str, Any]]) -> list[Finding]:

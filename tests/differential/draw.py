@@ -96,8 +96,6 @@ class Case(torture_case.Case):
         """The jobs for one version; `label` keeps the files that versions write apart."""
         job = {"drive": str(folder / "drive.toml"), **self.options}
         job["keep_requests"] = not self.options.get("untimed")
-        if self.relation == "table":
-            job["table"] = str(folder / f"{label.removesuffix('.related')}.requests.csv")
         if self.requests is not None:
             job["traces"] = [str(folder / "trace.csv")]
         for name in ("operations", "map"):
@@ -112,6 +110,10 @@ class Case(torture_case.Case):
         job.pop("existing", None)
         return [{**use, "save_aged": saved}, {**job, "aged": saved}]
 
+    def table(self, folder: Path) -> str:
+        """Where a related run finds the requests of the case."""
+        return str(folder / "requests.csv")
+
     def related(self, folder: Path, label: str) -> list[dict[str, Any]]:
         """The jobs of the related run."""
         *before, job = self.jobs(folder, f"{label}.related")
@@ -121,7 +123,7 @@ class Case(torture_case.Case):
         elif self.relation == "timeline":
             job["timeline"] = str(folder / f"{label}.json")
         elif self.relation == "table":
-            job["traces"] = [str(folder / f"{label}.requests.csv")]
+            job["traces"] = [self.table(folder)]
             job.pop("time_scale", None)
         return [*before, job]
 
@@ -543,17 +545,23 @@ def array(
         if scheme not in LOGS and source.chance("of disks", 0.1):
             case.members = {"disk.toml": toml(disk(source, known, attempt))}
             members = [f"{total} * ./disk.toml"]
-    keys: Keys = {"members": members, "redundancy.scheme": scheme}
-    if scheme == "python":
-        keys["redundancy.file"] = SCHEME
-    if keys["redundancy.scheme"] in LOGS:
-        keys["redundancy.extent_kib"] = page * source.pick("extent", (2, 4, 7, 16))
+    keys = over(scheme, members, lambda: page * source.pick("extent", (2, 4, 7, 16)))
     keys |= thinned(source, singles(source, keys, known, ("array", "redundancy", "host", "buffer")), attempt)
     case.drive = toml(keys)
     names = [f"member:{source('which').randrange(total)}" for _ in range(3)]
     names += [f"member:{at}" for at in range(total)]
     names += [f"member:0/{unit}" for unit in flash_units(source, member) if unit not in {"nvram"}]
     return keys, page, names
+
+
+def over(scheme: str, members: list[str], extent_kib: Callable[[], float]) -> Keys:
+    """A scheme over members, with the keys that it needs."""
+    keys: Keys = {"members": members, "redundancy.scheme": scheme}
+    if scheme == "python":
+        keys["redundancy.file"] = SCHEME
+    if scheme in LOGS:
+        keys["redundancy.extent_kib"] = extent_kib()
+    return keys
 
 
 def nested(
@@ -564,11 +572,7 @@ def nested(
     case.members["inner.toml"] = case.drive
     scheme = source.pick("outer", OVER)
     total = source.pick("outer members", {"mirror": (2, 4), "none": (1, 2, 3)}.get(scheme, (4, 5)))
-    keys: Keys = {"members": [f"{total} * ./inner.toml"], "redundancy.scheme": scheme}
-    if scheme == "python":
-        keys["redundancy.file"] = SCHEME
-    if scheme in LOGS:
-        keys["redundancy.extent_kib"] = page * source.pick("outer extent", (2, 4, 16))
+    keys = over(scheme, [f"{total} * ./inner.toml"], lambda: page * source.pick("outer extent", (2, 4, 16)))
     outer = Source(case.seed + 2**40, source.bias)
     keys |= thinned(outer, singles(outer, keys, known, ("redundancy", "host", "buffer")), attempt)
     if source.bias:

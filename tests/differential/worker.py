@@ -28,7 +28,7 @@ def run(job: dict[str, Any]) -> dict[str, Any]:
         text, columns = _flashkeep.run(json.dumps(job), None, None)
     except Exception as error:
         return {"error": type(error).__name__, "message": str(error)}
-    if table and not os.path.exists(table):
+    if table:
         write_table(table, columns)
     answer = {
         "summary": json.loads(text),

@@ -103,10 +103,13 @@ impl Writer {
         };
         let header = serde_json::to_vec(&header)?;
         let (version, length) = (VERSION.to_le_bytes(), (header.len() as u32).to_le_bytes());
-        let whole = [&MAGIC[..], &version, &length, &header, &state].concat();
         let mut file = flashkeep_trace::create_plain(&path.to_string_lossy())?;
-        file.write_all(&whole)?;
-        file.write_all(&Sha256::digest(&whole))?;
+        let mut sum = Sha256::new();
+        for part in [&MAGIC[..], &version, &length, &header, &state] {
+            sum.update(part);
+            file.write_all(part)?;
+        }
+        file.write_all(&sum.finalize())?;
         file.finish()
     }
 }

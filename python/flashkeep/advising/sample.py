@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .. import _flashkeep
-from ..traces import READING, Trace
+from ..traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from .designs import Drives
 
@@ -47,10 +44,7 @@ def sampled(trace: Trace, drives: Drives) -> Sample:
     """
     if "limit" in trace.options:
         return Sample(trace)
-    options: dict[str, Any] = {key: trace.options[key] for key in READING if key in trace.options}
-    drive = ",".join((drives.drive, *drives.overrides))  # what a synthetic workload is as large as
-    tables = list(trace.tables.items())
-    found = json.loads(_flashkeep.trace_info(list(trace.paths), **options, drive=drive, in_memory=tables))
+    found = trace._info_on(",".join((drives.drive, *drives.overrides)))
     requests, written = found["requests"], found["written_bytes"]
     if written <= MOST_WRITTEN:
         return Sample(trace)

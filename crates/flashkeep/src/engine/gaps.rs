@@ -236,24 +236,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let all = (0..scheme.capacity()).map(Page);
         match scheme.protection() {
             Protection::None | Protection::Copies => {
-                all.filter(|&page| self.lacks_all_places(shape, scheme, page)).collect()
+                // A member that does not respond may respond again.
+                let lacks = |child: NodeId, page: Page| {
+                    self.shape[child.index()].alive && self.gaps.lacks(child, page.0)
+                };
+                all.filter(|&page| is_gone(shape, scheme, page, lacks)).collect()
             }
             Protection::Own(health) => all.filter(|&page| health.is_lost(page)).collect(),
             Protection::Stripes(_) => {
                 self.health.lost(node).into_iter().flat_map(|lost| lost.iter().map(Page)).collect()
             }
         }
-    }
-
-    /// Whether members that respond lack all places of a page: one that does not may respond again.
-    fn lacks_all_places(&self, shape: &NodeLinks, scheme: &S, page: Page) -> bool {
-        let (mut places, mut lacking) = (0, 0);
-        scheme.places(page, |member, page| {
-            let child = shape.child(member);
-            places += 1;
-            lacking += u32::from(self.shape[child.index()].alive && self.gaps.lacks(child, page.0));
-        });
-        lacking > 0 && lacking == places
     }
 
     /// Whether no place of a node's page can be read now. For a scheme with several copies or with parity this is
@@ -279,13 +272,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(backend) = shape.backend {
             return backends.is_unreadable(backend, page);
         }
-        let (mut places, mut unreadable) = (0, 0);
         let Some(scheme) = self.scheme(node) else { return false };
-        scheme.places(page, |Member(member), page| {
-            places += 1;
-            unreadable += u32::from(self.is_unreadable(backends, shape.children[usize::from(member)], page));
-        });
-        unreadable > 0 && (unreadable == places || scheme.protection().is_sum(page))
+        is_gone(shape, scheme, page, |child, page| self.is_unreadable(backends, child, page))
     }
 
     /// Whether a command that waits changes a page: a read was behind a copy of it, and it has been written since.
@@ -293,6 +281,21 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let Engine { running_plans, changes, locks, parked, .. } = self;
         (OutstandingWork { running_plans, changes: *changes, locks, parked }).holds(node, page).is_some()
     }
+}
+
+/// Whether all places of a page are bad, or one of a page that is the sum of its places.
+fn is_gone<S: Scheme>(
+    shape: &NodeLinks,
+    scheme: &S,
+    page: Page,
+    is_bad: impl Fn(NodeId, Page) -> bool,
+) -> bool {
+    let (mut places, mut bad) = (0, 0);
+    scheme.places(page, |member, page| {
+        places += 1;
+        bad += u32::from(is_bad(shape.child(member), page));
+    });
+    bad > 0 && (bad == places || scheme.protection().is_sum(page))
 }
 
 #[cfg(test)]

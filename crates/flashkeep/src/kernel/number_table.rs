@@ -95,7 +95,7 @@ impl NumberTable {
         places.filter(|&at| self.get(at) != 0)
     }
 
-    /// NumberTable at these places become 0.
+    /// Numbers at these places become 0.
     pub fn clear(&mut self, is_cleared: impl Fn(usize) -> bool) {
         for chunk in 0..self.len.div_ceil(CHUNK) {
             for at in self.places_of(chunk).filter(|&at| is_cleared(at)) {

@@ -204,8 +204,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.device.engine.next_due();
         let mut until = admission.min(due);
-        let samples = until == self.failures.fault_events.sample_at;
-        let rests = !self.clock.scrubs || until != SimTime::NEVER && !samples;
+        let sample_at = self.failures.fault_events.sample_at;
+        let rests = !self.clock.scrubs || until != SimTime::NEVER && until != sample_at;
         if !rests {
             // Scrubbing goes on for ever: the caller looks after each of its reads whether the last request is over.
             until = until.min(self.device.body.next_event());

@@ -31,7 +31,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &self.host.in_flight[id];
         let mut parts = self.device.engine.breakdown(counter);
         let response = acknowledged.since(this.arrival);
-        let memory = if this.from_memory { self.device.body.memory_time() } else { Span::ZERO };
+        let memory = self.time_in_memory(id);
         let (queue, link) = (this.admitted.since(this.arrival), this.received.since(this.admitted));
         let more = [(Part::Queue, queue), (Part::Cache, memory), (Part::Link, link)];
         // What ends when it is durable may have waited for write caches after its own operations.

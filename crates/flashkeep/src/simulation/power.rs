@@ -165,8 +165,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// When the host has the answer of a request that the device has done: from memory it takes its time.
     fn answered_at(&self, finished: &Finished) -> SimTime {
-        let memory = self.host.in_flight[Id::new(finished.tag)].from_memory;
-        if memory { finished.acknowledged + self.device.body.memory_time() } else { finished.acknowledged }
+        finished.acknowledged + self.time_in_memory(Id::new(finished.tag))
     }
 
     /// What a FLUSH makes durable.

@@ -336,6 +336,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.finished = finished;
     }
 
+    /// The time of a request that the controller's memory serves alone; of others 0.
+    pub(super) fn time_in_memory(&self, id: Id<OutstandingRequest<C>>) -> Span {
+        if self.host.in_flight[id].from_memory { self.device.body.memory_time() } else { Span::ZERO }
+    }
+
     #[inline(always)]
     pub(super) fn finish(&mut self, finished: &mut Finished) {
         if !self.ends_stage(finished) {

@@ -53,6 +53,15 @@ fn since_1970_of_file_time(time_ns: u64) -> Option<u64> {
     time_ns.checked_sub(FILE_TIME_BEFORE_1970_NS)
 }
 
+/// When a request arrives that is written to a trace which begins at this instant; a message if that cannot be read.
+fn after(epoch_ns: u64, arrival_ns: u64) -> Result<u64, String> {
+    const YEAR_NS: u64 = 365 * 86_400_000_000_000;
+    epoch_ns.checked_add(arrival_ns).ok_or_else(|| {
+        let years = (u64::MAX - epoch_ns) / YEAR_NS;
+        format!("it arrives {years} years after the first one; later than that, its time could not be read")
+    })
+}
+
 /// One record, as a format reads it: its time is not yet counted from the first request, its device not yet numbered.
 pub(crate) struct Record<'a> {
     pub(crate) time_ns: u64,

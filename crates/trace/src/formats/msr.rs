@@ -16,7 +16,9 @@
 //! Narayanan, Donnelly and Rowstron: Write off-loading: practical power management for enterprise storage.
 //! FAST 2008; the traces are at SNIA's IOTTA repository.
 
-use super::{Context, Device, Layout, Record, extent_of_bytes, read_or_write, since_1970_of_file_time};
+use super::{
+    Context, Device, Layout, Record, after, extent_of_bytes, read_or_write, since_1970_of_file_time,
+};
 use crate::line::{COMMA, Flaw, Line};
 use crate::{Op, Request};
 
@@ -71,12 +73,7 @@ impl Layout for Reader {
     /// Times lose what is finer than 100 ns, and there is no response time to write: 0.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let op = read_or_write(request.op, "Read", "Write")?;
-        let ticks = EPOCH_TICKS + request.arrival_ns / TICK_NS;
-        if ticks.checked_mul(TICK_NS).is_none() {
-            return Err(
-                "it arrives more than 178 years after the first one, and file time is read up to 2185".into(),
-            );
-        }
+        let ticks = after(EPOCH_TICKS * TICK_NS, request.arrival_ns)? / TICK_NS;
         let Request { device, offset, length, .. } = request;
         out.extend_from_slice(format!("{ticks},flashkeep,{device},{op},{offset},{length},0\n").as_bytes());
         Ok(())

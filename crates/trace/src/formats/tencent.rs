@@ -23,7 +23,8 @@
 //! storage systems. USENIX ATC 2020; the traces and their description are at SNIA's IOTTA repository.
 
 use super::{
-    Context, Device, Layout, Record, SCORED, Score, extent, read_or_write, sample_lines, score, sectors_of,
+    Context, Device, Layout, Record, SCORED, Score, after, extent, read_or_write, sample_lines, score,
+    sectors_of,
 };
 use crate::line::{COMMA, Flaw, Line};
 use crate::{Op, Request};
@@ -92,12 +93,8 @@ impl Layout for Reader {
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
         let op = read_or_write(request.op, 0, 1)?;
-        let (seconds, volume) = (EPOCH_S + request.arrival_ns / SECOND_NS, request.device);
-        if seconds.checked_mul(SECOND_NS).is_none() {
-            return Err(
-                "it arrives more than 537 years after the first one: times are read up to 2554".into()
-            );
-        }
+        let seconds = after(EPOCH_S * SECOND_NS, request.arrival_ns)? / SECOND_NS;
+        let volume = request.device;
         out.extend_from_slice(format!("{seconds},{sector},{sectors},{op},{volume}\n").as_bytes());
         Ok(())
     }

@@ -138,6 +138,13 @@ pub struct Merge {
     pub all_sectors: u16,
     /// The cause of the write.
     pub cause: Cause,
-    /// How the page is written: [`Flags::FUA`] and [`Flags::SOON`].
+    /// How the page is written, as what is behind the port says: [`Flags::FUA`] and [`Flags::SOON`].
     pub flags: Flags,
+}
+
+impl Merge {
+    /// A merge of so many old sectors of a page, and all of them then.
+    pub(super) fn new(page: u64, [old_sectors, all_sectors]: [u16; 2], cause: Cause) -> Merge {
+        Merge { page, old_sectors, all_sectors, cause, flags: Flags::NONE }
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::cache::side_by_side;
 use super::{CachedContents, CachedSectors, Fragment, Merge, PartialPages, Port, PortBackend, Run};
-use crate::device::command::{Cause, Flags, Sectors};
+use crate::device::command::{Cause, Sectors};
 use crate::device::contents::Contents;
 
 impl<C: Contents> Port<C> {
@@ -153,14 +153,7 @@ impl<C: Contents> Port<C> {
             let run = Run::part(page, Sectors::first(count(all)));
             return behind.write(run, cause, None, |_| newest);
         }
-        let merge = Merge {
-            page,
-            old_sectors: count(old & !mask),
-            all_sectors: count(all),
-            cause,
-            flags: Flags::NONE,
-        };
-        behind.merge(merge, newest.plus(1, was));
+        behind.merge(Merge::new(page, [count(old & !mask), count(all)], cause), newest.plus(1, was));
     }
 
     /// Rewrites a page unchanged, because another page of the same logical page is written.
@@ -168,14 +161,7 @@ impl<C: Contents> Port<C> {
         let exists = self.pages.sectors(page);
         if exists != 0 {
             let sectors = self.pages.sectors_of(exists);
-            let merge = Merge {
-                page,
-                old_sectors: sectors,
-                all_sectors: sectors,
-                cause: Cause::Host,
-                flags: Flags::NONE,
-            };
-            behind.merge(merge, C::default());
+            behind.merge(Merge::new(page, [sectors; 2], Cause::Host), C::default());
         }
     }
 

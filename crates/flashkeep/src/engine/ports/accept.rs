@@ -10,7 +10,6 @@ use super::super::requests::CompletionCounter;
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::Ports;
-use super::behind::MemberBackend;
 use super::flush::{FlushPhase, Flushed};
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
@@ -341,29 +340,26 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             contents.extend((0..fragment.count).map(|n| self.buffers.of(token.owner)[place(n)]));
         }
         let newest = |page: u64| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
-        let mut port = self.ports.call(at);
-        let mut below = MemberBackend { engine: self, backends, now, at, command, token };
-        let mut asked = true;
-        match (reads, writes) {
-            (true, _) if before => port.peek(fragment.page, fragment.count, 0, &mut below),
-            (true, _) => asked = port.read(fragment, 0, &mut below),
-            (_, true) if bypassed => {
-                port.write_run(fragment.page, fragment.count, command.cause, Some(0), newest, &mut below);
+        self.call_port(backends, now, at, (command, token), |port, below| {
+            let mut asked = true;
+            match (reads, writes) {
+                (true, _) if before => port.peek(fragment.page, fragment.count, 0, below),
+                (true, _) => asked = port.read(fragment, 0, below),
+                (_, true) if bypassed => {
+                    port.write_run(fragment.page, fragment.count, command.cause, Some(0), newest, below);
+                }
+                (_, true) if command.flags.has(Flags::FUA) && !before => {
+                    port.force(fragment, command.cause, newest, below);
+                }
+                (_, true) if before && command.sectors != 0 => {
+                    port.create(fragment.page, fragment.mask, 0, newest(fragment.page), below);
+                }
+                (_, true) if before => port.create_run(fragment.page, fragment.count, 0, newest, below),
+                (_, true) => asked = port.write(fragment, command.cause, 0, newest, below),
+                _ => asked = port.trim(fragment, 0, below) || before,
             }
-            (_, true) if command.flags.has(Flags::FUA) && !before => {
-                port.force(fragment, command.cause, newest, &mut below);
-            }
-            (_, true) if before && command.sectors != 0 => {
-                port.create(fragment.page, fragment.mask, 0, newest(fragment.page), &mut below);
-            }
-            (_, true) if before => port.create_run(fragment.page, fragment.count, 0, newest, &mut below),
-            (_, true) => asked = port.write(fragment, command.cause, 0, newest, &mut below),
-            _ => asked = port.trim(fragment, 0, &mut below) || before,
-        }
-        if self.ports.end_call(at, port) {
-            self.end_port_requests(backends, now);
-        }
-        asked
+            asked
+        })
     }
 
     /// All commands of a port request have been submitted below.

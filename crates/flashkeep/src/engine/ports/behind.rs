@@ -29,7 +29,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Has a port work below, as a part of a request.
+    /// Has a port write below, as a part of a request.
     pub(super) fn at_port<L: Backends<C>, T>(
         &mut self,
         backends: &mut L,
@@ -38,7 +38,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
         work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> T,
     ) -> T {
-        let command = Command::new(Verb::Write, Page(0), 1);
+        self.call_port(backends, now, at, (Command::new(Verb::Write, Page(0), 1), token), work)
+    }
+
+    /// Has a port work below for a command, the places of whose pages begin with a token.
+    #[inline]
+    pub(super) fn call_port<L: Backends<C>, T>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        at: u16,
+        (command, token): (Command, CompletionToken),
+        work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> T,
+    ) -> T {
         let mut port = self.ports.call(at);
         let mut below = MemberBackend { engine: self, backends, now, at, command, token };
         let result = work(&mut port, &mut below);

@@ -25,16 +25,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(in super::super) fn restore_saved<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
         let on_media = |backend, page| backends.oob(backend, page).map(|oob| C::token(oob.stamp));
         for child in self.shape[node.index()].children.clone() {
-            let Some(at) = self.shape[child.index()].port.map(usize::from) else { continue };
-            if !self.ports.all[at].is_protected() {
+            let port = self.shape[child.index()].port;
+            let Some(at) = port.filter(|&at| self.ports.all[usize::from(at)].is_protected()) else {
                 continue;
-            }
-            let mut port = self.ports.all[at].port.take().expect("the port is not at work");
+            };
+            let mut port = self.ports.call(at);
             port.restore_saved(|page, saved| {
                 let behind = self.intact_contents_behind(child, Page(page), &on_media);
                 behind.is_some_and(|behind| behind.stamp() == saved.stamp())
             });
-            self.ports.all[at].port = Some(port);
+            self.ports.end_call(at, port);
         }
     }
 
