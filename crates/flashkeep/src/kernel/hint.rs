@@ -21,6 +21,25 @@ fn load<T>(entry: &T) {
     unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(entry).cast()) }
 }
 
+/// Makes the allocator return every large table to the system when it is freed. Otherwise it keeps what the tables of one
+/// run leave, and clears all of it for those of the next run, of which most drives touch a small part.
+pub fn free_large_tables() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    set_threshold();
+}
+
+/// The system may refuse; then runs that follow each other take more memory.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[allow(unsafe_code)]
+fn set_threshold() {
+    const LARGE_TABLE: libc::c_int = 8 << 20;
+    static SET: std::sync::Once = std::sync::Once::new();
+    // SAFETY: the call changes a parameter of the allocator, which locks it.
+    SET.call_once(|| unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_TABLE);
+    });
+}
+
 /// The size of a large page on systems where the hint has an effect.
 const LARGE_PAGE: usize = 2 << 20;
 

@@ -24,7 +24,7 @@ pub use bits::Bits;
 pub use divisor::Divisor;
 pub use fixed::{FixedHasher, FixedMap, sorted};
 pub use flashkeep_trace::random::{Random, mix};
-pub use hint::{filled_in_large_pages, prefetch, zeros_in_large_pages};
+pub use hint::{filled_in_large_pages, free_large_tables, prefetch, zeros_in_large_pages};
 pub use manual::head_comment;
 pub use memory::{OutOfMemory, check_room, make_room, reach};
 pub use number_table::NumberTable;

@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::ftl::MapEntry;
 use crate::host::{AddressMode, Addresses, Expected, HostOrder, HostQueue, Interleave, Range, fragments};
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
-use crate::kernel::{Arena, SimTime, Span, check_room};
+use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
 use crate::mapping;
 use crate::metrics::{RequestStatistics, RunPhases, Series, Tally, WorkloadFacts, called};
 use crate::output::{self, Platters, Site, Sites, Spot};
@@ -133,6 +133,7 @@ fn begin<C: Contents>(
     notes: &[String],
     progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
 ) -> Result<RunOutcome, Stop> {
+    free_large_tables();
     check_memory(drive);
     if drive.is_device_set() {
         return Simulation::<C, _>::new(job, drive, workload, build_array(drive, job.seed.unwrap_or(1)))?

@@ -7,8 +7,8 @@ use crate::engine::scheme::Scheme;
 use crate::engine::view::View;
 use std::ops::Range;
 
-/// The codewords of a run. Debug builds have shorter runs, so that small tests have some.
-const TOGETHER: u64 = if cfg!(debug_assertions) { 64 } else { 1 << 15 };
+/// The codewords of a run: the first length that fits and whose codewords are alike.
+const TOGETHER: [u64; 2] = [1 << 15, 64];
 
 impl NodeHealth {
     /// Examines all codewords with pages that are no known zeros, or of which a member is recorded to lack single pages.
@@ -21,12 +21,13 @@ impl NodeHealth {
         let mut at = 0;
         while at < count {
             at = next_codeword(scheme, at..count, data, view);
-            let end = at + TOGETHER;
-            if at.is_multiple_of(TOGETHER)
-                && end <= count
-                && self.examine_together(scheme, at..end, again, view)
-            {
-                at = end;
+            let fits = |length: &u64| at.is_multiple_of(*length) && at + length <= count;
+            let alike = TOGETHER
+                .into_iter()
+                .filter(fits)
+                .find(|length| self.examine_together(scheme, at..at + length, again, view));
+            if let Some(length) = alike {
+                at += length;
             } else if at < count {
                 self.examine(scheme, at, again, view, |member, page| view.has(member, page));
                 at += 1;
@@ -51,8 +52,8 @@ impl NodeHealth {
         let alike = used.uniform(pages.clone()) == Some(true)
             && (0..view.members()).all(|member| view.lacks_alike(Member(member), run.clone()))
             && self.is_alike(run.clone());
-        let Some(was) = self.at_risk.alike(run.clone()).filter(|_| alike && u64::from(period) <= TOGETHER)
-        else {
+        let fits = u64::from(period) <= run.end - run.start;
+        let Some(was) = self.at_risk.alike(run.clone()).filter(|_| alike && fits) else {
             return false;
         };
         let mut lost = Vec::new();
