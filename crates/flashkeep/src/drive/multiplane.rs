@@ -4,10 +4,11 @@
 //!
 //! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that skip pages to catch up.
 
-use super::program::PageWrite;
-use super::{Drive, DriveOp, OpKind};
-use crate::engine::Contents;
-use crate::flash::{MultiPlane, PlaneId, Ppn, UnitId};
+use super::dies::Channel;
+use super::program::{Full, PageWrite};
+use super::{DieQueue, Drive, DriveOp, OpKind};
+use crate::engine::{Command, Contents};
+use crate::flash::{BusUse, MultiPlane, PlaneId, Ppn, UnitId};
 use crate::ftl::{Allocation, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
 
@@ -15,11 +16,18 @@ use crate::kernel::{Id, SimTime};
 const LOOK_AHEAD: usize = 64;
 
 impl<C: Contents> Drive<C> {
+    /// Whether several pages of a command may be read or programmed together, so that all of them come before one begins.
+    #[inline]
+    pub(super) fn pages_may_join(&self, command: &Command) -> bool {
+        command.count > 1 && self.flash.commands.multi_plane != MultiPlane::Off
+    }
+
     /// Which waiting pages are programmed together: the first one in `plane`, the others in the same word line
     /// or in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
     /// other.
     pub(super) fn share_out(
         &mut self,
+        now: SimTime,
         die_queue: usize,
         plane: PlaneId,
         stream: u8,
@@ -43,9 +51,10 @@ impl<C: Contents> Drive<C> {
             let joining = siblings.filter(|&other| self.can_join(stream, plane, number, other));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
+        let most = self.fair_share(now, die_queue, 1 + free.len());
         let (mut op, mut n) = (head, self.queues.ops[head].placed + 1);
         for _ in 0..LOOK_AHEAD.max(free.len()) {
-            if free.is_empty() {
+            if free.is_empty() || pages.len() == most {
                 break;
             }
             if n == self.queues.ops[op].command.count {
@@ -72,6 +81,43 @@ impl<C: Contents> Drive<C> {
         }
         free.clear();
         self.scratch.free_planes = free;
+    }
+
+    /// How many of the pages that wait, `most` at the most, one command takes: other channels that could program some of
+    /// them now get as many. Word lines are filled instead.
+    fn fair_share(&self, now: SimTime, die_queue: usize, most: usize) -> usize {
+        let DieQueue { ftl, write_queue, unit, .. } = self.queues.die_queues[die_queue];
+        let channels = self.channels_offered(usize::from(ftl)) as usize;
+        if most == 1 || channels == 1 || self.packing.active || self.flash.bus == BusUse::Rounds {
+            return most;
+        }
+        let own = self.dies.units[unit.0 as usize].channel as usize;
+        let first = self.ftl.backends[usize::from(ftl)].domain.first.channel as usize;
+        let others = (first..first + channels).filter(|&channel| channel != own);
+        let sharers = 1 + others.filter(|&channel| self.could_take(now, channel, write_queue)).count();
+        let mut waiting = 0;
+        let mut op = self.queues.write_queues[write_queue as usize].head;
+        while op.is_some() && waiting < most * sharers {
+            let DriveOp { placed, command, next, .. } = self.queues.ops[op];
+            waiting += usize::from(command.count - placed);
+            op = next;
+        }
+        most.min(waiting.div_ceil(sharers))
+    }
+
+    /// Whether a channel has nothing to do now but to program what comes first in a write queue.
+    fn could_take(&self, now: SimTime, channel: usize, write_queue: u32) -> bool {
+        let Channel { free_at, waiting, ready, collecting, die_queues, .. } = &self.dies.channels[channel];
+        if *free_at > now || waiting | ready | collecting != 0 {
+            return false;
+        }
+        let idle = self.idle_units(now, channel);
+        die_queues.iter().any(|&(die_queue, bit)| {
+            let die_queue = die_queue as usize;
+            idle >> bit & 1 == 1
+                && self.queues.die_queues[die_queue].write_queue == write_queue
+                && self.plane_for::<Full>(die_queue).is_some()
+        })
     }
 
     /// Whether a plane can program the page of that number of a block together with `first`.

@@ -239,7 +239,7 @@ impl<C: Contents> Drive<C> {
 
     /// All pages of a read are queued before any of them begins.
     #[inline(never)]
-    pub(super) fn read_packed(
+    pub(super) fn read_together(
         &mut self,
         now: SimTime,
         ftl: usize,

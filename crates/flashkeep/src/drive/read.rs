@@ -26,8 +26,8 @@ pub(super) struct ReadRules {
 
 impl<C: Contents> Drive<C> {
     pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, token: CompletionToken) {
-        if self.packing.shares && command.count > 1 {
-            return self.read_packed(now, ftl, command, token);
+        if (self.packing.shares && command.count > 1) || self.pages_may_join(command) {
+            return self.read_together(now, ftl, command, token);
         }
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));

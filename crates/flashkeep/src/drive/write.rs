@@ -35,12 +35,16 @@ impl<C: Contents> Drive<C> {
             }
             return;
         }
+        let begins = self.pages_may_join(command) && self.hold_parts();
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
             let write_queue = self.bound_write_queue(ftl, page.low());
             let (one, token) = (command.over(page, 1), token.plus(u32::from(n)));
             self.queue_write(now, ftl, &one, token, contents, write_queue, channels);
+        }
+        if begins {
+            self.begin_parts(now);
         }
         if self.health.damaged {
             self.count_anew(now, ftl);
@@ -294,7 +298,7 @@ impl<C: Contents> Drive<C> {
     fn grant_gathered(&mut self, now: SimTime, channel: usize, die_queue: usize, plane: PlaneId) {
         let DieQueue { unit, ftl, .. } = self.queues.die_queues[die_queue];
         let mut pages = std::mem::take(&mut self.scratch.pages);
-        let stream = self.gather(die_queue, plane, &mut pages);
+        let stream = self.gather(now, die_queue, plane, &mut pages);
         for page in &mut pages {
             self.place(page, stream);
         }
@@ -328,7 +332,7 @@ impl<C: Contents> Drive<C> {
 
     /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
     /// that go with it. The stream that they belong to.
-    fn gather(&mut self, die_queue: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) -> u8 {
+    fn gather(&mut self, now: SimTime, die_queue: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) -> u8 {
         let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
         let head = self.queues.write_queues[write_queue as usize].head;
         if self.ftl.physical {
@@ -336,7 +340,7 @@ impl<C: Contents> Drive<C> {
             return 0;
         }
         let stream = self.stream_into(plane, usize::from(ftl), head, self.queues.ops[head].placed);
-        self.share_out(die_queue, plane, stream, pages);
+        self.share_out(now, die_queue, plane, stream, pages);
         stream
     }
 

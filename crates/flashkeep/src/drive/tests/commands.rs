@@ -29,18 +29,48 @@ fn two_planes_program_in_the_time_of_one() {
 
     let mut joined = rig("multi_plane = \"match\"");
     joined.ask(0, write(0, 2), 0, &tokens(1, 2));
-    let done = joined.settle();
-    // A static order cuts a write into pages, and the first of them goes as soon as it comes.
-    let one = sent + PROGRAM;
-    assert_eq!(ends(&done), [one, 2 * one]);
+    let two = 2 * sent + GAP + PROGRAM;
+    assert_eq!(ends(&joined.settle()), [two, two], "all pages of a write come before the first begins");
     joined.ask(0, write(2, 2), 0, &tokens(3, 2));
     joined.ask(0, write(4, 4), 1, &tokens(5, 4));
-    let done = joined.settle();
-    // Page 2 goes alone again, and page 3 finds its neighbour a page ahead; then the planes are in step.
-    let two = 2 * sent + GAP + PROGRAM;
-    let all = [one, 2 * one, 2 * one + two, 2 * one + two, 2 * one + 2 * two, 2 * one + 2 * two];
-    assert_eq!(ends(&done), all.map(|end| 2 * one + end));
-    assert_eq!(joined.drive.counters().multi_plane[OpKind::Program as usize], 2);
+    let ends = ends(&joined.settle());
+    assert_eq!(ends, [2 * two, 2 * two, 3 * two, 3 * two, 4 * two, 4 * two]);
+    assert_eq!(joined.drive.counters().multi_plane[OpKind::Program as usize], 4);
+}
+
+/// Two channels with a die of two planes each: pages that another channel can take at once do not join.
+#[test]
+fn idle_channels_share_the_pages_of_a_write() {
+    let (sent, channels) = (COMMAND + TRANSFER, FLASH.replace("channels = 1", "channels = 2"));
+    let flash = format!("{channels}, commands = {{ register_ns = 500, multi_plane = \"match\" }}");
+    let (one, two) = (sent + PROGRAM, 2 * sent + GAP + PROGRAM);
+    for (pages, end, pairs) in [(1, one, 0), (2, one, 0), (3, two, 1), (4, two, 2)] {
+        let mut rig = Rig::new(&flash, "allocation = \"dynamic\"", 1, mapped(40));
+        rig.ask(0, write(0, pages), 0, &tokens(1, pages));
+        assert_eq!(ends(&rig.settle()), [end], "{pages} pages");
+        assert_eq!(rig.drive.counters().multi_plane[OpKind::Program as usize], pairs, "{pages} pages");
+        rig.drive.audit();
+    }
+    // The other channel is busy with a read: both pages go to this one.
+    let mut rig = Rig::new(&flash, "allocation = \"dynamic\"", 1, mapped(40));
+    rig.ask(0, before(write(8, 1)), 0, &tokens(1, 1));
+    rig.settle();
+    rig.ask(0, read(8), 1, &[]);
+    rig.ask(0, write(0, 2), 2, &tokens(2, 2));
+    let done = rig.settle();
+    assert_eq!(done.iter().find(|done| done.token.slot == 2).map(|done| done.durable.0), Some(two));
+    rig.drive.audit();
+}
+
+/// The pages of one read, in two planes: their array is read once.
+#[test]
+fn pages_of_a_read_are_read_together() {
+    let mut rig = rig("multi_plane = \"match\"");
+    rig.ask(0, before(write(0, 2)), 0, &tokens(1, 2));
+    rig.settle();
+    rig.ask(0, Command::new(Verb::Read, Page::of(0), 2), 0, &[]);
+    let array = 2 * COMMAND + READ;
+    assert_eq!(ends(&rig.settle()), [array + TRANSFER, array + 2 * TRANSFER]);
 }
 
 /// Four planes in two pairs: neighbours take turns, pairs share the channel alone.
