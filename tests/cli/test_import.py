@@ -278,7 +278,11 @@ def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
     cached = flat(imported(flashkeep, tmp_path, mqsim(Ideal_Mapping_Table="false", HostInterface_Type="SATA",
                            IO_Queue_Depth=32, Preemptible_GC_Enabled="false", Enabled_Preconditioning="false",
                            Flash_Technology="MLC")))  # fmt: skip
-    assert (cached["ftl.map"], cached["ftl.cache_kib"]) == ("dftl", 64)
+    # An entry has two numbers of 921,600 pages and 32 bits: 9 bytes, of which 65,536 hold 7,281 entries.
+    assert (cached["ftl.map"], cached["ftl.cache_kib"]) == ("dftl", 7281 * 8 / 1024)
+    assert cached["ftl.cache_start"] == "cold", "without preconditioning the cache is empty"
+    warm = flat(imported(flashkeep, tmp_path, mqsim(Ideal_Mapping_Table="false")))
+    assert (warm["ftl.cache_start"], warm["start.existing"]) == ("warm", "all")
     assert (cached["host.queue_depth"], cached["start.existing"]) == (32, "reads")
     assert (cached["ftl.gc.threshold"], cached["flash.timing.read_us"]) == (0.06, [40, 80.5])
     assert "ftl.gc.soft_threshold" not in cached

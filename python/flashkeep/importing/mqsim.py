@@ -7,6 +7,7 @@ Facts from its documentation and public source: times in ns, capacities in bytes
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING
 from xml.parsers import expat
@@ -33,6 +34,8 @@ BITS = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
 VICTIMS = {"GREEDY": "greedy", "RGA": "rga", "RANDOM": "random", "RANDOM_P": "random", "RANDOM_PP": "random",
            "FIFO": "fifo"}  # fmt: skip
 SUSPENSIONS = {"NONE": "off", "ERASE": "erase", "PROGRAM": "program-erase", "PROGRAM_ERASE": "program-erase"}
+SECTOR = 512
+"""MQSim's sector, bytes."""
 LEAST_BLOCKS = 10
 """MQSim begins to collect at 10 free blocks at the latest."""
 
@@ -42,7 +45,7 @@ NO_COUNTERPART = {
     "ResponseTime_Logging_Period_Length": "--out writes response times, per second",
     "SATA_Processing_Delay": "the host's software takes no time",
     "Data_Cache_Sharing_Mode": "all flows share the buffer",
-    "CMT_Sharing_Mode": "all flows share the cache of the map",
+    "CMT_Sharing_Mode": "the flow that runs has all of it (with SHARED, MQSim gives each flow one of that size)",
     "Dynamic_Wearleveling_Enabled": "free blocks are taken in turn, not by their erases",
     "Static_Wearleveling_Enabled": "ftl.wear.levelling has other policies",
     "Static_Wearleveling_Threshold": "ftl.wear.levelling has other policies",
@@ -211,11 +214,23 @@ def _ftl(elements: Elements, draft: Draft) -> None:
         draft.take("ftl.map", "page", ideal, how="the whole map is in memory")
         draft.drop(cache, "the whole map is in memory")
     elif cache:
-        size = Fraction(elements.whole(cache, 1), 1024)
+        entry = _cached_entry_bytes(draft)
+        size = Fraction(elements.whole(cache, 1) // entry * 8, 1024)
         draft.take("ftl.map", "dftl", ideal or mapping or cache, how="the map is in flash, with a cache of entries")
-        draft.take("ftl.cache_kib", size, cache, how="bytes; an entry has 8 here")
+        draft.take("ftl.cache_kib", size, cache, how=f"bytes; an entry has {entry} in MQSim and 8 here")
+        filled = elements.find("Enabled_Preconditioning")
+        if filled:
+            draft.take("ftl.cache_start", "warm" if elements.flag(filled) else "cold", filled,
+                       how="preconditioning fills the cache")  # fmt: skip
     else:
         draft.assume("ftl.map", "page", "there is no CMT_Capacity")
+
+
+def _cached_entry_bytes(draft: Draft) -> int:
+    """The size of an entry in MQSim's cache: a logical and a physical page, and a bit for each sector of the page."""
+    pages = math.prod(draft.keys[key][0] for key in GEOMETRY)
+    sectors = draft.keys["flash.page_kib"][0] * 1024 / SECTOR
+    return math.ceil((2 * math.log2(pages) + sectors) / 8)
 
 
 def _collection(elements: Elements, draft: Draft) -> None:
