@@ -255,3 +255,29 @@ def test_read_reclaim_while_a_drive_is_conditioned(flashkeep: Command, tmp_path:
     hunt = Hunt(tmp_path)
     hunt.write(CASES["46"]["files"])
     assert flashkeep("age", tmp_path / "d.toml", tmp_path / "worn.fk")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("inner", "members", "failed"),
+    [
+        ("diff-raid", ["4 * ./m.toml"], [0]),
+        ("raid5", ["4 * ./m.toml"], [0]),
+        ("raid6", ["5 * ./m.toml"], [0, 1]),
+        ("ppc", ["4 * ./m.toml"], [0]),
+        ("fra", ["4 * ./m.toml"], [0]),
+        ("declustered", ["5 * ./m.toml"], [0]),
+        ("hpda", ["3 * ./m.toml", "2 * ./disk.toml"], [0]),
+        ("chained", ["4 * ./m.toml"], [0]),
+    ],
+)
+def test_degraded_members_keep_their_pages_over_a_power_cut(
+    hunt: Hunt, inner: str, members: list[str], failed: list[int]
+) -> None:
+    # Another member has failed, so that each page of the degraded one is needed.
+    hunt.write({"m.toml": MEMBER, "disk.toml": "disk.capacity_gb = 0.01\n",
+                "x.toml": f'members = {json.dumps(members)}\nredundancy.scheme = "{inner}"\n',
+                "d.toml": 'members = ["3 * ./x.toml"]\nredundancy.scheme = "raid5"\n'})  # fmt: skip
+    failures = [f"member:1/member:{member}@20req" for member in failed] + ["member:2@20req", "power@30req"]
+    options = [word for failure in failures for word in ("--fail", failure)]
+    integrity = hunt("d.toml", RANDOM, "--verify", "--existing", "all", *options)["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)

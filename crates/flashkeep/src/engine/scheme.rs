@@ -173,22 +173,13 @@ pub trait Recoverable {
         let _ = (view, lacks);
     }
 
-    /// The OOB metadata of a page of this scheme after a power cut; of several copies, that of the newest. None if no
-    /// member has the page.
+    /// The OOB metadata of a page of this scheme after a power cut; of several copies, that of the newest, and of a unit that
+    /// is missing, what the rest of its codeword says. None if no member has the page.
     fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData>
     where
         Self: Scheme,
     {
-        let mut newest: Option<OobData> = None;
-        self.places(page, |member, place| {
-            let copy = if view.has(member, place) { view.oob(member, place) } else { None };
-            if let Some(copy) =
-                copy.filter(|copy| newest.is_none_or(|newest| view.is_newer(page, copy, &newest)))
-            {
-                newest = Some(copy);
-            }
-        });
-        newest
+        health::oob(self, page, view)
     }
 
     /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next

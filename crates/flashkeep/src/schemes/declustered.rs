@@ -35,8 +35,8 @@ use super::{
     SchemeOptions, Striping, Sums, TriedWith, WrongOption, members, members::MemberNeeds,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, OobData, Page, Plan, PlanVerdict,
-    Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
+    BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Protection,
+    Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -255,9 +255,5 @@ impl Recoverable for Declustered {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.parity.recover(view, lacks);
         self.parity.recover_moves(&mut self.moves, view);
-    }
-
-    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        self.parity.oob(page, view)
     }
 }

@@ -30,7 +30,7 @@ use super::{
     Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, OobData, Page, Plan,
+    BackgroundWork, Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan,
     PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Triggers, Verb,
     View, Why,
 };
@@ -248,10 +248,6 @@ impl Recoverable for Fra {
             self.versions.stripes.set_written(stripe, changed, true);
         }
         self.versions.recover(|_| None, view, lacks);
-    }
-
-    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        self.versions.stripes.oob_of(page, view)
     }
 }
 

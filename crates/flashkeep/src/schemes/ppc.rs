@@ -37,9 +37,8 @@ use super::{
     members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, OobData,
-    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Verb,
-    View, Why,
+    BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Verb, View, Why,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -313,10 +312,6 @@ impl Recoverable for Ppc {
                 self.entries.remove(stripe);
             }
         }
-    }
-
-    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        self.versions.stripes.oob_of(page, view)
     }
 }
 

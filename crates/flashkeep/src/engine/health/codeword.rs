@@ -1,7 +1,9 @@
 //! Codewords with parities: what they lack, and the reconstruction of missing units.
 
+use crate::engine::backends::OobData;
 use crate::engine::code::Code;
 use crate::engine::command::{Cause, Flags, Page};
+use crate::engine::contents::{Contents, Token};
 use crate::engine::plan::{Member, Plan, RepairOutcome, Role, Step};
 use crate::engine::scheme::StripeUnit;
 use crate::engine::view::View;
@@ -218,5 +220,39 @@ impl Codeword {
             }
         }
         true
+    }
+
+    /// The OOB metadata of a data unit; none if the unit is a known zero, or cannot be reconstructed.
+    pub(super) fn oob(&self, index: u8, view: &View<'_>) -> Option<OobData> {
+        let unit = self.units.iter().find(|unit| unit.role == Role::Data(index))?;
+        if view.has(unit.member, unit.page) {
+            return view.oob(unit.member, unit.page);
+        }
+        let missing = self.missing(|unit| !view.has(unit.member, unit.page));
+        let at = missing.data.iter().position(|&other| other == index)?;
+        let by = missing.by[at]?;
+        let numbers: Vec<u8> = (0..self.code.parities()).filter(|&number| by >> number & 1 != 0).collect();
+        let weights = self.code.solve(&numbers, &missing.data).into_iter().nth(at)??;
+        let mut found: Option<OobData> = None;
+        let mut sum = Token::default();
+        for (&number, weight) in numbers.iter().zip(weights) {
+            let parity = self.units.iter().find(|unit| unit.role == Role::Parity(number))?;
+            let oob = view.oob(parity.member, parity.page)?;
+            found = found.or(Some(oob));
+            sum = sum.plus(weight, self.syndrome(number, Token(oob.stamp), &missing.data, view));
+        }
+        found.filter(|_| sum != Token::default()).map(|oob| OobData { stamp: sum.0, ..oob })
+    }
+
+    /// What a parity and the data units that are not missing say together.
+    fn syndrome(&self, number: u8, parity: Token, missing: &[u8], view: &View<'_>) -> Token {
+        let data = self.units.iter().filter_map(|unit| unit.role.data().map(|index| (index, unit)));
+        data.filter(|(index, _)| !missing.contains(index)).fold(parity, |sum, (index, unit)| {
+            let oob = view.oob(unit.member, unit.page);
+            sum.plus(
+                self.code.coefficient(number, index),
+                oob.map_or(Token::default(), |oob| Token(oob.stamp)),
+            )
+        })
     }
 }

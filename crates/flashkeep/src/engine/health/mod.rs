@@ -7,9 +7,11 @@
 
 mod codeword;
 mod copies;
+mod oob;
 mod together;
 mod track;
 
+use super::backends::OobData;
 use super::code::Code;
 use super::command::Page;
 use super::plan::{Key, Member, Plan, RepairOutcome, Role, Step, Why};
@@ -18,6 +20,7 @@ use super::tree::NodeId;
 use super::view::View;
 use crate::kernel::{Bits, RebuildQueue, Sparse};
 pub use codeword::Codeword;
+use oob::NewestCopy;
 
 /// From what the engine derives the health of a scheme's pages.
 #[derive(Clone, Copy)]
@@ -494,6 +497,16 @@ pub(super) fn repair_key<S: Scheme>(scheme: &S, member: Member, page: Page) -> O
         Protection::Stripes(stripes) => stripes.stripe_of(member, page).map(|stripe| Key(u64::from(stripe))),
         Protection::Own(health) => health.repair_key(member, page),
     }
+}
+
+/// The OOB metadata of a scheme's page after a power cut; none if no member has the page.
+pub(super) fn oob<S: Scheme>(scheme: &S, page: Page, view: &View<'_>) -> Option<OobData> {
+    if let Protection::Stripes(stripes) = scheme.protection() {
+        return oob::of_stripes(stripes, page, view);
+    }
+    let mut newest = NewestCopy::default();
+    scheme.places(page, |member, place| newest.add(page, member, place, view));
+    newest.oob()
 }
 
 /// After a power cut, calls `lacks` with the outdated copies.

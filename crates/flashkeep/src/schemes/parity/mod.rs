@@ -41,9 +41,8 @@ use super::{
     Striping, Sums, members,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, OobData,
-    Page, Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers,
-    Verb, View, Why,
+    BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, Page, Plan,
+    PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb, View, Why,
 };
 use crate::kernel::{Bits, Span};
 use codeword::{Coverage, ParityLocation};
@@ -242,10 +241,6 @@ impl<L: ParityLayout> Recoverable for Parity<L> {
             let begun = |stripe: &u32| !self.stripes.written(*stripe).is_empty();
             (0..self.stripes.count()).filter(begun).for_each(|stripe| waiting.close(stripe));
         }
-    }
-
-    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        self.stripes.oob_of(page, view)
     }
 }
 
