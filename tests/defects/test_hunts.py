@@ -34,6 +34,13 @@ flash.pages_per_block = 16
 ftl.over_provisioning = 1.0
 """
 
+UNCORRECTABLE = """\
+errors.model = "kim"
+errors.cycles = 3000
+errors.scale = 4
+"""
+"""Some pages cannot be corrected."""
+
 RANDOM = "synth:random,requests=40,write=0.5,rate=1,size=4KiB,footprint=256KiB"
 
 
@@ -281,3 +288,12 @@ def test_degraded_members_keep_their_pages_over_a_power_cut(
     options = [word for failure in failures for word in ("--fail", failure)]
     integrity = hunt("d.toml", RANDOM, "--verify", "--existing", "all", *options)["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+@pytest.mark.parametrize("options", [("--condition",), ("--untimed",), ("--untimed", "--condition")], ids=str)
+def test_pages_that_gc_loses_without_time_are_lost(hunt: Hunt, options: tuple[str, ...]) -> None:
+    hunt.write({"d.toml": f"{MEMBER}{UNCORRECTABLE}"})
+    written = "synth:random,requests=400,size=4KiB,write=1,rate=2k"
+    with_contents, without = (hunt("d.toml", written, *options, *more) for more in (("--verify",), ()))
+    assert with_contents["integrity"]["lost_pages"] == without["integrity"]["lost_pages"]
+    assert with_contents["integrity"]["wrong_reads"] == 0

@@ -274,6 +274,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.flash().and_then(|_| self.device.engine.only_backend())
     }
 
+    /// The same for writes that the engine does not see. With a model of errors GC may lose pages, and the engine must learn
+    /// that before it writes or reads them.
+    pub(super) fn fast_path_of_writes(&self) -> Option<BackendId> {
+        let loses_pages = self.resolved.error_models().next().is_some();
+        if C::KEEP || loses_pages { None } else { self.fast_path_drive() }
+    }
+
     fn no_place(&self, left: u64) -> Stop {
         Stop::Error(Error::Drive(DriveError {
             path: self.resolved.path.clone(),
@@ -343,7 +350,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
         let places = self.device.buffer.pages().len() / u64::from(size);
-        let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
+        let fast_path = self.fast_path_of_writes();
         let mut pages = std::mem::take(&mut self.host.pages);
         let mut left = writes;
         while left > 0 {

@@ -16,12 +16,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The backend to which whole pages can be written directly.
     pub(super) fn fast_path_backend(&self) -> Option<BackendId> {
         let plain = self.clock.untimed
-            && !C::KEEP
             && self.host.page_shift.is_some()
             && !self.device.buffer.has_cache()
             && !self.device.buffer.has_copies();
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
-        if plain && as_is { self.fast_path_drive() } else { None }
+        if plain && as_is { self.fast_path_of_writes() } else { None }
     }
 
     /// Whether the next request can take the fast path.
