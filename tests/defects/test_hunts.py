@@ -297,3 +297,15 @@ def test_pages_that_gc_loses_without_time_are_lost(hunt: Hunt, options: tuple[st
     with_contents, without = (hunt("d.toml", written, *options, *more) for more in (("--verify",), ()))
     assert with_contents["integrity"]["lost_pages"] == without["integrity"]["lost_pages"]
     assert with_contents["integrity"]["wrong_reads"] == 0
+
+
+def test_a_sample_at_the_instant_of_idle_work_does_not_change_scrubbing(hunt: Hunt) -> None:
+    hunt.write({"m.toml": f'{MEMBER}errors.model = "kim"\nerrors.maintenance.scrub_days = 1e-6\n',
+                "d.toml": 'members = ["4 * ./m.toml"]\nredundancy.scheme = "fra"\nredundancy.idle_ms = 2\n',
+                "t.csv": "time_ns,device,op,offset_B,size_B\n0,0,W,0,4096\n9000000,0,R,8192,4096\n"})  # fmt: skip
+    run = ("d.toml", "t.csv", "--existing", "all")
+    digest = hunt(*run, "--operations", "ops.csv")["digest"]
+    with open(hunt.folder / "ops.csv", encoding="ascii") as file:
+        parity = [int(row["start_ns"]) for row in csv.DictReader(file) if row["cause"] == "parity"]
+    idle = next(start for start in parity if start > 1_000_000)
+    assert hunt(*run, "--out", "o", "--series", f"{idle}ns")["digest"] == digest

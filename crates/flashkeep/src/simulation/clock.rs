@@ -204,20 +204,20 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn happen(&mut self, admission: SimTime) {
         let due = self.device.engine.next_due();
         let mut until = admission.min(due);
-        let sample_at = self.failures.fault_events.sample_at;
-        let rests = !self.clock.scrubs || until != SimTime::NEVER && until != sample_at;
-        if !rests {
-            // Scrubbing goes on for ever: the caller looks after each of its reads whether the last request is over.
+        let scrubs = self.clock.scrubs;
+        if scrubs {
+            // Scrubbing goes on for ever: the caller looks after each event whether the last request is over, whether or not
+            // a sample is to be taken.
             until = until.min(self.device.body.next_event());
         }
         while self.device.body.done().is_empty() && self.device.body.step(until) {}
-        if !rests {
+        if scrubs {
             self.clock.now = self.clock.now.max(self.device.body.now());
         }
         if !self.device.body.done().is_empty() {
             self.clock.now = self.device.body.now();
             self.device.engine.settle(&mut self.device.body, self.clock.now);
-        } else if due <= admission && due < SimTime::NEVER {
+        } else if due <= until && due < SimTime::NEVER {
             self.clock.now = due;
             self.device.engine.advance(&mut self.device.body, due);
             if self.device.engine.takes_host_call() {
