@@ -309,3 +309,14 @@ def test_a_sample_at_the_instant_of_idle_work_does_not_change_scrubbing(hunt: Hu
         parity = [int(row["start_ns"]) for row in csv.DictReader(file) if row["cause"] == "parity"]
     idle = next(start for start in parity if start > 1_000_000)
     assert hunt(*run, "--out", "o", "--series", f"{idle}ns")["digest"] == digest
+
+
+def test_dies_are_busy_for_no_more_than_the_whole_time(hunt: Hunt) -> None:
+    # The answer of the flush ends the run while a die senses a page for scrubbing.
+    hunt.write({"t.csv": "time_ns,device,op,offset_B,size_B\n1185001,0,W,3072,16384\n3185001,0,F,0,0\n"})
+    keys = ["flash.channels=2", "flash.chips_per_channel=1", "flash.blocks_per_plane=10", "flash.pages_per_block=12",
+            "ftl.over_provisioning=0.8", "flash.slc.blocks=1", "buffer.dram_mib=0.9375", "errors.model=kim",
+            "errors.maintenance.scrub_days=1e-06"]  # fmt: skip
+    options = [word for key in keys for word in ("--set", key)]
+    utilization = hunt("tlc-client", "t.csv", *options, "--replay", "closed")["utilization"]
+    assert 0.9 < utilization["die_max"] <= 1

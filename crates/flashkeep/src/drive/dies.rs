@@ -185,15 +185,20 @@ impl Dies {
 
     /// The same for a unit.
     pub(super) fn cut_off_unit(&mut self, now: SimTime, at: usize, is_exact: bool) {
+        let until = self.counted_until(at).unwrap_or(now);
         let unit = &mut self.units[at];
-        let until = match unit.phase {
-            UnitPhase::Free => self.free_at[at],
-            UnitPhase::Array => self.agenda.at(at),
-            UnitPhase::Suspended if self.agenda.at(at) != SimTime::NEVER => self.agenda.at(at),
-            UnitPhase::Suspended | UnitPhase::Ready => now,
-        };
         let beyond = if is_exact { until.since(now) } else { Span::ZERO };
         unit.busy = now.since(SimTime::ZERO).min(unit.busy.beyond(beyond));
+    }
+
+    /// The end of what a unit has been counted as busy for; none if it waits for its channel or for nothing.
+    pub(super) fn counted_until(&self, at: usize) -> Option<SimTime> {
+        let until = match self.units[at].phase {
+            UnitPhase::Free => self.free_at[at],
+            UnitPhase::Array | UnitPhase::Suspended => self.agenda.at(at),
+            UnitPhase::Ready => SimTime::NEVER,
+        };
+        Some(until).filter(|&until| until != SimTime::NEVER)
     }
 
     #[inline]

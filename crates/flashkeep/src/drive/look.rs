@@ -85,9 +85,9 @@ impl<C: Contents> Drive<C> {
     /// When all channels and units are free, as far as is known.
     #[must_use]
     pub fn at_rest(&self) -> SimTime {
-        let known = |&at: &SimTime| at != SimTime::NEVER;
         let channels = self.dies.channels.iter().map(|channel| channel.free_at);
-        channels.chain(self.dies.free_at.iter().copied()).filter(known).max().unwrap_or(SimTime::ZERO)
+        let units = (0..self.dies.units.len()).filter_map(|unit| self.dies.counted_until(unit));
+        channels.chain(units).max().unwrap_or(SimTime::ZERO)
     }
 
     /// Erased blocks that are free.
