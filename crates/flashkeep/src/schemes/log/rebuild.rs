@@ -24,6 +24,12 @@ pub(super) struct StripeRebuild {
     stored: Vec<LogPlace>,
 }
 
+/// A partly filled superblock, and the data slots of what is left of it.
+struct RoomOfRest {
+    superblock: u32,
+    room: u32,
+}
+
 impl StripeLog {
     // ---------------------------------------------------------------- what happens to members
 
@@ -310,7 +316,9 @@ impl StripeLog {
                 }
         });
         let first = candidates.next()?;
-        let found = std::iter::once(first).chain(candidates).find_map(|superblock| self.move_of(superblock));
+        let rests = self.rooms_of_rests();
+        let found =
+            std::iter::once(first).chain(candidates).find_map(|superblock| self.move_of(superblock, &rests));
         if found.is_some() || !self.rests.is_empty() || self.superblocks.free() == 0 {
             return found;
         }
@@ -319,19 +327,16 @@ impl StripeLog {
 
     /// Where what the superblock holds can go: where little of it lacks anything, that alone, into what is left of
     /// another superblock or a free one that is not the last; else all of it, and the superblock is erased.
-    fn move_of(&self, victim: u32) -> Option<Begin> {
+    fn move_of(&self, victim: u32, rests: &[RoomOfRest]) -> Option<Begin> {
+        let others = || rests.iter().filter(|rest| rest.superblock != victim);
         let begin = |only_lacking, rests, superblocks| {
             Some(Begin { only_lacking, rests, superblocks, ..Begin::of_rebuild(victim) })
         };
         let (lacking, current) = (self.health.lacking_in(victim), self.superblocks.current(victim));
         let free = |n| self.room_of_free(n, true);
         let few = lacking <= current / 2 || self.superblocks.state(victim) == SuperblockState::Open;
-        let rest = self.rests.iter().find(|rest| self.is_usable(rest, victim, true));
-        if few
-            && rest.is_some_and(|rest| {
-                self.room(rest.superpages(), true) > lacking || self.keeps_room(victim, 1, 0)
-            })
-        {
+        let rest = others().find(|rest| rest.room >= lacking);
+        if few && rest.is_some_and(|rest| rest.room > lacking || self.keeps_room(victim, 1, 0)) {
             return begin(true, 1, 0);
         }
         if few
@@ -340,19 +345,25 @@ impl StripeLog {
         {
             return begin(true, 0, 1);
         }
-        let usable = self.rests.iter().filter(|rest| self.is_usable(rest, victim, false));
-        let rests: Vec<u32> = usable.map(|rest| self.room(rest.superpages(), true)).collect();
-        let rest: u32 = rests.iter().sum();
+        let (usable, rest) = others().fold((0, 0), |(count, room), rest| (count + 1, room + rest.room));
         let superblocks = (0..=2).find(|&superblocks| {
             let room = rest + (0..superblocks).map(free).sum::<u32>();
             let fits = room >= current + 2 || room >= current && !self.holds_lost(victim);
             let backends =
-                room > current || superblocks == 0 || self.keeps_room(victim, rests.len(), superblocks - 1);
-            fits && backends
-                && self.superblocks.free() >= superblocks
-                && (superblocks > 0 || !rests.is_empty())
+                room > current || superblocks == 0 || self.keeps_room(victim, usable, superblocks - 1);
+            fits && backends && self.superblocks.free() >= superblocks && (superblocks > 0 || usable > 0)
         })?;
-        begin(false, rests.len(), superblocks)
+        begin(false, usable, superblocks)
+    }
+
+    /// What is left of partly filled superblocks, of those that have superpages left.
+    fn rooms_of_rests(&self) -> Vec<RoomOfRest> {
+        let rests = self.rests.iter().filter(|rest| rest.has_superpages());
+        let room = |rest: &WriteFrontier| RoomOfRest {
+            superblock: rest.superblock,
+            room: self.room(rest.superpages(), true),
+        };
+        rests.map(room).collect()
     }
 
     /// Whether the host has a slot besides these rests and free superblocks. Where GC lays pages over bad places to
