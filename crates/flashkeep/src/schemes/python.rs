@@ -37,8 +37,8 @@ use super::{
     TriedWith, WrongOption, members, members::MemberNeeds,
 };
 use crate::engine::{
-    BackgroundWork, Capabilities, Change, Codewords, Command, FixedMap, Key, Lock, Member, OobData, Page,
-    Plan, PlanVerdict, Protection, Recoverable, Role, Scheme, StripeUnit, Verb, View,
+    BackgroundWork, Capabilities, Change, Codewords, Command, FixedMap, Key, Lock, Member, Page, Plan,
+    PlanVerdict, Protection, Recoverable, Role, Scheme, StripeUnit, Verb, View,
 };
 use crate::kernel::Bits;
 use foreign::LoadedFile;
@@ -347,21 +347,6 @@ impl Recoverable for Python {
             self.mark(stripe, written, true);
         }
     }
-
-    fn oob(&self, page: Page, view: &View<'_>) -> Option<OobData> {
-        if self.layout.data == 0 {
-            return newest(self.copies(page), page, view);
-        }
-        let stripe = page.low() / self.data();
-        self.placed(stripe).oob_of((page.low() % self.data()) as u8, view)
-    }
-}
-
-/// The spare area of the newest copy of a page.
-fn newest(copies: Vec<(Member, Page)>, page: Page, view: &View<'_>) -> Option<OobData> {
-    let there = copies.into_iter().filter(|&(member, place)| view.has(member, place));
-    let copies = there.filter_map(|(member, place)| view.oob(member, place));
-    copies.reduce(|newest, copy| if view.is_newer(page, &copy, &newest) { copy } else { newest })
 }
 
 impl Codewords for Python {

@@ -176,7 +176,7 @@ impl PlacedStripe {
     }
 
     /// What a data page says of itself: where it is lacking, what the rest of its stripe says of it.
-    pub(crate) fn oob_of(&self, index: u8, view: &View<'_>) -> Option<OobData> {
+    fn oob_of(&self, index: u8, view: &View<'_>) -> Option<OobData> {
         let data = |other: u8| self.data[usize::from(other)];
         let has = |(member, page): (Member, Page)| view.has(member, page);
         if has(data(index)) {
