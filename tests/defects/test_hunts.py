@@ -320,3 +320,14 @@ def test_dies_are_busy_for_no_more_than_the_whole_time(hunt: Hunt) -> None:
     options = [word for key in keys for word in ("--set", key)]
     utilization = hunt("tlc-client", "t.csv", *options, "--replay", "closed")["utilization"]
     assert 0.9 < utilization["die_max"] <= 1
+
+
+def test_verification_does_not_change_which_parities_lack_lost_pages(hunt: Hunt) -> None:
+    # The parity of a local group does not cover the lost pages of others.
+    hunt.write({"m.toml": MEMBER, "x.toml": 'members = ["6 * ./m.toml"]\nredundancy.scheme = "lrc"\n',
+                "d.toml": 'members = ["2 * ./x.toml"]\nredundancy.scheme = "mirror"\n'})  # fmt: skip
+    written = "synth:random,requests=20,write=0.3,rate=20000,size=32KiB,footprint=64KiB"
+    run = ("d.toml", written, "--existing", "all", "--fail", "member:1@16req,transient")
+    plain, verified = hunt(*run), hunt(*run, "--verify")
+    assert plain["operations"] == verified["operations"]
+    assert plain["response_us"] == verified["response_us"]

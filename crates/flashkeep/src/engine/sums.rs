@@ -180,10 +180,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
     }
 
+    /// The code of a node's stripes.
+    fn code_at(&self, node: NodeId) -> Code {
+        let scheme = self.schemes.get(node.index()).and_then(Option::as_ref);
+        scheme.map_or(Code::default(), |scheme| scheme.protection().code())
+    }
+
     /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
     pub(super) fn count_sums(&mut self, id: Id<RunningPlan>, shared: bool) {
-        let scheme = self.schemes.get(self.running_plans[id].node.index()).and_then(Option::as_ref);
-        let code = scheme.map_or(Code::default(), |scheme| scheme.protection().code());
+        let code = self.code_at(self.running_plans[id].node);
         let running = &mut self.running_plans[id];
         running.sums.code = code;
         let own = running.steps.iter().map(Step::sums).max().unwrap_or(0);
@@ -459,7 +464,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::Parity(_))) {
             return true;
         }
-        let code = running.sums.code;
+        if running.lost.is_empty() {
+            return false;
+        }
+        // A plan knows the code of its sums only if contents are kept.
+        let code = self.code_at(running.node);
         running.lost.iter().any(|&lost| {
             let other = running.step_of(lost);
             running.row_of(other, lost) == row
