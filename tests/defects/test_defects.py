@@ -1,7 +1,7 @@
 """Defects that random testing found, each as the command that showed it, and what must hold instead.
 
-Defect 18 is shown by a unit test (`schemes/tests/rebuilds.rs`), and 19 by the test of the walk-through in
-CONTRIBUTING.md.
+A unit test shows defect 18 (`schemes/tests/rebuilds.rs`). Defect 19 was in code that a document printed; documents
+print no such code any more.
 """
 
 from __future__ import annotations

@@ -1,20 +1,8 @@
-//! Chained declustering: the scheme with which CONTRIBUTING.md shows how one is added.
+//! Chained declustering, the example that CONTRIBUTING.md names for a new scheme.
 
 use crate::common::{figure, job, summary};
 use flashkeep::config::load_text;
 use flashkeep::schemes::{MemberFacts, RedundancySpec, named};
-
-/// The code of the walk-through is the scheme's file, which the compiler and the conformance suite have seen.
-#[test]
-fn the_walk_through_is_the_file() {
-    let text = include_str!("../../../../../CONTRIBUTING.md");
-    let section = text.split("### A walk-through").nth(1).and_then(|rest| rest.split("\n## ").next());
-    let blocks = section.expect("a section").split("```rust\n").skip(1);
-    let blocks: Vec<_> = blocks.map(|block| block.split("\n```\n").next().expect("a block")).collect();
-    let file = include_str!("../../../src/schemes/chained.rs");
-    assert_eq!(blocks.join("\n\n") + "\n", file);
-    assert!(named("chained").is_some(), "the table has it");
-}
 
 fn drive(channels: u32, over_provisioning: f64, more: &str) -> String {
     format!(
