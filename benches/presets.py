@@ -186,14 +186,16 @@ def sheet(drive: str) -> list[str]:
 
 SCHEMES = ("none", "mirror", "raid5", "raid6", "dvs")
 PARTS = ("queue", "cache", "buffer", "lock", "timer", "die", "channel", "gc", "array", "transfer", "link")
-TRACE, LIMIT = "../shared/traces/cloudphysics-2h.vscsi.zst", 40_000
+TRACE, LIMIT = "cloudphysics-2h.vscsi.zst", 40_000
+FOLDER = ROOT.parent / "shared" / "traces"
+"""Real traces are beside the repository, not in it."""
 DRIVES = ["tlc-datacenter" if scheme == "none" else f"tlc-datacenter,redundancy.scheme={scheme}" for scheme in SCHEMES]
 COMMAND = f"flashkeep compare {TRACE} --limit {LIMIT // 1000}k --existing reads {' '.join(DRIVES)}"
 
 
 def choices(time_scale: float = 1.0) -> list[str]:
     """The tables of docs/choosing.md, from its command: results, and where the time of reads and writes goes."""
-    trace = fk.trace(ROOT / TRACE, limit=LIMIT, time_scale=time_scale)
+    trace = fk.trace(FOLDER / TRACE, limit=LIMIT, time_scale=time_scale)
     drives = [fk.drive("tlc-datacenter").replace(**{"redundancy.scheme": scheme}) for scheme in SCHEMES]
     done = fk.compare(trace, drives, existing="reads", workers=1, requests=False, progress=False)
     runs = dict(zip(SCHEMES, done.to_dict()["runs"], strict=True))

@@ -1,7 +1,8 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
-//! `kernel` ← `device` ← `engine` ← `flash`, `ftl`, `mapping`, `schemes`, `drive`, `disk`, `buffer`, `host` ←
-//! `simulation`: dependencies run one way.
+//! Dependencies run one way: `kernel` ← `device` ← `engine`, and `kernel` ← `flash`; `engine` does not use `flash`.
+//! `ftl`, `mapping`, `schemes`, `drive`, `disk`, `host` and `buffer` use these, and `simulation` uses all.
+//! ARCHITECTURE.md has the table of dependencies, which a test compares with the sources.
 
 pub mod blocks;
 pub mod buffer;
