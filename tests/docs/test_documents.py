@@ -1,0 +1,73 @@
+"""Documents name files that exist, are short where readers are in a hurry, and use plain words."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+pytestmark = pytest.mark.xdist_group("documents")
+
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+
+EXTENSIONS = ("cff", "csv", "in", "ipynb", "jinja", "json", "lock", "md", "py", "rs", "svg", "toml", "txt", "yml")
+"""What a file of the repository ends in; a name with one of them, or with a slash, is a path."""
+
+BASES = ("", "crates/flashkeep/src", "crates/flashkeep/tests")
+"""Folders to which paths in documents are relative, besides the folder of the document."""
+
+NOT_OF_THE_REPOSITORY = {
+    ".venv/bin", ".venv/bin/flashkeep", "site/index.html", # a build
+    "failed/requests.parquet", "results/series.parquet", "sweep/results.csv", # outputs
+    "results.csv", "summary.json", "timings.csv", "trials.csv",
+    "./array.toml", "mine.py", "plan.toml", "ten.toml", # a reader's own
+}  # fmt: skip
+"""Files that documents mention and that a build, a run or a reader writes."""
+
+
+def prose(text: str) -> str:
+    """A document without its blocks of code."""
+    return re.sub(r"^( *)(```|~~~).*?^\1\2 *$", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+IS_PATH = re.compile(rf"(?=.*[a-z])(?=.*/|.*[\w]\.(?:{'|'.join(EXTENSIONS)})$)[\w.-]*(?:/[\w.-]+)*/?")
+
+
+def named_paths(line: str) -> list[str]:
+    """Paths in backquotes and in links, without anchors. Capitals are placeholders, such as `formats/NAME.rs`."""
+    quoted = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", line)
+    linked = re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", line)
+    return [*linked, *(one for one in quoted if IS_PATH.fullmatch(one) and not re.search(r"\b[A-Z]+\b", one))]
+
+
+def test_paths_are_found() -> None:
+    line = "| `schemes/` | `mod.rs`, `a/b`, `fk.run`, `1/0`, `.svg`, `NAME.rs`, `--out DIR`, [x](docs/x.md#y), `read`"
+    assert named_paths(line) == ["docs/x.md", "schemes/", "mod.rs", "a/b"]
+    assert prose("a\n```\n`b/c`\n```\nd") == "a\n\nd"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_name_only_files_that_exist(document: Path) -> None:
+    missing = []
+    for line in prose(document.read_text(encoding="utf-8")).splitlines():
+        names = named_paths(line)
+        folders = [document.parent, *(ROOT / base for base in BASES)]
+        if line.startswith("| `") and names:  # a row about a folder: the rest of it is about what is in there
+            folders += [folder / names[0] for folder in folders]
+        missing += [name for name in names if not any((folder / name).exists() for folder in folders)]
+    assert set(missing) <= NOT_OF_THE_REPOSITORY
+
+
+def test_files_that_are_not_of_the_repository_are_mentioned() -> None:
+    mentioned = {name for path in DOCUMENTS for name in named_paths(prose(path.read_text(encoding="utf-8")))}
+    assert mentioned >= NOT_OF_THE_REPOSITORY
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_what_everybody_reads_is_short(name: str) -> None:
+    assert (ROOT / name).stat().st_size < 12_000
