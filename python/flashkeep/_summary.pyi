@@ -488,7 +488,7 @@ class Wear(Node):
         """Standard deviation of the erases over the blocks. (erases, lower is better)"""
     @property
     def lifetime_days_first_block(self) -> float | None:
-        """Time until the first block reaches the erase budget if this workload continues, and blocks go on to wear as unevenly as in this run. (days, higher is better)"""
+        """Time until the first block reaches the erase budget if this workload continues, and blocks continue to wear as unevenly as in this run. (days, higher is better)"""
     @property
     def lifetime_days_by_mean(self) -> float | None:
         """Time until all blocks reach the erase budget if this workload continues and wears them evenly. (days, higher is better)"""
@@ -512,7 +512,7 @@ class Wear(Node):
         """Time until the flash has programmed what its erase budget allows, if this workload continues: `tbw` at its bytes a day. (days, higher is better)"""
     @property
     def tbw_first_block(self) -> float | None:
-        """Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear as unevenly as in this run. (TB, higher is better)"""
+        """Terabytes that the host can write until the first block reaches the erase budget, if blocks continue to wear as unevenly as in this run. (TB, higher is better)"""
     @property
     def dwpd_first_block(self) -> float | None:
         """The same as drive writes a day over the warranty. (1/day, higher is better)"""
@@ -1244,7 +1244,7 @@ class Conditioning(Node):
         """Whether the drive is in a steady state by SNIA's rule over the last five rounds."""
 
 class Saturation(Node):
-    """A drive that falls behind its trace: response times grow with the length of the trace."""
+    """A drive that cannot keep up with its trace: response times grow with the length of the trace."""
 
     @property
     def offered_iops(self) -> float | None:

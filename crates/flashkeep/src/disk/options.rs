@@ -41,7 +41,7 @@ pub struct DiskSpec {
     /// What the innermost zone transfers, MB/s; the zones between, in even steps.
     #[schemars(range(max = 100_000.0), extend("exclusiveMinimum" = 0.0))]
     pub rate_inner_mb_s: f64,
-    /// What a command takes before the arm moves, ms; nothing where it goes on where the last one ended.
+    /// What a command takes before the arm moves, ms; nothing if it continues where the last one ended.
     #[schemars(range(min = 0.0, max = 1e6))]
     pub command_ms: f64,
     /// From one track of a cylinder to the next, ms. 0 where the rates have it in them.
@@ -51,7 +51,7 @@ pub struct DiskSpec {
     /// have it in them.
     #[schemars(range(min = 0.0, max = 1e3))]
     pub track_switch_ms: f64,
-    /// How long the platter turns until the data are under the head: `position` (from where it stands at that time),
+    /// How long the platter turns until the data are under the head: `position` (from where it is at that time),
     /// `random` (evenly distributed over a revolution), `mean` (half a revolution).
     pub rotation: Rotation,
     /// Which command is next.
@@ -104,7 +104,7 @@ pub struct DiskPowerSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e3))]
     pub idle_w: Option<f64>,
-    /// While it stands still, W.
+    /// While it does not turn, W.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e3))]
     pub standby_w: Option<f64>,
@@ -112,7 +112,7 @@ pub struct DiskPowerSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1e3))]
     pub spin_up_w: Option<f64>,
-    /// It stops after so long without a command, s; never where left out.
+    /// It stops after this time without a command, s; never if left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
     pub standby_after_s: Option<f64>,

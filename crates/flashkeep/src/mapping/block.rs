@@ -1,8 +1,8 @@
 //! # What it does
 //! Each logical block is in one flash block, with every page at its own place in it (*in-place offset*): the
 //! map has one entry per block. The pages of a block are programmed in ascending order. A page that can no
-//! longer be programmed goes to a *replacement block* at the same offset, behind copies of the pages before
-//! it. A write behind it adds no cost; pages that the host skips are copied. A write to a page in front of
+//! longer be programmed goes to a *replacement block* at the same offset, after copies of the pages before
+//! it. A write after this place adds no cost; pages that the host skips are copied. A write to a page in front of
 //! the replacement's write position ends the replacement: the rest of the old block is copied too, the old
 //! block is erased, and the next replacement starts. A plane has at most `ftl.log_blocks` replacements; for a
 //! new one the oldest is ended.

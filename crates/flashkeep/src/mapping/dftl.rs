@@ -16,7 +16,7 @@
 //! of which every plane reserves two more blocks.
 //!
 //! A translation page that cannot be read is rebuilt before it is needed again: the FTL reads the OOB areas of
-//! all pages that it maps, and writes it anew (cause `metadata`); commands whose entries are not cached wait for that.
+//! all pages that it maps, and writes it again (cause `metadata`); commands whose entries are not cached wait for that.
 //! Pages of data that are lost are missing.
 //!
 //! After a power loss the recovery finds the directory from the OOB areas of all pages, like a page map.

@@ -190,7 +190,7 @@ figures! {
 }
 
 figures! {
-    /// A drive that falls behind its trace: response times grow with the length of the trace.
+    /// A drive that cannot keep up with its trace: response times grow with the length of the trace.
     pub struct Saturation {
         /// Reads and writes that arrived in a second.
         offered_iops: f64 => unit("requests/s"),

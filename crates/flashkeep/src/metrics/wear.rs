@@ -194,7 +194,7 @@ figures! {
         erases_max: Option<u32> => unit("erases").lower().row("most erases of a block"),
         /// Standard deviation of the erases over the blocks.
         erases_stddev: Option<f64> => unit("erases").lower().row("  deviation over the blocks"),
-        /// Time until the first block reaches the erase budget if this workload continues, and blocks go on to wear as
+        /// Time until the first block reaches the erase budget if this workload continues, and blocks continue to wear as
         /// unevenly as in this run.
         lifetime_days_first_block: Option<f64> => unit("days").higher(),
         /// Time until all blocks reach the erase budget if this workload continues and wears them evenly.
@@ -215,7 +215,7 @@ figures! {
         /// Time until the flash has programmed what its erase budget allows, if this workload continues: `tbw` at its bytes
         /// a day.
         lifetime_days: Option<f64> => unit("days").higher().derived().row("  lifetime under this workload, days"),
-        /// Terabytes that the host can write until the first block reaches the erase budget, if blocks go on to wear
+        /// Terabytes that the host can write until the first block reaches the erase budget, if blocks continue to wear
         /// as unevenly as in this run.
         tbw_first_block: Option<f64> => unit("TB").higher(),
         /// The same as drive writes a day over the warranty.

@@ -2,7 +2,7 @@
 //! Stripes of k data units and m parities (`redundancy.stripe_data`, `redundancy.stripe_parities`) over more members than
 //! a stripe has units, as in ZFS's dRAID. A permutation that changes from slice to slice of rows deals the units and the
 //! spare places (`redundancy.distributed_spares` in each row) to the members, so that each has equally many of both, and
-//! what survives a failure is read evenly. Stripes go on from row to row, so that any number of members is used in full.
+//! what survives a failure is read evenly. Stripes continue from row to row, so that any number of members is used in full.
 //! Parities and updates are those of RAID-5, RAID-6 and triple parity.
 //!
 //! When a member fails, it is assigned a spare column: its units are reconstructed, each at the spare place of its row, so

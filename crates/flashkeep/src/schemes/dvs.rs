@@ -57,7 +57,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct DvsOptions {
-    /// A stripe of `dvs` that has waited so long for more data is given a parity of its own, ms; 0: after each
+    /// A stripe of `dvs` that has waited this long for more data is given a parity of its own, ms; 0: after each
     /// request that leaves one open.
     #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.6, 1000]))]
     pub(super) timeout_ms: f64,

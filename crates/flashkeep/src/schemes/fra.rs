@@ -6,7 +6,7 @@
 //!
 //! If a member has no room for another old version (`redundancy.hidden`), the write waits and parities are
 //! updated immediately. As long as a member is missing, or a part of a member that a write goes to, or a member
-//! has lost so much of its flash that it may refuse pages, parity is written with the data.
+//! has lost flash and may refuse pages, parity is written with the data.
 //!
 //! # What it costs
 //! One member of flash for parity, and the hidden addresses, which are taken from the over-provisioned pages.

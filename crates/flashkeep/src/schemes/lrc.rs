@@ -75,7 +75,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct LrcOptions {
-    /// Local groups of `lrc`: the data units of a stripe are divided into so many groups, each with a parity. Groups are
+    /// Local groups of `lrc`: this number of groups share the data units of a stripe, each with a parity. Groups are
     /// of the same size, or of two sizes that differ by one.
     #[schemars(range(min = 1, max = 17))]
     pub(super) local_groups: u32,

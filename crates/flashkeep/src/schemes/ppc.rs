@@ -28,8 +28,8 @@
 //! Im and Shin, "Flash-aware RAID techniques for dependable and high-performance flash memory SSD", IEEE
 //! Transactions on Computers 60 (1), 2011, of which the abstract is available. The contents of an entry, and
 //! when and how it is committed, follow descriptions of the scheme and a RAID-4 code that implements it.
-//! There, GC may not erase an old version before the commit; here it moves the version, unless it is told to
-//! commit.
+//! There, GC may not erase an old version before the commit; here it moves the version, unless an option makes
+//! it commit.
 
 use super::parity::{Settling, UnitSet, Versions, fetch, read_old};
 use super::{

@@ -6,8 +6,8 @@
 //! ```text
 //! 1274893 0 131072 1570000000.25 2 14 3
 //! ```
-//! Ops 1, 2 and 5 are reads (`GET`), 3, 4 and 6 writes (`PUT`). The names of the columns stand in a file of their own
-//! (`full.header`) or in the first line. The blocks lie one behind the other in the order of their first appearance, 8 MiB
+//! Ops 1, 2 and 5 are reads (`GET`), 3, 4 and 6 writes (`PUT`). The names of the columns are in a file of their own
+//! (`full.header`) or in the first line. The blocks are consecutive in the order of their first appearance, 8 MiB
 //! each; a note says so. Lines are sorted by time. flashkeep does not write the format.
 //!
 //! ## Units

@@ -20,8 +20,8 @@
 //!
 //! ## Units
 //! Times of version 3 in microseconds since the start of fio, as it writes and replays them. Waits of version 2 in
-//! milliseconds since the start, as fio's program replays them: it goes on as soon as that time has come, so that a
-//! wait for an earlier time takes none. (Its manual says microseconds since the previous wait; a note tells of it.)
+//! milliseconds since the start, as fio's program replays them: it continues as soon as that time has come, so that a
+//! wait for an earlier time takes none. (Its manual says microseconds since the previous wait; a note says so.)
 //! Offset and length in bytes.
 //!
 //! ## Source

@@ -1,7 +1,7 @@
 //! `ageing-ts`: a stand-in for ts_0 in the ageing study of Kim, Park and Shin.
 //!
 //! *Published* (Table 1): 82 % writes, and 388, printed as the number of requests. It can only be the mean
-//! gap between two requests in ms: so much is a week over the requests of the MSR Cambridge traces, or 12
+//! gap between two requests in ms: a week divided by the requests of the MSR Cambridge traces, or 12
 //! hours over Financial1's.
 //!
 //! *Ours*, not given in the paper; in each case the plainest choice that fits:

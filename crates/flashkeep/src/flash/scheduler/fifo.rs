@@ -3,7 +3,7 @@
 //! its die is free.
 //!
 //! # What it costs
-//! A read waits behind the writes that came before it.
+//! A read waits for the writes that came before it.
 //!
 //! # Source
 //! The baseline of every comparison of schedulers.

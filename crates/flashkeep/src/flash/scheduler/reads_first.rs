@@ -3,7 +3,7 @@
 //! transfers data that wait in a register, then continues GC, then starts writes.
 //!
 //! # What it costs
-//! Writes wait behind reads and behind GC of their own die.
+//! Writes wait for reads and for GC of their own die.
 //!
 //! # Source
 //! SSDSim's order of reads and writes (Hu et al., ICS 2011), with GC competing page by page; our default.
