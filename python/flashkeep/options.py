@@ -213,7 +213,7 @@ WORKLOAD = (
     Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
     Option("--verify", "track page contents as tokens and check every read"),
     Option("--flush-at-end", "write all buffers back after the last request, and count it"),
-    Option("--stop-rebuild", "end a rebuild with the last request (end), and the requests once so much is rebuilt "
+    Option("--stop-rebuild", "end a rebuild with the last request (end), or the requests once SIZE is rebuilt "
            "(1GiB): its speed is that beside the workload", "end|SIZE", filled),
     Option("--no-breakdown", "do not measure where response times go (latency_us)"),
     Option("--untimed", "skip timing: report counts, wear and integrity only"),
@@ -253,11 +253,11 @@ LIFE = (
     Option("--life", "instead: how long drives live, weibull:SHAPE:SCALE[:LOCATION] in hours", "LIFE", filled),
     Option("--wear", "also: when drives are worn out, hours until the rated endurance is used up, dwpd:WRITTEN:RATED, "
            "weibull:SHAPE:SCALE[:LOCATION], or simulated (default: never)", "LIFE", filled),
-    Option("--wear-spread", "how much the rate differs at which groups are written, standard deviation of its "
-           "logarithm (default 0)", "S", filled),
+    Option("--wear-spread", "standard deviation of the logarithm of the rate at which groups are written "
+           "(default 0)", "S", filled),
     Option("--uber", "probability of an error per bit that a rebuild without redundancy left reads (default: the "
            "errors.uber_target that the drive names, else 0)", "P", filled),
-    Option("--latent-hours", "instead: mean time until a drive has an error that nobody knows of", "H", filled),
+    Option("--latent-hours", "instead: mean time until a drive has an undetected error", "H", filled),
     Option("--scrub-hours", "how often all drives are scrubbed, which removes such errors: 168 is once a week; or a "
            "time, such as exponential:168 (default: never)", "H|TIME", filled),
 )  # fmt: skip
@@ -296,7 +296,7 @@ COMMANDS = (
         SET, *WORKLOAD, *OUT, JSON, QUIET), "compare synth:sirf-build 1CNM-64 2CM-128"),
     Command("check", "read and check a drive, print its keys, draw its tree; simulate nothing", "DRIVE", (SET, JSON),
             "check tlc-client --set redundancy.scheme=raid5"),
-    Command("errors", "how likely the reads of a page fail, after so many P/E cycles, days and reads; simulate nothing",
+    Command("errors", "how likely the reads of a page fail, after given P/E cycles, days and reads; simulate nothing",
             "[DRIVE]", (
         Option("--cycles", "P/E cycles of the block (default 0)", "C", number),
         Option("--days", "days since the page was programmed (default 0)", "D", number),
@@ -367,7 +367,7 @@ COMMANDS = (
             "drive, and check all contents", "DRIVE", (
         SET,
         Option("--cases", "cases to try (default 10000; with --minutes as many as fit)", "N", whole(1)),
-        Option("--minutes", "end after this many minutes", "M", factor),
+        Option("--minutes", "end after M minutes", "M", factor),
         SEED,
         Option("--workers", "parallel processes (default: one per core)", "N", whole(1)),
         Option("--only", "try this case alone; repeatable", "CASE", whole(0), True),
@@ -379,8 +379,8 @@ COMMANDS = (
         *LIFE,
         Option("--mttr-hours", "time of a repair: hours (the mean of an exponential time), fixed:H, uniform:H or "
                "weibull:SHAPE:SCALE[:LOCATION]; other times are given alike (default 24)", "TIME", filled),
-        Option("--rebuild", "instead: as long as the array's simulated rebuild takes, or a rebuild of so many hours, "
-               "after the failure was noticed (--detect-hours)", "simulated|H", filled),
+        Option("--rebuild", "instead: as long as the array's simulated rebuild takes, or H hours, after the failure "
+               "was noticed (--detect-hours)", "simulated|H", filled),
         Option("--workload", "under which --rebuild and --wear simulated run the array (rebuild: default one "
                "sequential read at a time)", "TRACE", filled),
         *REPAIR,
@@ -388,7 +388,7 @@ COMMANDS = (
                one_of("auto", "exact", "plain", "biasing", "splitting")),
         Option("--rel-error", "end sampling when half the 95 % interval is this share of the estimate (default 1%)",
                "SHARE", filled),
-        Option("--samples", "end it after this many paths (default 10M)", "N", whole(1)),
+        Option("--samples", "end sampling after N paths (default 10M)", "N", whole(1)),
         Option("--threads", "threads, which change no result (default: one per core)", "N", whole(1, 10)),
         REPORT, SEED, JSON, QUIET), "fleet 8*1.92TB:raid5 8*1.92TB:raid6 --uber 1e-17 --report fleet.html"),
     Command("advise", "the redundancies for drives under a trace: response times, rebuild, life, probability of loss "
@@ -555,7 +555,7 @@ def parse(argv: list[str]) -> tuple[Command, dict[str, Any]]:
 
 
 def is_group(word: str) -> bool:
-    """Whether a word needs a subcommand behind it: `trace`."""
+    """Whether a word needs a subcommand after it: `trace`."""
     names = [command.name for command in COMMANDS]
     return word not in names and any(name.startswith(f"{word} ") for name in names)
 
@@ -579,7 +579,7 @@ def find_command(argv: list[str]) -> tuple[Command, list[str]]:
 
 def _unknown(word: str, command: Command) -> str:
     if not word.startswith("-"):
-        return f"{word!r} is one too many; usage: {command.usage}"
+        return f"unexpected argument {word!r}; usage: {command.usage}"
     flag = word.partition("=")[0]
     hint = did_you_mean(flag, [option.flag for option in command.options])
     return f"there is no option {flag!r}" + (hint or f"; flashkeep {command.name} --help lists them")

@@ -18,7 +18,7 @@ COMMAND_LINES = {
     "a misspelt option": (["run", "DRIVE", WORKLOAD, "--sed", "3"], "did you mean '--seed'?"),
     "no trace": (["run", "DRIVE"], "TRACE missing"),
     "no drive": (["compare", WORKLOAD], "DRIVE missing"),
-    "too many": (["schema", "everything"], "one too many"),
+    "too many": (["schema", "everything"], "unexpected argument"),
     "an option without its value": (["run", "DRIVE", WORKLOAD, "--seed"], "--seed"),
     "a seed that is no number": (["run", "DRIVE", WORKLOAD, "--seed", "lucky"], "whole number"),
     "a negative seed": (["run", "DRIVE", WORKLOAD, "--seed", "-1"], "whole number"),

@@ -260,9 +260,9 @@ def assumptions_of(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows += [("TB", "10^12 bytes; costs and raw bytes are for each usable one"),
              ("WAF", "bytes programmed for each byte that the host wrote; none if the DRAM could hold all of them"),
              ("life of flash", "until the most written member has programmed what its erase budget allows, if this "
-              "workload goes on")]  # fmt: skip
+              "workload continues")]  # fmt: skip
     if any(row["width"] for row in found["rows"]):
-        rows.append(("mirror 2", "a number is redundancy.width: stripes over groups of so many drives"))
+        rows.append(("mirror 2", "a number is redundancy.width: stripes over groups of that size"))
     if found["options"]:
         rows.append(("options", ", ".join(f"{key}={value}" for key, value in found["options"].items())))
     return rows + [("rule", rule) for rule in given["rules"]]
