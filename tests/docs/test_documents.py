@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
+from flashkeep.options import COMMANDS
 
 pytestmark = pytest.mark.xdist_group("documents")
 
@@ -71,3 +72,49 @@ def test_files_that_are_not_of_the_repository_are_mentioned() -> None:
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_what_everybody_reads_is_short(name: str) -> None:
     assert (ROOT / name).stat().st_size < 12_000
+
+
+PLAIN_WORDS = (
+    (r"\bnobody\b", "undetected, not chosen, no user"),
+    (r"\bwhoever\b", "users that"),
+    (r"\bso (many|much|long)\b", "the number or the time itself"),
+    (r"(?<!-)\b(stands?|stood|standing)\b(?!-)", "is, is written, represents"),
+    (r"\b(is|are|was|were) to be\b", "must be, will be"),
+    (r"\b(go|goes|going|stands?|waits?|queues?|comes?|writes?) behind\b", "after"),
+    (r"\b(go|goes|going|went) on\b", "continue"),
+    (r"\banew\b", "again"),
+    (r"\b(leaf|raw leaves|the leaves)\b", "backend, backends"),
+    (r"\braw pages?\b", "physical pages"),
+    (r"\b[Mm]ended\b", "fixed"),
+    (r"\b(is|are) no findings?\b", "is not a defect"),
+    (r"\bone too many\b", "unexpected argument"),
+    (r"\bcannot be meant\b", "is invalid, is impossible"),
+    (r"\bknows? of\b", "undetected"),
+    (r"\bforeign\b", "external, user's, other"),
+    (r"\b(hear|hears|heard) of\b", "is notified of"),
+    (r"\bput(s)? together\b", "build, rewrite"),
+    (r"^(?!\|)(.*[.:;] |[-*] |)(\*\*|)What (is|was) ", "name the thing, then the verb"),
+    (r"\b(is|are|was|were) (turned away|told)\b", "is refused, is notified"),
+    (r"\breads of nothing\b", "reads of unmapped pages"),
+    (r"\b(obituary|doomed|bury|buried)\b", "end of life, will fail, fail"),
+)
+"""Phrases that documents avoid, and what says the same plainly."""
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_use_plain_words(document: Path) -> None:
+    text = prose(document.read_text(encoding="utf-8"))
+    found = [
+        f"{match[0].strip()!r} in {line!r}: {better}"
+        for line in text.splitlines()
+        for phrase, better in PLAIN_WORDS
+        if (match := re.search(phrase, line))
+    ]
+    assert not found
+
+
+def test_help_uses_plain_words() -> None:
+    told = [text for command in COMMANDS for text in (command.help, *(option.help for option in command.options))]
+    found = [f"{phrase} in {text!r}: {better}" for text in told for phrase, better in PLAIN_WORDS
+             if re.search(phrase, text)]  # fmt: skip
+    assert not found

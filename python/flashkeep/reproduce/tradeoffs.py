@@ -329,7 +329,7 @@ def lacking(results: Results) -> list[Table]:
         Table("background", "Cleaning when a request waits, after it, or ahead of the need: mean response", behind),
         Table(
             "pools",
-            "What is cleaned as one: a plane or a package; time of a package for a page, pages a second, mean response",
+            "The unit of cleaning: a plane or a package; time of a package for a page, pages a second, mean response",
             pools,
             notes=(
                 "The paper does not say of which. Its extension cleans planes where it copies back, and packages "

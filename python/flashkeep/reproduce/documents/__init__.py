@@ -1,4 +1,4 @@
-"""Documents made from results, `docs/validation.md` and others. Their prose stands in the templates beside."""
+"""Documents made from results, `docs/validation.md` and others. Their prose is in the templates beside."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _environment() -> Environment:
 
 
 def paragraph(text: str, first: str = "") -> str:
-    """Text in lines, as documents have them; `first` stands before it, the other lines below its end."""
+    """Text in lines, as documents have them; `first` precedes it, the other lines below its end."""
     return textwrap.fill(text, 118, initial_indent=first, subsequent_indent=" " * len(first), break_long_words=False,
                          break_on_hyphens=False)  # fmt: skip
 
