@@ -147,7 +147,7 @@ def _file(kind: str, key: str, name: str) -> str:
 
 
 def _manual(name: str, about: str, text: str) -> str:
-    """A manual page as a page of the site: its headings stand below the name."""
+    """A manual page as a page of the site: its headings are below the name."""
     lines, fenced = [], False
     for line in text.strip().splitlines():
         fenced ^= line.startswith("```")

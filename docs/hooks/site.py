@@ -22,13 +22,13 @@ ROOT = {
     "CHANGELOG.md": "changelog.md",
     "SECURITY.md": "security.md",
 }
-"""Pages that stand in the root of the repository, and their paths in the site."""
+"""Pages in the root of the repository, and their paths in the site."""
 
 LINK = re.compile(r"(\]\()(?!https?:|#|mailto:)([^)#\s]+)(#[^)\s]*)?\)")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Puts the manual pages of each kind behind their entry in the navigation."""
+    """Puts the manual pages of each kind after their entry in the navigation."""
     made = [(path, title) for path, title, _ in pages()]
 
     def filled(entry: Any) -> Any:
@@ -65,7 +65,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links as they stand in the repository lead to pages of the site, or else to the repository."""
+    """Leads links of the repository to pages of the site, or else to the repository."""
     source = next((name for name, path in ROOT.items() if path == page.file.src_uri), f"docs/{page.file.src_uri}")
     markdown = with_lists(markdown)
     if source.startswith("docs/reference/"):
