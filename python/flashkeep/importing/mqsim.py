@@ -228,8 +228,8 @@ def _ftl(elements: Elements, draft: Draft) -> None:
 
 def _cached_entry_bytes(draft: Draft) -> int:
     """The size of an entry in MQSim's cache: a logical and a physical page, and a bit for each sector of the page."""
-    pages = math.prod(draft.keys[key][0] for key in GEOMETRY)
-    sectors = draft.keys["flash.page_kib"][0] * 1024 / SECTOR
+    pages: int = math.prod(draft.keys[key][0] for key in GEOMETRY)
+    sectors: float = draft.keys["flash.page_kib"][0] * 1024 / SECTOR
     return math.ceil((2 * math.log2(pages) + sectors) / 8)
 
 
