@@ -2,6 +2,8 @@
 //! the valid pages wait as *slots* for host pages. In steady state, where a page may go to any plane, all pages have
 //! their places at once, by a rule ([`InitialPlaces`]); those that are not created lose them in the end.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::created::Created;
 use super::{Drive, Ftl};
 use crate::blocks::victim::SteadyUnits;
@@ -92,49 +94,88 @@ impl<C: Contents> Drive<C> {
     /// # Panics
     /// With physical-page backends, or flash that has been used.
     pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, backends: u16) {
-        assert!(!self.ftl.physical && self.is_quiet(), "the flash of FTLs is aged, before it is used");
+        assert!(
+            !self.backends.ftl.physical && self.controller.is_quiet(),
+            "the flash of FTLs is aged, before it is used"
+        );
         let mut random = Random::stream(seed, "ageing");
-        let planes = self.flash.geometry.plane_count() as usize;
-        self.immediate.slots.of_plane = vec![PlaneSlots::default(); planes];
+        let planes = self.controller.flash.geometry.plane_count() as usize;
+        self.backends.immediate.slots.of_plane = vec![PlaneSlots::default(); planes];
         if model.fills {
-            let shuffled = shuffled(self.flash.geometry.pages, &mut random);
-            let mut initial = SteadyPlaces::new(&self.flash.geometry, shuffled.clone());
-            self.immediate.slots.shuffled = shuffled;
+            let shuffled = shuffled(self.controller.flash.geometry.pages, &mut random);
+            let mut initial = SteadyPlaces::new(&self.controller.flash.geometry, shuffled.clone());
+            self.backends.immediate.slots.shuffled = shuffled;
             for backend in 0..usize::from(backends) {
-                match self.ftl.backends[backend].allocation {
-                    Allocation::Dynamic => self.place_steady(backend, &mut initial, &mut random),
-                    _ => self.begin_steady(backend, &mut initial, &mut random),
+                match self.backends.ftl.backends[backend].allocation {
+                    Allocation::Dynamic => {
+                        self.backends.place_steady(backend, &mut initial, &mut random, &mut self.controller)
+                    }
+                    _ => self.backends.begin_steady(backend, &mut initial, &mut random, &mut self.controller),
                 }
             }
-            return self.set_initial(initial);
+            return self.backends.set_initial(initial);
         }
-        let planes: Vec<PlaneId> =
-            (0..usize::from(backends)).flat_map(|backend| self.planes_of(backend)).collect();
+        let planes: Vec<PlaneId> = (0..usize::from(backends))
+            .flat_map(|backend| self.backends.planes_of(backend, &self.controller))
+            .collect();
         for plane in planes {
             let aged = model.aged(wish, &mut random);
             let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
             let mut first = None;
             for aged in aged {
-                let block = self.ftl.blocks.age(plane, aged.written);
+                let block = self.backends.ftl.blocks.age(plane, aged.written);
                 first.get_or_insert(block);
                 valid_places(aged, &mut random, |page| {
-                    slots.push(self.flash.geometry.ppn(plane, block, page))
+                    slots.push(self.controller.flash.geometry.ppn(plane, block, page))
                 });
             }
             slots.reverse();
-            self.immediate.slots.left += slots.len() as u64;
-            self.immediate.slots.of_plane[plane.0 as usize].drawn = slots;
+            self.backends.immediate.slots.left += slots.len() as u64;
+            self.backends.immediate.slots.of_plane[plane.0 as usize].drawn = slots;
             if let Some(first) = first {
-                self.ftl.blocks.go_on_aged(plane, first);
+                self.backends.ftl.blocks.go_on_aged(plane, first);
             }
         }
     }
 
+    /// From now on pages are created as usual. Slots that no page has filled become invalid pages.
+    pub fn end_ageing(&mut self) {
+        let slots = std::mem::take(&mut self.backends.immediate.slots);
+        for (backend, created) in slots.created.into_iter().enumerate() {
+            let Some(created) = created else { continue };
+            for lpn in created.others() {
+                if let MapEntry::At(ppn) = self.backends.ftl.maps.get(backend, lpn) {
+                    self.backends.ftl.blocks.invalidate(ppn);
+                    self.backends.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
+                }
+            }
+            for lpn in self.backends.ftl.maps.without_place(backend) {
+                if created.has(lpn) && self.backends.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
+                    self.backends.place_immediately(
+                        backend,
+                        lpn,
+                        Cause::Host,
+                        C::default(),
+                        &mut self.controller,
+                    );
+                }
+            }
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// The planes of a backend are in steady state: a slot for each of its pages.
-    fn begin_steady(&mut self, backend: usize, initial: &mut SteadyPlaces, random: &mut Random) {
+    fn begin_steady(
+        &mut self,
+        backend: usize,
+        initial: &mut SteadyPlaces,
+        random: &mut Random,
+        controller: &mut Controller<C>,
+    ) {
         initial.skip_backend();
         self.immediate.slots.created.push(None);
-        for (plane, blocks) in self.steady_blocks(backend, false, random) {
+        for (plane, blocks) in self.steady_blocks(backend, false, random, controller) {
             let mut slots = blocks;
             slots.retain(|block| block.aged.valid > 0);
             slots.reverse();
@@ -144,8 +185,14 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The planes of a backend are in steady state, and each of its pages has a place.
-    fn place_steady(&mut self, backend: usize, initial: &mut SteadyPlaces, random: &mut Random) {
-        let all = self.steady_blocks(backend, true, random);
+    fn place_steady(
+        &mut self,
+        backend: usize,
+        initial: &mut SteadyPlaces,
+        random: &mut Random,
+        controller: &mut Controller<C>,
+    ) {
+        let all = self.steady_blocks(backend, true, random, controller);
         initial.add_backend(self.ftl.backends[backend].pages, random);
         for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
             let full = aged.written == self.flash.geometry.pages;
@@ -164,8 +211,9 @@ impl<C: Contents> Drive<C> {
         backend: usize,
         wander: bool,
         random: &mut Random,
+        controller: &mut Controller<C>,
     ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
-        let planes = self.planes_of(backend);
+        let planes = self.planes_of(backend, controller);
         let steady = self.steady_planes(backend, planes.len());
         let pages = u64::from(self.ftl.backends[backend].pages);
         let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
@@ -214,19 +262,19 @@ impl<C: Contents> Drive<C> {
 
     /// The number of empty slots.
     #[must_use]
-    pub fn slots(&self) -> u64 {
+    pub(super) fn slots(&self) -> u64 {
         self.immediate.slots.left
     }
 
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
-    pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+    pub(super) fn has_slot(&self, backend: BackendId, page: Page, controller: &Controller<C>) -> bool {
         let backend = usize::from(backend.0);
         if let Some(created) = self.immediate.slots.created(backend) {
             return page.low() < created.limit() && !created.has(page.low());
         }
         let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
-        let die_queues = &self.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
+        let die_queues = &controller.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
         let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
         let fits = |plane: PlaneId| {
             (free || self.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
@@ -241,13 +289,20 @@ impl<C: Contents> Drive<C> {
 
     /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
     /// parity), or that has its place anyway, stays where it is, with other contents.
-    pub(super) fn age_page(&mut self, ftl: usize, lpn: u32, contents: C) -> bool {
+    pub(super) fn age_page(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) -> bool {
         let backend = BackendId(ftl as u16);
         self.immediate.slots.note_created(ftl, lpn..lpn + 1);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
-            self.put_before(ppn, lpn, contents);
-        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn)) {
-            self.fill_slot(backend, lpn, contents);
+            self.put_before(ppn, lpn, contents, controller);
+        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn), controller)
+        {
+            self.fill_slot(backend, lpn, contents, controller);
         } else {
             return false;
         }
@@ -255,35 +310,41 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A created page fills a slot; die queues take turns, and so do the planes of each.
-    pub fn fill_slot(&mut self, backend: BackendId, lpn: u32, contents: C) {
+    pub(super) fn fill_slot(
+        &mut self,
+        backend: BackendId,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) {
         let ftl = usize::from(backend.0);
         if self.immediate.slots.knows_places(ftl) {
-            return self.place_immediately(ftl, lpn, Cause::Host, contents);
+            return self.place_immediately(ftl, lpn, Cause::Host, contents, controller);
         }
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
         let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
-            let plane = self.next_to_fill(ftl);
+            let plane = self.next_to_fill(ftl, controller);
             if (free || self.may_go_to(ftl, lpn, plane))
                 && let Some(ppn) = self.immediate.slots.pop(plane)
             {
                 break ppn;
             }
         };
-        self.put_before(ppn, lpn, contents);
+        self.put_before(ppn, lpn, contents, controller);
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
     }
 
-    fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C) {
+    fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, controller: &mut Controller<C>) {
         self.ftl.blocks.age_page(ppn, lpn, contents);
-        self.queues.sequence += 1;
-        self.note_oob(ppn, lpn, self.queues.sequence);
+        controller.queues.sequence += 1;
+        self.note_oob(ppn, lpn, controller.queues.sequence);
     }
 
-    fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
+    fn next_to_fill(&mut self, ftl: usize, controller: &mut Controller<C>) -> PlaneId {
         let this = &mut self.ftl.backends[ftl];
-        let die_queue = &mut self.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let die_queue = &mut controller.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
         let plane = die_queue.planes[die_queue.turn as usize];
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
         die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;
@@ -295,24 +356,5 @@ impl<C: Contents> Drive<C> {
     #[inline]
     pub(super) fn is_ageing(&self) -> bool {
         !self.immediate.slots.of_plane.is_empty()
-    }
-
-    /// From now on pages are created as usual. Slots that no page has filled become invalid pages.
-    pub fn end_ageing(&mut self) {
-        let slots = std::mem::take(&mut self.immediate.slots);
-        for (backend, created) in slots.created.into_iter().enumerate() {
-            let Some(created) = created else { continue };
-            for lpn in created.others() {
-                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
-                    self.ftl.blocks.invalidate(ppn);
-                    self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
-                }
-            }
-            for lpn in self.ftl.maps.without_place(backend) {
-                if created.has(lpn) && self.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
-                    self.place_immediately(backend, lpn, Cause::Host, C::default());
-                }
-            }
-        }
     }
 }

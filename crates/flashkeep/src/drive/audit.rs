@@ -1,6 +1,8 @@
 //! Recomputes the drive's running counts from its raw state.
 
 use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{PlaneId, Ppn};
 
@@ -15,41 +17,54 @@ impl<C: Contents> Drive<C> {
     /// # Panics
     /// If the state contradicts itself, which is a mistake in the simulator.
     pub fn audit(&self) {
-        if u64::from(self.ftl.maps.len()) * self.ftl.backends.len() as u64 > MOST_ENTRIES {
+        if u64::from(self.backends.ftl.maps.len()) * self.backends.ftl.backends.len() as u64 > MOST_ENTRIES {
             return;
         }
-        let mut valid = vec![0_u16; self.flash.geometry.block_space()];
-        for (backend, ftl) in (0..).map(BackendId).zip(&self.ftl.backends) {
-            for lpn in 0..self.ftl.maps.len() {
-                let Some(ppn) = self.copy_on_flash(usize::from(backend.0), lpn) else { continue };
-                self.audit_page(backend, lpn, ppn);
-                valid[self.flash.geometry.block_index_of(ppn)] += 1;
+        let mut valid = vec![0_u16; self.controller.flash.geometry.block_space()];
+        for (backend, ftl) in (0..).map(BackendId).zip(&self.backends.ftl.backends) {
+            for lpn in 0..self.backends.ftl.maps.len() {
+                let Some(ppn) = self.backends.copy_on_flash(usize::from(backend.0), lpn, &self.controller)
+                else {
+                    continue;
+                };
+                self.backends.audit_page(backend, lpn, ppn, &self.controller);
+                valid[self.controller.flash.geometry.block_index_of(ppn)] += 1;
             }
-            let counted =
-                ftl.limit.map_or_else(|| self.ftl.maps.mapped(usize::from(backend.0)), |limit| limit.mapped);
-            assert_eq!(self.ftl.maps.mapped(usize::from(backend.0)), counted, "mapped pages of {backend:?}");
-            let planes = self.planes_of(usize::from(backend.0)).into_iter();
-            let erases = planes.flat_map(|plane| self.ftl.blocks.erases(plane)).copied().map(u64::from);
+            let counted = ftl
+                .limit
+                .map_or_else(|| self.backends.ftl.maps.mapped(usize::from(backend.0)), |limit| limit.mapped);
+            assert_eq!(
+                self.backends.ftl.maps.mapped(usize::from(backend.0)),
+                counted,
+                "mapped pages of {backend:?}"
+            );
+            let planes = self.backends.planes_of(usize::from(backend.0), &self.controller).into_iter();
+            let erases =
+                planes.flat_map(|plane| self.backends.ftl.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {backend:?}");
         }
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let first = self.flash.geometry.block_index(plane, 0);
-            for (block, counted) in (first..).zip(self.ftl.blocks.valid_counts(plane)) {
+        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
+            let first = self.controller.flash.geometry.block_index(plane, 0);
+            for (block, counted) in (first..).zip(self.backends.ftl.blocks.valid_counts(plane)) {
                 assert_eq!(valid[block], counted, "valid pages of block {block}");
             }
-            let cached = if self.slc.active { self.ftl.blocks.cache(plane).free_pages } else { 0 };
-            let free = [self.ftl.blocks.plane(plane).free_pages, cached];
+            let cached =
+                if self.backends.slc.active { self.backends.ftl.blocks.cache(plane).free_pages } else { 0 };
+            let free = [self.backends.ftl.blocks.plane(plane).free_pages, cached];
             assert!(
-                self.ftl.physical || self.ftl.blocks.count_free(plane) == free,
+                self.backends.ftl.physical || self.backends.ftl.blocks.count_free(plane) == free,
                 "free pages of {plane:?}"
             );
         }
     }
+}
 
-    fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
+impl<C: Contents> DriveBackends<C> {
+    fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn, controller: &Controller<C>) {
         assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
         let plane = self.flash.geometry.plane_of(ppn);
-        let die_queue = &self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize];
+        let die_queue =
+            &controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize];
         assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
         assert!(
             !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
@@ -64,7 +79,7 @@ impl<C: Contents> Drive<C> {
 
     /// Valid pages, and pages there are.
     #[must_use]
-    pub fn filled(&self) -> (u64, u64) {
+    pub(super) fn filled(&self) -> (u64, u64) {
         let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
         let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
         (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())

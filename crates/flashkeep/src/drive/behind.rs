@@ -3,7 +3,9 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
 
-use super::{Drive, DriveOp};
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{OpKind, Ppn, Target};
 use crate::kernel::{Id, SimTime};
@@ -16,17 +18,18 @@ pub(super) struct ReadBehindWrite {
     pub(super) read: Id<DriveOp>,
 }
 
-impl<C: Contents> Drive<C> {
-    /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
-    /// because pages may have no place for a long time.
-    pub(super) fn waits_behind(&self, ftl: usize) -> bool {
-        self.reads.behind && self.ftl.backends[ftl].limit.is_none()
-    }
-
+impl<C: Contents> Controller<C> {
     /// A read waits until the page has its place.
-    pub(super) fn wait_behind(&mut self, ftl: usize, command: Command, token: CompletionToken, write: u32) {
-        let contents = self.carried_page(ftl, write, command.start.low());
-        let n = self.place_in_write(ftl, write, command.start.low()) as u16;
+    pub(super) fn wait_behind(
+        &mut self,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        write: u32,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let contents = self.carried_page(ftl, write, command.start.low(), backends);
+        let n = backends.place_in_write(ftl, write, command.start.low(), self) as u16;
         let (since, late) = (self.now, self.admitted > self.now);
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let read = self.queues.claim(op);
@@ -38,14 +41,14 @@ impl<C: Contents> Drive<C> {
 
     /// A page of a write has its place and is about to be programmed: reads that wait for it queue at its die.
     #[inline]
-    pub(super) fn follow(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn) {
+    pub(super) fn follow(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn, backends: &mut DriveBackends<C>) {
         if !self.queues.behind.is_empty() {
-            self.queue_behind(write, n, ppn);
+            self.queue_behind(write, n, ppn, backends);
         }
     }
 
     #[cold]
-    fn queue_behind(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn) {
+    fn queue_behind(&mut self, write: Id<DriveOp>, n: u16, ppn: Ppn, backends: &mut DriveBackends<C>) {
         let waits = |behind: &mut ReadBehindWrite| (behind.write.raw(), behind.n) == (write.raw(), n);
         let reads: Vec<Id<DriveOp>> =
             self.queues.behind.extract_if(.., waits).map(|behind| behind.read).collect();
@@ -53,7 +56,7 @@ impl<C: Contents> Drive<C> {
             let target = Target::sectors(ppn, self.queues.ops[read].command.sectors);
             let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
             let service = phases.sense + phases.data_out;
-            let course = self.draw_errors(self.now, ppn, self.queues.ops[read].command.sectors);
+            let course = self.draw_errors(self.now, ppn, self.queues.ops[read].command.sectors, backends);
             let this = &mut self.queues.ops[read];
             (this.ppn, this.service, this.course) = (ppn, service, course);
             let unit = self.unit_of_page(ppn);
@@ -89,5 +92,13 @@ impl<C: Contents> Drive<C> {
             self.answer_in_flight(now, token, contents);
             self.queues.ops.release(behind.read);
         }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
+    /// because pages may have no place for a long time.
+    pub(super) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
+        controller.reads.behind && self.ftl.backends[ftl].limit.is_none()
     }
 }

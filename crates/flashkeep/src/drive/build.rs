@@ -12,8 +12,8 @@ impl<C: Contents> Drive<C> {
     /// The flash of a drive, erased, a backend for each of `domains`.
     #[must_use]
     pub fn new(drive: &Parameters, domains: &[Domain]) -> Self {
-        let flash = FlashArray::of(drive);
-        let geometry = &flash.geometry;
+        let flash = Arc::new(FlashArray::of(drive));
+        let geometry = &flash.geometry.clone();
         let gc = Gc::new(drive, geometry);
         let slc = SlcPolicy::new(drive, geometry);
         let ftl = Translation::new(drive, geometry);
@@ -25,20 +25,12 @@ impl<C: Contents> Drive<C> {
             true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
             false => Allocation::new(drive.binding, drive.stride),
         };
-        let mut this = Drive {
+        let controller = Controller {
             dies: Dies::new(
                 drive,
                 geometry,
                 flash.commands.cache_program || gc.is_soft() || slc.uses_idle_time(),
             ),
-            placement: PagePlacement::new(
-                configured,
-                drive.plane_choice,
-                drive.stride,
-                geometry.plane_count(),
-            ),
-            packing: Packing::new(drive, geometry, domains.len()),
-            parts: Parts::default(),
             queues: Queues { die_queue_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
             reads: ReadRules {
                 joins: geometry.places > 1 || multi_plane,
@@ -47,83 +39,122 @@ impl<C: Contents> Drive<C> {
                 behind: drive.read_in_flight == InFlight::Flash,
             },
             paths: Paths { commands: Commands::of_mapped(!ftl.physical), programs: Programs::Full },
-            gc,
-            slc,
-            ftl,
-            immediate: Immediate::default(),
-            health: DriveHealth { damaged: false, unreadable: false, life: DriveLife::new(drive) },
             accounts: DriveAccounts {
                 erases_before: BlockErases::none(geometry.block_count()),
                 counters: Counters::new(domains.len()),
                 work: drive.draws.then(Box::default),
                 watch: None,
             },
-            power: None,
-            nvrams: Vec::new(),
             done: Vec::new(),
             scratch: Scratch::default(),
             latencies: None,
             suspension,
-            errors: ReadErrors::of(drive, &flash.geometry),
-            maintenance: Maintenance::of(&flash.geometry),
+            errors: ReadErrors::of(drive, geometry),
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
+            flash: Arc::clone(&flash),
+        };
+        let backends = DriveBackends {
+            placement: PagePlacement::new(
+                configured,
+                drive.plane_choice,
+                drive.stride,
+                geometry.plane_count(),
+            ),
+            packing: Packing::new(drive, geometry, domains.len()),
+            parts: Parts::default(),
+            gc,
+            slc,
+            ftl,
+            immediate: Immediate::default(),
+            health: DriveHealth { damaged: false, unreadable: false, life: DriveLife::new(drive) },
+            power: None,
+            nvrams: Vec::new(),
+            maintenance: Maintenance::of(geometry),
             flash,
         };
+        let mut this = Drive { controller, backends };
         for domain in domains {
-            this.add_backend(domain, drive.kind, domains.len() > 1);
+            this.backends.add_backend(domain, drive.kind, domains.len() > 1, &mut this.controller);
         }
         let hidden = if let FlashBackendKind::Mapped { hidden, .. } = drive.kind { hidden } else { 0 };
-        let pages = this.ftl.backends.first().map_or(0, |backend| backend.pages);
-        this.ftl.maps = Maps::new(domains.len(), pages + hidden);
-        this.ftl.remaps = hidden > 0;
-        if !this.ftl.physical {
-            this.ftl.blocks.set_padding(drive.padding);
-            this.set_streams(drive);
+        let pages = this.backends.ftl.backends.first().map_or(0, |backend| backend.pages);
+        this.backends.ftl.maps = Maps::new(domains.len(), pages + hidden);
+        this.backends.ftl.remaps = hidden > 0;
+        if !this.backends.ftl.physical {
+            this.backends.ftl.blocks.set_padding(drive.padding);
+            this.backends.set_streams(drive);
         }
-        this.simplify();
+        this.backends.simplify(&mut this.controller);
         this
     }
+}
 
+impl<C: Contents> Controller<C> {
+    /// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
+    /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
+    /// ask for pages of always the same channels.
+    pub(super) fn die_queues_in_turn(
+        &self,
+        die_queues: std::ops::Range<u32>,
+        channels: u32,
+        siblings: bool,
+    ) -> Vec<u32> {
+        let per_channel = (die_queues.end - die_queues.start) / channels;
+        let skew = |n: u32| if siblings { n } else { 0 };
+        let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
+        (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// Determines whether programs take the fast path. Later failures do not change it.
-    pub(super) fn simplify(&mut self) {
+    pub(super) fn simplify(&mut self, controller: &mut Controller<C>) {
         let simple = !self.placement.selective
             && !self.packing.active
             && self.flash.commands.multi_plane == MultiPlane::Off
             && !self.flash.commands.cache_program
             && self.flash.timing.is_uniform()
             && self.flash.bus == BusUse::Transfers
-            && self.dies.gangs.size == 1
-            && self.dies.spread.is_none()
+            && controller.dies.gangs.size == 1
+            && controller.dies.spread.is_none()
             && !self.ftl.summaries
-            && !self.reads.behind
+            && !controller.reads.behind
             && self.placement.plane_choice == PlaneChoice::InTurn
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()
-            && self.accounts.watch.is_none()
+            && controller.accounts.watch.is_none()
             && self.power.is_none()
-            && self.suspension.is_none();
-        self.paths.programs = match (simple, self.ftl.physical) {
+            && controller.suspension.is_none();
+        controller.paths.programs = match (simple, self.ftl.physical) {
             (true, false) => Programs::Plain,
             (true, true) => Programs::PlainPhysical,
             (false, _) => Programs::Full,
         };
     }
 
-    pub(super) fn add_backend(&mut self, domain: &Domain, kind: FlashBackendKind, siblings: bool) {
+    pub(super) fn add_backend(
+        &mut self,
+        domain: &Domain,
+        kind: FlashBackendKind,
+        siblings: bool,
+        controller: &mut Controller<C>,
+    ) {
         let backend = self.ftl.backends.len();
-        let first_die_queue = self.queues.die_queues.len() as u32;
+        let first_die_queue = controller.queues.die_queues.len() as u32;
         let planes = domain.planes(&self.flash.geometry).into_iter();
-        let parts = planes.flat_map(|plane| self.units_of(plane).into_iter().map(move |unit| (plane, unit)));
+        let parts =
+            planes.flat_map(|plane| controller.units_of(plane).into_iter().map(move |unit| (plane, unit)));
         for (plane, unit) in parts.collect::<Vec<_>>() {
-            let found = self.queues.die_queues[first_die_queue as usize..]
+            let found = controller.queues.die_queues[first_die_queue as usize..]
                 .iter()
                 .position(|die_queue| die_queue.unit == unit);
-            let die_queue = found.map_or(self.queues.die_queues.len(), |at| at + first_die_queue as usize);
-            if die_queue == self.queues.die_queues.len() {
-                let channel = &mut self.dies.channels[self.flash.geometry.channel_of(unit) as usize];
+            let die_queue =
+                found.map_or(controller.queues.die_queues.len(), |at| at + first_die_queue as usize);
+            if die_queue == controller.queues.die_queues.len() {
+                let channel = &mut controller.dies.channels[self.flash.geometry.channel_of(unit) as usize];
                 channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
-                self.queues.die_queues.push(DieQueue {
+                controller.queues.die_queues.push(DieQueue {
                     ftl: backend as u16,
                     unit,
                     planes: SmallVec::new(),
@@ -131,12 +162,12 @@ impl<C: Contents> Drive<C> {
                     write_queue: 0,
                 });
             }
-            self.queues.die_queues[die_queue].planes.push(plane);
-            if unit == self.dies.of_plane[plane.0 as usize] {
-                self.queues.die_queue_of[plane.0 as usize] = die_queue as u32;
+            controller.queues.die_queues[die_queue].planes.push(plane);
+            if unit == controller.dies.of_plane[plane.0 as usize] {
+                controller.queues.die_queue_of[plane.0 as usize] = die_queue as u32;
             }
         }
-        let die_queues = first_die_queue..self.queues.die_queues.len() as u32;
+        let die_queues = first_die_queue..controller.queues.die_queues.len() as u32;
         let (pages, rows) = match kind {
             FlashBackendKind::Mapped { pages, .. } => (pages, None),
             FlashBackendKind::Physical | FlashBackendKind::Blocks => {
@@ -154,23 +185,23 @@ impl<C: Contents> Drive<C> {
             limit: None,
             domain: *domain,
             allocation: self.allocation_of(domain),
-            first_write_queue: self.queues.write_queues.len() as u32,
-            in_turn: self.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
+            first_write_queue: controller.queues.write_queues.len() as u32,
+            in_turn: controller.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
             die_queues,
             turn: 0,
             untimed_turn: 0,
             erases: 0,
             remapped: Vec::new(),
         });
-        self.assign_write_queues(backend);
+        self.assign_write_queues(backend, controller);
     }
 
     /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
-    pub(super) fn assign_write_queues(&mut self, backend: usize) {
+    pub(super) fn assign_write_queues(&mut self, backend: usize, controller: &mut Controller<C>) {
         let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.ftl.backends[backend];
-        let mut needed = self.queues.write_queues.len();
+        let mut needed = controller.queues.write_queues.len();
         for at in die_queues.clone() {
-            let die_queue = &mut self.queues.die_queues[at as usize];
+            let die_queue = &mut controller.queues.die_queues[at as usize];
             let place = self.flash.geometry.place(die_queue.planes[0]);
             let write_queue = match allocation {
                 Allocation::Dynamic => 0,
@@ -180,28 +211,13 @@ impl<C: Contents> Drive<C> {
                 Allocation::Static(_) if self.ftl.physical => at - die_queues.start,
                 // The die queues of a pool's units take what is bound to the pool.
                 Allocation::Static(_) => {
-                    self.queues.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
+                    controller.queues.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
                 }
             };
             die_queue.write_queue = first_write_queue + write_queue;
             needed = needed.max(die_queue.write_queue as usize + 1);
         }
-        self.queues.write_queues.resize(needed, OpQueue::default());
-    }
-
-    /// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
-    /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
-    /// ask for pages of always the same channels.
-    pub(super) fn die_queues_in_turn(
-        &self,
-        die_queues: std::ops::Range<u32>,
-        channels: u32,
-        siblings: bool,
-    ) -> Vec<u32> {
-        let per_channel = (die_queues.end - die_queues.start) / channels;
-        let skew = |n: u32| if siblings { n } else { 0 };
-        let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
-        (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
+        controller.queues.write_queues.resize(needed, OpQueue::default());
     }
 
     /// The placement of pages in a domain; in a single plane there is no choice.

@@ -7,7 +7,8 @@
 //! that would leave a plane with so little room that it collects, or where a word line has been begun, a page gets the
 //! next place of its plane.
 
-use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::{Contents, FixedMap};
 use crate::flash::{Geometry, PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice};
@@ -33,15 +34,21 @@ struct Neighbours {
     plane: PlaneId,
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> DriveBackends<C> {
     /// The plane and the place that a page from before time 0 has by its address; none if it goes where there is room.
     #[inline(never)]
-    pub(super) fn place_by_address(&mut self, ftl: usize, lpn: u32, contents: C) -> Option<(PlaneId, Ppn)> {
-        let neighbours = self.neighbours(ftl, lpn)?;
+    pub(super) fn place_by_address(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) -> Option<(PlaneId, Ppn)> {
+        let neighbours = self.neighbours(ftl, lpn, controller)?;
         let Neighbours { first, plane, .. } = neighbours;
         let slot = |word_line: WordLine| Ppn(word_line.first.0 + lpn - first);
         let slot = match self.set_aside_before(ftl, first).map(slot) {
-            Some(slot) => self.is_unused(ftl, slot).then_some(slot),
+            Some(slot) => self.is_unused(ftl, slot, controller).then_some(slot),
             None => self.set_aside(ftl, neighbours).map(slot),
         };
         if let Some(slot) = slot {
@@ -55,8 +62,13 @@ impl<C: Contents> Drive<C> {
 
     /// The plane of the first of these pages, and how many of them follow each other there in a word line of which nothing
     /// has been set aside. None where the plane does not go on with such places.
-    pub(super) fn word_line_by_address(&mut self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
-        let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
+    pub(super) fn word_line_by_address(
+        &mut self,
+        ftl: usize,
+        pages: Range<u32>,
+        controller: &mut Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start, controller)?;
         let count = (first + together).min(pages.end) - pages.start;
         let is_set_aside = self.packing.word_lines.contains_key(&(ftl as u16, first));
         if is_set_aside || !self.ftl.blocks.has_room_for(plane, count) {
@@ -68,7 +80,7 @@ impl<C: Contents> Drive<C> {
 
     /// The pages that share a word line with this one. None where the address says nothing about that, or where flash
     /// has failed.
-    fn neighbours(&self, ftl: usize, lpn: u32) -> Option<Neighbours> {
+    fn neighbours(&self, ftl: usize, lpn: u32, controller: &Controller<C>) -> Option<Neighbours> {
         let Geometry { places, word_line, .. } = self.flash.geometry;
         let backend = &self.ftl.backends[ftl];
         if self.health.damaged {
@@ -76,7 +88,7 @@ impl<C: Contents> Drive<C> {
         }
         let (together, plane) = match &backend.allocation {
             Allocation::Dynamic if self.placement.plane_choice == PlaneChoice::InTurn => {
-                (word_line, self.plane_of_turn(ftl, lpn / word_line))
+                (word_line, self.plane_of_turn(ftl, lpn / word_line, controller))
             }
             Allocation::Static(_) => {
                 let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
@@ -89,10 +101,10 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The plane that the pages of this number go to if planes take turns, channel by channel.
-    fn plane_of_turn(&self, ftl: usize, number: u32) -> PlaneId {
+    fn plane_of_turn(&self, ftl: usize, number: u32, controller: &Controller<C>) -> PlaneId {
         let in_turn = &self.ftl.backends[ftl].in_turn;
         let die_queue = in_turn[number as usize % in_turn.len()];
-        let planes = &self.queues.die_queues[die_queue as usize].planes;
+        let planes = &controller.queues.die_queues[die_queue as usize].planes;
         planes[number as usize / in_turn.len() % planes.len()]
     }
 
@@ -127,10 +139,11 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether no page lies in a place that has been set aside, not even an old version of one.
-    fn is_unused(&self, ftl: usize, slot: Ppn) -> bool {
+    fn is_unused(&self, ftl: usize, slot: Ppn, controller: &Controller<C>) -> bool {
         let owner = self.ftl.blocks.owner(slot);
         let is_there = owner < self.ftl.maps.len()
-            && (self.ftl.maps.get(ftl, owner) == MapEntry::At(slot) || self.is_older_copy(ftl, owner, slot));
+            && (self.ftl.maps.get(ftl, owner) == MapEntry::At(slot)
+                || self.is_older_copy(ftl, owner, slot, controller));
         !is_there && !self.ftl.blocks.is_unreadable(slot)
     }
 }

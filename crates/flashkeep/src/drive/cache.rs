@@ -4,14 +4,16 @@
 //! Source: ONFI's page cache program and read cache random, with tCBSY and tRCBSY as
 //! `flash.commands.register_ns`.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::{BusyUnitState, UnitPhase};
-use super::{Drive, DriveOp, OpKind};
+use super::{DriveOp, OpKind};
 use crate::engine::{Cause, Contents};
 use crate::flash::BusUse;
 use crate::flash::{OpPhases, PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// A program through the cache register: its data cross the channel, and the array starts when they are there and
     /// its current work has ended. Returns when it ends.
     #[inline(never)]
@@ -22,6 +24,7 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         phases: &OpPhases,
         cause: Cause,
+        backends: &mut DriveBackends<C>,
     ) -> SimTime {
         let at = unit.0 as usize;
         let before = self.dies.free_at[at];
@@ -29,7 +32,7 @@ impl<C: Contents> Drive<C> {
         let durable = starts + phases.array();
         let held = if self.flash.bus == BusUse::Operations { durable.since(now) } else { phases.sent() };
         self.occupy_channel(now, channel, held, cause);
-        self.occupy_unit(now.max(before), unit, durable, cause);
+        self.occupy_unit(now.max(before), unit, durable, cause, backends);
         self.accounts.counters.cache[OpKind::Program as usize] += u64::from(before > now);
         self.dies.accepts_at[at] = starts;
         if self.queues.waiting > 0 {

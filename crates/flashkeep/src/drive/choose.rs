@@ -1,30 +1,33 @@
 //! Which block is reclaimed next: a [`Chooser`](crate::blocks::Chooser) decides among the blocks of a plane.
 
-use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::blocks::Collection;
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> DriveBackends<C> {
     /// The run's seed, from which the random numbers of policies come.
-    pub fn seed(&mut self, seed: u64) {
+    pub(super) fn seed(&mut self, seed: u64) {
         self.gc.chooser.seed(seed);
     }
 
     /// Whether GC gains anything in a plane.
-    pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
-        self.garbage_of(plane).is_some()
+    pub(super) fn has_garbage(&self, plane: PlaneId, controller: &Controller<C>) -> bool {
+        self.garbage_of(plane, controller).is_some()
     }
 
     /// Whether a plane has something to collect, and the room to move its valid pages: torn pages may have left it too
     /// little.
-    pub(super) fn can_collect(&self, plane: PlaneId) -> bool {
-        self.garbage_of(plane).is_some_and(|victim| self.power.is_none() || !self.lacks_room(plane, victim))
+    pub(super) fn can_collect(&self, plane: PlaneId, controller: &Controller<C>) -> bool {
+        self.garbage_of(plane, controller)
+            .is_some_and(|victim| self.power.is_none() || !self.lacks_room(plane, victim))
     }
 
     /// The victim of a plane, if its collection gains something.
-    fn garbage_of(&self, plane: PlaneId) -> Option<u32> {
-        self.next_victim_of(plane).filter(|&victim| !self.health.damaged || !self.is_stuck(plane, victim))
+    fn garbage_of(&self, plane: PlaneId, controller: &Controller<C>) -> Option<u32> {
+        self.next_victim_of(plane)
+            .filter(|&victim| !self.health.damaged || !self.is_stuck(plane, victim, controller))
     }
 
     /// The victim of a plane's collection, or the one that its next collection would have.
@@ -65,12 +68,18 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The victim, a worn block, has been erased: it is held, and the coldest block is collected into it.
-    pub(super) fn migrate(&mut self, plane: PlaneId, worn: u32, cold: Collection) {
+    pub(super) fn migrate(
+        &mut self,
+        plane: PlaneId,
+        worn: u32,
+        cold: Collection,
+        controller: &mut Controller<C>,
+    ) {
         self.ftl.blocks.hold(plane, worn);
         self.ftl.blocks.choose_victim(plane, cold.victim);
         self.gc.collections[plane.0 as usize].under_way = Some(cold);
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, cold.victim);
+            self.tell_leaving(plane, cold.victim, controller);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The collections of planes: each plane has a place in the queue of its unit, and a victim while it is collected.
 
-use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::blocks::{CollectedUnits, Collection};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
@@ -40,22 +41,23 @@ impl PlaneCollection {
 
 /// The blocks of a plane, with the pages whose newest version they have.
 struct CollectedPlane<'a, C> {
-    drive: &'a Drive<C>,
+    backends: &'a DriveBackends<C>,
+    controller: &'a Controller<C>,
     plane: PlaneId,
 }
 
 impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
     #[inline]
     fn next_current(&self, block: u32, from: u32) -> Option<u32> {
-        let CollectedPlane { drive, plane } = *self;
-        (from..drive.flash.geometry.pages_in(block)).find(|&page| {
-            let ppn = drive.flash.geometry.ppn(plane, block, page);
-            drive.is_current(plane, drive.ftl.blocks.owner(ppn), ppn)
+        let CollectedPlane { backends, controller, plane } = *self;
+        (from..backends.flash.geometry.pages_in(block)).find(|&page| {
+            let ppn = backends.flash.geometry.ppn(plane, block, page);
+            backends.is_current(plane, backends.ftl.blocks.owner(ppn), ppn, controller)
         })
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> DriveBackends<C> {
     /// Whether a plane has so few free pages that it collects.
     #[inline(always)]
     pub(super) fn is_low(&self, plane: PlaneId) -> bool {
@@ -68,28 +70,33 @@ impl<C: Contents> Drive<C> {
         self.gc.thresholds.is_low_for_idle(self.ftl.blocks.plane(plane).free_pages)
     }
 
-    pub(super) fn victim_of(&mut self, plane: PlaneId) -> Option<u32> {
+    pub(super) fn victim_of(&mut self, plane: PlaneId, controller: &mut Controller<C>) -> Option<u32> {
         let under_way = self.gc.collections[plane.0 as usize].victim();
         if under_way.is_some() {
             return under_way;
         }
-        let refreshed = if self.errors.is_some() { self.next_refresh(plane) } else { None };
+        let refreshed = if controller.errors.is_some() { self.next_refresh(plane) } else { None };
         let chosen = refreshed.or_else(|| self.choose(plane));
         self.gc.collections[plane.0 as usize].under_way = chosen;
         let victim = chosen?.victim;
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, victim);
+            self.tell_leaving(plane, victim, controller);
         }
         Some(victim)
     }
 
     /// The next valid page of the victim.
-    pub(super) fn next_valid(&mut self, plane: PlaneId, victim: u32) -> Option<(u32, Ppn)> {
+    pub(super) fn next_valid(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        controller: &mut Controller<C>,
+    ) -> Option<(u32, Ppn)> {
         if self.ftl.blocks.is_garbage(plane, victim) {
             return None;
         }
         let collection = self.gc.collections[plane.0 as usize].under_way?;
-        let next = collection.next(&CollectedPlane { drive: self, plane });
+        let next = collection.next(&CollectedPlane { backends: self, controller, plane });
         let page = next.expect("a victim's valid pages are among those that have not been examined");
         self.gc.collections[plane.0 as usize].pass(page + 1);
         let ppn = self.flash.geometry.ppn(plane, victim, page);

@@ -9,67 +9,106 @@
 //!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 
-use super::{Drive, PlaneCollection};
+use super::PlaneCollection;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::Copyback;
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
+    #[inline(never)]
+    fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
+        let to = backends.next_of_move(plane, lpn, self);
+        let number = |ppn| self.flash.geometry.flash_page_of(ppn);
+        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
+    }
+
+    /// Whether a page of a pool moves within its plane of the flash.
+    fn stays_in_plane(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
+        self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from, backends)
+    }
+
+    #[inline(never)]
+    fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
+        let to = backends.next_of_move(plane, lpn, self);
+        to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
+    }
+
+    /// The rest of the word line that a stream programs next stays empty.
+    fn leave_out_word_line(&mut self, plane: PlaneId, stream: u8, backends: &mut DriveBackends<C>) {
+        let counts = !backends.immediate.active || backends.immediate.counting;
+        for _ in 0..backends.ftl.blocks.places_left(Some(stream), plane) {
+            let left_out = backends.ftl.blocks.leave_empty(Some(stream), plane);
+            backends.note_oob(left_out, 0, 0);
+            backends.gc.collections[plane.0 as usize].spent += 1;
+            self.accounts.counters.wasted_pages += u64::from(counts);
+        }
+        if counts && backends.closes(self.ftl_of(plane), Some(stream), plane, self) {
+            backends.gc.collections[plane.0 as usize].summaries += 1;
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// Whether a page of a victim is moved without crossing the pins. With `parity-skip`, its plane has skipped
     /// destinations of the other parity.
-    pub(super) fn copies_back(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+    pub(super) fn copies_back(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
         match self.gc.copyback {
             Copyback::Off => false,
             Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
-            Copyback::On => self.stays(plane, lpn, from),
-            Copyback::Parity => self.parity_fits(plane, lpn, from) && self.stays(plane, lpn, from),
+            Copyback::On => controller.stays(plane, lpn, from, self),
+            Copyback::Parity => {
+                controller.parity_fits(plane, lpn, from, self) && controller.stays(plane, lpn, from, self)
+            }
             // A page that goes to another plane crosses the pins, whichever parity it has.
             Copyback::ParitySkip => {
-                self.stays_in_plane(plane, lpn, from) && self.make_parity_fit(plane, lpn, from)
+                controller.stays_in_plane(plane, lpn, from, self)
+                    && self.make_parity_fit(plane, lpn, from, controller)
             }
         }
     }
 
     /// Whether all places of a page's word line, of which it is the first, are valid and go to the same open block.
     #[inline]
-    pub(super) fn fills_its_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
+    pub(super) fn fills_its_word_line(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        first: Ppn,
+        controller: &Controller<C>,
+    ) -> bool {
         !self.packing.active
-            || (self.gc.copyback != Copyback::Off && self.is_full_word_line(plane, lpn, first))
+            || (self.gc.copyback != Copyback::Off && self.is_full_word_line(plane, lpn, first, controller))
     }
 
     #[inline(never)]
-    fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn) -> bool {
-        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn));
+    fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn, controller: &Controller<C>) -> bool {
+        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn, controller));
         geometry.page_of(first).is_multiple_of(geometry.word_line)
             && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
                 let lpn = self.ftl.blocks.owner(ppn);
-                self.is_current(plane, lpn, ppn)
-                    && self.stream_of_move(plane, lpn) == stream
+                self.is_current(plane, lpn, ppn, controller)
+                    && self.stream_of_move(plane, lpn, controller) == stream
                     && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             })
     }
 
-    #[inline(never)]
-    fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
-        let to = self.next_of_move(plane, lpn);
-        let number = |ppn| self.flash.geometry.flash_page_of(ppn);
-        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
-    }
-
-    /// Whether a page of a pool moves within its plane of the flash.
-    fn stays_in_plane(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
-        self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from)
-    }
-
-    #[inline(never)]
-    fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
-        let to = self.next_of_move(plane, lpn);
-        to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
-    }
-
     /// Where a word line that is moved now will be; none if the next one has been programmed in part.
-    fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
-        let stream = self.stream_of_move(plane, lpn);
+    fn next_of_move(&mut self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) -> Option<Ppn> {
+        let stream = self.stream_of_move(plane, lpn, controller);
         let next = match stream {
             // Without a free page it will be evicted.
             Some(_) if self.ftl.blocks.plane(plane).free_pages == 0 => None,
@@ -83,32 +122,25 @@ impl<C: Contents> Drive<C> {
     /// Skips a destination of the other parity, as long as the plane has room for the host and the victim's erase frees
     /// more pages than its moves take; otherwise GC might never end.
     #[inline(never)]
-    fn make_parity_fit(&mut self, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
-        let mut fits = self.parity_fits(plane, lpn, from);
+    fn make_parity_fit(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let mut fits = controller.parity_fits(plane, lpn, from, self);
         while !fits && self.may_leave_out(plane) {
-            let Some(stream) = self.stream_of_move(plane, lpn) else { break };
-            self.leave_out_word_line(plane, stream);
-            fits = self.parity_fits(plane, lpn, from) && self.stays_in_plane(plane, lpn, from);
+            let Some(stream) = self.stream_of_move(plane, lpn, controller) else { break };
+            controller.leave_out_word_line(plane, stream, self);
+            fits = controller.parity_fits(plane, lpn, from, self)
+                && controller.stays_in_plane(plane, lpn, from, self);
         }
         // What crosses the pins into a word line of its own is counted there.
         if fits || !self.packing.active {
             self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
         }
         fits
-    }
-
-    /// The rest of the word line that a stream programs next stays empty.
-    fn leave_out_word_line(&mut self, plane: PlaneId, stream: u8) {
-        let counts = !self.immediate.active || self.immediate.counting;
-        for _ in 0..self.ftl.blocks.places_left(Some(stream), plane) {
-            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
-            self.note_oob(left_out, 0, 0);
-            self.gc.collections[plane.0 as usize].spent += 1;
-            self.accounts.counters.wasted_pages += u64::from(counts);
-        }
-        if counts && self.closes(self.ftl_of(plane), Some(stream), plane) {
-            self.gc.collections[plane.0 as usize].summaries += 1;
-        }
     }
 
     fn may_leave_out(&self, plane: PlaneId) -> bool {
@@ -125,12 +157,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The stream in whose open block a page will be; none for the held block.
-    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
+    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32, controller: &Controller<C>) -> Option<u8> {
         let migrates = self.gc.collections[plane.0 as usize].migrates();
         if migrates && self.ftl.blocks.has_held(plane) {
             return None;
         }
-        let ftl = self.ftl_of(plane);
+        let ftl = controller.ftl_of(plane);
         Some(if self.folds(plane) {
             self.ftl.streams.of_present(ftl, lpn)
         } else {

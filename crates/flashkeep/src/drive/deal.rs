@@ -5,60 +5,25 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::rounds::BATCH;
-use super::{Drive, DriveOp};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, StripingLevel};
 use crate::ftl::{Allocation, PlaneChoice};
 use crate::kernel::Id;
 use std::ops::Range;
 
-impl<C: Contents> Drive<C> {
-    /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
-    pub(super) fn deal_out(&mut self, gang: &Range<usize>) -> Vec<u32> {
-        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && self.dies.spread.is_none();
-        if !chooses || self.dies.per_channel == 1 || self.packing.active || self.queues.waiting == 0 {
-            return Vec::new();
-        }
-        let mut write_queues = Vec::new();
-        for channel in gang.clone() {
-            let die_queues = &self.dies.channels[channel].die_queues;
-            let die_queues = die_queues
-                .iter()
-                .map(|&(die_queue, _)| die_queue as usize)
-                .filter(|&die_queue| self.may_deal(die_queue));
-            let die_queues: Vec<usize> = die_queues.collect();
-            for &die_queue in &die_queues {
-                let write_queue = self.queues.die_queues[die_queue].write_queue;
-                if self.queues.write_queues[write_queue as usize].head.is_some()
-                    && !write_queues.contains(&write_queue)
-                {
-                    let own =
-                        |&&die_queue: &&usize| self.queues.die_queues[die_queue].write_queue == write_queue;
-                    let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();
-                    self.deal_write_queue(write_queue, &die_queues);
-                    write_queues.push(write_queue);
-                }
-            }
-        }
-        write_queues
-    }
-
-    /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
-    fn may_deal(&self, die_queue: usize) -> bool {
-        let ftl = &self.ftl.backends[usize::from(self.queues.die_queues[die_queue].ftl)];
-        let Allocation::Partial(order) = &ftl.allocation else { return false };
-        ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
-    }
-
-    fn deal_write_queue(&mut self, write_queue: u32, die_queues: &[usize]) {
+impl<C: Contents> Controller<C> {
+    fn deal_write_queue(&mut self, write_queue: u32, die_queues: &[usize], backends: &mut DriveBackends<C>) {
         let planes = |die_queue: &usize| self.queues.die_queues[*die_queue].planes.clone();
         let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
         let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
         let mut turn = self.dies.in_step.turn_of_planes(write_queue);
         for (n, op) in self.queues.take(write_queue, |_| true).into_iter().enumerate() {
-            let plane = if n < BATCH { self.deal_one(op, &planes, &given, turn) } else { None };
+            let plane = if n < BATCH { backends.deal_one(op, &planes, &given, turn, self) } else { None };
             let Some((at, next)) = plane else {
                 rest.push(op);
                 continue;
@@ -77,28 +42,6 @@ impl<C: Contents> Drive<C> {
         let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
         let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();
         self.put_in_order(write_queue, &order);
-    }
-
-    /// Which of the planes takes a write, and whose turn it is then.
-    fn deal_one(
-        &self,
-        op: Id<DriveOp>,
-        planes: &[PlaneId],
-        given: &[u32],
-        turn: u32,
-    ) -> Option<(usize, u32)> {
-        let older = self.replaced_by(op);
-        let given = |plane: PlaneId| {
-            let at = planes.iter().position(|&other| other == plane);
-            at.map_or(0, |at| given[at])
-        };
-        let room = |plane: PlaneId| {
-            let has_room = self.ftl.blocks.has_room_for(plane, given(plane));
-            (has_room && self.may_replace(older, plane))
-                .then(|| self.ftl.blocks.room(plane).saturating_sub(given(plane)))
-        };
-        let (plane, turn) = Allocation::roomiest(planes, turn, room)?;
-        Some((planes.iter().position(|&other| other == plane)?, turn))
     }
 
     /// Writes that the batch has not taken wait as before.
@@ -125,5 +68,72 @@ impl<C: Contents> Drive<C> {
         for &op in order {
             self.queues.write_queues[write_queue as usize].push_last(&mut self.queues.ops, op);
         }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
+    pub(super) fn deal_out(&mut self, gang: &Range<usize>, controller: &mut Controller<C>) -> Vec<u32> {
+        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && controller.dies.spread.is_none();
+        if !chooses
+            || controller.dies.per_channel == 1
+            || self.packing.active
+            || controller.queues.waiting == 0
+        {
+            return Vec::new();
+        }
+        let mut write_queues = Vec::new();
+        for channel in gang.clone() {
+            let die_queues = &controller.dies.channels[channel].die_queues;
+            let die_queues = die_queues
+                .iter()
+                .map(|&(die_queue, _)| die_queue as usize)
+                .filter(|&die_queue| self.may_deal(die_queue, controller));
+            let die_queues: Vec<usize> = die_queues.collect();
+            for &die_queue in &die_queues {
+                let write_queue = controller.queues.die_queues[die_queue].write_queue;
+                if controller.queues.write_queues[write_queue as usize].head.is_some()
+                    && !write_queues.contains(&write_queue)
+                {
+                    let own = |&&die_queue: &&usize| {
+                        controller.queues.die_queues[die_queue].write_queue == write_queue
+                    };
+                    let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();
+                    controller.deal_write_queue(write_queue, &die_queues, self);
+                    write_queues.push(write_queue);
+                }
+            }
+        }
+        write_queues
+    }
+
+    /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
+    fn may_deal(&self, die_queue: usize, controller: &Controller<C>) -> bool {
+        let ftl = &self.ftl.backends[usize::from(controller.queues.die_queues[die_queue].ftl)];
+        let Allocation::Partial(order) = &ftl.allocation else { return false };
+        ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
+    }
+
+    /// Which of the planes takes a write, and whose turn it is then.
+    fn deal_one(
+        &self,
+        op: Id<DriveOp>,
+        planes: &[PlaneId],
+        given: &[u32],
+        turn: u32,
+        controller: &Controller<C>,
+    ) -> Option<(usize, u32)> {
+        let older = self.replaced_by(op, controller);
+        let given = |plane: PlaneId| {
+            let at = planes.iter().position(|&other| other == plane);
+            at.map_or(0, |at| given[at])
+        };
+        let room = |plane: PlaneId| {
+            let has_room = self.ftl.blocks.has_room_for(plane, given(plane));
+            (has_room && self.may_replace(older, plane))
+                .then(|| self.ftl.blocks.room(plane).saturating_sub(given(plane)))
+        };
+        let (plane, turn) = Allocation::roomiest(planes, turn, room)?;
+        Some((planes.iter().position(|&other| other == plane)?, turn))
     }
 }

@@ -1,10 +1,12 @@
 //! State of channels and busy units: until when each is busy, and what waits for it.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::errors::Course;
 use super::gangs::Gangs;
 use super::rounds::InStep;
 use super::spread::PoolUnits;
-use super::{Drive, DriveOp, OpQueue, Parameters, Scheduler};
+use super::{DriveOp, OpQueue, Parameters, Scheduler};
 #[cfg(doc)]
 use crate::engine::CompletionToken;
 use crate::engine::{Cause, Contents};
@@ -239,7 +241,13 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
+    /// The channel that a unit is on.
+    #[inline(always)]
+    pub(super) fn channel_of(&self, unit: UnitId) -> usize {
+        self.dies.units[unit.0 as usize].channel as usize
+    }
+
     /// An operation waits for a busy unit: its release becomes an event.
     #[inline]
     pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
@@ -257,7 +265,14 @@ impl<C: Contents> Drive<C> {
 
     /// The unit is busy from `now` until `until` because of this cause.
     #[inline(always)]
-    pub(super) fn occupy_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime, cause: Cause) {
+    pub(super) fn occupy_unit(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        until: SimTime,
+        cause: Cause,
+        backends: &mut DriveBackends<C>,
+    ) {
         if cause != Cause::Host && self.latencies.is_some() {
             self.record_unit(now, unit, until, cause);
         }
@@ -270,7 +285,7 @@ impl<C: Contents> Drive<C> {
             self.dies.agenda.set(unit.0 as usize, until);
         }
         if self.dies.minded {
-            self.mind(unit, until, cause);
+            backends.mind(unit, until, cause, self);
         }
     }
 

@@ -2,13 +2,15 @@
 //!
 //! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers
 //! commands that wait for it as failed, and reports every page that was there as gone
-//! ([`CompletionPart::Lost`](crate::engine::CompletionPart::Lost)). If the whole backend is dead ([`Drive::is_dead`]),
+//! ([`CompletionPart::Lost`](crate::engine::CompletionPart::Lost)). If the whole backend is dead ([`DriveBackends::is_dead`]),
 //! that stands for all of its pages. An operation granted before the fault completes, because its end was reported when
 //! it was granted.
 //!
 //! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
 //! reader, which gets an error, or by GC, which then reports the page as gone.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::{BusyUnitState, UnitPhase};
 use super::limit::UNASKED;
 use super::submit::Commands;
@@ -130,49 +132,28 @@ impl<C: Contents> Drive<C> {
     /// A part fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
     #[cold]
     pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {
-        self.now = now;
-        self.set_damaged();
+        self.controller.now = now;
+        self.backends.set_damaged(&mut self.controller);
         match what {
-            Fault::Nvram(backend) => self.nvram_mut(backend).fail(lasting),
-            _ if !lasting => self.poison(now, what),
-            Fault::Page(ppn) if self.ftl.blocks.is_last_good(ppn) => {
-                self.inject(
+            Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
+            _ if !lasting => self.backends.poison(now, what, &mut self.controller),
+            Fault::Page(ppn) if self.backends.ftl.blocks.is_last_good(ppn) => {
+                self.backends.inject(
                     now,
-                    Fault::Block(self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn)),
+                    Fault::Block(
+                        self.controller.flash.geometry.plane_of(ppn),
+                        self.controller.flash.geometry.block_of(ppn),
+                    ),
+                    &mut self.controller,
                 );
             }
-            _ => self.inject(now, what),
+            _ => self.backends.inject(now, what, &mut self.controller),
         }
-        self.look_again(now);
+        self.backends.look_again(now, &mut self.controller);
     }
+}
 
-    /// A part has failed: from now on every command checks for failed parts.
-    pub(super) fn set_damaged(&mut self) {
-        self.health.damaged = true;
-        self.paths.commands = Commands::Checked;
-    }
-
-    /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
-    #[must_use]
-    pub fn is_dead(&self, backend: BackendId) -> bool {
-        match self.ftl.backends.get(usize::from(backend.0)) {
-            Some(ftl) => ftl.dead,
-            None => self.nvram(backend).dead,
-        }
-    }
-
-    /// Freed resources serve waiting operations.
-    pub(super) fn look_again(&mut self, now: SimTime) {
-        for channel in 0..self.dies.channels.len() {
-            self.visit(now, channel);
-        }
-        for ftl in 0..self.ftl.backends.len() {
-            if self.ftl.backends[ftl].rows.is_none() {
-                self.wake_all(now, ftl);
-            }
-        }
-    }
-
+impl<C: Contents> Controller<C> {
     /// The leaves that some planes belong to.
     pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
         let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
@@ -180,48 +161,136 @@ impl<C: Contents> Drive<C> {
         backends
     }
 
+    /// Fails the reads that wait for failed parts.
+    pub(super) fn fail_waiting_reads(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        what: Fault,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let geometry = self.flash.geometry.clone();
+        for unit in self.units_of(plane) {
+            let reads = &mut self.dies.units[unit.0 as usize].reads;
+            let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
+            for op in self.no_longer_waiting(unit, waiting) {
+                self.fail_read(now, op, backends);
+            }
+        }
+    }
+
+    /// Reads have been taken out of a unit's queue.
+    pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<DriveOp>>) -> Vec<Id<DriveOp>> {
+        let state = &mut self.dies.units[unit.0 as usize];
+        for &op in &reads {
+            state.queued = state.queued - self.queues.ops[op].service;
+        }
+        if !state.reads.head.is_some() {
+            self.dies.channels[state.channel as usize].waiting &= !state.bit;
+        }
+        reads
+    }
+
+    /// A read that waited, or was being done, fails.
+    fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>, backends: &mut DriveBackends<C>) {
+        let DriveOp { token, command, ftl, ppn, course, .. } = self.queues.ops[op];
+        self.forget_doomed(ppn);
+        if token.slot == UNASKED && !course.discarded {
+            backends.scrub_on(now, self);
+        } else if !course.discarded {
+            self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
+        }
+        self.queues.ops.release(op);
+    }
+
+    /// Answers commands for a failed backend.
+    pub(super) fn answer_for_dead(
+        &mut self,
+        now: SimTime,
+        backend: BackendId,
+        command: &Command,
+        token: CompletionToken,
+    ) {
+        if command.verb != Verb::Read {
+            return self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+        for n in 0..u32::from(command.count) {
+            let failed = Some((backend, command.start.plus(n)));
+            self.done.push(Done { failed, ..Done::at(token.plus(n), 1, now) });
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// A part has failed: from now on every command checks for failed parts.
+    pub(super) fn set_damaged(&mut self, controller: &mut Controller<C>) {
+        self.health.damaged = true;
+        controller.paths.commands = Commands::Checked;
+    }
+
+    /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
+    #[must_use]
+    pub(super) fn is_dead(&self, backend: BackendId) -> bool {
+        match self.ftl.backends.get(usize::from(backend.0)) {
+            Some(ftl) => ftl.dead,
+            None => self.nvram(backend).dead,
+        }
+    }
+
+    /// Freed resources serve waiting operations.
+    pub(super) fn look_again(&mut self, now: SimTime, controller: &mut Controller<C>) {
+        for channel in 0..controller.dies.channels.len() {
+            controller.visit(now, channel, self);
+        }
+        for ftl in 0..self.ftl.backends.len() {
+            if self.ftl.backends[ftl].rows.is_none() {
+                self.wake_all(now, ftl, controller);
+            }
+        }
+    }
+
     // ---------------------------------------------------------------- for good
 
-    fn inject(&mut self, now: SimTime, what: Fault) {
+    fn inject(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
         if let Fault::PoolPart { .. } = what {
-            self.fail_last_parts(now, what);
+            self.fail_last_parts(now, what, controller);
         }
         let planes = what.planes(&self.flash.geometry).map(PlaneId);
         let planes: Vec<PlaneId> = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane)).collect();
         for &plane in &planes {
-            self.abandon(now, plane, what);
+            self.abandon(now, plane, what, controller);
         }
         let all = matches!(what, Fault::Planes { .. });
-        for backend in self.backends_of(&planes) {
-            let of_backend = self.planes_of(backend);
+        for backend in controller.backends_of(&planes) {
+            let of_backend = self.planes_of(backend, controller);
             let hit = |plane: &PlaneId| planes.contains(plane);
             let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
             for plane in of_backend.into_iter().filter(hit) {
                 if !whole {
-                    self.lose_pages(plane, what);
+                    self.lose_pages(plane, what, controller);
                 }
                 self.retire(plane, what);
             }
             if whole {
-                self.bury(now, backend);
+                self.bury(now, backend, controller);
             } else if self.ftl.backends[backend].rows.is_some() {
-                self.void_physical(now, backend, what);
-                self.tell_retired(backend, what);
+                self.void_physical(now, backend, what, controller);
+                self.tell_retired(backend, what, controller);
             } else {
-                self.set_limit(now, backend);
+                self.set_limit(now, backend, controller);
             }
         }
     }
 
     /// A pool whose last part fails has failed as a whole.
-    fn fail_last_parts(&mut self, now: SimTime, what: Fault) {
+    fn fail_last_parts(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             let stays = |block: u32| {
                 !what.takes_block(&self.flash.geometry, block)
                     && !self.ftl.blocks.is_failed_block(plane, block)
             };
             if !self.ftl.blocks.is_dead(plane) && !(0..self.flash.geometry.blocks).any(stays) {
-                self.inject(now, Fault::Planes { first: plane, count: 1 });
+                self.inject(now, Fault::Planes { first: plane, count: 1 }, controller);
             }
         }
     }
@@ -242,67 +311,43 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The page is no longer mapped.
-    pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn) {
-        let backend = self.ftl_of(plane);
-        if self.is_older_copy(backend, lpn, ppn) {
-            return self.give_up_older(backend, lpn);
+    pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &mut Controller<C>) {
+        let backend = controller.ftl_of(plane);
+        if self.is_older_copy(backend, lpn, ppn, controller) {
+            return self.give_up_older(backend, lpn, controller);
         }
-        self.discard(ppn);
+        self.discard(ppn, controller);
         self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
         self.ftl.backends[backend].lost.set(lpn, true);
-        self.count_unmapped(backend);
-        self.done.push(Done::gone(BackendId(backend as u16), Page::of(lpn)));
+        self.count_unmapped(backend, controller);
+        controller.done.push(Done::gone(BackendId(backend as u16), Page::of(lpn)));
     }
 
-    fn lose_pages(&mut self, plane: PlaneId, what: Fault) {
+    fn lose_pages(&mut self, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
         for ppn in what.pages(&self.flash.geometry, plane) {
             let lpn = self.ftl.blocks.owner(ppn);
-            if self.is_current(plane, lpn, ppn) {
-                self.lose(plane, lpn, ppn);
+            if self.is_current(plane, lpn, ppn, controller) {
+                self.lose(plane, lpn, ppn, controller);
             }
         }
-    }
-
-    /// Fails the reads that wait for failed parts.
-    pub(super) fn fail_waiting_reads(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
-        let geometry = self.flash.geometry.clone();
-        for unit in self.units_of(plane) {
-            let reads = &mut self.dies.units[unit.0 as usize].reads;
-            let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
-            for op in self.no_longer_waiting(unit, waiting) {
-                self.fail_read(now, op);
-            }
-        }
-    }
-
-    /// Reads have been taken out of a unit's queue.
-    pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<DriveOp>>) -> Vec<Id<DriveOp>> {
-        let state = &mut self.dies.units[unit.0 as usize];
-        for &op in &reads {
-            state.queued = state.queued - self.queues.ops[op].service;
-        }
-        if !state.reads.head.is_some() {
-            self.dies.channels[state.channel as usize].waiting &= !state.bit;
-        }
-        reads
     }
 
     /// Cancels reads and collections of failed parts.
-    fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault) {
+    fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
         // A migration under way becomes a collection like others.
         self.ftl.blocks.let_go(plane);
         if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
             collection.levelled = Levelled::No;
         }
-        self.fail_waiting_reads(now, plane, what);
-        for unit in self.units_of(plane) {
+        controller.fail_waiting_reads(now, plane, what, self);
+        for unit in controller.units_of(plane) {
             match what {
-                Fault::Planes { .. } => self.stop_reading(now, unit, plane),
-                _ => self.poison_reading(unit, what),
+                Fault::Planes { .. } => self.stop_reading(now, unit, plane, controller),
+                _ => self.poison_reading(unit, what, controller),
             }
         }
         if let Fault::Planes { .. } = what {
-            self.forget_collection(plane);
+            self.forget_collection(plane, controller);
         }
         if let Fault::PoolPart { .. } | Fault::Block(..) = what
             && let Some(victim) = self.gc.collections[plane.0 as usize].victim()
@@ -312,21 +357,9 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A read that waited, or was being done, fails.
-    fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>) {
-        let DriveOp { token, command, ftl, ppn, course, .. } = self.queues.ops[op];
-        self.forget_doomed(ppn);
-        if token.slot == UNASKED && !course.discarded {
-            self.scrub_on(now);
-        } else if !course.discarded {
-            self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
-        }
-        self.queues.ops.release(op);
-    }
-
     /// A unit that reads a page of a plane that has failed is free: it may have other planes.
-    fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId) {
-        let state = &mut self.dies.units[unit.0 as usize];
+    fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, controller: &mut Controller<C>) {
+        let state = &mut controller.dies.units[unit.0 as usize];
         if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
             state.programs = None;
         }
@@ -337,42 +370,42 @@ impl<C: Contents> Drive<C> {
         if collects && let Some(reads) = self.gc.reads.get_mut(unit.0 as usize) {
             reads.clear();
         }
-        let gone = self.empty_registers(unit, plane);
-        let state = &mut self.dies.units[unit.0 as usize];
+        let gone = controller.empty_registers(unit, plane);
+        let state = &mut controller.dies.units[unit.0 as usize];
         let untouched = gone.is_empty() && !collects;
         if untouched || state.current.is_some() {
             // Nothing of it was read, or other planes' pages still are.
         } else if state.cached.is_some() {
             state.current = std::mem::replace(&mut state.cached, Id::NONE);
             state.phase = UnitPhase::Ready;
-            self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
+            controller.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         } else {
-            self.dies.cut_off_unit(now, unit.0 as usize, true);
-            let state = &self.dies.units[unit.0 as usize];
-            self.dies.channels[state.channel as usize].ready &= !state.bit;
-            if !self.stop_suspended_read(now, unit) {
-                self.dies.units[unit.0 as usize].phase = UnitPhase::Free;
-                self.dies.free_at[unit.0 as usize] = now;
+            controller.dies.cut_off_unit(now, unit.0 as usize, true);
+            let state = &controller.dies.units[unit.0 as usize];
+            controller.dies.channels[state.channel as usize].ready &= !state.bit;
+            if !controller.stop_suspended_read(now, unit) {
+                controller.dies.units[unit.0 as usize].phase = UnitPhase::Free;
+                controller.dies.free_at[unit.0 as usize] = now;
             }
-            self.tell_cut_off(now, Resource::Unit(unit));
-            self.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
+            controller.tell_cut_off(now, Resource::Unit(unit));
+            controller.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
         }
         for op in gone {
-            self.fail_read(now, op);
+            controller.fail_read(now, op, self);
         }
     }
 
     /// A read under way of a page that has failed ends in time, finds nothing, and is not repeated.
-    fn poison_reading(&mut self, unit: UnitId, what: Fault) {
-        let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
+    fn poison_reading(&mut self, unit: UnitId, what: Fault, controller: &mut Controller<C>) {
+        let BusyUnitState { cached, current, .. } = &controller.dies.units[unit.0 as usize];
         let (cached, current) = (*cached, *current);
         for first in [cached, current] {
             let mut at = first;
             while at.is_some() {
-                let DriveOp { ppn, next, .. } = self.queues.ops[at];
+                let DriveOp { ppn, next, .. } = controller.queues.ops[at];
                 if what.strikes(&self.flash.geometry, ppn) {
                     self.ftl.blocks.poison(ppn);
-                    self.queues.ops[at].course.give_up();
+                    controller.queues.ops[at].course.give_up();
                 }
                 at = next;
             }
@@ -380,36 +413,48 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
-    pub(super) fn void_physical(&mut self, now: SimTime, backend: usize, what: Fault) {
+    pub(super) fn void_physical(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        what: Fault,
+        controller: &mut Controller<C>,
+    ) {
         let geometry = self.flash.geometry.clone();
         let block_goes_on = matches!(what, Fault::Page(_));
         let hit = |op: &DriveOp| {
             what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on)
         };
         for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in self.queues.take(self.queues.die_queues[die_queue].write_queue, hit) {
-                if self.queues.ops[op].command.verb == Verb::Trim {
-                    self.erased(op, now, Span::ZERO);
+            for op in controller.queues.take(controller.queues.die_queues[die_queue].write_queue, hit) {
+                if controller.queues.ops[op].command.verb == Verb::Trim {
+                    controller.erased(op, now, Span::ZERO);
                 } else {
-                    self.void_write(now, backend, op);
+                    self.void_write(now, backend, op, controller);
                 }
             }
         }
     }
 
     /// A write to a physical page that cannot be programmed any more, taken out of its queue.
-    pub(super) fn void_write(&mut self, now: SimTime, backend: usize, op: Id<DriveOp>) {
-        let DriveOp { token, command, .. } = self.queues.ops[op];
+    pub(super) fn void_write(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        op: Id<DriveOp>,
+        controller: &mut Controller<C>,
+    ) {
+        let DriveOp { token, command, .. } = controller.queues.ops[op];
         if self.ftl.maps.get(backend, command.start.low()) != MapEntry::Pending(op.raw()) {
-            return self.answer_unplaced(now, op);
+            return controller.answer_unplaced(now, op);
         }
-        self.void(now, backend, command.start.low(), token);
-        self.answer_behind(now, op);
-        self.queues.ops.release(op);
+        self.void(now, backend, command.start.low(), token, controller);
+        controller.answer_behind(now, op);
+        controller.queues.ops.release(op);
     }
 
     /// The map above a backend of blocks is told of each that it cannot go on with.
-    pub(super) fn tell_retired(&mut self, backend: usize, what: Fault) {
+    pub(super) fn tell_retired(&mut self, backend: usize, what: Fault, controller: &mut Controller<C>) {
         let Some(rows) = self.ftl.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
             return;
         };
@@ -420,19 +465,19 @@ impl<C: Contents> Drive<C> {
         };
         let firsts = (0..rows.groups()).map(|block| block * rows.superblock_pages());
         let firsts: Vec<u32> = firsts.filter(|&first| hit(rows.ppn(geometry, first))).collect();
-        self.done.extend(
+        controller.done.extend(
             firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page::of(first))),
         );
     }
 
     /// A whole backend has failed: its pending writes are void, and it has no pages.
-    fn bury(&mut self, now: SimTime, backend: usize) {
+    fn bury(&mut self, now: SimTime, backend: usize, controller: &mut Controller<C>) {
         for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in self.queues.take(self.queues.die_queues[die_queue].write_queue, |_| true) {
-                if self.queues.ops[op].command.verb == Verb::Trim {
-                    self.erased(op, now, Span::ZERO);
+            for op in controller.queues.take(controller.queues.die_queues[die_queue].write_queue, |_| true) {
+                if controller.queues.ops[op].command.verb == Verb::Trim {
+                    controller.erased(op, now, Span::ZERO);
                 } else {
-                    self.answer_unplaced(now, op);
+                    controller.answer_unplaced(now, op);
                 }
             }
         }
@@ -444,36 +489,19 @@ impl<C: Contents> Drive<C> {
         self.forget_all_hidden(backend);
     }
 
-    /// Answers commands for a failed backend.
-    pub(super) fn answer_for_dead(
-        &mut self,
-        now: SimTime,
-        backend: BackendId,
-        command: &Command,
-        token: CompletionToken,
-    ) {
-        if command.verb != Verb::Read {
-            return self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
-        }
-        for n in 0..u32::from(command.count) {
-            let failed = Some((backend, command.start.plus(n)));
-            self.done.push(Done { failed, ..Done::at(token.plus(n), 1, now) });
-        }
-    }
-
     // ---------------------------------------------------------------- contents alone
 
     /// The contents of the pages become unreadable; pages in flight are not affected.
-    fn poison(&mut self, now: SimTime, what: Fault) {
+    fn poison(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let backend = self.ftl_of(plane);
+            let backend = controller.ftl_of(plane);
             for ppn in what.pages(&self.flash.geometry, plane) {
-                let unit = self.unit_of_page(ppn);
+                let unit = controller.unit_of_page(ppn);
                 let programmed = match self.ftl.backends[backend].rows {
-                    Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn),
+                    Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller),
                     None => self.ftl.blocks.is_programmed(ppn) && !self.ftl.blocks.is_failed(ppn),
                 };
-                if programmed && !self.is_being_programmed(now, unit, ppn) {
+                if programmed && !controller.is_being_programmed(now, unit, ppn) {
                     self.ftl.blocks.poison(ppn);
                 }
             }
@@ -482,13 +510,18 @@ impl<C: Contents> Drive<C> {
 
     /// Clears the mark of unreadable pages that are written now. Otherwise, while one of them is placed, GC might find
     /// the next one and report it as gone after its write was submitted.
-    pub(super) fn forget_unreadable(&mut self, ftl: usize, command: &Command) {
+    pub(super) fn forget_unreadable(
+        &mut self,
+        ftl: usize,
+        command: &Command,
+        controller: &mut Controller<C>,
+    ) {
         for page in command.low_pages() {
             if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, page)
                 && self.ftl.blocks.is_unreadable(ppn)
             {
-                self.forget(ftl, page);
-                self.count_unmapped(ftl);
+                self.forget(ftl, page, controller);
+                self.count_unmapped(ftl, controller);
             }
         }
     }

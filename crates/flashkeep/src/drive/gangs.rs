@@ -4,7 +4,8 @@
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.3 (shared control).
 
-use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{BusUse, UnitId};
 use crate::kernel::SimTime;
@@ -58,7 +59,7 @@ impl Gangs {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// The present permission of a channel of a gang; a channel that waits is visited again when the others have ended.
     pub(super) fn turn_of(&mut self, now: SimTime, channel: usize) -> GangTurn {
         let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
@@ -73,7 +74,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// An operation was granted; the other channels of the gang begin now or wait until it has ended.
-    pub(super) fn begin(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+    pub(super) fn begin(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) {
         let gang = channel / self.dies.gangs.size;
         let end = self.ends_at(now, channel, unit);
         let round = &mut self.dies.gangs.rounds[gang];
@@ -83,7 +90,7 @@ impl<C: Contents> Drive<C> {
                 .gangs
                 .of(channel)
                 .filter(|&other| other != channel)
-                .for_each(|other| self.visit(now, other));
+                .for_each(|other| self.visit(now, other, backends));
         } else {
             round.end = round.end.max(end);
         }

@@ -5,8 +5,10 @@
 //! Recording operations would not suffice: a read releases its channel, and later its die, while other
 //! operations go first; planes that work together hold their die once.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::UnitPhase;
-use super::{Drive, OpKind, Told};
+use super::{OpKind, Told};
 use crate::engine::{Cause, Contents};
 use crate::flash::UnitId;
 use crate::kernel::SimTime;
@@ -63,7 +65,7 @@ pub struct HostRequest {
     pub end: SimTime,
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// A unit and its channel have been granted at `now`, for as long as their states say.
     #[inline(never)]
     pub(super) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: OpKind, cause: Cause) {
@@ -82,9 +84,15 @@ impl<C: Contents> Drive<C> {
 
     /// Data leave a unit over its channel because of `cause`; none for its collection.
     #[inline(never)]
-    pub(super) fn tell_data_out(&mut self, now: SimTime, unit: UnitId, cause: Option<Cause>) {
+    pub(super) fn tell_data_out(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        cause: Option<Cause>,
+        backends: &mut DriveBackends<C>,
+    ) {
         let collects =
-            || self.dies.units[unit.0 as usize].collect_head.map(|plane| self.moves_because(plane));
+            || self.dies.units[unit.0 as usize].collect_head.map(|plane| backends.moves_because(plane));
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
         self.tell_granted(now, unit, OpKind::Read, cause);
     }
@@ -137,28 +145,28 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Passes a request of the host on to the logs.
-    pub fn tell_request(&mut self, request: &HostRequest) {
+    pub(super) fn tell_request(&mut self, request: &HostRequest) {
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.request(request));
         }
     }
 
     /// Passes on to the logs which request the commands of an age are for.
-    pub fn tell_opened(&mut self, age: u32, number: u64) {
+    pub(super) fn tell_opened(&mut self, age: u32, number: u64) {
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.opened(age, number));
         }
     }
 
     /// Passes the state of the run on to the logs.
-    pub fn tell_state(&mut self, state: &RunState) {
+    pub(super) fn tell_state(&mut self, state: &RunState) {
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.state(state));
         }
     }
 
     /// Passes an event of the run on to the logs.
-    pub fn tell_mark(&mut self, at: SimTime, text: &str) {
+    pub(super) fn tell_mark(&mut self, at: SimTime, text: &str) {
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.mark(at, text));
         }

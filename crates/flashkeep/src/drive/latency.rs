@@ -5,8 +5,10 @@
 //! that several dies could take counts at the die that took it. A write of several pages counts the page that is
 //! acknowledged last.
 
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::program::PageTimes;
-use super::{Drive, DriveOp};
 use crate::engine::{Breakdown, BusyHistory, Cause, Contents, FlashTimes, Part, TimeSpent};
 use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
 use crate::kernel::{Id, SimTime, Span, reach};
@@ -216,9 +218,9 @@ impl DriveLatencies {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// Measures where the time of commands goes, from now on.
-    pub fn break_down(&mut self) {
+    pub(super) fn break_down(&mut self) {
         self.latencies = Some(Box::new(DriveLatencies {
             units: vec![BusyHistory::default(); self.dies.units.len()],
             channels: vec![BusyHistory::default(); self.dies.channels.len()],
@@ -282,16 +284,16 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- operations
 
     /// The part for time in which an operation waited although its unit and its channel were free.
-    pub(super) fn other_wait(&self, writes: bool, late: bool) -> Part {
+    pub(super) fn other_wait(&self, writes: bool, late: bool, backends: &DriveBackends<C>) -> Part {
         if late {
             // The unit was granted to others before the request was admitted.
             Part::Queue
-        } else if writes && self.packing.gathers_writes() {
+        } else if writes && backends.packing.gathers_writes() {
             Part::Timer
         } else if self.dies.gangs.size > 1 || self.flash.bus == BusUse::Rounds {
             // The channel waits for the others of its gang, or the round before is not over.
             Part::Channel
-        } else if writes && self.ftl.physical {
+        } else if writes && backends.ftl.physical {
             // An erase comes first, which must wait.
             Part::Gc
         } else {
@@ -308,10 +310,11 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         first: Id<DriveOp>,
         phases: &OpPhases,
+        backends: &mut DriveBackends<C>,
     ) {
         let mut op = first;
         while op.is_some() {
-            op = self.begin_read(granted, channel, unit, op, phases);
+            op = self.begin_read(granted, channel, unit, op, phases, backends);
         }
     }
 
@@ -324,6 +327,7 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         op: Id<DriveOp>,
         phases: &OpPhases,
+        backends: &mut DriveBackends<C>,
     ) -> Id<DriveOp> {
         let DriveOp { since, next, .. } = self.queues.ops[op];
         let wait = self.short_wait_of_read(channel, unit, (since, granted));
@@ -338,7 +342,7 @@ impl<C: Contents> Drive<C> {
             *latencies.earlier(op) = Breakdown::default();
         }
         if wait.is_none() {
-            self.note_other_wait(granted, channel, unit, op);
+            self.note_other_wait(granted, channel, unit, op, backends);
         }
         next
     }
@@ -360,9 +364,16 @@ impl<C: Contents> Drive<C> {
 
     /// A read that is granted has waited for other work than the host's and GC.
     #[inline(never)]
-    fn note_other_wait(&mut self, granted: SimTime, channel: usize, unit: UnitId, op: Id<DriveOp>) {
+    fn note_other_wait(
+        &mut self,
+        granted: SimTime,
+        channel: usize,
+        unit: UnitId,
+        op: Id<DriveOp>,
+        backends: &mut DriveBackends<C>,
+    ) {
         let DriveOp { since, late, .. } = self.queues.ops[op];
-        let (mut parts, rest) = (Breakdown::default(), self.other_wait(false, late));
+        let (mut parts, rest) = (Breakdown::default(), self.other_wait(false, late, backends));
         let freed = self.freed_for_read(channel, unit);
         let Some(latencies) = &mut self.latencies else { return };
         latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
@@ -388,18 +399,18 @@ impl<C: Contents> Drive<C> {
     pub(super) fn record_sensing(
         &mut self,
         now: SimTime,
-        channel: usize,
         unit: UnitId,
         phases: &OpPhases,
         lead: Span,
         cause: Cause,
+        backends: &mut DriveBackends<C>,
     ) {
-        let first = self.dies.units[unit.0 as usize].current;
+        let (channel, first) = (self.channel_of(unit), self.dies.units[unit.0 as usize].current);
         if first.is_some() {
             // Seldom are others linked to it.
-            let next = self.begin_read(now, channel, unit, first, phases);
+            let next = self.begin_read(now, channel, unit, first, phases, backends);
             if next.is_some() {
-                self.begin_reads(now, channel, unit, next, phases);
+                self.begin_reads(now, channel, unit, next, phases, backends);
             }
         }
         if lead > Span::ZERO {
@@ -415,11 +426,16 @@ impl<C: Contents> Drive<C> {
 
     /// Why a unit's page crosses the channel; asked only if that is measured.
     #[inline]
-    pub(super) fn cause_of_transfer(&self, unit: UnitId, op: Id<DriveOp>) -> Cause {
-        if op.is_some() || (self.latencies.is_none() && !self.slc.active) {
+    pub(super) fn cause_of_transfer(
+        &self,
+        unit: UnitId,
+        op: Id<DriveOp>,
+        backends: &DriveBackends<C>,
+    ) -> Cause {
+        if op.is_some() || (self.latencies.is_none() && !backends.slc.active) {
             return self.queues.ops[op].command.cause;
         }
-        self.dies.units[unit.0 as usize].collects.map_or(Cause::Gc, |plane| self.moves_because(plane))
+        self.dies.units[unit.0 as usize].collects.map_or(Cause::Gc, |plane| backends.moves_because(plane))
     }
 
     /// Where the time of a read goes whose data cross the channel from now on.
@@ -530,7 +546,12 @@ impl<C: Contents> Drive<C> {
 
     /// Where the time of a write goes whose pages all have their places. The map then notes them, which takes `noted`.
     #[inline(always)]
-    pub(super) fn breakdown_of_write(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
+    pub(super) fn breakdown_of_write(
+        &mut self,
+        op: Id<DriveOp>,
+        noted: Span,
+        backends: &mut DriveBackends<C>,
+    ) -> TimeSpent {
         let Some(latencies) = &self.latencies else { return TimeSpent::Memory };
         if self.suspension.is_some() && self.flash.acknowledge == Acknowledge::Program {
             return self.breakdown_of_settled(op, noted);
@@ -539,19 +560,19 @@ impl<C: Contents> Drive<C> {
         // Pages that have been withdrawn leave nothing to measure.
         let placed = latencies.placed.get(op.index()).filter(|_| acknowledged != SimTime::ZERO);
         let Some(&PlacedPage { granted, unit, freed, mut own, .. }) = placed else {
-            return self.breakdown_of_other_write(op, None, noted);
+            return self.breakdown_of_other_write(op, None, noted, backends);
         };
         if since < granted {
             let channel = self.dies.units[unit.0 as usize].channel as usize;
             let Some(wait) = latencies.short_wait(unit, channel, (since, granted), freed) else {
-                return self.breakdown_of_other_write(op, placed.copied(), noted);
+                return self.breakdown_of_other_write(op, placed.copied(), noted, backends);
             };
             own.add(&wait);
         }
         if noted == Span::ZERO && own.total() == acknowledged.since(since) {
             return TimeSpent::Flash(own);
         }
-        self.breakdown_of_other_write(op, placed.copied(), noted)
+        self.breakdown_of_other_write(op, placed.copied(), noted, backends)
     }
 
     /// The same of a write that waited for other work than the host's and GC.
@@ -561,11 +582,12 @@ impl<C: Contents> Drive<C> {
         op: Id<DriveOp>,
         placed: Option<PlacedPage>,
         noted: Span,
+        backends: &mut DriveBackends<C>,
     ) -> TimeSpent {
         let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         let mut parts = Breakdown::default();
         if let Some(PlacedPage { granted, unit, freed, own, .. }) = placed {
-            parts = own.breakdown().plus(&self.wait_of_page(op, granted, unit, freed));
+            parts = own.breakdown().plus(&self.wait_of_page(op, granted, unit, freed, backends));
         }
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         parts.fit(acknowledged.since(since), Part::Die);

@@ -11,7 +11,9 @@
 //! has room or something to collect. A plane that lost its spare pages has no room to collect into: GC
 //! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
-use super::{Drive, DriveOp};
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry};
@@ -27,27 +29,39 @@ pub(super) struct DegradedCapacity {
     pub(super) mapped: u32,
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
+    /// Whether no request waits for a write: for an evicted or a void page.
+    #[cold]
+    pub(super) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
+        self.queues.ops[op].token.slot == UNASKED || self.queues.ops[op].command.count == 0
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// An FTL has lost or regained flash: recomputes its degraded capacity; writes beyond it are void.
     #[cold]
-    pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize) {
-        self.place_anywhere(ftl);
-        let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
+    pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
+        self.place_anywhere(ftl, controller);
+        let most = self.planes_of(ftl, controller).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftl.maps.mapped(ftl);
         self.ftl.backends[ftl].limit = Some(DegradedCapacity { most, mapped });
-        self.answer_all_behind(now, ftl);
-        self.cut_waiting_writes(now, ftl);
-        self.ask_planes_without_room(now, ftl);
-        self.wake_all(now, ftl);
+        controller.answer_all_behind(now, ftl);
+        self.cut_waiting_writes(now, ftl, controller);
+        self.ask_planes_without_room(now, ftl, controller);
+        self.wake_all(now, ftl, controller);
     }
 
-    pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
-        self.planes_in(ftl).collect()
+    pub(super) fn planes_of(&self, ftl: usize, controller: &Controller<C>) -> Vec<PlaneId> {
+        self.planes_in(ftl, controller).collect()
     }
 
     /// The planes of a backend. A pool is in the die queues of all of its units; it is named with its home.
-    pub(super) fn planes_in(&self, ftl: usize) -> impl Iterator<Item = PlaneId> + '_ {
-        let queues = &self.queues;
+    pub(super) fn planes_in<'a>(
+        &'a self,
+        ftl: usize,
+        controller: &'a Controller<C>,
+    ) -> impl Iterator<Item = PlaneId> + 'a {
+        let queues = &controller.queues;
         let home = move |die_queue: usize, plane: &PlaneId| {
             queues.die_queue_of[plane.0 as usize] as usize == die_queue
         };
@@ -58,45 +72,47 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Moves all waiting writes into one write queue, by age.
-    fn place_anywhere(&mut self, ftl: usize) {
+    fn place_anywhere(&mut self, ftl: usize, controller: &mut Controller<C>) {
         if matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic) {
             return;
         }
         self.ftl.backends[ftl].allocation = Allocation::Dynamic;
         let mut waiting = Vec::new();
         for die_queue in self.ftl.backends[ftl].die_queues_range() {
-            waiting.extend(self.queues.take(self.queues.die_queues[die_queue].write_queue, |_| true));
+            waiting.extend(
+                controller.queues.take(controller.queues.die_queues[die_queue].write_queue, |_| true),
+            );
         }
-        self.assign_write_queues(ftl);
-        waiting.sort_by_key(|&op| self.queues.ops[op].sequence);
+        self.assign_write_queues(ftl, controller);
+        waiting.sort_by_key(|&op| controller.queues.ops[op].sequence);
         let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
-        self.queues.waiting += u32::from(!waiting.is_empty());
+        controller.queues.waiting += u32::from(!waiting.is_empty());
         for op in waiting {
-            self.queues.write_queues[write_queue].push(&mut self.queues.ops, op);
+            controller.queues.write_queues[write_queue].push(&mut controller.queues.ops, op);
         }
     }
 
-    fn set_mapped(&mut self, now: SimTime, ftl: usize, mapped: u32) {
+    fn set_mapped(&mut self, now: SimTime, ftl: usize, mapped: u32, controller: &mut Controller<C>) {
         let limit = self.ftl.backends[ftl].limit.as_mut().expect("only a damaged FTL counts");
         let was_beyond = limit.mapped > limit.most;
         limit.mapped = mapped;
         if was_beyond && mapped <= limit.most {
-            self.ask_planes_without_room(now, ftl);
+            self.ask_planes_without_room(now, ftl, controller);
         }
     }
 
     /// A page of a degraded FTL is unmapped.
-    pub(super) fn count_unmapped(&mut self, ftl: usize) {
+    pub(super) fn count_unmapped(&mut self, ftl: usize, controller: &mut Controller<C>) {
         if let Some(DegradedCapacity { mapped, .. }) = self.ftl.backends[ftl].limit {
-            self.set_mapped(self.now, ftl, mapped.saturating_sub(1));
+            self.set_mapped(controller.now, ftl, mapped.saturating_sub(1), controller);
         }
     }
 
-    fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize) {
-        for plane in self.planes_of(ftl) {
+    fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
+        for plane in self.planes_of(ftl, controller) {
             if !self.ftl.blocks.is_dead(plane) && self.is_low(plane) {
-                self.ask_for_collection(plane);
-                self.wake_collector(now, plane);
+                self.ask_for_collection(plane, controller);
+                self.wake_collector(now, plane, controller);
             }
         }
     }
@@ -111,21 +127,24 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         for n in 0..command.count {
             let one = command.part(u32::from(n), 1);
             match command.verb {
-                Verb::Read => self.submit_apart(now, ftl, &one, token.plus(u32::from(n)), contents),
+                Verb::Read => {
+                    self.submit_apart(now, ftl, &one, token.plus(u32::from(n)), contents, controller)
+                }
                 Verb::Write => {
                     let contents =
                         if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-                    self.write_damaged(now, ftl, &one, token.plus(u32::from(n)), contents);
+                    self.write_damaged(now, ftl, &one, token.plus(u32::from(n)), contents, controller);
                 }
-                Verb::Trim | Verb::Remap => self.change_damaged(now, ftl, &one),
+                Verb::Trim | Verb::Remap => self.change_damaged(now, ftl, &one, controller),
             }
         }
         if matches!(command.verb, Verb::Trim | Verb::Remap) {
-            self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
+            controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
     }
 
@@ -140,47 +159,55 @@ impl<C: Contents> Drive<C> {
         one: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         let Some(DegradedCapacity { most, mapped }) = self.ftl.backends[ftl].limit else {
-            return self.submit_apart(now, ftl, one, token, contents);
+            return self.submit_apart(now, ftl, one, token, contents, controller);
         };
         let others = mapped - u32::from(self.is_mapped(ftl, one.start));
         if others < most {
-            self.set_mapped(now, ftl, others + 1);
-            return self.submit_apart(now, ftl, one, token, contents);
+            self.set_mapped(now, ftl, others + 1, controller);
+            return self.submit_apart(now, ftl, one, token, contents, controller);
         }
-        self.void(now, ftl, one.start.low(), token);
-        self.set_mapped(now, ftl, others);
+        self.void(now, ftl, one.start.low(), token, controller);
+        self.set_mapped(now, ftl, others, controller);
     }
 
-    fn change_damaged(&mut self, now: SimTime, ftl: usize, one: &Command) {
+    fn change_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, controller: &mut Controller<C>) {
         let there = |this: &Self| {
             let to = one.verb == Verb::Remap && one.to != one.start && this.is_mapped(ftl, one.to);
             u32::from(to) + u32::from(this.is_mapped(ftl, one.start))
         };
         let before = there(self);
         if one.verb == Verb::Trim {
-            self.trim(ftl, one)
+            self.trim(ftl, one, controller)
         } else {
-            self.remap(ftl, one)
+            self.remap(ftl, one, controller)
         }
         if let Some(DegradedCapacity { mapped, .. }) = self.ftl.backends[ftl].limit {
-            self.set_mapped(now, ftl, mapped + there(self) - before);
+            self.set_mapped(now, ftl, mapped + there(self) - before, controller);
         }
     }
 
     /// A page has no place: its write ends, and the page is unmapped.
-    pub(super) fn void(&mut self, now: SimTime, backend: usize, page: u32, token: CompletionToken) {
-        self.refuse(now, backend, page);
+    pub(super) fn void(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        page: u32,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
+        self.refuse(now, backend, page, controller);
         if token.slot != UNASKED {
-            self.answer(token, 1, now, Span::ZERO, C::default());
+            controller.answer(token, 1, now, Span::ZERO, C::default());
         }
     }
 
     /// Drops the page and reports it to the scheme.
-    pub(super) fn refuse(&mut self, now: SimTime, backend: usize, page: u32) {
+    pub(super) fn refuse(&mut self, now: SimTime, backend: usize, page: u32, controller: &mut Controller<C>) {
         if !self.ftl.physical {
-            self.give_up(backend, page);
+            self.give_up(backend, page, controller);
         }
         if self.power.is_some() {
             self.forget_hidden(backend, page);
@@ -191,19 +218,19 @@ impl<C: Contents> Drive<C> {
             self.health.life.refuse(now);
         }
         // Reported before the write is answered, because its owner may read the page right after that.
-        self.done.push(Done::refused(BackendId(backend as u16), Page::of(page)));
+        controller.done.push(Done::refused(BackendId(backend as u16), Page::of(page)));
     }
 
     /// Of the waiting writes, the youngest pages beyond the capacity are void; all of them if no flash is left,
     /// including overwritten ones.
-    pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize) {
+    pub(super) fn cut_waiting_writes(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         let write_queue = self.ftl.backends[ftl].first_write_queue;
         while let Some(DegradedCapacity { most, mapped }) = self.ftl.backends[ftl].limit
             && (mapped > most || most == 0)
-            && self.queues.write_queues[write_queue as usize].tail.is_some()
+            && controller.queues.write_queues[write_queue as usize].tail.is_some()
         {
-            let op = self.queues.write_queues[write_queue as usize].tail;
-            let state = &mut self.queues.ops[op];
+            let op = controller.queues.write_queues[write_queue as usize].tail;
+            let state = &mut controller.queues.ops[op];
             state.command.count -= 1;
             let n = state.command.count;
             let (token, page) = (state.token.plus(u32::from(n)), state.command.start.low() + u32::from(n));
@@ -212,16 +239,16 @@ impl<C: Contents> Drive<C> {
                 .map_or(Some(page), |reverse_map| reverse_map[usize::from(n)]);
             match owner.filter(|&owner| self.ftl.maps.get(ftl, owner) == MapEntry::Pending(op.raw())) {
                 Some(owner) => {
-                    self.void(now, ftl, owner, token);
-                    self.count_unmapped(ftl);
+                    self.void(now, ftl, owner, token, controller);
+                    self.count_unmapped(ftl, controller);
                 }
-                None if token.slot != UNASKED => self.answer(token, 1, now, Span::ZERO, C::default()),
+                None if token.slot != UNASKED => controller.answer(token, 1, now, Span::ZERO, C::default()),
                 None => {}
             }
-            let DriveOp { placed, command, sequence, .. } = self.queues.ops[op];
+            let DriveOp { placed, command, sequence, .. } = controller.queues.ops[op];
             if placed == command.count {
-                self.queues.take(write_queue, |other| other.sequence == sequence);
-                self.all_placed(op);
+                controller.queues.take(write_queue, |other| other.sequence == sequence);
+                self.all_placed(op, controller);
             }
         }
     }
@@ -230,8 +257,9 @@ impl<C: Contents> Drive<C> {
 
     /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
     /// be written.
-    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
-        let limit = self.ftl.backends[self.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
+    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> bool {
+        let limit =
+            self.ftl.backends[controller.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
             && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
@@ -239,50 +267,58 @@ impl<C: Contents> Drive<C> {
     /// Handles a page of a victim that cannot be moved within its plane, because it is unreadable or there is no free
     /// page. False if it can be moved.
     #[cold]
-    pub(super) fn cannot_move(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) -> bool {
+    pub(super) fn cannot_move(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
         if self.ftl.blocks.is_unreadable(from) {
-            self.lose(plane, lpn, from);
+            self.lose(plane, lpn, from, controller);
             return true;
         }
         if self.ftl.blocks.plane(plane).free_pages == 0 && !self.ftl.blocks.has_held(plane) {
-            if self.is_older_copy(self.ftl_of(plane), lpn, from) {
-                self.give_up_older(self.ftl_of(plane), lpn);
+            if self.is_older_copy(controller.ftl_of(plane), lpn, from, controller) {
+                self.give_up_older(controller.ftl_of(plane), lpn, controller);
                 return true;
             }
-            self.evict_pages(now, plane, lpn, from);
+            self.evict_pages(now, plane, lpn, from, controller);
             return true;
         }
         false
     }
 
     /// Evicts the page to the controller's memory, from where it is written like a host page.
-    fn evict_pages(&mut self, now: SimTime, plane: PlaneId, lpn: u32, from: Ppn) {
-        let ftl = self.ftl_of(plane);
+    fn evict_pages(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = controller.ftl_of(plane);
         let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
-        let last = self.queues.write_queues[write_queue].tail;
+        let last = controller.queues.write_queues[write_queue].tail;
         let token = CompletionToken {
             slot: UNASKED,
-            age: self.queues.ops[last].token.age,
+            age: controller.queues.ops[last].token.age,
             ..CompletionToken::default()
         };
         let command = Command::new(Verb::Write, Page::of(lpn), 1).because(Cause::Gc);
-        let op = self.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
+        let op = controller.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             let contents = self.ftl.blocks.contents(from);
-            self.carry(op, &[contents]);
+            controller.carry(op, &[contents]);
         }
         self.ftl.blocks.invalidate(from);
-        self.begin_older(op);
-        self.note_older(op, None);
+        controller.begin_older(op);
+        controller.note_older(op, None);
         self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
-        self.queues.waiting += u32::from(!last.is_some());
-        self.queues.write_queues[write_queue].push_last(&mut self.queues.ops, op);
-        self.wake_all(now, ftl);
-    }
-
-    /// Whether no request waits for a write: for an evicted or a void page.
-    #[cold]
-    pub(super) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
-        self.queues.ops[op].token.slot == UNASKED || self.queues.ops[op].command.count == 0
+        controller.queues.waiting += u32::from(!last.is_some());
+        controller.queues.write_queues[write_queue].push_last(&mut controller.queues.ops, op);
+        self.wake_all(now, ftl, controller);
     }
 }

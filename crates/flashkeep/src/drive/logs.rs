@@ -1,6 +1,7 @@
 //! Output files that cover several drives: adds the drive to each entry.
 
-use super::{BusyPeriod, Drive, HostRequest, LoggedOperation, OpKind, OperationObserver, RunState};
+use super::controller::Controller;
+use super::{BusyPeriod, HostRequest, LoggedOperation, OpKind, OperationObserver, RunState};
 use crate::engine::{Cause, Contents, Page};
 use crate::kernel::SimTime;
 
@@ -122,14 +123,14 @@ pub enum Told {
     Hold(BusyPeriod),
 }
 
-impl<C: Contents> Drive<C> {
-    /// From now on reports are kept until they are taken ([`Drive::take_told`]).
-    pub fn keep_told(&mut self) {
+impl<C: Contents> Controller<C> {
+    /// From now on reports are kept until they are taken ([`Controller::take_told`]).
+    pub(super) fn keep_told(&mut self) {
         self.start_watch().kept.get_or_insert_default();
     }
 
     /// The reports since the last call, in order.
-    pub fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
+    pub(super) fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
         self.accounts.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
     }
 }

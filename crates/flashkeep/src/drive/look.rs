@@ -1,5 +1,7 @@
 //! Read access to a drive's state.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::{Counters, Drive};
 use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
 use crate::flash::{Geometry, PlaneId, Pools};
@@ -7,27 +9,74 @@ use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
+    /// The contents of a backend's page, including writes in flight; none if the page does not exist or cannot be read.
+    /// Without time and side effects.
+    #[must_use]
+    pub fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        let at = usize::from(backend.0);
+        let Some(entry) = self.backends.entry(at, page.low()) else {
+            return self.backends.nvram(backend).contents(page.low());
+        };
+        match entry {
+            MapEntry::Unmapped => None,
+            MapEntry::Pending(op) => Some(self.controller.carried_page(at, op, page.low(), &self.backends)),
+            MapEntry::At(ppn) => {
+                (!self.backends.ftl.blocks.is_unreadable(ppn)).then(|| self.backends.ftl.blocks.contents(ppn))
+            }
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
     /// The counters.
     #[must_use]
-    pub fn counters(&self) -> &Counters {
+    pub(super) fn counters(&self) -> &Counters {
         &self.accounts.counters
     }
 
     /// The geometry.
     #[must_use]
-    pub fn geometry(&self) -> &Geometry {
+    pub(super) fn geometry(&self) -> &Geometry {
         &self.flash.geometry
     }
 
     /// What each plane of the geometry consists of.
     #[must_use]
-    pub fn pools(&self) -> Pools {
+    pub(super) fn pools(&self) -> Pools {
         self.flash.pools
     }
 
+    /// How long each channel has been in use.
+    #[must_use]
+    pub(super) fn channel_busy(&self) -> Vec<Span> {
+        self.dies.channels.iter().map(|channel| channel.busy).collect()
+    }
+
+    /// How long each unit has been busy.
+    #[must_use]
+    pub(super) fn unit_busy(&self) -> Vec<Span> {
+        self.dies.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// When all channels and units are free, as far as is known.
+    #[must_use]
+    pub(super) fn at_rest(&self) -> SimTime {
+        let channels = self.dies.channels.iter().map(|channel| channel.free_at);
+        let units = (0..self.dies.units.len()).filter_map(|unit| self.dies.counted_until(unit));
+        channels.chain(units).max().unwrap_or(SimTime::ZERO)
+    }
+
+    /// Whether no operation waits or is in progress that a request waits for.
+    #[must_use]
+    pub(super) fn is_quiet(&self) -> bool {
+        self.queues.ops.live() == 0 && self.done.is_empty()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// Blocks and planes.
     #[must_use]
-    pub fn blocks(&self) -> &Blocks<C> {
+    pub(super) fn blocks(&self) -> &Blocks<C> {
         &self.ftl.blocks
     }
 
@@ -38,26 +87,13 @@ impl<C: Contents> Drive<C> {
 
     /// Where an FTL has a page.
     #[must_use]
-    pub fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
+    pub(super) fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
         self.ftl.maps.get(usize::from(backend.0), page.low())
-    }
-
-    /// The contents of a backend's page, including writes in flight; none if the page does not exist or cannot be read.
-    /// Without time and side effects.
-    #[must_use]
-    pub fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
-        let at = usize::from(backend.0);
-        let Some(entry) = self.entry(at, page.low()) else { return self.nvram(backend).contents(page.low()) };
-        match entry {
-            MapEntry::Unmapped => None,
-            MapEntry::Pending(op) => Some(self.carried_page(at, op, page.low())),
-            MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
-        }
     }
 
     /// Pages of a backend, those of its hidden range left out.
     #[must_use]
-    pub fn pages(&self, backend: BackendId) -> u32 {
+    pub(super) fn pages(&self, backend: BackendId) -> u32 {
         self.ftl
             .backends
             .get(usize::from(backend.0))
@@ -66,33 +102,13 @@ impl<C: Contents> Drive<C> {
 
     /// Flash leaves: FTLs, or physical pages.
     #[must_use]
-    pub fn ftl_count(&self) -> u16 {
+    pub(super) fn ftl_count(&self) -> u16 {
         self.ftl.backends.len() as u16
-    }
-
-    /// How long each channel has been in use.
-    #[must_use]
-    pub fn channel_busy(&self) -> Vec<Span> {
-        self.dies.channels.iter().map(|channel| channel.busy).collect()
-    }
-
-    /// How long each unit has been busy.
-    #[must_use]
-    pub fn unit_busy(&self) -> Vec<Span> {
-        self.dies.units.iter().map(|unit| unit.busy).collect()
-    }
-
-    /// When all channels and units are free, as far as is known.
-    #[must_use]
-    pub fn at_rest(&self) -> SimTime {
-        let channels = self.dies.channels.iter().map(|channel| channel.free_at);
-        let units = (0..self.dies.units.len()).filter_map(|unit| self.dies.counted_until(unit));
-        channels.chain(units).max().unwrap_or(SimTime::ZERO)
     }
 
     /// Erased blocks that are free.
     #[must_use]
-    pub fn free_blocks(&self) -> u64 {
+    pub(super) fn free_blocks(&self) -> u64 {
         let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
         let alive = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane));
         alive.map(|plane| u64::from(self.ftl.blocks.erased(plane))).sum()
@@ -100,13 +116,13 @@ impl<C: Contents> Drive<C> {
 
     /// Whether no part has failed and no page is unreadable.
     #[must_use]
-    pub fn is_healthy(&self) -> bool {
+    pub(super) fn is_healthy(&self) -> bool {
         !self.checks_pages()
     }
 
     /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
     #[must_use]
-    pub fn is_sound(&self) -> bool {
+    pub(super) fn is_sound(&self) -> bool {
         let holds_all = || self.ftl.backends.iter().all(|backend| backend.lost.count() == 0);
         let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
         self.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
@@ -114,14 +130,8 @@ impl<C: Contents> Drive<C> {
 
     /// Prefetches the map entry of a page.
     #[inline]
-    pub fn prefetch(&self, backend: BackendId, page: Page) {
+    pub(super) fn prefetch(&self, backend: BackendId, page: Page) {
         self.ftl.maps.prefetch(usize::from(backend.0), page.low());
-    }
-
-    /// Whether no operation waits or is in progress that a request waits for.
-    #[must_use]
-    pub fn is_quiet(&self) -> bool {
-        self.queues.ops.live() == 0 && self.done.is_empty()
     }
 }
 
@@ -129,8 +139,8 @@ impl<C: Contents> Drive<C> {
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
-        match self.entry(usize::from(backend.0), page.low()) {
-            Some(MapEntry::At(ppn)) => self.wait_for(now, self.unit_of_page(ppn)),
+        match self.backends.entry(usize::from(backend.0), page.low()) {
+            Some(MapEntry::At(ppn)) => self.controller.wait_for(now, self.controller.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
     }
@@ -138,73 +148,78 @@ impl<C: Contents> Drive<C> {
 
 impl<C: Contents> BackendView for Drive<C> {
     fn backlog(&self, backend: BackendId, page: Page) -> Span {
-        self.backlog_at(self.now, backend, page)
+        self.backlog_at(self.controller.now, backend, page)
     }
 
     fn wear(&self, backend: BackendId) -> u64 {
-        self.ftl.backends.get(usize::from(backend.0)).map_or(0, |ftl| ftl.erases)
+        self.backends.ftl.backends.get(usize::from(backend.0)).map_or(0, |ftl| ftl.erases)
     }
 
     fn erase_blocks(&self, backend: BackendId) -> u64 {
-        let Some(ftl) = self.ftl.backends.get(usize::from(backend.0)) else { return 0 };
-        u64::from(ftl.domain.plane_count()) * u64::from(self.flash.geometry.blocks)
+        let Some(ftl) = self.backends.ftl.backends.get(usize::from(backend.0)) else { return 0 };
+        u64::from(ftl.domain.plane_count()) * u64::from(self.controller.flash.geometry.blocks)
     }
 
     fn takes_all(&self, backend: BackendId) -> bool {
-        let limit = self.ftl.backends.get(usize::from(backend.0)).and_then(|ftl| ftl.limit);
-        limit.is_none_or(|limit| limit.most >= self.ftl.maps.len())
+        let limit = self.backends.ftl.backends.get(usize::from(backend.0)).and_then(|ftl| ftl.limit);
+        limit.is_none_or(|limit| limit.most >= self.backends.ftl.maps.len())
     }
 
     fn room(&self, backend: BackendId) -> u64 {
         let at = usize::from(backend.0);
-        if self.ftl.backends.get(at).is_none_or(|ftl| ftl.rows.is_some()) {
+        if self.backends.ftl.backends.get(at).is_none_or(|ftl| ftl.rows.is_some()) {
             return u64::MAX;
         }
-        let planes = self.planes_in(at);
-        let free = planes
-            .map(|plane| self.ftl.blocks.plane(plane).free_pages.saturating_sub(self.gc.thresholds.below));
+        let planes = self.backends.planes_in(at, &self.controller);
+        let free = planes.map(|plane| {
+            self.backends.ftl.blocks.plane(plane).free_pages.saturating_sub(self.backends.gc.thresholds.below)
+        });
         free.map(u64::from).sum()
     }
 
     fn oob(&self, backend: BackendId, page: Page) -> Option<OobData> {
-        self.oob_of(usize::from(backend.0), page.low())
+        self.backends.oob_of(usize::from(backend.0), page.low())
     }
 
     fn last_write(&self, _: BackendId) -> Option<u64> {
-        self.power.as_ref().map(|_| self.queues.sequence)
+        self.backends.power.as_ref().map(|_| self.controller.queues.sequence)
     }
 
     fn is_erased(&self, backend: BackendId, page: Page) -> bool {
-        let ppn = self.physical_place(backend, page);
-        self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)] <= self.flash.geometry.page_of(ppn)
+        let ppn = self.backends.physical_place(backend, page);
+        self.backends.ftl.next_pages[self.controller.flash.geometry.block_index_of(ppn)]
+            <= self.controller.flash.geometry.page_of(ppn)
     }
 
     fn erases_at(&self, backend: BackendId, page: Page) -> u32 {
-        let geometry = &self.flash.geometry;
-        let erases = |ppn| self.ftl.blocks.erases_of(geometry.plane_of(ppn), geometry.block_of(ppn));
-        self.blocks_of_unit(backend, page).map(erases).max().unwrap_or(0)
+        let geometry = &self.controller.flash.geometry;
+        let erases = |ppn| self.backends.ftl.blocks.erases_of(geometry.plane_of(ppn), geometry.block_of(ppn));
+        self.backends.blocks_of_unit(backend, page).map(erases).max().unwrap_or(0)
     }
 
     fn remaps(&self, backend: BackendId) -> bool {
-        self.ftl.remaps || usize::from(backend.0) >= self.ftl.backends.len()
+        self.backends.ftl.remaps || usize::from(backend.0) >= self.backends.ftl.backends.len()
     }
 
     fn has_failed(&self, backend: BackendId, page: Page) -> bool {
-        self.health.damaged && self.ftl.blocks.is_failed(self.physical_place(backend, page))
+        self.backends.health.damaged
+            && self.backends.ftl.blocks.is_failed(self.backends.physical_place(backend, page))
     }
 
     fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
-        match self.entry(usize::from(backend.0), page.low()) {
-            Some(MapEntry::At(ppn)) => self.checks_pages() && self.ftl.blocks.is_unreadable(ppn),
+        match self.backends.entry(usize::from(backend.0), page.low()) {
+            Some(MapEntry::At(ppn)) => {
+                self.backends.checks_pages() && self.backends.ftl.blocks.is_unreadable(ppn)
+            }
             Some(_) => false,
-            None => self.nvram(backend).is_unreadable(page.low()),
+            None => self.backends.nvram(backend).is_unreadable(page.low()),
         }
     }
 
     fn holds(&self, backend: BackendId, page: Page) -> bool {
-        match self.entry(usize::from(backend.0), page.low()) {
+        match self.backends.entry(usize::from(backend.0), page.low()) {
             Some(entry) => entry != MapEntry::Unmapped,
-            None => self.nvram(backend).holds(page.low()),
+            None => self.backends.nvram(backend).holds(page.low()),
         }
     }
 }

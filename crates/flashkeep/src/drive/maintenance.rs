@@ -7,8 +7,10 @@
 //! wait until they are closed. If what is above the drive determines the place of each page, it is told, and moves the data:
 //! a log, or a map of blocks.
 
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::limit::UNASKED;
-use super::{Drive, DriveOp};
 use crate::blocks::{Collection, Levelled};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn};
@@ -35,81 +37,10 @@ impl Maintenance {
     }
 }
 
-impl<C: Contents> Drive<C> {
-    /// Begins scrubbing at time 0. What was found to be due before is found again.
-    pub(super) fn begin_scrubbing(&mut self) {
-        self.maintenance = Maintenance::of(&self.flash.geometry);
-        let Some(errors) = &self.errors else { return };
-        let geometry = &self.flash.geometry;
-        let pages =
-            u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
-        self.maintenance.every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
-        self.scrub_from(SimTime::ZERO);
-    }
-
+impl<C: Contents> Controller<C> {
     /// The slot of scrubbing, the last one.
     pub(super) fn scrub_slot(&self) -> usize {
         self.dies.agenda.len() - 1
-    }
-
-    /// After the last request nothing is scrubbed.
-    pub fn end_scrubbing(&mut self) {
-        if self.maintenance.every.take().is_some() {
-            self.dies.agenda.set(self.scrub_slot(), SimTime::NEVER);
-        }
-    }
-
-    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
-    pub(super) fn forget_maintenance(&mut self) {
-        self.maintenance.due.iter_mut().for_each(Vec::clear);
-        self.maintenance.reading = None;
-    }
-
-    /// Scrubbing goes on after a power loss.
-    pub fn scrub_from(&mut self, ready: SimTime) {
-        if let Some(every) = self.maintenance.every {
-            self.dies.agenda.set(self.scrub_slot(), ready + every);
-        }
-    }
-
-    /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
-    /// drive that is too slow for its rate scrubs as fast as it can.
-    #[cold]
-    pub(super) fn scrub(&mut self, now: SimTime) {
-        let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
-        let (passed, found) = self.next_to_scrub();
-        let next = now + Span(every.0.saturating_mul(passed));
-        let Some((plane, ppn)) = found else { return self.dies.agenda.set(self.scrub_slot(), next) };
-        self.maintenance.reading = Some(next);
-        let ftl = self.ftl_of(plane);
-        let page = Page::of(self.ftl.blocks.owner(ppn));
-        let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
-        let command = Command { flags: Flags::BACKGROUND, ..command };
-        let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
-        let contents = self.ftl.blocks.contents(ppn);
-        let unit = self.unit_of_page(ppn);
-        self.queue_read(now, ftl, command, token, unit, ppn, contents);
-    }
-
-    /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
-    /// that page with its plane. It looks at a few blocks' worth of pages at a time.
-    fn next_to_scrub(&mut self) -> (u64, Option<(PlaneId, Ppn)>) {
-        let geometry = self.flash.geometry.clone();
-        let most = u64::from(4 * geometry.pages);
-        for passed in 1..=most {
-            let ppn = self.page_after(self.maintenance.read);
-            self.maintenance.read = ppn;
-            let plane = geometry.plane_of(ppn);
-            if !self.ftl.blocks.is_dead(plane)
-                && self.ftl.blocks.is_programmed(ppn)
-                && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn)
-                && !self.is_being_programmed(self.now, self.unit_of_page(ppn), ppn)
-                && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
-            {
-                return (passed, Some((plane, ppn)));
-            }
-        }
-        (most, None)
     }
 
     /// The page after this one, in order of planes, blocks and pages.
@@ -124,38 +55,113 @@ impl<C: Contents> Drive<C> {
         }
         geometry.ppn(PlaneId((plane.0 + 1) % geometry.plane_count()), 0, 0)
     }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Begins scrubbing at time 0. What was found to be due before is found again.
+    pub(super) fn begin_scrubbing(&mut self, controller: &mut Controller<C>) {
+        self.maintenance = Maintenance::of(&self.flash.geometry);
+        let Some(errors) = &controller.errors else { return };
+        let geometry = &self.flash.geometry;
+        let pages =
+            u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
+        self.maintenance.every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.scrub_from(SimTime::ZERO, controller);
+    }
+
+    /// After the last request nothing is scrubbed.
+    pub(super) fn end_scrubbing(&mut self, controller: &mut Controller<C>) {
+        if self.maintenance.every.take().is_some() {
+            controller.dies.agenda.set(controller.scrub_slot(), SimTime::NEVER);
+        }
+    }
+
+    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
+    pub(super) fn forget_maintenance(&mut self) {
+        self.maintenance.due.iter_mut().for_each(Vec::clear);
+        self.maintenance.reading = None;
+    }
+
+    /// Scrubbing goes on after a power loss.
+    pub(super) fn scrub_from(&mut self, ready: SimTime, controller: &mut Controller<C>) {
+        if let Some(every) = self.maintenance.every {
+            controller.dies.agenda.set(controller.scrub_slot(), ready + every);
+        }
+    }
+
+    /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
+    /// drive that is too slow for its rate scrubs as fast as it can.
+    #[cold]
+    pub(super) fn scrub(&mut self, now: SimTime, controller: &mut Controller<C>) {
+        let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
+        let (passed, found) = self.next_to_scrub(controller);
+        let next = now + Span(every.0.saturating_mul(passed));
+        let Some((plane, ppn)) = found else {
+            return controller.dies.agenda.set(controller.scrub_slot(), next);
+        };
+        self.maintenance.reading = Some(next);
+        let ftl = controller.ftl_of(plane);
+        let page = Page::of(self.ftl.blocks.owner(ppn));
+        let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
+        let command = Command { flags: Flags::BACKGROUND, ..command };
+        let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
+        let contents = self.ftl.blocks.contents(ppn);
+        let unit = controller.unit_of_page(ppn);
+        controller.queue_read(now, ftl, command, token, unit, ppn, contents, self);
+    }
+
+    /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
+    /// that page with its plane. It looks at a few blocks' worth of pages at a time.
+    fn next_to_scrub(&mut self, controller: &mut Controller<C>) -> (u64, Option<(PlaneId, Ppn)>) {
+        let geometry = self.flash.geometry.clone();
+        let most = u64::from(4 * geometry.pages);
+        for passed in 1..=most {
+            let ppn = controller.page_after(self.maintenance.read);
+            self.maintenance.read = ppn;
+            let plane = geometry.plane_of(ppn);
+            if !self.ftl.blocks.is_dead(plane)
+                && self.ftl.blocks.is_programmed(ppn)
+                && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
+                && !controller.is_being_programmed(controller.now, controller.unit_of_page(ppn), ppn)
+                && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+            {
+                return (passed, Some((plane, ppn)));
+            }
+        }
+        (most, None)
+    }
 
     /// The read of scrubbing is over at `end`, or has failed: the next one follows.
-    pub(super) fn scrub_on(&mut self, end: SimTime) {
+    pub(super) fn scrub_on(&mut self, end: SimTime, controller: &mut Controller<C>) {
         if let Some(next) = self.maintenance.reading.take()
             && self.maintenance.every.is_some()
         {
-            self.dies.agenda.set(self.scrub_slot(), next.max(end));
+            controller.dies.agenda.set(controller.scrub_slot(), next.max(end));
         }
     }
 
     /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
-    pub(super) fn end_scrub(&mut self, op: Id<DriveOp>, end: SimTime) {
-        let DriveOp { ppn, ftl, command, course, .. } = self.queues.ops[op];
+    pub(super) fn end_scrub(&mut self, op: Id<DriveOp>, end: SimTime, controller: &mut Controller<C>) {
+        let DriveOp { ppn, ftl, command, course, .. } = controller.queues.ops[op];
         let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
-        self.scrub_on(end);
-        let failed = self.fails(course, ppn);
+        self.scrub_on(end, controller);
+        let failed = self.fails(course, ppn, controller);
         if C::KEEP {
-            self.take_carried(op);
+            controller.take_carried(op);
         }
         if failed && self.ftl.maps.get(usize::from(ftl), page) == MapEntry::At(ppn) {
-            self.lose(plane, page, ppn);
+            self.lose(plane, page, ppn, controller);
         }
     }
 
     /// A block is due: its data are moved when its plane has room for them.
     #[cold]
-    pub(super) fn ask_for_refresh(&mut self, now: SimTime, ppn: Ppn) {
+    pub(super) fn ask_for_refresh(&mut self, now: SimTime, ppn: Ppn, controller: &mut Controller<C>) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         if self.ftl.physical {
             // What is above the drive decides where pages are.
-            let backend = BackendId(self.ftl_of(plane) as u16);
-            return self.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
+            let backend = BackendId(controller.ftl_of(plane) as u16);
+            return controller.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
         }
         if self.flash.geometry.is_slc_block(block) {
             return;
@@ -165,11 +171,11 @@ impl<C: Contents> Drive<C> {
             due.push(block);
         }
         if self.immediate.active {
-            return self.refresh_immediately(plane);
+            return self.refresh_immediately(plane, controller);
         }
         if self.has_refresh(plane) {
-            self.ask_for_collection(plane);
-            self.wake_collector(now, plane);
+            self.ask_for_collection(plane, controller);
+            self.wake_collector(now, plane, controller);
         }
     }
 
@@ -200,11 +206,11 @@ impl<C: Contents> Drive<C> {
     }
 
     /// In untimed runs: moves the data of the blocks that are due now.
-    pub(super) fn refresh_immediately(&mut self, plane: PlaneId) {
+    pub(super) fn refresh_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         while self.gc.collections[plane.0 as usize].under_way.is_none()
             && let Some(collection) = self.next_refresh(plane)
         {
-            self.collect_now(plane, collection);
+            self.collect_now(plane, collection, controller);
         }
     }
 }

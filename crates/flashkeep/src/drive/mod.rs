@@ -9,6 +9,7 @@ mod addresses;
 mod age;
 mod audit;
 mod backend;
+mod backends;
 mod before;
 mod behind;
 mod build;
@@ -17,6 +18,7 @@ mod cache;
 mod choose;
 mod collect;
 mod collection;
+mod controller;
 mod copyback;
 mod counters;
 mod created;
@@ -83,14 +85,16 @@ pub use retire::DriveLife;
 pub use wear::BlockErases;
 pub use work::OperationTimes;
 
-use crate::engine::{Contents, Done};
+use crate::engine::{BackendId, Contents, Done, Page};
 use crate::flash::{FlashArray, Scheduler, UnitId};
-#[cfg(test)]
-use crate::ftl::MapEntry;
+use crate::flash::{Geometry, Pools, Ppn};
 use crate::ftl::allocation::PagePlacement;
+use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{Id, SimTime, Span};
 use backend::{DieQueue, Ftl, Remapped, Translation};
+use backends::DriveBackends;
 use collection::PlaneCollection;
+use controller::Controller;
 use dies::Dies;
 use errors::ReadErrors;
 use faults::DriveHealth;
@@ -104,6 +108,7 @@ use program::{Paths, Programs, Scratch};
 use queue::{DriveOp, OpQueue, Queues};
 use read::ReadRules;
 use slc::SlcPolicy;
+use std::sync::Arc;
 use under_way::Suspension;
 use untimed::Immediate;
 use work::{DriveAccounts, Watch};
@@ -143,53 +148,39 @@ pub trait OperationObserver: Send {
 /// A drive: all its backends and their flash.
 #[derive(Clone)]
 pub struct Drive<C> {
-    /// The fixed properties of the flash array.
-    flash: FlashArray,
-    /// The state of dies and channels, and their events.
-    dies: Dies,
-    /// Address mapping and blocks.
-    ftl: Translation<C>,
-    /// Placement of pages by the FTLs.
-    placement: PagePlacement,
-    /// Logical pages that share pages of the flash.
-    packing: Packing,
-    /// Operations that wait for dies and channels, or are in progress.
-    queues: Queues<C>,
-    /// What has come of a request whose parts come now.
-    parts: Parts,
-    reads: ReadRules,
-    gc: Gc,
-    /// The SLC cache.
-    slc: SlcPolicy,
-    /// The immediate driver: pages that are placed without time.
-    immediate: Immediate,
-    /// Which code path commands and programs take.
-    paths: Paths,
-    health: DriveHealth,
-    accounts: DriveAccounts,
-    /// Recovery data, kept in a drive that will lose its power.
-    power: Option<Box<Power>>,
-    /// Non-volatile memories beside the flash, whose numbers as leaves follow those of the flash.
-    nvrams: Vec<Nvram<C>>,
-    /// Completions that the engine has not taken yet.
-    done: Vec<Done<C>>,
-    scratch: Scratch,
-    /// Where the time of commands goes, if that is measured.
-    latencies: Option<Box<DriveLatencies>>,
-    /// What is under way, if operations are suspended for reads.
-    suspension: Option<Box<Suspension>>,
-    /// Bit errors, if reads of healthy flash can fail.
-    errors: Option<Box<ReadErrors>>,
-    /// What keeps data readable.
-    maintenance: Maintenance,
-    now: SimTime,
-    /// When the last request was admitted.
-    admitted: SimTime,
+    controller: Controller<C>,
+    backends: DriveBackends<C>,
 }
 
 impl<C: Contents> Drive<C> {
+    /// Handles the next event if it is due by `until`; false if none is.
+    #[inline(always)]
+    pub fn step(&mut self, until: SimTime) -> bool {
+        let Some((now, slot)) = self.controller.dies.agenda.pop_due(until) else { return false };
+        self.controller.now = now;
+        let units = self.controller.dies.units.len();
+        if slot < units {
+            self.controller.unit_wakes(now, UnitId(slot as u32), &mut self.backends);
+        } else if slot - units < self.controller.dies.channels.len() {
+            self.controller.channel_wakes(now, slot - units, &mut self.backends);
+        } else if self.controller.suspension.is_some()
+            && slot - units - self.controller.dies.channels.len() < units
+        {
+            self.controller.settle_unit(
+                now,
+                UnitId((slot - units - self.controller.dies.channels.len()) as u32),
+                &mut self.backends,
+            );
+        } else {
+            self.backends.scrub(now, &mut self.controller);
+        }
+        true
+    }
+}
+
+impl<C: Contents> Controller<C> {
     /// An observer that is told of each flash operation, in addition to others.
-    pub fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
+    pub(super) fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
         self.start_watch().logs.push(log);
     }
 
@@ -205,7 +196,7 @@ impl<C: Contents> Drive<C> {
 
     /// The warnings of the logs of a run that ended at `end`.
     #[must_use]
-    pub fn log_notes(&self, end: SimTime) -> Vec<String> {
+    pub(super) fn log_notes(&self, end: SimTime) -> Vec<String> {
         self.accounts.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
     }
 
@@ -213,45 +204,27 @@ impl<C: Contents> Drive<C> {
     ///
     /// # Errors
     /// A message, if a log could not be written.
-    pub fn close_log(&mut self) -> Result<(), String> {
+    pub(super) fn close_log(&mut self) -> Result<(), String> {
         let logs = self.accounts.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
         logs.into_iter().flatten().try_for_each(|log| log.close())
     }
 
     /// The time of a request that the controller's memory serves.
     #[must_use]
-    pub fn memory_time(&self) -> Span {
+    pub(super) fn memory_time(&self) -> Span {
         self.flash.timing.memory
     }
 
     /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
     #[must_use]
     #[inline]
-    pub fn next_event(&self) -> SimTime {
+    pub(super) fn next_event(&self) -> SimTime {
         self.dies.agenda.next()
-    }
-
-    /// Handles the next event if it is due by `until`; false if none is.
-    #[inline(always)]
-    pub fn step(&mut self, until: SimTime) -> bool {
-        let Some((now, slot)) = self.dies.agenda.pop_due(until) else { return false };
-        self.now = now;
-        let units = self.dies.units.len();
-        if slot < units {
-            self.unit_wakes(now, UnitId(slot as u32));
-        } else if slot - units < self.dies.channels.len() {
-            self.channel_wakes(now, slot - units);
-        } else if self.suspension.is_some() && slot - units - self.dies.channels.len() < units {
-            self.settle_unit(now, UnitId((slot - units - self.dies.channels.len()) as u32));
-        } else {
-            self.scrub(now);
-        }
-        true
     }
 
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
     #[inline]
-    pub fn admit(&mut self, admitted: SimTime, now: SimTime) {
+    pub(super) fn admit(&mut self, admitted: SimTime, now: SimTime) {
         self.admitted = admitted;
         self.now = now;
     }
@@ -259,7 +232,7 @@ impl<C: Contents> Drive<C> {
     /// The instant of what was done last.
     #[must_use]
     #[inline]
-    pub fn now(&self) -> SimTime {
+    pub(super) fn now(&self) -> SimTime {
         self.now
     }
 
@@ -273,5 +246,311 @@ impl<C: Contents> Drive<C> {
         }
         self.answer_behind(now, op);
         self.queues.ops.release(op);
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// The number of empty slots.
+    #[must_use]
+    pub fn slots(&self) -> u64 {
+        self.backends.slots()
+    }
+
+    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
+    #[must_use]
+    pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+        self.backends.has_slot(backend, page, &self.controller)
+    }
+
+    /// A created page fills a slot; die queues take turns, and so do the planes of each.
+    pub fn fill_slot(&mut self, backend: BackendId, lpn: u32, contents: C) {
+        self.backends.fill_slot(backend, lpn, contents, &mut self.controller)
+    }
+
+    /// Valid pages, and pages there are.
+    #[must_use]
+    pub fn filled(&self) -> (u64, u64) {
+        self.backends.filled()
+    }
+
+    /// The run's seed, from which the random numbers of policies come.
+    pub fn seed(&mut self, seed: u64) {
+        self.backends.seed(seed)
+    }
+
+    /// The seed of the drive's errors.
+    pub fn seed_errors(&mut self, seed: u64) {
+        self.controller.seed_errors(seed)
+    }
+
+    /// What error correction had to do; none without an error model.
+    #[must_use]
+    pub fn error_counts(&self) -> Option<ErrorCounts> {
+        self.controller.error_counts()
+    }
+
+    /// Forgets what was counted.
+    pub fn reset_error_counts(&mut self) {
+        self.controller.reset_error_counts()
+    }
+
+    /// Whether it has failed.
+    #[must_use]
+    pub fn is_dead(&self, backend: BackendId) -> bool {
+        self.backends.is_dead(backend)
+    }
+
+    /// Passes a request of the host on to the logs.
+    pub fn tell_request(&mut self, request: &HostRequest) {
+        self.controller.tell_request(request)
+    }
+
+    /// Passes on to the logs which request the commands of an age are for.
+    pub fn tell_opened(&mut self, age: u32, number: u64) {
+        self.controller.tell_opened(age, number)
+    }
+
+    /// Passes the state of the run on to the logs.
+    pub fn tell_state(&mut self, state: &RunState) {
+        self.controller.tell_state(state)
+    }
+
+    /// Passes an event of the run on to the logs.
+    pub fn tell_mark(&mut self, at: SimTime, text: &str) {
+        self.controller.tell_mark(at, text)
+    }
+
+    /// Measures where the time of commands goes, from now on.
+    pub fn break_down(&mut self) {
+        self.controller.break_down()
+    }
+
+    /// From now on reports are kept until they are taken ([`Drive::take_told`]).
+    pub fn keep_told(&mut self) {
+        self.controller.keep_told()
+    }
+
+    /// The reports since the last call, in order.
+    pub fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
+        self.controller.take_told()
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        self.controller.counters()
+    }
+
+    /// The geometry.
+    #[must_use]
+    pub fn geometry(&self) -> &Geometry {
+        self.controller.geometry()
+    }
+
+    /// What each plane of the geometry consists of.
+    #[must_use]
+    pub fn pools(&self) -> Pools {
+        self.controller.pools()
+    }
+
+    /// Blocks and planes.
+    #[must_use]
+    pub fn blocks(&self) -> &Blocks<C> {
+        self.backends.blocks()
+    }
+
+    /// Where an FTL has a page.
+    #[must_use]
+    pub fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
+        self.backends.lookup(backend, page)
+    }
+
+    /// Pages of a backend, those of its hidden range left out.
+    #[must_use]
+    pub fn pages(&self, backend: BackendId) -> u32 {
+        self.backends.pages(backend)
+    }
+
+    /// Flash leaves: FTLs, or physical pages.
+    #[must_use]
+    pub fn ftl_count(&self) -> u16 {
+        self.backends.ftl_count()
+    }
+
+    /// How long each channel has been in use.
+    #[must_use]
+    pub fn channel_busy(&self) -> Vec<Span> {
+        self.controller.channel_busy()
+    }
+
+    /// How long each unit has been busy.
+    #[must_use]
+    pub fn unit_busy(&self) -> Vec<Span> {
+        self.controller.unit_busy()
+    }
+
+    /// When all channels and units are free, as far as is known.
+    #[must_use]
+    pub fn at_rest(&self) -> SimTime {
+        self.controller.at_rest()
+    }
+
+    /// Erased blocks that are free.
+    #[must_use]
+    pub fn free_blocks(&self) -> u64 {
+        self.backends.free_blocks()
+    }
+
+    /// Whether no part has failed and no page is unreadable.
+    #[must_use]
+    pub fn is_healthy(&self) -> bool {
+        self.backends.is_healthy()
+    }
+
+    /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.backends.is_sound()
+    }
+
+    /// Prefetches the map entry of a page.
+    #[inline]
+    pub fn prefetch(&self, backend: BackendId, page: Page) {
+        self.backends.prefetch(backend, page)
+    }
+
+    /// Whether no operation waits or is in progress that a request waits for.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.controller.is_quiet()
+    }
+
+    /// After the last request nothing is scrubbed.
+    pub fn end_scrubbing(&mut self) {
+        self.backends.end_scrubbing(&mut self.controller)
+    }
+
+    /// Scrubbing goes on after a power loss.
+    pub fn scrub_from(&mut self, ready: SimTime) {
+        self.backends.scrub_from(ready, &mut self.controller)
+    }
+
+    /// An observer that is told of each flash operation, in addition to others.
+    pub fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
+        self.controller.log_operations(log)
+    }
+
+    /// The warnings of the logs of a run that ended at `end`.
+    #[must_use]
+    pub fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.controller.log_notes(end)
+    }
+
+    /// Ends the logs of operations.
+    ///
+    /// # Errors
+    /// A message, if a log could not be written.
+    pub fn close_log(&mut self) -> Result<(), String> {
+        self.controller.close_log()
+    }
+
+    /// The time of a request that the controller's memory serves.
+    #[must_use]
+    pub fn memory_time(&self) -> Span {
+        self.controller.memory_time()
+    }
+
+    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
+    #[must_use]
+    #[inline]
+    pub fn next_event(&self) -> SimTime {
+        self.controller.next_event()
+    }
+
+    /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
+    #[inline]
+    pub fn admit(&mut self, admitted: SimTime, now: SimTime) {
+        self.controller.admit(admitted, now)
+    }
+
+    /// The instant of what was done last.
+    #[must_use]
+    #[inline]
+    pub fn now(&self) -> SimTime {
+        self.controller.now()
+    }
+
+    /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first. False if
+    /// nothing has come.
+    pub(crate) fn begin_parts(&mut self, now: SimTime) -> bool {
+        self.backends.begin_parts(now, &mut self.controller)
+    }
+
+    /// Pages of a physical-page backend's groups.
+    ///
+    /// # Panics
+    /// With a backend that has no physical pages.
+    #[must_use]
+    pub fn physical_superblock_pages(&self, backend: BackendId) -> u32 {
+        self.backends.physical_superblock_pages(backend)
+    }
+
+    /// Groups of a physical-page backend.
+    ///
+    /// # Panics
+    /// With a backend that has no physical pages.
+    #[must_use]
+    pub fn physical_superblocks(&self, backend: BackendId) -> u32 {
+        self.backends.physical_superblocks(backend)
+    }
+
+    /// The physical page behind a physical-page backend's address.
+    ///
+    /// # Panics
+    /// With a backend that has no physical pages.
+    #[must_use]
+    pub fn physical_place(&self, backend: BackendId, page: Page) -> Ppn {
+        self.backends.physical_place(backend, page)
+    }
+
+    /// The number of the last write.
+    #[must_use]
+    pub fn last_number(&self) -> u64 {
+        self.controller.last_number()
+    }
+
+    /// The next write has a higher number than this.
+    pub fn number_from(&mut self, last: u64) {
+        self.controller.number_from(last)
+    }
+
+    /// Whether it does.
+    #[must_use]
+    pub fn expects_power_cuts(&self) -> bool {
+        self.backends.expects_power_cuts()
+    }
+
+    /// The wear of the drive.
+    #[must_use]
+    pub fn life(&self) -> &DriveLife {
+        self.backends.life()
+    }
+
+    /// Whether the blocks that a fault strikes have had, on average, all their erases.
+    #[must_use]
+    pub fn is_worn(&self, what: Fault) -> bool {
+        self.backends.is_worn(what)
+    }
+
+    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    #[must_use]
+    pub fn erases_before(&self) -> &BlockErases {
+        self.controller.erases_before()
+    }
+
+    /// Busy times of arrays and pins; none if they are not recorded.
+    #[must_use]
+    pub fn work(&self) -> Option<&OperationTimes> {
+        self.controller.work()
     }
 }

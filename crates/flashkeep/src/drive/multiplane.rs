@@ -4,9 +4,11 @@
 //!
 //! Source: ONFI's multi-plane operations; Hu et al., ICS 2011, for planes that skip pages to catch up.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::Channel;
 use super::program::{Full, PageWrite};
-use super::{DieQueue, Drive, DriveOp, OpKind};
+use super::{DieQueue, DriveOp, OpKind};
 use crate::engine::{Command, Contents};
 use crate::flash::{BusUse, MultiPlane, PlaneId, Ppn, UnitId};
 use crate::ftl::{Allocation, SLC_STREAM};
@@ -15,7 +17,7 @@ use crate::kernel::{Id, SimTime};
 /// How many waiting pages are looked at, at least, for those that a command may take besides the first.
 const LOOK_AHEAD: usize = 64;
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// Whether several pages of a command may be read or programmed together, so that all of them come before one begins.
     #[inline]
     pub(super) fn pages_may_join(&self, command: &Command) -> bool {
@@ -32,26 +34,28 @@ impl<C: Contents> Drive<C> {
         plane: PlaneId,
         stream: u8,
         pages: &mut Vec<PageWrite>,
+        backends: &mut DriveBackends<C>,
     ) {
         let head = self.queues.write_queues[self.queues.die_queues[die_queue].write_queue as usize].head;
         pages.push(self.page_of_write(head, self.queues.ops[head].placed, plane));
         let alone = self.flash.commands.multi_plane == MultiPlane::Off
-            || self.health.damaged
-            || (self.ftl.streams.are_several() && stream != SLC_STREAM);
-        if alone && !self.packing.active {
+            || backends.health.damaged
+            || (backends.ftl.streams.are_several() && stream != SLC_STREAM);
+        if alone && !backends.packing.active {
             return;
         }
         // A plane is there once for each place that it has left.
-        let places = if self.packing.active { self.ftl.blocks.places_left(Some(stream), plane) } else { 1 };
+        let places =
+            if backends.packing.active { backends.ftl.blocks.places_left(Some(stream), plane) } else { 1 };
         let mut free = std::mem::take(&mut self.scratch.free_planes);
         free.extend((1..places).map(|_| plane));
-        let number = self.ftl.blocks.next_number(stream, plane);
+        let number = backends.ftl.blocks.next_number(stream, plane);
         if !alone {
             let siblings = self.queues.die_queues[die_queue].planes.iter().copied();
-            let joining = siblings.filter(|&other| self.can_join(stream, plane, number, other));
+            let joining = siblings.filter(|&other| backends.can_join(stream, plane, number, other, self));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
-        let most = self.fair_share(now, die_queue, 1 + free.len());
+        let most = self.fair_share(now, die_queue, 1 + free.len(), backends);
         let (mut op, mut n) = (head, self.queues.ops[head].placed + 1);
         for _ in 0..LOOK_AHEAD.max(free.len()) {
             if free.is_empty() || pages.len() == most {
@@ -64,11 +68,11 @@ impl<C: Contents> Drive<C> {
                 }
                 n = self.queues.ops[op].placed;
             }
-            match self.plane_among(die_queue, op, n, stream, &free) {
+            match self.plane_among(die_queue, op, n, stream, &free, backends) {
                 Some(at) => {
                     let other = free.remove(at);
                     if other != plane {
-                        self.catch_up(stream, other, number);
+                        self.catch_up(stream, other, number, backends);
                     }
                     let last = pages.iter().rposition(|page| page.plane == other);
                     let page = self.page_of_write(op, n, other);
@@ -85,16 +89,17 @@ impl<C: Contents> Drive<C> {
 
     /// How many of the pages that wait, `most` at the most, one command takes: other channels that could program some of
     /// them now get as many. Word lines are filled instead.
-    fn fair_share(&self, now: SimTime, die_queue: usize, most: usize) -> usize {
+    fn fair_share(&self, now: SimTime, die_queue: usize, most: usize, backends: &DriveBackends<C>) -> usize {
         let DieQueue { ftl, write_queue, unit, .. } = self.queues.die_queues[die_queue];
-        let channels = self.channels_offered(usize::from(ftl)) as usize;
-        if most == 1 || channels == 1 || self.packing.active || self.flash.bus == BusUse::Rounds {
+        let channels = backends.channels_offered(usize::from(ftl)) as usize;
+        if most == 1 || channels == 1 || backends.packing.active || self.flash.bus == BusUse::Rounds {
             return most;
         }
         let own = self.dies.units[unit.0 as usize].channel as usize;
-        let first = self.ftl.backends[usize::from(ftl)].domain.first.channel as usize;
+        let first = backends.ftl.backends[usize::from(ftl)].domain.first.channel as usize;
         let others = (first..first + channels).filter(|&channel| channel != own);
-        let sharers = 1 + others.filter(|&channel| self.could_take(now, channel, write_queue)).count();
+        let sharers =
+            1 + others.filter(|&channel| self.could_take(now, channel, write_queue, backends)).count();
         let mut waiting = 0;
         let mut op = self.queues.write_queues[write_queue as usize].head;
         while op.is_some() && waiting < most * sharers {
@@ -106,7 +111,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether a channel has nothing to do now but to program what comes first in a write queue.
-    fn could_take(&self, now: SimTime, channel: usize, write_queue: u32) -> bool {
+    fn could_take(
+        &self,
+        now: SimTime,
+        channel: usize,
+        write_queue: u32,
+        backends: &DriveBackends<C>,
+    ) -> bool {
         let Channel { free_at, waiting, ready, collecting, die_queues, .. } = &self.dies.channels[channel];
         if *free_at > now || waiting | ready | collecting != 0 {
             return false;
@@ -116,20 +127,8 @@ impl<C: Contents> Drive<C> {
             let die_queue = die_queue as usize;
             idle >> bit & 1 == 1
                 && self.queues.die_queues[die_queue].write_queue == write_queue
-                && self.plane_for::<Full>(die_queue).is_some()
+                && backends.plane_for::<Full>(die_queue, self).is_some()
         })
-    }
-
-    /// Whether a plane can program the page of that number of a block together with `first`.
-    fn can_join(&self, stream: u8, first: PlaneId, number: u32, other: PlaneId) -> bool {
-        let die = |plane| self.next_block(plane, Some(stream)).map(|block| self.die_of(plane, block));
-        if other == first || die(other) != die(first) {
-            return false;
-        }
-        let stands = self.ftl.blocks.next_number(stream, other);
-        let lag = number.saturating_sub(stands);
-        let reachable = stands == number || (self.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
-        reachable && self.free_for(stream, other) > lag
     }
 
     /// Which of the planes a page of a waiting write may go to: any, unless its address says which.
@@ -140,12 +139,13 @@ impl<C: Contents> Drive<C> {
         n: u16,
         stream: u8,
         free: &[PlaneId],
+        backends: &DriveBackends<C>,
     ) -> Option<usize> {
         let of_die_queue = usize::from(self.queues.die_queues[die_queue].ftl);
-        if !self.joins_stream(stream, of_die_queue, op, n) {
+        if !backends.joins_stream(stream, of_die_queue, op, n, self) {
             return None;
         }
-        let ftl = &self.ftl.backends[of_die_queue];
+        let ftl = &backends.ftl.backends[of_die_queue];
         if matches!(ftl.allocation, Allocation::Dynamic) {
             return Some(0);
         }
@@ -154,17 +154,22 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A plane leaves pages out until its next one has that number.
-    fn catch_up(&mut self, stream: u8, plane: PlaneId, number: u32) {
-        while self.ftl.blocks.next_number(stream, plane) != number {
-            let left_out = self.ftl.blocks.leave_empty(Some(stream), plane);
-            self.note_oob(left_out, 0, 0);
+    fn catch_up(&mut self, stream: u8, plane: PlaneId, number: u32, backends: &mut DriveBackends<C>) {
+        while backends.ftl.blocks.next_number(stream, plane) != number {
+            let left_out = backends.ftl.blocks.leave_empty(Some(stream), plane);
+            backends.note_oob(left_out, 0, 0);
             self.accounts.counters.wasted_pages += 1;
         }
     }
 
     /// A write whose pages all have their places leaves its write queue; with several of its pages in one command, the
     /// last of them finds it gone.
-    pub(super) fn take_if_placed(&mut self, die_queue: usize, page: &PageWrite) {
+    pub(super) fn take_if_placed(
+        &mut self,
+        die_queue: usize,
+        page: &PageWrite,
+        backends: &mut DriveBackends<C>,
+    ) {
         let state = &self.queues.ops[page.op];
         if page.n + 1 < state.command.count {
             return;
@@ -172,7 +177,7 @@ impl<C: Contents> Drive<C> {
         let write_queue = self.queues.die_queues[die_queue].write_queue as usize;
         self.queues.write_queues[write_queue].remove(&mut self.queues.ops, page.op);
         self.queues.waiting -= u32::from(!self.queues.write_queues[write_queue].head.is_some());
-        self.all_placed(page.op);
+        backends.all_placed(page.op, self);
     }
 
     // ---------------------------------------------------------------- reads
@@ -180,7 +185,13 @@ impl<C: Contents> Drive<C> {
     /// Reads that wait for pages of the same number in other planes of the die join one that starts, and those that
     /// wait for other places of the same page of the flash. How many planes read.
     #[inline(never)]
-    pub(super) fn join_reads(&mut self, now: SimTime, unit: UnitId, first: Id<DriveOp>) -> usize {
+    pub(super) fn join_reads(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        first: Id<DriveOp>,
+        backends: &mut DriveBackends<C>,
+    ) -> usize {
         let geometry = &self.flash.geometry;
         let number = geometry.flash_page_of(self.queues.ops[first].ppn);
         let plane = geometry.plane_of(self.queues.ops[first].ppn).0;
@@ -198,7 +209,7 @@ impl<C: Contents> Drive<C> {
                 && self.flash.geometry.flash_page_of(ppn) == number
                 && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
-            let along = self.packing.shares && !apart && self.is_brought_up(first, ppn);
+            let along = backends.packing.shares && !apart && self.is_brought_up(first, ppn);
             if (apart || along) && !self.is_kept_waiting(unit, ppn) {
                 planes |= bit;
                 self.queues.ops[at].placed = u16::from(along);
@@ -234,25 +245,51 @@ impl<C: Contents> Drive<C> {
 
     /// Planes of the same die whose victims are ready to be erased too.
     #[inline(never)]
-    pub(super) fn joining_erases(&mut self, first: PlaneId, block: u32) -> Vec<(PlaneId, u32)> {
+    pub(super) fn joining_erases(
+        &mut self,
+        first: PlaneId,
+        block: u32,
+        backends: &mut DriveBackends<C>,
+    ) -> Vec<(PlaneId, u32)> {
         let (die, home) = (self.die_of(first, block), self.dies.of_plane[first.0 as usize]);
         let unit = self.unit_of_block(first, block);
         let mut ready = Vec::new();
         let mut at = self.dies.units[home.0 as usize].collect_head;
         while let Some(plane) = at {
-            at = self.gc.collections[plane.0 as usize].next;
+            at = backends.gc.collections[plane.0 as usize].next;
             if plane == first {
                 continue;
             }
-            if let Some(victim) = self.victim_of(plane)
+            if let Some(victim) = backends.victim_of(plane, self)
                 && self.die_of(plane, victim) == die
-                && (self.packing.active || self.gc.hands[plane.0 as usize].is_empty())
-                && self.ftl.blocks.is_garbage(plane, victim)
-                && !self.is_owed(unit, plane, victim)
+                && (backends.packing.active || backends.gc.hands[plane.0 as usize].is_empty())
+                && backends.ftl.blocks.is_garbage(plane, victim)
+                && !backends.is_owed(unit, plane, victim, self)
             {
                 ready.push((plane, victim));
             }
         }
         ready
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether a plane can program the page of that number of a block together with `first`.
+    fn can_join(
+        &self,
+        stream: u8,
+        first: PlaneId,
+        number: u32,
+        other: PlaneId,
+        controller: &Controller<C>,
+    ) -> bool {
+        let die = |plane| self.next_block(plane, Some(stream)).map(|block| controller.die_of(plane, block));
+        if other == first || die(other) != die(first) {
+            return false;
+        }
+        let stands = self.ftl.blocks.next_number(stream, other);
+        let lag = number.saturating_sub(stands);
+        let reachable = stands == number || (self.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
+        reachable && self.free_for(stream, other) > lag
     }
 }

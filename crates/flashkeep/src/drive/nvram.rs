@@ -5,6 +5,8 @@
 //! other. Accesses do not count as flash operations.
 
 use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::submit::Commands;
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Flags, OobData, Verb};
 use crate::kernel::{SimTime, Span};
@@ -162,11 +164,13 @@ impl<C: Contents> Nvram<C> {
 impl<C: Contents> Drive<C> {
     /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next backend.
     pub fn add_nvram(&mut self, pages: u32, latency: Span) -> BackendId {
-        self.paths.commands = Commands::Checked;
-        self.nvrams.push(Nvram::new(pages, latency));
-        BackendId((self.ftl.backends.len() + self.nvrams.len() - 1) as u16)
+        self.controller.paths.commands = Commands::Checked;
+        self.backends.nvrams.push(Nvram::new(pages, latency));
+        BackendId((self.backends.ftl.backends.len() + self.backends.nvrams.len() - 1) as u16)
     }
+}
 
+impl<C: Contents> DriveBackends<C> {
     pub(super) fn nvram(&self, backend: BackendId) -> &Nvram<C> {
         &self.nvrams[usize::from(backend.0) - self.ftl.backends.len()]
     }
@@ -182,8 +186,9 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         let this = &mut self.nvrams[usize::from(backend.0) - self.ftl.backends.len()];
-        this.ask(now, backend, command, token, contents, &mut self.done);
+        this.ask(now, backend, command, token, contents, &mut controller.done);
     }
 }

@@ -2,13 +2,15 @@
 //! that changes its map then; until then GC moves it like any other page. If the page is written again meanwhile, it is
 //! the later write's to replace.
 
-use super::{Drive, DriveOp};
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::Ppn;
 use crate::ftl::MapEntry;
 use crate::kernel::Id;
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// Notes the copy that the next page of a write replaces.
     #[inline(always)]
     pub(super) fn note_older(&mut self, op: Id<DriveOp>, older: Option<Ppn>) {
@@ -25,39 +27,59 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The copy that a page of a write in flight replaces, where that is noted.
-    fn older_place(&mut self, ftl: usize, op: u32, lpn: u32) -> &mut Option<Ppn> {
-        let n = self.place_in_write(ftl, op, lpn);
+    fn older_place(
+        &mut self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        backends: &mut DriveBackends<C>,
+    ) -> &mut Option<Ppn> {
+        let n = backends.place_in_write(ftl, op, lpn, self);
         &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
     }
 
     /// The copy that a page of a write in flight replaces.
-    pub(super) fn older_copy(&self, ftl: usize, op: u32, lpn: u32) -> Option<Ppn> {
+    pub(super) fn older_copy(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        backends: &DriveBackends<C>,
+    ) -> Option<Ppn> {
         let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
-        copies.get(self.place_in_write(ftl, op, lpn)).copied().flatten()
+        copies.get(backends.place_in_write(ftl, op, lpn, self)).copied().flatten()
     }
+}
 
+impl<C: Contents> DriveBackends<C> {
     /// The copy of a page that the flash has.
-    pub(super) fn copy_on_flash(&self, ftl: usize, lpn: u32) -> Option<Ppn> {
+    pub(super) fn copy_on_flash(&self, ftl: usize, lpn: u32, controller: &Controller<C>) -> Option<Ppn> {
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::At(ppn) => Some(ppn),
-            MapEntry::Pending(op) => self.older_copy(ftl, op, lpn),
+            MapEntry::Pending(op) => controller.older_copy(ftl, op, lpn, self),
             MapEntry::Unmapped => None,
         }
     }
 
     /// Whether a write in flight replaces the copy at `ppn`.
     #[inline]
-    pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn) -> bool {
+    pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
         match self.ftl.maps.get(ftl, lpn) {
-            MapEntry::Pending(op) => self.older_copy(ftl, op, lpn) == Some(ppn),
+            MapEntry::Pending(op) => controller.older_copy(ftl, op, lpn, self) == Some(ppn),
             MapEntry::At(_) | MapEntry::Unmapped => false,
         }
     }
 
     /// A page of a write in flight is no longer that write's: the copy that it would have replaced.
     #[inline(never)]
-    pub(super) fn leave_write(&mut self, ftl: usize, op: u32, lpn: u32) -> Option<Ppn> {
-        let older = self.older_place(ftl, op, lpn).take();
+    pub(super) fn leave_write(
+        &mut self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        controller: &mut Controller<C>,
+    ) -> Option<Ppn> {
+        let older = controller.older_place(ftl, op, lpn, self).take();
         if !self.ftl.backends[ftl].remapped.is_empty() {
             self.ftl.backends[ftl].displace(op, lpn);
         }
@@ -66,9 +88,16 @@ impl<C: Contents> Drive<C> {
 
     /// The page moves while a write in flight replaces it: the write replaces it at its new place. Whether that is so.
     #[inline]
-    pub(super) fn move_older(&mut self, ftl: usize, lpn: u32, from: Ppn, to: Ppn) -> bool {
+    pub(super) fn move_older(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        from: Ppn,
+        to: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
         let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return false };
-        let older = self.older_place(ftl, op, lpn);
+        let older = controller.older_place(ftl, op, lpn, self);
         debug_assert_eq!(*older, Some(from), "only current pages move");
         *older = Some(to);
         true
@@ -82,22 +111,23 @@ impl<C: Contents> Drive<C> {
         lpn: u32,
         sequence: u64,
         ppn: Ppn,
+        controller: &mut Controller<C>,
     ) -> Result<Option<Ppn>, ()> {
         let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return Err(()) };
-        let older = self.older_copy(ftl, op, lpn);
+        let older = controller.older_copy(ftl, op, lpn, self);
         if older.is_some_and(|older| self.is_newer(older, sequence)) {
             return Err(());
         }
-        Ok(self.older_place(ftl, op, lpn).replace(ppn))
+        Ok(controller.older_place(ftl, op, lpn, self).replace(ppn))
     }
 
     /// Of a page whose write will not be placed: gives up the copy that it would have replaced.
-    pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32) {
+    pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
         if let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn)
-            && self.older_copy(ftl, op, lpn).is_some()
+            && controller.older_copy(ftl, op, lpn, self).is_some()
         {
-            let older = self.older_place(ftl, op, lpn).take();
-            older.into_iter().for_each(|ppn| self.discard(ppn));
+            let older = controller.older_place(ftl, op, lpn, self).take();
+            older.into_iter().for_each(|ppn| self.discard(ppn, controller));
         }
     }
 }

@@ -1,8 +1,10 @@
 //! Where the time of commands goes in drives that suspend operations for reads. The wait of a page is divided when it is
 //! granted, as elsewhere: a history forgets what no operation waits for. The rest is known when its program is over.
 
+use super::DriveOp;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::latency::{DriveLatencies, PlacedPage};
-use super::{Drive, DriveOp};
 use crate::engine::{Breakdown, Contents, Part, TimeSpent};
 use crate::flash::{Acknowledge, UnitId};
 use crate::kernel::{Id, SimTime, Span, reach};
@@ -27,7 +29,7 @@ impl DriveLatencies {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// Since when a suspended unit is free for a read that is granted, if it is suspended.
     #[inline]
     pub(super) fn free_for_reads(&self, unit: UnitId) -> Option<SimTime> {
@@ -56,10 +58,11 @@ impl<C: Contents> Drive<C> {
         granted: SimTime,
         unit: UnitId,
         freed: [SimTime; 2],
+        backends: &DriveBackends<C>,
     ) -> Breakdown {
         let (DriveOp { since, late, .. }, mut parts) = (self.queues.ops[op], Breakdown::default());
         let channel = self.dies.units[unit.0 as usize].channel as usize;
-        let rest = self.other_wait(true, late);
+        let rest = self.other_wait(true, late, backends);
         if let Some(latencies) = &self.latencies {
             latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
         }

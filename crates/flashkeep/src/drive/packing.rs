@@ -20,9 +20,11 @@
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column
 //! addresses and partial page programs.
 
+use super::backends::DriveBackends;
 use super::by_address::WordLines;
+use super::controller::Controller;
 use super::program::PageWrite;
-use super::{DieQueue, Drive, DriveOp, Parameters};
+use super::{DieQueue, DriveOp, Parameters};
 use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn, Target};
 use crate::ftl::SLC_STREAM;
@@ -74,7 +76,23 @@ impl Packing {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
+    /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
+    #[inline(never)]
+    pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+        for at in 0..self.dies.channels[channel].die_queues.len() {
+            let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
+            let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+            let channels = backends.channels_offered(usize::from(ftl));
+            let waits = self.queues.write_queues[write_queue as usize].head.is_some();
+            if channels > 1 && waits && backends.gathers_until(write_queue, self).is_none() {
+                backends.offer(now, usize::from(ftl), write_queue, channels, self);
+            }
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- writes
 
     /// Pages that the address binds come together where it binds them to the same plane.
@@ -86,8 +104,9 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
-        channels: u32,
+        controller: &mut Controller<C>,
     ) {
+        let channels = self.channels_offered(ftl);
         let Geometry { places, word_line, .. } = self.flash.geometry;
         let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
         let step = [word_line, places].into_iter().find(fits).unwrap_or(1);
@@ -96,15 +115,21 @@ impl<C: Contents> Drive<C> {
             let page = command.start.plus(at);
             let count = (step - page.low() % step).min(u32::from(command.count) - at);
             let contents = if C::KEEP { &contents[at as usize..(at + count) as usize] } else { contents };
-            let write_queue = self.bound_write_queue(ftl, page.low());
+            let write_queue = self.bound_write_queue(ftl, page.low(), controller);
             let part = command.over(page, count as u16);
-            self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels);
+            self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels, controller);
             at += count;
         }
     }
 
     /// Whether writes wait for others, and this one does from now on. One that may not wait ends the wait of its queue.
-    pub(super) fn gathers(&mut self, now: SimTime, write_queue: u32, op: Id<DriveOp>) -> bool {
+    pub(super) fn gathers(
+        &mut self,
+        now: SimTime,
+        write_queue: u32,
+        op: Id<DriveOp>,
+        controller: &mut Controller<C>,
+    ) -> bool {
         let Packing { gather, until, .. } = &mut self.packing;
         if *gather == Span::ZERO {
             return false;
@@ -113,50 +138,56 @@ impl<C: Contents> Drive<C> {
             until.resize(op.index() + 1, SimTime::ZERO);
         }
         until[op.index()] = now + *gather;
-        if self.queues.ops[op].command.flags.has(Flags::SOON) {
-            self.stop_gathering(write_queue);
+        if controller.queues.ops[op].command.flags.has(Flags::SOON) {
+            self.stop_gathering(write_queue, controller);
         }
         true
     }
 
     /// The writes of a queue wait for others no more.
-    fn stop_gathering(&mut self, write_queue: u32) {
-        let mut at = self.queues.write_queues[write_queue as usize].head;
+    fn stop_gathering(&mut self, write_queue: u32, controller: &mut Controller<C>) {
+        let mut at = controller.queues.write_queues[write_queue as usize].head;
         while at.is_some() {
             // One that a failed block has sent back did not wait.
             if let Some(until) = self.packing.until.get_mut(at.index()) {
                 *until = SimTime::ZERO;
             }
-            at = self.queues.ops[at].next;
+            at = controller.queues.ops[at].next;
         }
     }
 
     /// A FLUSH: all writes are programmed with what there is.
     #[cold]
-    pub(super) fn end_all_gathering(&mut self, now: SimTime) {
+    pub(super) fn end_all_gathering(&mut self, now: SimTime, controller: &mut Controller<C>) {
         if !self.packing.active || !self.packing.gathers_writes() || self.immediate.active {
             return;
         }
-        self.now = now;
-        for die_queue in 0..self.queues.die_queues.len() {
-            let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
-            if self.queues.write_queues[write_queue as usize].head.is_some()
-                && self.gathers_until(write_queue).is_some()
+        controller.now = now;
+        for die_queue in 0..controller.queues.die_queues.len() {
+            let DieQueue { ftl, write_queue, .. } = controller.queues.die_queues[die_queue];
+            if controller.queues.write_queues[write_queue as usize].head.is_some()
+                && self.gathers_until(write_queue, controller).is_some()
             {
-                self.stop_gathering(write_queue);
-                self.offer(now, usize::from(ftl), write_queue, self.channels_offered(usize::from(ftl)));
+                self.stop_gathering(write_queue, controller);
+                self.offer(
+                    now,
+                    usize::from(ftl),
+                    write_queue,
+                    self.channels_offered(usize::from(ftl)),
+                    controller,
+                );
             }
         }
     }
 
     /// Until when the first write of a write queue waits for others, if it still does: they do not fill a word line.
-    pub(super) fn gathers_until(&self, write_queue: u32) -> Option<SimTime> {
-        let mut at = self.queues.write_queues[write_queue as usize].head;
-        let until = self.packing.until.get(at.index()).copied().filter(|&until| until > self.now)?;
-        let together = self.gathered_pages(usize::from(self.queues.ops[at].ftl));
+    pub(super) fn gathers_until(&self, write_queue: u32, controller: &Controller<C>) -> Option<SimTime> {
+        let mut at = controller.queues.write_queues[write_queue as usize].head;
+        let until = self.packing.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
+        let together = self.gathered_pages(usize::from(controller.queues.ops[at].ftl), controller);
         let mut pages = 0;
         while at.is_some() {
-            let DriveOp { placed, command, next, .. } = self.queues.ops[at];
+            let DriveOp { placed, command, next, .. } = controller.queues.ops[at];
             pages += u32::from(command.count - placed);
             if pages >= together {
                 return None;
@@ -167,36 +198,29 @@ impl<C: Contents> Drive<C> {
     }
 
     /// When a write that waits for others, and that a channel could take, waits for them no more.
-    pub(super) fn gathered_at(&self, channel: usize) -> Option<SimTime> {
+    pub(super) fn gathered_at(&self, channel: usize, controller: &Controller<C>) -> Option<SimTime> {
         if self.packing.gather == Span::ZERO {
             return None;
         }
-        let die_queues = self.dies.channels[channel]
+        let die_queues = controller.dies.channels[channel]
             .die_queues
             .iter()
-            .map(|&(die_queue, _)| &self.queues.die_queues[die_queue as usize]);
-        let waiting = die_queues
-            .filter(|die_queue| self.queues.write_queues[die_queue.write_queue as usize].head.is_some());
-        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue)).min()
-    }
-
-    /// Writes that have waited for others go to the channels in turn, whichever of these has looked first.
-    #[inline(never)]
-    pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize) {
-        for at in 0..self.dies.channels[channel].die_queues.len() {
-            let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
-            let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
-            let channels = self.channels_offered(usize::from(ftl));
-            let waits = self.queues.write_queues[write_queue as usize].head.is_some();
-            if channels > 1 && waits && self.gathers_until(write_queue).is_none() {
-                self.offer(now, usize::from(ftl), write_queue, channels);
-            }
-        }
+            .map(|&(die_queue, _)| &controller.queues.die_queues[die_queue as usize]);
+        let waiting = die_queues.filter(|die_queue| {
+            controller.queues.write_queues[die_queue.write_queue as usize].head.is_some()
+        });
+        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, controller)).min()
     }
 
     /// The stream of a page that waits.
-    pub(super) fn stream_of_waiting(&self, ftl: usize, op: Id<DriveOp>, n: u16) -> u8 {
-        self.ftl.streams.of_written(ftl, self.queues.ops[op].command.start.low() + u32::from(n))
+    pub(super) fn stream_of_waiting(
+        &self,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> u8 {
+        self.ftl.streams.of_written(ftl, controller.queues.ops[op].command.start.low() + u32::from(n))
     }
 
     /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.
@@ -210,28 +234,34 @@ impl<C: Contents> Drive<C> {
     }
 
     /// What is left of the word lines that have been placed stays empty.
-    pub(super) fn leave_rest_of(&mut self, pages: &[PageWrite], stream: u8) {
+    pub(super) fn leave_rest_of(&mut self, pages: &[PageWrite], stream: u8, controller: &mut Controller<C>) {
         if !self.packing.active || self.ftl.physical {
             return;
         }
         for page in pages {
-            self.leave_rest(Some(stream), page.plane, page.target.to);
+            self.leave_rest(Some(stream), page.plane, page.target.to, controller);
             // What stays empty may be what the host had left.
             if self.is_low_for_idle(page.plane) {
-                self.look_at(page.plane);
+                self.look_at(page.plane, controller);
             }
             if stream == SLC_STREAM && self.ftl.blocks.cache(page.plane).is_between_blocks() {
-                self.look_at_cache(page.plane);
+                self.look_at_cache(page.plane, controller);
             }
         }
     }
 
     /// What is left of a word line stays empty.
-    pub(super) fn leave_rest(&mut self, stream: Option<u8>, plane: PlaneId, programmed: Ppn) {
+    pub(super) fn leave_rest(
+        &mut self,
+        stream: Option<u8>,
+        plane: PlaneId,
+        programmed: Ppn,
+        controller: &mut Controller<C>,
+    ) {
         while self.ftl.blocks.goes_on(stream, plane, programmed) {
             let left = self.ftl.blocks.leave_empty(stream, plane);
             self.note_oob(left, 0, 0);
-            self.accounts.counters.empty_places += 1;
+            controller.accounts.counters.empty_places += 1;
         }
     }
 
@@ -245,13 +275,14 @@ impl<C: Contents> Drive<C> {
         ftl: usize,
         command: &Command,
         token: CompletionToken,
+        controller: &mut Controller<C>,
     ) {
         let begins = self.hold_parts();
         for n in 0..u32::from(command.count) {
-            self.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n));
+            controller.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n), self);
         }
         if begins {
-            self.begin_parts(now);
+            self.begin_parts(now, controller);
         }
     }
 
@@ -270,16 +301,22 @@ impl<C: Contents> Drive<C> {
 
     /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
     /// the same page of the flash.
-    pub(super) fn gather_physical(&mut self, write_queue: usize, plane: PlaneId, pages: &mut Vec<PageWrite>) {
-        let first = self.queues.ops[self.queues.write_queues[write_queue].head].ppn;
+    pub(super) fn gather_physical(
+        &mut self,
+        write_queue: usize,
+        plane: PlaneId,
+        pages: &mut Vec<PageWrite>,
+        controller: &mut Controller<C>,
+    ) {
+        let first = controller.queues.ops[controller.queues.write_queues[write_queue].head].ppn;
         loop {
-            let op = self.queues.pop(write_queue);
-            pages.push(self.page_of_write(op, 0, plane));
-            let next = self.queues.write_queues[write_queue].head;
+            let op = controller.queues.pop(write_queue);
+            pages.push(controller.page_of_write(op, 0, plane));
+            let next = controller.queues.write_queues[write_queue].head;
             let counters = |op: &DriveOp| {
                 op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)
             };
-            if !(self.packing.active && next.is_some() && counters(&self.queues.ops[next])) {
+            if !(self.packing.active && next.is_some() && counters(&controller.queues.ops[next])) {
                 break;
             }
         }

@@ -2,7 +2,8 @@
 //! such as that of the old part of a page, goes first where the scheduler prefers reads, and writes among them fill word
 //! lines together. Source: SSDSim, which makes all sub-requests of a request before it looks at the channels.
 
-use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::Contents;
 use crate::kernel::SimTime;
 
@@ -17,28 +18,28 @@ pub(super) struct Parts {
     channels: Vec<usize>,
 }
 
-impl<C: Contents> Drive<C> {
-    /// Parts of a request come: nothing begins before [`Drive::begin_parts`]. False if that held already.
+impl<C: Contents> DriveBackends<C> {
+    /// Parts of a request come: nothing begins before [`DriveBackends::begin_parts`]. False if that held already.
     pub(super) fn hold_parts(&mut self) -> bool {
         !std::mem::replace(&mut self.parts.held, true)
     }
 
     /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first. False if
     /// nothing has come.
-    pub(crate) fn begin_parts(&mut self, now: SimTime) -> bool {
+    pub(super) fn begin_parts(&mut self, now: SimTime, controller: &mut Controller<C>) -> bool {
         self.parts.held = false;
         if self.parts.offers.is_empty() && self.parts.channels.is_empty() {
             return false;
         }
-        self.now = now;
+        controller.now = now;
         let mut offers = std::mem::take(&mut self.parts.offers);
         for (ftl, write_queue, channels) in offers.drain(..) {
-            self.offer(now, ftl, write_queue, channels);
+            self.offer(now, ftl, write_queue, channels, controller);
         }
         self.parts.offers = offers;
         let mut channels = std::mem::take(&mut self.parts.channels);
         for channel in channels.drain(..) {
-            self.visit(now, channel);
+            controller.visit(now, channel, self);
         }
         self.parts.channels = channels;
         true

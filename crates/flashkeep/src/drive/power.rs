@@ -11,6 +11,8 @@
 //! - a version that got another address stays valid as long as the write that has superseded it has no place;
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::{Drive, DriveOp, LoggedOperation, OpKind};
 use crate::engine::{BackendId, Contents, FixedMap, OobData, Verb};
 use crate::flash::{PlaneId, Ppn, UnitId};
@@ -89,33 +91,42 @@ const FLIGHTS: usize = 256;
 impl<C: Contents> Drive<C> {
     /// The power will fail during the run: from now on the drive keeps recovery data.
     pub fn expect_power_cuts(&mut self) {
-        let pages = self.flash.geometry.ppn_space();
+        let pages = self.controller.flash.geometry.ppn_space();
         // It hears of every operation.
-        self.accounts.watch.get_or_insert_default();
-        self.power = Some(Box::new(Power {
+        self.controller.accounts.watch.get_or_insert_default();
+        self.backends.power = Some(Box::new(Power {
             reverse_map: vec![0; pages],
             sequences: vec![0; pages],
-            marks: vec![0; if self.ftl.physical { pages } else { 0 }],
-            guard: vec![SimTime::ZERO; self.flash.geometry.block_space()],
+            marks: vec![0; if self.backends.ftl.physical { pages } else { 0 }],
+            guard: vec![SimTime::ZERO; self.controller.flash.geometry.block_space()],
             ..Power::default()
         }));
-        self.simplify();
+        self.backends.simplify(&mut self.controller);
     }
+}
 
+impl<C: Contents> Controller<C> {
     /// The number of the last write.
     #[must_use]
-    pub fn last_number(&self) -> u64 {
+    pub(super) fn last_number(&self) -> u64 {
         self.queues.sequence
     }
 
     /// The next write has a higher number than this.
-    pub fn number_from(&mut self, last: u64) {
+    pub(super) fn number_from(&mut self, last: u64) {
         self.queues.sequence = self.queues.sequence.max(last);
     }
 
+    /// Ensures that an event occurs at `until` or earlier.
+    pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
+        self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(until));
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// Whether it does.
     #[must_use]
-    pub fn expects_power_cuts(&self) -> bool {
+    pub(super) fn expects_power_cuts(&self) -> bool {
         self.power.is_some()
     }
 
@@ -137,8 +148,8 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- while there is power
 
     /// An operation has been granted.
-    pub(super) fn note_flight(&mut self, operation: LoggedOperation) {
-        let now = self.now;
+    pub(super) fn note_flight(&mut self, operation: LoggedOperation, controller: &mut Controller<C>) {
+        let now = controller.now;
         let Some(power) = &mut self.power else { return };
         if operation.kind == OpKind::Read {
             return;
@@ -178,18 +189,24 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The block of a version is not erased before its successor is programmed, if that is under way.
-    fn guard_until_programmed(&mut self, older: Ppn, newer: Ppn) {
+    fn guard_until_programmed(&mut self, older: Ppn, newer: Ppn, controller: &mut Controller<C>) {
         let block = self.flash.geometry.block_index_of(older);
         let Some(power) = &mut self.power else { return };
         if let Some(flight) = power.flights.iter().find(|flight| flight.ppn == newer) {
             power.guard[block] = power.guard[block].max(flight.end);
         }
-        self.guard_while_programmed(newer, block);
+        controller.guard_while_programmed(newer, block);
     }
 
     /// An old version that has got another address is needed there no more; where its successor is not programmed
     /// yet, it is kept for that.
-    pub(super) fn outlive(&mut self, ftl: usize, address: u32, ppn: Ppn) -> bool {
+    pub(super) fn outlive(
+        &mut self,
+        ftl: usize,
+        address: u32,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
         let Some(power) = &self.power else { return false };
         let lpn = power.reverse_map[ppn.0 as usize];
         if lpn == address {
@@ -198,16 +215,16 @@ impl<C: Contents> Drive<C> {
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::Pending(_) => {
                 let sequence = power.sequences[ppn.0 as usize];
-                let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn) else { return false };
+                let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn, controller) else { return false };
                 self.ftl.blocks.remap(ppn, lpn);
                 if let Some(older) = older {
-                    self.guard_until_programmed(older, ppn);
-                    self.discard(older);
+                    self.guard_until_programmed(older, ppn, controller);
+                    self.discard(older, controller);
                 }
                 true
             }
             MapEntry::At(newer) => {
-                self.guard_until_programmed(ppn, newer);
+                self.guard_until_programmed(ppn, newer, controller);
                 false
             }
             MapEntry::Unmapped => false,
@@ -236,25 +253,32 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether a block must not be erased yet; the unit is woken when it may be.
-    pub(super) fn is_guarded(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, block: u32) -> bool {
+    pub(super) fn is_guarded(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) -> bool {
         let Some(power) = &self.power else { return false };
         let block = self.flash.geometry.block_index(plane, block);
         let until = power.guard[block];
         if until <= now {
             // The end of what is under way wakes the units that wait for it.
-            return self.is_guarded_under_way(block);
+            return controller.is_guarded_under_way(block);
         }
-        let slot = self.dies.units.len() + self.dies.units[unit.0 as usize].channel as usize;
-        self.wake_slot(slot, until);
+        let slot = controller.dies.units.len() + controller.dies.units[unit.0 as usize].channel as usize;
+        controller.wake_slot(slot, until);
         true
     }
 
     /// A write of a physical-page backend has been granted.
-    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime) {
-        let now = self.now;
+    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime, controller: &mut Controller<C>) {
+        let now = controller.now;
         let Some(power) = &mut self.power else { return };
         power.numbered.retain(|&(_, end)| end > now);
-        let durable = if self.suspension.is_some() { SimTime::NEVER } else { durable };
+        let durable = if controller.suspension.is_some() { SimTime::NEVER } else { durable };
         power.numbered.push((sequence, durable));
     }
 
@@ -267,38 +291,44 @@ impl<C: Contents> Drive<C> {
 
     /// In physical-page backends operations have their places from the beginning: a block is not erased before
     /// everything is programmed that was submitted before.
-    pub(super) fn is_ahead(&self, sequence: u64) -> bool {
+    pub(super) fn is_ahead(&self, sequence: u64, controller: &Controller<C>) -> bool {
         let Some(power) = &self.power else { return false };
         let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
-        power.numbered.iter().any(|&(number, end)| number < sequence && end > self.now)
-            || self.queues.write_queues.iter().any(|write_queue| write_queue.any(&self.queues.ops, older))
+        power.numbered.iter().any(|&(number, end)| number < sequence && end > controller.now)
+            || controller
+                .queues
+                .write_queues
+                .iter()
+                .any(|write_queue| write_queue.any(&controller.queues.ops, older))
     }
 
     /// A write may wait for programs of others: when the channel is visited again.
-    pub(super) fn look_again_at(&self, now: SimTime) -> Option<SimTime> {
-        let waits = self.power.is_some() && self.queues.waiting > 0;
+    pub(super) fn look_again_at(&self, now: SimTime, controller: &Controller<C>) -> Option<SimTime> {
+        let waits = self.power.is_some() && controller.queues.waiting > 0;
         waits.then(|| now + self.flash.timing.slowest_read().sense)
     }
 
-    /// Ensures that an event occurs at `until` or earlier.
-    pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
-        self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(until));
-    }
-
     /// A version gets another address. Only a non-volatile memory remembers that.
-    pub(super) fn note_remap(&mut self, ftl: usize, from: u32, to: u32, entry: MapEntry) {
+    pub(super) fn note_remap(
+        &mut self,
+        ftl: usize,
+        from: u32,
+        to: u32,
+        entry: MapEntry,
+        controller: &mut Controller<C>,
+    ) {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
             MapEntry::At(ppn) => (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]),
-            MapEntry::Pending(op) => (from, self.queues.ops[Id::new(op)].sequence),
+            MapEntry::Pending(op) => (from, controller.queues.ops[Id::new(op)].sequence),
             MapEntry::Unmapped => return,
         };
         power.hidden_pages.insert((ftl as u16, to), version);
     }
 
     /// A page is trimmed, which is logged.
-    pub(super) fn note_trim(&mut self, ftl: usize, lpn: u32) {
-        let sequence = self.queues.sequence;
+    pub(super) fn note_trim(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
+        let sequence = controller.queues.sequence;
         if let Some(power) = &mut self.power {
             power.trims.insert((ftl as u16, lpn), sequence);
         }
@@ -313,34 +343,35 @@ impl<C: Contents> Drive<C> {
 
     /// Whether all planes for some of an FTL's writes are in that state, so that waiting would never end. Such an FTL is
     /// degraded: it places pages in any plane, evicts pages to the controller's memory, and a power loss may lose those.
-    pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize) -> bool {
+    pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) -> bool {
         let is_stopped = |&plane: &PlaneId| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane);
         let write_queue = |plane: &PlaneId| {
-            self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize].write_queue
+            controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize]
+                .write_queue
         };
-        let mut planes = self.planes_of(ftl);
+        let mut planes = self.planes_of(ftl, controller);
         planes.sort_by_key(write_queue);
         if !planes.chunk_by(|a, b| write_queue(a) == write_queue(b)).any(|all| all.iter().all(is_stopped)) {
             return false;
         }
         if self.ftl.backends[ftl].limit.is_none() {
-            self.set_damaged();
-            self.set_limit(now, ftl);
+            self.set_damaged(controller);
+            self.set_limit(now, ftl, controller);
         }
         true
     }
 
     /// A plane has nothing to collect. If it has no room either, and was the last one that could have had some, the
     /// planes that have been left alone for want of room are collected, by eviction.
-    pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId) {
-        let ftl = self.ftl_of(plane);
-        if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl) {
+    pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
+        let ftl = controller.ftl_of(plane);
+        if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
             return;
         }
-        for other in self.planes_of(ftl) {
-            if other != plane && self.has_garbage(other) {
-                self.ask_for_collection(other);
-                self.wake_collector(now, other);
+        for other in self.planes_of(ftl, controller) {
+            if other != plane && self.has_garbage(other, controller) {
+                self.ask_for_collection(other, controller);
+                self.wake_collector(now, other, controller);
             }
         }
     }
@@ -353,21 +384,21 @@ impl<C: Contents> Drive<C> {
     }
 
     /// What was under way in a plane has been done: something happens to it before time 0.
-    pub(super) fn land(&mut self, plane: PlaneId) {
+    pub(super) fn land(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         let geometry = self.flash.geometry.clone();
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
-            self.land_under_way(|ppn| geometry.plane_of(ppn) == plane);
+            controller.land_under_way(|ppn| geometry.plane_of(ppn) == plane);
         }
     }
 
     /// The same of a block.
-    pub(super) fn land_in(&mut self, plane: PlaneId, block: u32) {
+    pub(super) fn land_in(&mut self, plane: PlaneId, block: u32, controller: &mut Controller<C>) {
         let geometry = self.flash.geometry.clone();
         let index = geometry.block_index(plane, block);
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
-            self.land_under_way(|ppn| geometry.block_index_of(ppn) == index);
+            controller.land_under_way(|ppn| geometry.block_index_of(ppn) == index);
         }
     }
 

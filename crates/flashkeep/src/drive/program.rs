@@ -1,12 +1,14 @@
 //! Programs: the only code that places and programs pages, in every command mode.
 //!
-//! A grant gathers the pages that one command programs ([`Drive::grant_write`]; `write` selects them), gives
-//! each its place, and commits the operation ([`Drive::commit`]): the commit occupies die and channel, and
+//! A grant gathers the pages that one command programs ([`DriveBackends::grant_write`]; `write` selects them), gives
+//! each its place, and commits the operation ([`Controller::commit`]): the commit occupies die and channel, and
 //! updates counters and logs.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::latency::PlacedPage;
 use super::submit::Commands;
-use super::{Drive, DriveOp, LoggedOperation, OpKind};
+use super::{DriveOp, LoggedOperation, OpKind};
 use crate::engine::{Cause, Command, Contents};
 use crate::flash::{Acknowledge, BusUse};
 use crate::flash::{FlashOp, OpPhases, PlaneId, Ppn, Target, UnitId};
@@ -129,7 +131,7 @@ impl ProgramMode for Full {
     const PLAIN: bool = false;
 }
 
-/// The mode of programs ([`ProgramMode`]), determined once ([`Drive::simplify`]).
+/// The mode of programs ([`ProgramMode`]), determined once ([`DriveBackends::simplify`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Programs {
     /// [`PlainMode`].
@@ -156,7 +158,7 @@ pub(super) struct Scratch {
     pub(super) free_planes: Vec<PlaneId>,
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// A page of the write that comes first in a write queue, or of one behind it.
     #[inline(always)]
     pub(super) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
@@ -175,23 +177,24 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         manner: Manner,
         pages: &[PageWrite],
+        backends: &mut DriveBackends<C>,
     ) -> SimTime {
         let phases = self.cost_of_pages(manner, pages);
         let freed = self.freed(channel, unit);
-        let (first, end) = self.occupy::<M>(now, channel, unit, &phases, manner.cached, pages[0].cause);
+        let (first, end) = self.occupy::<M>(now, unit, &phases, manner.cached, pages[0].cause, backends);
         let open = !M::PLAIN && self.suspension.is_some();
         if open {
             self.put_under_way([now, end], unit, &phases, manner, pages[0].cause);
         }
         let course = OperationCourse { granted: now, first, end, freed, open };
-        self.conclude(course, &phases, unit, manner.kind, pages);
+        self.conclude(course, &phases, unit, manner.kind, pages, backends);
         if manner.summaries > 0 && !open {
             self.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
         end
     }
 
-    /// [`Drive::commit`] of a program of a single page, which is not described by a list. All pages take as long, so that
+    /// [`Controller::commit`] of a program of a single page, which is not described by a list. All pages take as long, so that
     /// the `last` one of a write is acknowledged last.
     #[inline(always)]
     pub(super) fn commit_page<M: ProgramMode>(
@@ -201,56 +204,58 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         page: PageWrite,
         last: bool,
+        backends: &mut DriveBackends<C>,
     ) -> SimTime {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
         let waited = last && self.latencies.is_some() && self.queues.ops[page.op].since < now;
         let freed = if waited { self.freed(channel, unit) } else { [now; 2] };
-        let (begun, end) = self.occupy::<M>(now, channel, unit, &phases, false, page.cause);
+        let (begun, end) = self.occupy::<M>(now, unit, &phases, false, page.cause, backends);
         let array = phases.array();
         let sent = begun + phases.sent();
         let times = PageTimes { granted: now, begun, sent, end, array, freed, measured: last, open: false };
-        self.conclude_page::<M>(times, unit, kind, page, Follows::Nothing);
+        self.conclude_page::<M>(times, unit, kind, page, Follows::Nothing, backends);
         end
     }
 
-    /// [`Drive::commit`] of a part of what holds its die and its channel already: what it takes.
+    /// [`Controller::commit`] of a part of what holds its die and its channel already: what it takes.
     pub(super) fn commit_within(
         &mut self,
         start: SimTime,
         unit: UnitId,
         manner: Manner,
         pages: &[PageWrite],
+        backends: &mut DriveBackends<C>,
     ) -> OpPhases {
         let phases = self.cost_of_pages(manner, pages);
         let end = start + phases.busy();
         let course = OperationCourse { granted: start, first: start, end, freed: [start; 2], open: false };
-        self.conclude(course, &phases, unit, manner.kind, pages);
+        self.conclude(course, &phases, unit, manner.kind, pages, backends);
         if manner.summaries > 0 {
             self.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
         phases
     }
 
-    /// [`Drive::commit`] of an erase behind moves that have held its channel for so long since `now`: when it is over.
+    /// [`Controller::commit`] of an erase behind moves that have held its channel for so long since `now`: when it is over.
     pub(super) fn commit_held(
         &mut self,
         now: SimTime,
-        channel: usize,
         unit: UnitId,
         held: Span,
         block: PageWrite,
+        backends: &mut DriveBackends<C>,
     ) -> SimTime {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
         let end = now + held + phases.busy();
-        self.occupy_channel(now, channel, held + phases.sent(), block.cause);
-        self.occupy_unit(now, unit, end, block.cause);
+        self.occupy_channel(now, self.channel_of(unit), held + phases.sent(), block.cause);
+        self.occupy_unit(now, unit, end, block.cause, backends);
         let open = self.suspension.is_some();
         if open {
             self.put_under_way([now, end], unit, &phases, Manner::erase(), block.cause);
         }
         let course = OperationCourse { granted: now, first: now, end, freed: [now; 2], open };
-        self.conclude(course, &phases, unit, OpKind::Erase, &[block]);
+        self.conclude(course, &phases, unit, OpKind::Erase, &[block], backends);
         end
     }
 
@@ -269,6 +274,7 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         kind: OpKind,
         pages: &[PageWrite],
+        backends: &mut DriveBackends<C>,
     ) {
         let (mut before, mut planes) = (None, 0);
         for (at, page) in pages.iter().enumerate() {
@@ -285,7 +291,7 @@ impl<C: Contents> Drive<C> {
             planes += u64::from(follows != Follows::SamePlane);
             let (array, measured) = (phases.array(), true);
             let times = PageTimes { granted, begun, sent, end, array, freed, measured, open };
-            self.conclude_page::<Full>(times, unit, kind, *page, follows);
+            self.conclude_page::<Full>(times, unit, kind, *page, follows, backends);
         }
         if pages.len() > 1 {
             self.accounts.counters.multi_plane[kind as usize] += u64::from(planes > 1);
@@ -301,18 +307,19 @@ impl<C: Contents> Drive<C> {
         kind: OpKind,
         page: PageWrite,
         follows: Follows,
+        backends: &mut DriveBackends<C>,
     ) {
         let PageTimes { granted, begun, sent, end, measured, open, .. } = times;
         let first = follows == Follows::Nothing;
         self.note_programmed::<M>(unit, kind, page.target.to, first);
         self.accounts.counters.count(page.ftl, kind, page.cause);
         if !M::PLAIN && open {
-            self.count_page(kind, &page, follows == Follows::SamePlane);
-            return self.put_page_under_way(unit, kind, page, times, first);
+            self.count_page(kind, &page, follows == Follows::SamePlane, backends);
+            return self.put_page_under_way(unit, kind, page, times, first, backends);
         }
         // In a round everything has begun together, and blocks are erased together.
         let start = if first || kind == OpKind::Erase { granted } else { begun };
-        self.account::<M>(start, end, kind, &page, follows);
+        self.account::<M>(start, end, kind, &page, follows, backends);
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             if measured
@@ -335,6 +342,7 @@ impl<C: Contents> Drive<C> {
         kind: OpKind,
         page: &PageWrite,
         follows: Follows,
+        backends: &mut DriveBackends<C>,
     ) {
         let PageWrite { target, cause, guards, .. } = *page;
         if M::PLAIN {
@@ -343,12 +351,15 @@ impl<C: Contents> Drive<C> {
             }
             return;
         }
-        self.guard(guards, end);
-        self.count_page(kind, page, follows == Follows::SamePlane);
+        backends.guard(guards, end);
+        self.count_page(kind, page, follows == Follows::SamePlane, backends);
         if self.accounts.watch.is_some() {
             let ppn = target.to;
             let age = self.age_of_write(page.op);
-            self.tell_watch(&LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) });
+            backends.tell_watch(
+                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
+                self,
+            );
         }
     }
 
@@ -357,22 +368,22 @@ impl<C: Contents> Drive<C> {
     fn occupy<M: ProgramMode>(
         &mut self,
         now: SimTime,
-        channel: usize,
         unit: UnitId,
         phases: &OpPhases,
         cached: bool,
         cause: Cause,
+        backends: &mut DriveBackends<C>,
     ) -> (SimTime, SimTime) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
             return self.join_round(unit, phases, cause);
         }
         if !M::PLAIN && cached {
-            return (now, self.start_cached(now, channel, unit, phases, cause));
+            return (now, self.start_cached(now, self.channel_of(unit), unit, phases, cause, backends));
         }
         let end = now + phases.busy();
         let held = if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) };
-        self.occupy_channel(now, channel, held, cause);
-        self.occupy_unit(now, unit, end, cause);
+        self.occupy_channel(now, self.channel_of(unit), held, cause);
+        self.occupy_unit(now, unit, end, cause, backends);
         (now, end)
     }
 

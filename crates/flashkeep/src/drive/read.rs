@@ -1,9 +1,11 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::UnitPhase;
 use super::errors::{Course, Verdict};
 use super::limit::UNASKED;
-use super::{Drive, DriveOp, OpKind};
+use super::{DriveOp, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
 use crate::ftl::MapEntry;
@@ -24,56 +26,54 @@ pub(super) struct ReadRules {
     pub(super) behind: bool,
 }
 
-impl<C: Contents> Drive<C> {
-    pub(super) fn read(&mut self, now: SimTime, ftl: usize, command: &Command, token: CompletionToken) {
-        if (self.packing.shares && command.count > 1) || self.pages_may_join(command) {
-            return self.read_together(now, ftl, command, token);
-        }
-        for n in 0..command.count {
-            let page = command.start.plus(u32::from(n));
-            let one = command.over(page, 1);
-            self.read_page(now, ftl, one, token.plus(u32::from(n)));
-        }
-    }
-
-    pub(super) fn read_page(&mut self, now: SimTime, ftl: usize, command: Command, token: CompletionToken) {
+impl<C: Contents> Controller<C> {
+    pub(super) fn read_page(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        backends: &mut DriveBackends<C>,
+    ) {
         let memory = self.flash.timing.memory;
-        match self.ftl.maps.get(ftl, command.start.low()) {
+        match backends.ftl.maps.get(ftl, command.start.low()) {
             MapEntry::Unmapped
-                if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
+                if backends.ftl.physical || backends.ftl.backends[ftl].lost.has(command.start.low()) =>
             {
-                self.read_of_lost(now, ftl, command, token)
+                self.read_of_lost(now, ftl, command, token, backends)
             }
             MapEntry::Unmapped => {
                 let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
                 self.accounts.counters.reads_of_nothing += 1;
                 self.answer(token, 1, now + memory, memory, C::default());
             }
-            MapEntry::Pending(op) if self.waits_behind(ftl) && !command.flags.has(Flags::BEFORE) => {
-                self.wait_behind(ftl, command, token, op)
+            MapEntry::Pending(op)
+                if backends.waits_behind(ftl, self) && !command.flags.has(Flags::BEFORE) =>
+            {
+                self.wait_behind(ftl, command, token, op, backends)
             }
             MapEntry::Pending(op) => {
-                let contents = self.carried_page(ftl, op, command.start.low());
+                let contents = self.carried_page(ftl, op, command.start.low(), backends);
                 self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {
-                let contents = self.ftl.blocks.contents(ppn);
+                let contents = backends.ftl.blocks.contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
-                    if self.ftl.blocks.is_unreadable(ppn) {
+                    if backends.ftl.blocks.is_unreadable(ppn) {
                         let failed = Some((BackendId(ftl as u16), command.start));
                         return self.done.push(Done { failed, ..Done::at(token, 1, now) });
                     }
                     self.answer(token, 1, now, Span::ZERO, contents);
                 } else if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
                     self.answer_in_flight(now, token, contents);
-                } else if self.is_being_read(unit, ppn, command.cause) {
+                } else if self.is_being_read(unit, ppn, command.cause, backends) {
                     self.accounts.counters.reads_from_memory += 1;
                     self.answer(token, 1, now + memory, memory, contents);
                 } else {
                     // The first law of order: the read returns the present contents of the page, even if the page is
                     // overwritten before the read is granted.
-                    self.queue_read(now, ftl, command, token, unit, ppn, contents);
+                    self.queue_read(now, ftl, command, token, unit, ppn, contents, backends);
                 }
             }
         }
@@ -96,8 +96,9 @@ impl<C: Contents> Drive<C> {
         ftl: usize,
         command: Command,
         token: CompletionToken,
+        backends: &mut DriveBackends<C>,
     ) {
-        assert!(self.checks_pages(), "only programmed pages of a backend of physical pages are read");
+        assert!(backends.checks_pages(), "only programmed pages of a backend of physical pages are read");
         let failed = Some((BackendId(ftl as u16), command.start));
         self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }
@@ -114,10 +115,10 @@ impl<C: Contents> Drive<C> {
 
     /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
     /// a page is always read for itself.
-    fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause) -> bool {
+    fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause, backends: &DriveBackends<C>) -> bool {
         if !self.reads.coalesce
             || cause == Cause::Update
-            || (self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+            || (backends.checks_pages() && backends.ftl.blocks.is_unreadable(ppn))
         {
             return false;
         }
@@ -135,8 +136,9 @@ impl<C: Contents> Drive<C> {
         unit: UnitId,
         ppn: Ppn,
         contents: C,
+        backends: &mut DriveBackends<C>,
     ) {
-        let course = self.draw_errors(now, ppn, command.sectors);
+        let course = self.draw_errors(now, ppn, command.sectors, backends);
         let contents = if course.verdict == Verdict::Wrong { contents.corrupted() } else { contents };
         // A read adds its service time without the command to the waiting time of its unit.
         let target = Target::sectors(ppn, command.sectors);
@@ -165,13 +167,19 @@ impl<C: Contents> Drive<C> {
         let (channel, bit) = (state.channel as usize, state.bit);
         self.dies.channels[channel].waiting |= bit;
         self.arm_unit(now, unit);
-        if !self.visits_later(channel) {
-            self.visit(now, channel);
+        if !backends.visits_later(channel) {
+            self.visit(now, channel, backends);
         }
     }
 
     /// Starts the first read that waits for an idle unit.
-    pub(super) fn grant_read(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+    pub(super) fn grant_read(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) {
         if self.flash.commands.cache_read {
             self.make_way(unit);
         }
@@ -189,16 +197,16 @@ impl<C: Contents> Drive<C> {
         let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
         // Reads of physical pages were checked when they were submitted.
         debug_assert!(
-            self.ftl.blocks.is_programmed(ppn) || self.ftl.physical,
+            backends.ftl.blocks.is_programmed(ppn) || backends.ftl.physical,
             "only programmed pages are read"
         );
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let joined = if self.reads.joins { self.join_reads(now, unit, op) } else { 1 };
+        let joined = if self.reads.joins { self.join_reads(now, unit, op, backends) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
-        self.start_array_read(now, channel, unit, ppn, joined, command.cause, lead);
+        self.start_array_read(now, channel, unit, ppn, joined, command.cause, lead, backends);
     }
 
     /// A command for each plane on the channel, then the array, once it can sense (`lead`); the channel is free meanwhile
@@ -213,6 +221,7 @@ impl<C: Contents> Drive<C> {
         planes: usize,
         cause: Cause,
         lead: Span,
+        backends: &mut DriveBackends<C>,
     ) {
         let target = Target::page(ppn);
         let phases = if cause == Cause::Retry {
@@ -226,7 +235,7 @@ impl<C: Contents> Drive<C> {
         };
         let in_register = now + lead + phases.busy();
         if self.latencies.is_some() {
-            self.record_sensing(now, channel, unit, &phases, lead, cause);
+            self.record_sensing(now, unit, &phases, lead, cause, backends);
         }
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Array;
@@ -241,7 +250,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The page in the unit's register goes over the channel.
-    pub(super) fn grant_data_out(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+    pub(super) fn grant_data_out(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) {
         let op = self.leaving(unit);
         let last = self.let_go(channel, unit, op);
         let sectors = if op.is_some() {
@@ -251,23 +266,23 @@ impl<C: Contents> Drive<C> {
         };
         let transfer = self.flash.timing.transfer(sectors);
         if self.errors.is_some() && self.is_given_up(unit, op) {
-            return self.end_attempt(now, channel, unit, op, last, transfer);
+            return self.end_attempt(now, unit, op, last, transfer, backends);
         }
         let end = now + transfer;
         let spent = self.breakdown_of_read(now, channel, op, transfer);
-        let cause = self.cause_of_transfer(unit, op);
+        let cause = self.cause_of_transfer(unit, op, backends);
         self.occupy_channel(now, channel, transfer, cause);
         if last && !self.stays_suspended(now, unit, end, cause) {
             // The data that GC moves have to be decoded before they are programmed.
             let until = if op.is_some() { end } else { end + self.decoding(Course::default()) };
-            self.occupy_unit(now, unit, until, cause);
+            self.occupy_unit(now, unit, until, cause, backends);
         }
         if self.accounts.watch.is_some() {
-            self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause));
+            self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause), backends);
         }
         if !op.is_some() {
-            let read = self.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
-            return self.tell_read(read, end);
+            let read = backends.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
+            return backends.tell_read(read, end, self);
         }
         let DriveOp { token, ppn, command, acknowledged: start, placed: along, course, .. } =
             self.queues.ops[op];
@@ -275,8 +290,8 @@ impl<C: Contents> Drive<C> {
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         let (service, answered) = self.decoded(op, service, end);
         if token.slot == UNASKED {
-            self.end_scrub(op, end);
-        } else if self.fails(course, ppn) {
+            backends.end_scrub(op, end, self);
+        } else if backends.fails(course, ppn, self) {
             let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
@@ -285,8 +300,37 @@ impl<C: Contents> Drive<C> {
         }
         self.queues.ops.release(op);
         if along > 0 {
-            return self.tell_along(start, end, ppn, OpKind::Read, command.cause, transfer, Some(token.age));
+            return self.tell_along(
+                start,
+                end,
+                ppn,
+                OpKind::Read,
+                command.cause,
+                transfer,
+                Some(token.age),
+                backends,
+            );
         }
-        self.tell(start, end, ppn, OpKind::Read, command.cause, sectors, Some(token.age));
+        self.tell(start, end, ppn, OpKind::Read, command.cause, sectors, Some(token.age), backends);
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(super) fn read(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
+        if (self.packing.shares && command.count > 1) || controller.pages_may_join(command) {
+            return self.read_together(now, ftl, command, token, controller);
+        }
+        for n in 0..command.count {
+            let page = command.start.plus(u32::from(n));
+            let one = command.over(page, 1);
+            controller.read_page(now, ftl, one, token.plus(u32::from(n)), self);
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! Recovery after a power loss: what remains on flash, and how the maps are rebuilt. `power` ensures that
 //! every durable page remains.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::UnitPhase;
 use super::{Drive, LoggedOperation, OpKind, OpQueue, PlaneCollection, Resource};
 use crate::engine::{Cause, Contents};
@@ -29,62 +31,86 @@ impl<C: Contents> Drive<C> {
     /// If no power cut was expected ([`Drive::expect_power_cuts`]).
     #[cold]
     pub fn cut_power(&mut self, now: SimTime) -> Recovery {
-        self.now = now;
-        self.health.damaged |= self.ftl.physical;
-        let under_way = self.cut_under_way(now);
-        let power = self.power.as_mut().expect("a drive that was told");
+        self.controller.now = now;
+        self.backends.health.damaged |= self.backends.ftl.physical;
+        let under_way = self.controller.cut_under_way(now, &mut self.backends);
+        let power = self.backends.power.as_mut().expect("a drive that was told");
         let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
         let recovering = now < power.ready;
-        self.dies.cut_off(now, self.flash.bus == BusUse::Rounds, recovering);
+        self.controller.dies.cut_off(now, self.controller.flash.bus == BusUse::Rounds, recovering);
         power.numbered.clear();
-        if self.nvrams.iter().all(|memory| memory.dead) {
+        if self.backends.nvrams.iter().all(|memory| memory.dead) {
             power.hidden_pages.clear();
         }
         power.guard.fill(SimTime::ZERO);
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
             // Migrations are not continued.
-            self.forget_held(plane);
-            self.ftl.blocks.let_go(plane);
+            self.backends.forget_held(plane);
+            self.backends.ftl.blocks.let_go(plane);
         }
         // In an untimed run what has been granted is done, and more may have been done after it.
-        let timed = !self.immediate.active;
+        let timed = !self.backends.immediate.active;
         let flights = flights.filter(|flight| timed && flight.end > now).collect();
-        let erased_anew = self.cut_flights(now, flights, recovering);
-        self.forget_everything();
-        for backend in 0..self.ftl.backends.len() {
-            self.read_oobs(backend);
+        let erased_anew = self.backends.cut_flights(now, flights, recovering, &mut self.controller);
+        self.backends.forget_everything(&mut self.controller);
+        for backend in 0..self.backends.ftl.backends.len() {
+            self.backends.read_oobs(backend, &mut self.controller);
         }
-        self.recount();
-        let recovery = self.take_time(now, &erased_anew);
+        self.backends.recount();
+        let recovery = self.backends.take_time(now, &erased_anew, &mut self.controller);
         for &ppn in &erased_anew {
-            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-            if self.is_used_up(plane, block) {
-                self.expire(recovery.ready, plane, block);
+            let (plane, block) =
+                (self.controller.flash.geometry.plane_of(ppn), self.controller.flash.geometry.block_of(ppn));
+            if self.backends.is_used_up(plane, block, &self.controller) {
+                self.backends.expire(recovery.ready, plane, block, &mut self.controller);
             }
         }
-        for backend in 0..self.ftl.backends.len() {
-            if self.ftl.backends[backend].limit.is_some() {
-                self.set_limit(recovery.ready, backend);
+        for backend in 0..self.backends.ftl.backends.len() {
+            if self.backends.ftl.backends[backend].limit.is_some() {
+                self.backends.set_limit(recovery.ready, backend, &mut self.controller);
             }
         }
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let short = self.is_low(plane);
-            if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
-                self.ask_for_collection(plane);
-                self.wake_collector(recovery.ready, plane);
+        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
+            let short = self.backends.is_low(plane);
+            if !self.backends.ftl.physical && !self.backends.ftl.blocks.is_dead(plane) && short {
+                self.backends.ask_for_collection(plane, &mut self.controller);
+                self.backends.wake_collector(recovery.ready, plane, &mut self.controller);
             }
         }
-        self.look_at_caches(recovery.ready);
-        self.forget_maintenance();
-        self.now = recovery.ready;
-        if let Some(power) = &mut self.power {
+        self.backends.look_at_caches(recovery.ready, &mut self.controller);
+        self.backends.forget_maintenance();
+        self.controller.now = recovery.ready;
+        if let Some(power) = &mut self.backends.power {
             power.ready = recovery.ready;
         }
         recovery
     }
+}
 
+impl<C: Contents> Controller<C> {
+    fn count_recovery(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: OpKind,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        self.accounts.counters.count(ftl, kind, Cause::Metadata);
+        self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// What is under way at `now` is cut off. Returns the blocks that are to be erased again, by their first pages.
-    fn cut_flights(&mut self, now: SimTime, flights: Vec<LoggedOperation>, recovering: bool) -> Vec<Ppn> {
+    fn cut_flights(
+        &mut self,
+        now: SimTime,
+        flights: Vec<LoggedOperation>,
+        recovering: bool,
+        controller: &mut Controller<C>,
+    ) -> Vec<Ppn> {
         let mut erased_anew = Vec::new();
         let (waiting, others): (Vec<_>, Vec<_>) = flights.into_iter().partition(|flight| {
             let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
@@ -99,14 +125,16 @@ impl<C: Contents> Drive<C> {
             let (plane, block) =
                 (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
             match flight.kind {
-                OpKind::Erase if !begun && !self.ftl.physical && self.has_expired(plane, block) => {
+                OpKind::Erase
+                    if !begun && !self.ftl.physical && self.has_expired(plane, block, controller) =>
+                {
                     self.take_back_expiry(plane, block);
-                    self.take_back_erase(flight.ppn);
+                    self.take_back_erase(flight.ppn, controller);
                 }
                 _ if self.ftl.blocks.is_failed_block(plane, block) => {}
                 // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
                 OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
-                OpKind::Erase => self.take_back_erase(flight.ppn),
+                OpKind::Erase => self.take_back_erase(flight.ppn, controller),
                 OpKind::Program | OpKind::Copyback | OpKind::Read => self.tear(flight.ppn),
             }
         }
@@ -140,34 +168,34 @@ impl<C: Contents> Drive<C> {
     }
 
     /// An erase that was granted together with the moves before it had not been begun.
-    fn take_back_erase(&mut self, ppn: Ppn) {
+    fn take_back_erase(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.take_back_erase(plane, block);
-        self.note_erase_taken_back(plane, block);
-        let (ftl, cached) = (self.ftl_of(plane), self.flash.geometry.is_slc_block(block));
+        controller.note_erase_taken_back(plane, block);
+        let (ftl, cached) = (controller.ftl_of(plane), self.flash.geometry.is_slc_block(block));
         self.ftl.backends[ftl].erases -= u64::from(!cached);
-        self.accounts.counters.slc.erases -= u64::from(cached);
+        controller.accounts.counters.slc.erases -= u64::from(cached);
     }
 
-    fn forget_everything(&mut self) {
-        self.queues.ops = Arena::default();
-        self.forget_all_doomed();
-        self.queues.behind.clear();
-        self.queues.carried.clear();
-        self.done.clear();
-        self.queues.write_queues.fill(OpQueue::default());
-        self.queues.waiting = 0;
+    fn forget_everything(&mut self, controller: &mut Controller<C>) {
+        controller.queues.ops = Arena::default();
+        controller.forget_all_doomed();
+        controller.queues.behind.clear();
+        controller.queues.carried.clear();
+        controller.done.clear();
+        controller.queues.write_queues.fill(OpQueue::default());
+        controller.queues.waiting = 0;
         self.gc.collections.fill(PlaneCollection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
         self.gc.reads.clear();
-        self.dies.agenda.clear();
-        for unit in &mut self.dies.units {
+        controller.dies.agenda.clear();
+        for unit in &mut controller.dies.units {
             (unit.phase, unit.current, unit.programs) = (UnitPhase::Free, Id::NONE, None);
             unit.cached = Id::NONE;
             (unit.reads, unit.queued) = (OpQueue::default(), Span::ZERO);
             (unit.collect_head, unit.collect_tail) = (None, None);
         }
-        for channel in &mut self.dies.channels {
+        for channel in &mut controller.dies.channels {
             (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
         }
         for ftl in &mut self.ftl.backends {
@@ -192,12 +220,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Maps each page to its newest version on flash.
-    fn read_oobs(&mut self, backend: usize) {
+    fn read_oobs(&mut self, backend: usize, controller: &mut Controller<C>) {
         if self.ftl.backends[backend].dead {
             return;
         }
         let old = self.old_versions(backend);
-        for plane in self.planes_of(backend) {
+        for plane in self.planes_of(backend, controller) {
             for block in 0..self.flash.geometry.all_blocks() {
                 if self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
@@ -302,9 +330,9 @@ impl<C: Contents> Drive<C> {
     /// is known from that, one read; of another every page is read, for its spare area. The units of a channel read
     /// side by side and hand over what they have one after the other. Then those blocks are erased whose erase was cut
     /// off.
-    fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn]) -> Recovery {
+    fn take_time(&mut self, now: SimTime, erased_anew: &[Ppn], controller: &mut Controller<C>) -> Recovery {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
-        let mut left = vec![Vec::new(); self.dies.units.len()];
+        let mut left = vec![Vec::new(); controller.dies.units.len()];
         for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
             for block in (0..self.flash.geometry.all_blocks()).rev() {
                 if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
@@ -314,16 +342,16 @@ impl<C: Contents> Drive<C> {
                 let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
                 let places = self.flash.geometry.places;
                 let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
-                let pages = &mut left[self.unit_of_block(plane, block).0 as usize];
+                let pages = &mut left[controller.unit_of_block(plane, block).0 as usize];
                 pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
             }
         }
-        self.let_go_of_all(now);
+        controller.let_go_of_all(now);
         let read = if self.immediate.active { OpPhases::default() } else { self.flash.timing.slowest_read() };
         let (access, transfer) = (read.busy(), read.data_out);
-        let mut free_at = vec![now; self.dies.units.len()];
-        for channel in 0..self.dies.channels.len() {
-            let units = channel * self.dies.per_channel..(channel + 1) * self.dies.per_channel;
+        let mut free_at = vec![now; controller.dies.units.len()];
+        for channel in 0..controller.dies.channels.len() {
+            let units = channel * controller.dies.per_channel..(channel + 1) * controller.dies.per_channel;
             let mut bus_free = now;
             loop {
                 let next = units.clone().filter(|&unit| !left[unit].is_empty());
@@ -333,43 +361,43 @@ impl<C: Contents> Drive<C> {
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
-                self.dies.units[unit].busy += end.since(start);
-                self.dies.channels[channel].busy += transfer;
+                controller.dies.units[unit].busy += end.since(start);
+                controller.dies.channels[channel].busy += transfer;
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
-                self.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
-                self.tell_hold(Resource::Channel(channel as u32), sent, end, OpKind::Read, Cause::Metadata);
-                self.count_recovery(start, end, ppn, OpKind::Read);
+                controller.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
+                controller.tell_hold(
+                    Resource::Channel(channel as u32),
+                    sent,
+                    end,
+                    OpKind::Read,
+                    Cause::Metadata,
+                );
+                controller.count_recovery(start, end, ppn, OpKind::Read, self);
             }
         }
         for &ppn in erased_anew {
             let plane = self.flash.geometry.plane_of(ppn);
-            let unit = self.unit_of_page(ppn).0 as usize;
+            let unit = controller.unit_of_page(ppn).0 as usize;
             let start = free_at[unit];
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
-            self.dies.units[unit].busy += free_at[unit].since(start);
+            controller.dies.units[unit].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
-            let ftl = self.ftl_of(plane);
+            let ftl = controller.ftl_of(plane);
             let cached = self.flash.geometry.is_slc(ppn);
             self.ftl.backends[ftl].erases += u64::from(!cached);
-            self.accounts.counters.slc.erases += u64::from(cached);
+            controller.accounts.counters.slc.erases += u64::from(cached);
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
-            self.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
-            self.count_recovery(start, free_at[unit], ppn, OpKind::Erase);
+            controller.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
+            controller.count_recovery(start, free_at[unit], ppn, OpKind::Erase, self);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
-        self.dies.free_at.fill(recovery.ready);
-        self.dies.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
-        self.record_recovery(now, recovery.ready);
+        controller.dies.free_at.fill(recovery.ready);
+        controller.dies.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
+        controller.record_recovery(now, recovery.ready);
         recovery
-    }
-
-    fn count_recovery(&mut self, start: SimTime, end: SimTime, ppn: Ppn, kind: OpKind) {
-        let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
-        self.accounts.counters.count(ftl, kind, Cause::Metadata);
-        self.tell(start, end, ppn, kind, Cause::Metadata, 0, None);
     }
 }

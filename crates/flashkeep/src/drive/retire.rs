@@ -6,7 +6,9 @@
 //! refused, which is the drive's end. A backend of physical pages refuses nothing by itself: the map or log above it is
 //! told, and says when it finds no room.
 
-use super::{Drive, Fault, Parameters};
+use super::backends::DriveBackends;
+use super::controller::Controller;
+use super::{Fault, Parameters};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
 use crate::kernel::SimTime;
@@ -87,46 +89,54 @@ impl DriveLife {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> DriveBackends<C> {
     /// The wear of the drive.
     #[must_use]
-    pub fn life(&self) -> &DriveLife {
+    pub(super) fn life(&self) -> &DriveLife {
         &self.health.life
     }
 
     /// Retires a block after its last erase, which ends at `end`.
     #[cold]
-    pub(super) fn expire(&mut self, end: SimTime, plane: PlaneId, block: u32) {
-        let ftl = self.ftl_of(plane);
+    pub(super) fn expire(
+        &mut self,
+        end: SimTime,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = controller.ftl_of(plane);
         if self.flash.geometry.is_slc_block(block) {
             // The drive goes on with a smaller cache, or without one.
-            self.set_damaged();
+            self.set_damaged(controller);
             return self.ftl.blocks.retire_block(plane, block);
         }
         self.health.life.expired += 1;
         if self.health.life.first_death.is_none() {
             self.health.life.first_death = Some(end);
-            self.note_first_death(self.unit_of_block(plane, block));
+            controller.note_first_death(controller.unit_of_block(plane, block));
         }
-        self.set_damaged();
+        self.set_damaged(controller);
         if self.ftl.physical {
             self.ftl.blocks.retire_block(plane, block);
-            self.void_physical(self.now, ftl, Fault::Block(plane, block));
-            return self.tell_retired(ftl, Fault::Block(plane, block));
+            self.void_physical(controller.now, ftl, Fault::Block(plane, block), controller);
+            return self.tell_retired(ftl, Fault::Block(plane, block), controller);
         }
         let before = self.mappable(plane);
         self.ftl.blocks.retire_block(plane, block);
         let lost = before - self.mappable(plane);
-        let Some(limit) = &mut self.ftl.backends[ftl].limit else { return self.set_limit(self.now, ftl) };
+        let Some(limit) = &mut self.ftl.backends[ftl].limit else {
+            return self.set_limit(controller.now, ftl, controller);
+        };
         limit.most -= lost;
-        self.cut_waiting_writes(self.now, ftl);
+        self.cut_waiting_writes(controller.now, ftl, controller);
         // A collection in idle time may have spent the plane's last pages for this block.
-        self.ask_if_full(plane);
+        self.ask_if_full(plane, controller);
     }
 
     /// Whether the blocks that a fault strikes have had, on average, all their erases.
     #[must_use]
-    pub fn is_worn(&self, what: Fault) -> bool {
+    pub(super) fn is_worn(&self, what: Fault) -> bool {
         let (mut erases, mut budgets, mut blocks) = (0, 0, 0);
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             for block in what.blocks(&self.flash.geometry) {
@@ -145,8 +155,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether a block has reached the erase budget.
-    pub(super) fn has_expired(&self, plane: PlaneId, block: u32) -> bool {
-        self.is_used_up(plane, block)
+    pub(super) fn has_expired(&self, plane: PlaneId, block: u32, controller: &Controller<C>) -> bool {
+        self.is_used_up(plane, block, controller)
             && self.ftl.blocks.is_failed_block(plane, block)
             && !self.ftl.blocks.is_dead(plane)
     }
@@ -168,9 +178,9 @@ impl<C: Contents> Drive<C> {
     /// counted now.
     #[cold]
     #[inline(never)]
-    pub(super) fn count_anew(&mut self, now: SimTime, ftl: usize) {
+    pub(super) fn count_anew(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         if self.ftl.backends[ftl].limit.is_some() {
-            self.set_limit(now, ftl);
+            self.set_limit(now, ftl, controller);
         }
     }
 
@@ -184,8 +194,8 @@ impl<C: Contents> Drive<C> {
 
     /// A page that was there before time 0, or one that is written without time, finds no room any more.
     #[cold]
-    pub(super) fn void_before(&mut self, now: SimTime, ftl: usize, lpn: u32) {
-        self.count_unmapped(ftl);
-        self.refuse(now, ftl, lpn);
+    pub(super) fn void_before(&mut self, now: SimTime, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
+        self.count_unmapped(ftl, controller);
+        self.refuse(now, ftl, lpn, controller);
     }
 }

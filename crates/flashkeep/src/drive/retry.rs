@@ -6,14 +6,16 @@
 //! data of the last attempt are in its cache register; the transfer of these is an operation of its own. Reads of GC go on
 //! in the same way, without a queue.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::UnitPhase;
 use super::errors::{Course, Verdict};
-use super::{Drive, DriveOp, OpKind};
+use super::{DriveOp, OpKind};
 use crate::engine::{Cause, CompletionToken, Contents};
 use crate::flash::{OpPhases, Ppn, Target, UnitId};
 use crate::kernel::{Id, SimTime, Span};
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// Whether the data that leave a unit are of an attempt that fails.
     #[inline]
     pub(super) fn is_given_up(&self, unit: UnitId, op: Id<DriveOp>) -> bool {
@@ -31,31 +33,31 @@ impl<C: Contents> Drive<C> {
     pub(super) fn end_attempt(
         &mut self,
         now: SimTime,
-        channel: usize,
         unit: UnitId,
         op: Id<DriveOp>,
         last: bool,
         transfer: Span,
+        backends: &mut DriveBackends<C>,
     ) {
-        let end = now + transfer;
-        let cause = self.cause_of_transfer(unit, op);
+        let (channel, end) = (self.channel_of(unit), now + transfer);
+        let cause = self.cause_of_transfer(unit, op, backends);
         if op.is_some() && !self.queues.ops[op].course.discarded {
             self.keep_attempt(now, channel, op, transfer);
-            self.tell_attempt(op, self.queues.ops[op].acknowledged, end);
+            self.tell_attempt(op, self.queues.ops[op].acknowledged, end, backends);
             self.queue_again(channel, unit, op, end);
         }
         self.occupy_channel(now, channel, transfer, cause);
         if self.accounts.watch.is_some() {
-            self.tell_data_out(now, unit, op.is_some().then_some(cause));
+            self.tell_data_out(now, unit, op.is_some().then_some(cause), backends);
         }
         if !op.is_some() {
-            return self.sense_again_for_gc(now, unit, end);
+            return self.sense_again_for_gc(now, unit, end, backends);
         }
         if self.queues.ops[op].course.discarded {
             self.queues.ops.release(op);
         }
         if last && !self.stays_suspended(now, unit, end, cause) {
-            self.occupy_unit(now, unit, end, cause);
+            self.occupy_unit(now, unit, end, cause, backends);
         }
     }
 
@@ -79,7 +81,13 @@ impl<C: Contents> Drive<C> {
 
     /// A unit has a page in its register. With pipelined retries, the page goes into the cache register if it will be read
     /// again, and the unit goes on sensing.
-    pub(super) fn goes_on_sensing(&mut self, now: SimTime, channel: usize, unit: UnitId) -> bool {
+    pub(super) fn goes_on_sensing(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
         let Some(errors) = self.errors.as_ref().filter(|errors| errors.model.pipelined) else { return false };
         let state = &self.dies.units[unit.0 as usize];
         let op = state.current;
@@ -91,7 +99,7 @@ impl<C: Contents> Drive<C> {
         if course.retries == 0 && !(course.sensings > 0 && senses_softly) {
             return false;
         }
-        self.tell_attempt(op, self.queues.ops[op].acknowledged, now);
+        self.tell_attempt(op, self.queues.ops[op].acknowledged, now, backends);
         let attempt = DriveOp {
             token: CompletionToken::default(),
             course: Course { discarded: true, ..Course::default() },
@@ -136,61 +144,68 @@ impl<C: Contents> Drive<C> {
         (service + decoding + before.since(SimTime::ZERO), end + decoding)
     }
 
-    /// Whether a read ends in an error.
-    #[inline]
-    pub(super) fn fails(&mut self, course: Course, ppn: Ppn) -> bool {
-        if course.verdict == Verdict::Unreadable {
-            self.note_uncorrectable(ppn);
-            return true;
-        }
-        self.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
-    }
-
     /// Reports an attempt of a read from `start` to `end`.
-    pub(super) fn tell_attempt(&mut self, op: Id<DriveOp>, start: SimTime, end: SimTime) {
+    pub(super) fn tell_attempt(
+        &mut self,
+        op: Id<DriveOp>,
+        start: SimTime,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) {
         let DriveOp { token, ppn, command, placed: along, .. } = self.queues.ops[op];
         let (kind, age) = (OpKind::Read, Some(token.age));
         if along > 0 {
             let transfer = self.flash.timing.transfer(command.sectors);
-            return self.tell_along(start, end, ppn, kind, command.cause, transfer, age);
+            return self.tell_along(start, end, ppn, kind, command.cause, transfer, age, backends);
         }
-        self.tell(start, end, ppn, kind, command.cause, command.sectors, age);
+        self.tell(start, end, ppn, kind, command.cause, command.sectors, age, backends);
     }
 
     // ---------------------------------------------------------------- GC
 
     /// Draws what becomes of the pages that GC reads together: the course of the read.
-    pub(super) fn draw_for_gc(&mut self, now: SimTime, ppns: &[Ppn]) -> Course {
+    pub(super) fn draw_for_gc(
+        &mut self,
+        now: SimTime,
+        ppns: &[Ppn],
+        backends: &mut DriveBackends<C>,
+    ) -> Course {
         if self.errors.is_none() {
             return Course::default();
         }
         let mut all = Course::default();
         for &ppn in ppns {
-            let course = self.draw_errors(now, ppn, 0);
+            let course = self.draw_errors(now, ppn, 0, backends);
             all.retries = all.retries.max(course.retries);
             all.sensings = all.sensings.max(course.sensings);
             all.soft |= course.soft;
             match course.verdict {
                 Verdict::Right => {}
-                Verdict::Wrong => self.ftl.blocks.corrupt(ppn),
-                Verdict::Unreadable => self.note_uncorrectable(ppn),
+                Verdict::Wrong => backends.ftl.blocks.corrupt(ppn),
+                Verdict::Unreadable => backends.note_uncorrectable(ppn, self),
             }
         }
         all
     }
 
     /// The data of a page that GC reads could not be corrected: the unit senses it again.
-    fn sense_again_for_gc(&mut self, now: SimTime, unit: UnitId, end: SimTime) {
+    fn sense_again_for_gc(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) {
         let at = unit.0 as usize;
         let (course, collects) = (self.dies.units[at].gc_course, self.dies.units[at].collects);
         let begins = end + self.decoding(course);
-        let ppn = self.gc.reads.get(at).and_then(|reads| reads.front()).map(|read| read.first());
+        let ppn = backends.gc.reads.get(at).and_then(|reads| reads.front()).map(|read| read.first());
         let busy = self.phases_of_retry(ppn.unwrap_or_default()).busy();
         if let Some(plane) = collects {
             let ftl = self.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
-        self.tell_retry_of_gc(at, end, begins);
+        backends.tell_retry_of_gc(at, end, begins, self);
         let state = &mut self.dies.units[at];
         state.gc_course.advance();
         state.phase = UnitPhase::Array;
@@ -207,6 +222,7 @@ impl<C: Contents> Drive<C> {
         sectors: u16,
         mut course: Course,
         whole: Span,
+        backends: &mut DriveBackends<C>,
     ) -> Span {
         let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         let mut time = Span::ZERO;
@@ -214,9 +230,21 @@ impl<C: Contents> Drive<C> {
             let begins = since + time + self.decoding(course);
             time = (begins + whole).since(since);
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
-            self.tell(begins, begins + whole, ppn, OpKind::Read, Cause::Retry, sectors, None);
+            self.tell(begins, begins + whole, ppn, OpKind::Read, Cause::Retry, sectors, None, backends);
             course.advance();
         }
         time + self.decoding(course)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether a read ends in an error.
+    #[inline]
+    pub(super) fn fails(&mut self, course: Course, ppn: Ppn, controller: &mut Controller<C>) -> bool {
+        if course.verdict == Verdict::Unreadable {
+            self.note_uncorrectable(ppn, controller);
+            return true;
+        }
+        self.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
     }
 }

@@ -13,11 +13,13 @@
 //!
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::{Channel, bits};
 use super::limit::UNASKED;
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
-use super::{Drive, DriveOp, OpKind};
+use super::{DriveOp, OpKind};
 use crate::engine::{BackendId, Cause, Contents, Done};
 use crate::flash::scheduler::Class;
 use crate::flash::{FlashOp, OpPhases, Ppn, Round, Target, UnitId};
@@ -74,10 +76,10 @@ enum Steps {
     BehindReads,
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// A gang of channels that is free takes what waits for it.
     #[inline(never)]
-    pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize) {
+    pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         let gang = self.dies.gangs.of(channel);
         let free_at = gang.clone().map(|channel| self.dies.channels[channel].free_at).max().unwrap_or(now);
         if free_at > now {
@@ -85,36 +87,43 @@ impl<C: Contents> Drive<C> {
         }
         let mut end = now;
         let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
-        match self.gc.run {
-            GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang),
+        match backends.gc.run {
+            GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang, backends),
             GcRun::Steps => steps = self.steps_in_turn(),
         }
         if end > now {
             cause = Cause::Gc;
         } else {
-            end = self.read_in_rounds(now, &gang, &mut steps);
-            let dealt = self.deal_out(&gang);
-            end = self.write_in_rounds(now, end, &gang, steps);
+            end = self.read_in_rounds(now, &gang, &mut steps, backends);
+            let dealt = backends.deal_out(&gang, self);
+            end = self.write_in_rounds(now, end, &gang, steps, backends);
             self.collect_dealt(dealt);
         }
-        if end == now && self.uses_idle_time() {
-            end = self.collect_softly_in_step(now, &gang);
-            cause = if self.gc.is_soft() { Cause::Gc } else { Cause::Fold };
+        if end == now && backends.uses_idle_time() {
+            end = self.collect_softly_in_step(now, &gang, backends);
+            cause = if backends.gc.is_soft() { Cause::Gc } else { Cause::Fold };
         }
         if end == now {
             // An erase may wait for what is still under way.
             for channel in gang {
-                if let Next::NotBefore(at) = self.writes_later(now, channel) {
+                if let Next::NotBefore(at) = backends.writes_later(now, channel, self) {
                     self.wake_slot(self.dies.units.len() + channel, at);
                 }
             }
             return;
         }
-        self.occupy_gang(now, end, channel, cause);
+        self.occupy_gang(now, end, channel, cause, backends);
     }
 
     /// The channels of a gang and their units are busy until the batch is over; then they look for more.
-    fn occupy_gang(&mut self, now: SimTime, end: SimTime, channel: usize, cause: Cause) {
+    fn occupy_gang(
+        &mut self,
+        now: SimTime,
+        end: SimTime,
+        channel: usize,
+        cause: Cause,
+        backends: &mut DriveBackends<C>,
+    ) {
         let mut more = self.queues.waiting > 0;
         for channel in self.dies.gangs.of(channel) {
             if cause != Cause::Host && self.latencies.is_some() {
@@ -125,12 +134,12 @@ impl<C: Contents> Drive<C> {
             state.busy += end.since(now);
             more |= state.waiting | state.collecting != 0;
             let first = state.first_unit as usize;
-            if self.slc.active && cause != Cause::Fold {
-                (first..first + self.dies.per_channel).for_each(|unit| self.slc.note_busy(unit, end));
+            if backends.slc.active && cause != Cause::Fold {
+                (first..first + self.dies.per_channel).for_each(|unit| backends.slc.note_busy(unit, end));
             }
             self.dies.free_at[first..first + self.dies.per_channel].fill(end);
             let units = &self.dies.units[first..first + self.dies.per_channel];
-            more |= self.uses_idle_time() && units.iter().any(|unit| unit.soft);
+            more |= backends.uses_idle_time() && units.iter().any(|unit| unit.soft);
         }
         if more {
             self.arm_channel(channel);
@@ -141,21 +150,28 @@ impl<C: Contents> Drive<C> {
 
     /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all
     /// that are short of pages as soon as anything waits for the gang, so that it pauses for them once.
-    fn collecting_in_step(&self, gang: &Range<usize>, channel: usize) -> u64 {
+    fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &DriveBackends<C>) -> u64 {
         let wanted = || gang.clone().any(|channel| self.wanted_units(channel) != 0);
         let collecting = self.dies.channels[channel].collecting;
-        if collecting != 0 && (self.gc.background || wanted()) { collecting } else { 0 }
+        if collecting != 0 && (backends.gc.background || wanted()) { collecting } else { 0 }
     }
 
     /// A block of each unit that is short of pages, one beside the other; until when, or `now` where there is none.
-    fn collect_side_by_side(&mut self, now: SimTime, gang: &Range<usize>) -> SimTime {
+    fn collect_side_by_side(
+        &mut self,
+        now: SimTime,
+        gang: &Range<usize>,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
         let mut end = now;
         for channel in gang.clone() {
             let first_unit = self.dies.channels[channel].first_unit;
-            for unit in bits(self.collecting_in_step(gang, channel)).map(|bit| UnitId(first_unit + bit)) {
+            for unit in
+                bits(self.collecting_in_step(gang, channel, backends)).map(|bit| UnitId(first_unit + bit))
+            {
                 // The channel is in use for the batch, which is accounted for at its end.
                 let busy = self.dies.channels[channel].busy;
-                if let Some(unit) = self.collect(now, channel, unit, u64::MAX) {
+                if let Some(unit) = backends.collect(now, channel, unit, u64::MAX, self) {
                     end = end.max(self.dies.free_at[unit.0 as usize]);
                 }
                 let state = &mut self.dies.channels[channel];
@@ -172,12 +188,20 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Units of a channel, of those in `idle`, take the next steps of their collections in this round: which ones.
-    fn collect_in_step(&mut self, now: SimTime, gang: &Range<usize>, channel: usize, idle: u64) -> u64 {
+    fn collect_in_step(
+        &mut self,
+        now: SimTime,
+        gang: &Range<usize>,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> u64 {
         let first_unit = self.dies.channels[channel].first_unit;
         let mut taken = 0;
         let able = if self.dies.spread.is_some() { u64::MAX } else { idle };
-        for bit in bits(self.collecting_in_step(gang, channel) & able) {
-            if let Some(unit) = self.collect(now, channel, UnitId(first_unit + bit), idle & !taken) {
+        for bit in bits(self.collecting_in_step(gang, channel, backends) & able) {
+            if let Some(unit) = backends.collect(now, channel, UnitId(first_unit + bit), idle & !taken, self)
+            {
                 taken |= self.dies.units[unit.0 as usize].bit;
             }
         }
@@ -185,7 +209,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Nothing waits: a step of each unit below the soft threshold.
-    fn collect_softly_in_step(&mut self, now: SimTime, gang: &Range<usize>) -> SimTime {
+    fn collect_softly_in_step(
+        &mut self,
+        now: SimTime,
+        gang: &Range<usize>,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
         self.dies.in_step.start(now, gang.len());
         for channel in gang.clone() {
             let (first, mut idle) = (self.dies.channels[channel].first_unit, u64::MAX);
@@ -193,7 +222,7 @@ impl<C: Contents> Drive<C> {
                 if !self.dies.units[unit.0 as usize].soft {
                     continue;
                 }
-                match self.work_softly(now, channel, [unit, unit], idle) {
+                match backends.work_softly(now, channel, [unit, unit], idle, self) {
                     None => self.dies.units[unit.0 as usize].soft = false,
                     Some(begun) => idle &= !begun.map_or(0, |unit| self.dies.units[unit.0 as usize].bit),
                 }
@@ -221,7 +250,13 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- reads
 
-    fn read_in_rounds(&mut self, mut begun: SimTime, gang: &Range<usize>, steps: &mut Steps) -> SimTime {
+    fn read_in_rounds(
+        &mut self,
+        mut begun: SimTime,
+        gang: &Range<usize>,
+        steps: &mut Steps,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
         let mut left = BATCH * gang.len();
         loop {
             let waits = gang.clone().any(|channel| self.dies.channels[channel].waiting != 0);
@@ -232,15 +267,15 @@ impl<C: Contents> Drive<C> {
             for channel in gang.clone() {
                 let mut idle = u64::MAX;
                 if *steps == Steps::BeforeReads {
-                    idle = !self.collect_in_step(begun, gang, channel, idle);
+                    idle = !self.collect_in_step(begun, gang, channel, idle, backends);
                 }
                 let Channel { waiting, first_unit, .. } = self.dies.channels[channel];
                 for bit in bits(waiting & idle).take(left) {
-                    self.read_in_step(channel, UnitId(first_unit + bit));
+                    self.read_in_step(channel, UnitId(first_unit + bit), backends);
                     left -= 1;
                 }
                 if *steps == Steps::BehindReads {
-                    self.collect_in_step(begun, gang, channel, !waiting);
+                    self.collect_in_step(begun, gang, channel, !waiting, backends);
                 }
             }
             *steps = Steps::Taken;
@@ -249,7 +284,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The first read that waits for a unit, and those that go with it.
-    fn read_in_step(&mut self, channel: usize, unit: UnitId) {
+    fn read_in_step(&mut self, channel: usize, unit: UnitId, backends: &mut DriveBackends<C>) {
         let begun = self.round_of(unit).begun;
         let state = &mut self.dies.units[unit.0 as usize];
         let first = state.reads.pop(&mut self.queues.ops);
@@ -257,7 +292,7 @@ impl<C: Contents> Drive<C> {
         state.queued = state.queued - service;
         state.programs = None;
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
-        let planes = if self.reads.joins { self.join_reads(begun, unit, first) } else { 1 };
+        let planes = if self.reads.joins { self.join_reads(begun, unit, first, backends) } else { 1 };
         let state = &self.dies.units[unit.0 as usize];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
@@ -271,13 +306,13 @@ impl<C: Contents> Drive<C> {
         };
         let data_out = self.sum_of_transfers(first);
         if self.latencies.is_some() {
-            self.begin_reads(begun, channel, unit, first, &OpPhases::default());
+            self.begin_reads(begun, channel, unit, first, &OpPhases::default(), backends);
         }
         let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
         let mut at = first;
         while at.is_some() {
             let next = self.queues.ops[at].next;
-            self.bring(at, begun, end, &array);
+            self.bring(at, begun, end, &array, backends);
             at = next;
         }
     }
@@ -294,11 +329,18 @@ impl<C: Contents> Drive<C> {
 
     /// A read whose data could not be corrected goes back to the head of its queue, for the next round. What decoding
     /// takes is added to its answer: rounds do not wait for it.
-    fn try_in_next_round(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime, array: &OpPhases) {
+    fn try_in_next_round(
+        &mut self,
+        op: Id<DriveOp>,
+        begun: SimTime,
+        end: SimTime,
+        array: &OpPhases,
+        backends: &mut DriveBackends<C>,
+    ) {
         let DriveOp { ppn, command, service, course, .. } = self.queues.ops[op];
         let transfer = self.flash.timing.transfer(command.sectors);
         self.keep_attempt_in_round(op, end, array, transfer);
-        self.tell_attempt(op, begun, end);
+        self.tell_attempt(op, begun, end, backends);
         let decoding = self.decoding(course);
         let this = &mut self.queues.ops[op];
         this.course.advance();
@@ -319,19 +361,26 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page that was read in a round is answered.
-    fn bring(&mut self, op: Id<DriveOp>, begun: SimTime, end: SimTime, array: &OpPhases) {
+    fn bring(
+        &mut self,
+        op: Id<DriveOp>,
+        begun: SimTime,
+        end: SimTime,
+        array: &OpPhases,
+        backends: &mut DriveBackends<C>,
+    ) {
         let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
         let course = self.queues.ops[op].course;
         if course.goes_on() {
-            return self.try_in_next_round(op, begun, end, array);
+            return self.try_in_next_round(op, begun, end, array, backends);
         }
         let transfer = self.flash.timing.transfer(command.sectors);
         let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
         let decoding = self.decoding_in_rounds(op);
         let (service, answered) = (end.since(begun) + decoding, end + decoding);
         if token.slot == UNASKED {
-            self.end_scrub(op, end);
-        } else if self.fails(course, ppn) {
+            backends.end_scrub(op, end, self);
+        } else if backends.fails(course, ppn, self) {
             let failed = Some((BackendId(ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
@@ -340,9 +389,18 @@ impl<C: Contents> Drive<C> {
         }
         self.queues.ops.release(op);
         if along > 0 {
-            return self.tell_along(begun, end, ppn, OpKind::Read, command.cause, transfer, Some(token.age));
+            return self.tell_along(
+                begun,
+                end,
+                ppn,
+                OpKind::Read,
+                command.cause,
+                transfer,
+                Some(token.age),
+                backends,
+            );
         }
-        self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors, Some(token.age));
+        self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors, Some(token.age), backends);
     }
 
     // ---------------------------------------------------------------- writes
@@ -353,6 +411,7 @@ impl<C: Contents> Drive<C> {
         mut begun: SimTime,
         gang: &Range<usize>,
         mut steps: Steps,
+        backends: &mut DriveBackends<C>,
     ) -> SimTime {
         let all = u64::MAX >> (64 - self.dies.per_channel);
         let mut left = BATCH * gang.len();
@@ -362,11 +421,11 @@ impl<C: Contents> Drive<C> {
             self.dies.in_step.start(begun, gang.len());
             if steps != Steps::Taken {
                 for channel in gang.clone() {
-                    idle[channel - gang.start] &= !self.collect_in_step(begun, gang, channel, all);
+                    idle[channel - gang.start] &= !self.collect_in_step(begun, gang, channel, all, backends);
                 }
                 steps = Steps::Taken;
             }
-            self.write_in_step(now, begun, gang, &mut idle, &mut left);
+            self.write_in_step(now, begun, gang, &mut idle, &mut left, backends);
             if idle.iter().all(|&idle| idle == all) {
                 return begun;
             }
@@ -382,18 +441,19 @@ impl<C: Contents> Drive<C> {
         gang: &Range<usize>,
         idle: &mut [u64],
         left: &mut usize,
+        backends: &mut DriveBackends<C>,
     ) {
         let mut without = 0;
         while *left > 0 && without < gang.len() {
             let at = self.dies.in_step.turn % gang.len();
             self.dies.in_step.turn = at + 1;
             let channel = gang.start + at;
-            let Some(taker) = Writes::<Full>::find(self, channel, idle[at]) else {
+            let Some(taker) = Writes::<Full>::find(self, channel, idle[at], backends) else {
                 without += 1;
                 continue;
             };
-            let unit = self.give::<Full>(begun, channel, taker);
-            self.pass_on(now, channel, taker.die_queue);
+            let unit = self.give::<Full>(begun, channel, taker, backends);
+            self.pass_on(now, channel, taker.die_queue, backends);
             idle[at] &= !self.dies.units[unit.0 as usize].bit;
             (*left, without) = (*left - 1, 0);
         }

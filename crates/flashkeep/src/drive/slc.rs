@@ -17,8 +17,10 @@
 //! the other blocks, or waits for garbage collection as in a drive without a cache. Pages in the cache take no room of the
 //! other blocks, which have enough for all.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::gc::Pace;
-use super::{DieQueue, Drive, DriveOp, Parameters};
+use super::{DieQueue, DriveOp, Parameters};
 use crate::blocks::{Collection, Levelled};
 use crate::engine::Contents;
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, UnitId};
@@ -88,7 +90,14 @@ impl SlcPolicy {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
+    /// The plane of the page that a write replaces, or that it was dealt out to, if it must go there.
+    fn plane_of_replaced(&self, head: Id<DriveOp>, backends: &DriveBackends<C>) -> Option<PlaneId> {
+        self.queues.ops[head].dealt.or_else(|| backends.only_plane_for(backends.replaced_by(head, self)))
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- placement
 
     /// Whether a page goes to the cache if it is written to a plane now.
@@ -106,18 +115,23 @@ impl<C: Contents> Drive<C> {
     /// The plane of a die queue whose cache takes the first page of a write queue; planes without room in their caches
     /// are passed over. A pool of several units looks for itself, as its cache has one open block.
     #[inline(never)]
-    pub(super) fn plane_in_cache(&self, die_queue: &DieQueue, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
-        if self.dies.spread.is_some() {
+    pub(super) fn plane_in_cache(
+        &self,
+        die_queue: &DieQueue,
+        head: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        if controller.dies.spread.is_some() {
             return None;
         }
-        let op = &self.queues.ops[head];
+        let op = &controller.queues.ops[head];
         let lpn = op.command.start.low() + u32::from(op.placed);
         let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
         let (geometry, choice) = (&self.flash.geometry, self.placement.plane_choice);
         let same = match choice {
             PlaneChoice::InTurn => None,
             PlaneChoice::MostFree | PlaneChoice::Same if ftl.limit.is_some() => None,
-            PlaneChoice::MostFree | PlaneChoice::Same => self.plane_of_replaced(head),
+            PlaneChoice::MostFree | PlaneChoice::Same => controller.plane_of_replaced(head, self),
         };
         let fits = |plane: PlaneId| {
             self.is_cached_in(plane, lpn)
@@ -132,21 +146,35 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The stream of a page of a write, if it goes to a plane now.
-    pub(super) fn stream_into(&self, plane: PlaneId, ftl: usize, op: Id<DriveOp>, n: u16) -> u8 {
-        let lpn = self.queues.ops[op].command.start.low() + u32::from(n);
+    pub(super) fn stream_into(
+        &self,
+        plane: PlaneId,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> u8 {
+        let lpn = controller.queues.ops[op].command.start.low() + u32::from(n);
         if self.is_cached_in(plane, lpn) {
             return SLC_STREAM;
         }
-        if self.ftl.streams.are_several() { self.stream_of_waiting(ftl, op, n) } else { 0 }
+        if self.ftl.streams.are_several() { self.stream_of_waiting(ftl, op, n, controller) } else { 0 }
     }
 
     /// Whether a page of a write may be programmed together with pages of this stream.
-    pub(super) fn joins_stream(&self, stream: u8, ftl: usize, op: Id<DriveOp>, n: u16) -> bool {
-        let lpn = self.queues.ops[op].command.start.low() + u32::from(n);
+    pub(super) fn joins_stream(
+        &self,
+        stream: u8,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> bool {
+        let lpn = controller.queues.ops[op].command.start.low() + u32::from(n);
         if stream == SLC_STREAM {
             return self.ftl.streams.of_table(lpn).is_none();
         }
-        !self.ftl.streams.are_several() || self.stream_of_waiting(ftl, op, n) == stream
+        !self.ftl.streams.are_several() || self.stream_of_waiting(ftl, op, n, controller) == stream
     }
 
     /// Free pages of a plane that a stream may take.
@@ -159,27 +187,40 @@ impl<C: Contents> Drive<C> {
     }
 
     /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
-    pub(super) fn gathered_pages(&self, ftl: usize) -> u32 {
-        let cached =
-            self.slc.active && self.planes_in(ftl).any(|plane| self.ftl.blocks.has_cache_room(plane));
+    pub(super) fn gathered_pages(&self, ftl: usize, controller: &Controller<C>) -> u32 {
+        let cached = self.slc.active
+            && self.planes_in(ftl, controller).any(|plane| self.ftl.blocks.has_cache_room(plane));
         if cached { self.flash.geometry.places } else { self.flash.geometry.word_line }
     }
 
     /// Programs a page in the cache.
-    pub(super) fn program_cached(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
+    pub(super) fn program_cached(
+        &mut self,
+        ftl: usize,
+        plane: PlaneId,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) -> Ppn {
         self.ftl.streams.warm(ftl, lpn);
-        self.accounts.counters.slc.written += 1;
+        controller.accounts.counters.slc.written += 1;
         self.ftl.blocks.program_in_cache(plane, lpn, contents)
     }
 
     /// A page of a write has its place in a plane, in the cache or not.
-    pub(super) fn note_placement(&mut self, plane: PlaneId, lpn: u32, cached: bool) {
+    pub(super) fn note_placement(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        cached: bool,
+        controller: &mut Controller<C>,
+    ) {
         if !cached && self.ftl.streams.of_table(lpn).is_none() {
-            self.accounts.counters.slc.bypassed += 1;
+            controller.accounts.counters.slc.bypassed += 1;
         }
         // There is more to fold only if a block of the cache is full.
         if if cached { self.ftl.blocks.cache(plane).is_between_blocks() } else { self.is_due(plane) } {
-            self.look_at_cache(plane);
+            self.look_at_cache(plane, controller);
         }
     }
 
@@ -193,16 +234,16 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A plane's cache may have something to fold, in idle time or now.
-    pub(super) fn look_at_cache(&mut self, plane: PlaneId) {
+    pub(super) fn look_at_cache(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         // Without time a plane is folded when a page finds no room.
         if self.immediate.active {
             return;
         }
         if self.slc.uses_idle_time() && self.folds_in_idle_time(plane) {
-            self.dies.units[self.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
+            controller.dies.units[controller.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
         }
-        if self.is_due(plane) && (self.folds(plane) || self.begin_folding(plane, Pace::Timed)) {
-            self.ask_for_collection(plane);
+        if self.is_due(plane) && (self.folds(plane) || self.begin_folding(plane, Pace::Timed, controller)) {
+            self.ask_for_collection(plane, controller);
         }
     }
 
@@ -217,7 +258,7 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Folds the oldest block of a plane's cache, if the plane has no other victim and folding can begin.
-    fn begin_folding(&mut self, plane: PlaneId, pace: Pace) -> bool {
+    fn begin_folding(&mut self, plane: PlaneId, pace: Pace, controller: &mut Controller<C>) -> bool {
         if self.gc.collections[plane.0 as usize].under_way.is_some() {
             return false;
         }
@@ -228,7 +269,7 @@ impl<C: Contents> Drive<C> {
         }
         self.gc.collections[plane.0 as usize].under_way = Some(Collection::of((block, Levelled::No)));
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, block);
+            self.tell_leaving(plane, block, controller);
         }
         true
     }
@@ -257,30 +298,36 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A page has been moved out of the cache.
-    pub(super) fn note_fold(&mut self, plane: PlaneId, from: Ppn) {
+    pub(super) fn note_fold(&mut self, plane: PlaneId, from: Ppn, controller: &mut Controller<C>) {
         self.ftl.blocks.note_folded(from);
-        self.accounts.counters.slc.folded += 1;
+        controller.accounts.counters.slc.folded += 1;
         if self.is_low_for_idle(plane) {
-            self.look_at(plane);
+            self.look_at(plane, controller);
         }
     }
 
     /// A block of the cache is erased, which is over at `end`.
-    pub(super) fn erase_cached(&mut self, end: SimTime, plane: PlaneId, block: u32) {
+    pub(super) fn erase_cached(
+        &mut self,
+        end: SimTime,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) {
         let dead = self.ftl.blocks.count_dead(plane, block);
-        self.accounts.counters.slc.died += dead;
-        self.accounts.counters.slc.erases += 1;
+        controller.accounts.counters.slc.died += dead;
+        controller.accounts.counters.slc.erases += 1;
         self.ftl.blocks.erase(plane, block);
-        self.note_erased(plane, block);
+        controller.note_erased(plane, block);
         self.start_anew(plane);
-        if self.is_used_up(plane, block) {
-            self.expire(end, plane, block);
+        if self.is_used_up(plane, block, controller) {
+            self.expire(end, plane, block, controller);
         }
     }
 
     /// Whether a block has no erase left.
-    pub(super) fn is_used_up(&self, plane: PlaneId, block: u32) -> bool {
-        if self.errors.is_some() && self.is_given_up_block(plane, block) {
+    pub(super) fn is_used_up(&self, plane: PlaneId, block: u32, controller: &Controller<C>) -> bool {
+        if controller.errors.is_some() && controller.is_given_up_block(plane, block) {
             return true;
         }
         let erases = self.ftl.blocks.erases_of(plane, block);
@@ -297,31 +344,33 @@ impl<C: Contents> Drive<C> {
 
     // ---------------------------------------------------------------- in idle time
 
-    /// The next step of folding a plane of a `home`, as [`Drive::collect_softly`]; `unit` is idle.
+    /// The next step of folding a plane of a `home`, as [`DriveBackends::collect_softly`]; `unit` is idle.
     pub(super) fn fold_softly(
         &mut self,
         now: SimTime,
         channel: usize,
         [unit, home]: [UnitId; 2],
         idle: u64,
+        controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
-        let mut planes = self.planes_at_home(home);
+        let mut planes = controller.planes_at_home(home);
         planes.retain(|&plane| !self.ftl.blocks.is_dead(plane) && self.folds_in_idle_time(plane));
         if planes.is_empty() {
             return None;
         }
-        let from = self.units_of(planes[0]).iter().map(|unit| self.slc.idle_from[unit.0 as usize]).max();
+        let from =
+            controller.units_of(planes[0]).iter().map(|unit| self.slc.idle_from[unit.0 as usize]).max();
         if let Some(from) = from.filter(|&from| from > now) {
             let rounds = self.flash.bus == BusUse::Rounds;
-            let slot = if rounds { self.dies.units.len() + channel } else { unit.0 as usize };
-            self.wake_slot(slot, from);
+            let slot = if rounds { controller.dies.units.len() + channel } else { unit.0 as usize };
+            controller.wake_slot(slot, from);
             return Some(None);
         }
         planes.sort_by_key(|&plane| (!self.folds(plane), self.ftl.blocks.cache(plane).free_pages));
         for plane in planes {
             let begun = self.folds(plane) && !self.give_way(plane, false);
-            if (begun || self.begin_folding(plane, Pace::Timed))
-                && let Some(Some(unit)) = self.collect_plane(now, channel, plane, idle, false)
+            if (begun || self.begin_folding(plane, Pace::Timed, controller))
+                && let Some(Some(unit)) = self.collect_plane(now, channel, plane, idle, false, controller)
             {
                 return Some(Some(unit));
             }
@@ -332,18 +381,23 @@ impl<C: Contents> Drive<C> {
     // ---------------------------------------------------------------- without time
 
     /// Whether a page that is written without time goes to the cache of a plane: its oldest block is folded to make room.
-    pub(super) fn makes_cache_room(&mut self, plane: PlaneId, lpn: u32) -> bool {
+    pub(super) fn makes_cache_room(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        controller: &mut Controller<C>,
+    ) -> bool {
         if !self.slc.has_begun() || self.ftl.streams.of_table(lpn).is_some() || self.ftl.blocks.is_dead(plane)
         {
             return false;
         }
         while !self.ftl.blocks.has_cache_room(plane) {
-            if self.begin_folding(plane, Pace::Immediate)
+            if self.begin_folding(plane, Pace::Immediate, controller)
                 && let Some(fold) = self.gc.collections[plane.0 as usize].under_way
             {
-                self.collect_now(plane, fold);
-            } else if self.has_garbage(plane) && self.ftl.blocks.oldest_cached(plane).is_some() {
-                self.collect_immediately(plane);
+                self.collect_now(plane, fold, controller);
+            } else if self.has_garbage(plane, controller) && self.ftl.blocks.oldest_cached(plane).is_some() {
+                self.collect_immediately(plane, controller);
             } else {
                 return false;
             }
@@ -352,24 +406,19 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Planes go on with their caches from `ready` on: at time 0, or when a recovery is over.
-    pub(super) fn look_at_caches(&mut self, ready: SimTime) {
+    pub(super) fn look_at_caches(&mut self, ready: SimTime, controller: &mut Controller<C>) {
         if !self.slc.active || self.immediate.active {
             return;
         }
         self.slc.idle_from.fill(ready + self.slc.idle);
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let unit = self.dies.of_plane[plane.0 as usize];
-            self.look_at_cache(plane);
-            self.wake_collector(ready, plane);
-            if self.dies.units[unit.0 as usize].soft {
-                self.wake_slot(unit.0 as usize, ready);
+            let unit = controller.dies.of_plane[plane.0 as usize];
+            self.look_at_cache(plane, controller);
+            self.wake_collector(ready, plane, controller);
+            if controller.dies.units[unit.0 as usize].soft {
+                controller.wake_slot(unit.0 as usize, ready);
             }
         }
-    }
-
-    /// The plane of the page that a write replaces, or that it was dealt out to, if it must go there.
-    fn plane_of_replaced(&self, head: Id<DriveOp>) -> Option<PlaneId> {
-        self.queues.ops[head].dealt.or_else(|| self.only_plane_for(self.replaced_by(head)))
     }
 
     /// Pages of a plane that are valid in its cache.

@@ -7,6 +7,8 @@
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
 use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::gangs::GangTurn;
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, PlaneId, UnitId};
@@ -14,54 +16,35 @@ use crate::ftl::Copyback;
 use crate::kernel::SimTime;
 
 impl<C: Contents> Drive<C> {
-    /// A plane is short of free pages, by one threshold or the other.
-    #[inline(never)]
-    pub(super) fn look_at(&mut self, plane: PlaneId) {
-        if self.gc.is_soft() {
-            self.dies.units[self.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
-        }
-        if self.is_low(plane) {
-            self.ask_for_collection(plane);
-        }
-    }
-
     /// From now on planes are collected below `ftl.gc.threshold` only.
     pub fn end_idling(&mut self) {
-        self.end_scrubbing();
-        self.slc.end_idling();
-        if !self.gc.is_soft() {
+        self.backends.end_scrubbing(&mut self.controller);
+        self.backends.slc.end_idling();
+        if !self.backends.gc.is_soft() {
             return;
         }
-        self.gc.thresholds.end_idling();
-        self.dies.units.iter_mut().for_each(|unit| unit.soft = false);
+        self.backends.gc.thresholds.end_idling();
+        self.controller.dies.units.iter_mut().for_each(|unit| unit.soft = false);
         // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
         // still comes, for example a parity that waited for idle time, needs that collection to be finished.
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
-                self.ask_for_collection(plane);
+        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.backends.ftl.blocks.is_dead(plane) && !self.backends.ftl.blocks.has_room(plane) {
+                self.backends.ask_for_collection(plane, &mut self.controller);
             }
         }
     }
+}
 
-    /// The unit is busy until then; reports this to waiting operations.
-    #[inline(never)]
-    pub(super) fn mind(&mut self, unit: UnitId, until: SimTime, cause: Cause) {
-        if self.slc.active && cause != Cause::Fold {
-            self.slc.note_busy(unit.0 as usize, until);
-        }
-        if self.flash.commands.cache_program {
-            self.dies.accepts_at[unit.0 as usize] = until;
-        }
-        let channel = self.dies.units[unit.0 as usize].channel as usize;
-        let write_queue_waits = self.dies.spread.is_some() && self.dies.channels[channel].collecting != 0;
-        if write_queue_waits || self.dies.units[self.home_of(unit).0 as usize].soft {
-            self.dies.agenda.set(unit.0 as usize, until);
-        }
-    }
-
+impl<C: Contents> Controller<C> {
     /// A unit is free, and all waiting operations have been granted.
     #[inline(never)]
-    pub(super) fn after_visit(&mut self, now: SimTime, channel: usize, unit: UnitId) {
+    pub(super) fn after_visit(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) {
         if self.flash.commands.cache_program {
             self.come_back(now, unit);
         }
@@ -85,26 +68,64 @@ impl<C: Contents> Drive<C> {
             return self.dies.agenda.set(unit.0 as usize, again);
         }
         let (home, idle) = (self.home_of(unit), self.idle_units(now, channel));
-        match self.work_softly(now, channel, [unit, home], idle) {
+        match backends.work_softly(now, channel, [unit, home], idle, self) {
             None => self.dies.units[home.0 as usize].soft = false,
-            Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit),
+            Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit, backends),
             Some(_) => {}
         }
     }
+}
 
-    /// The next step in idle time: of garbage collection, else of folding the SLC cache; as [`Drive::collect_softly`].
+impl<C: Contents> DriveBackends<C> {
+    /// A plane is short of free pages, by one threshold or the other.
+    #[inline(never)]
+    pub(super) fn look_at(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        if self.gc.is_soft() {
+            controller.dies.units[controller.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
+        }
+        if self.is_low(plane) {
+            self.ask_for_collection(plane, controller);
+        }
+    }
+
+    /// The unit is busy until then; reports this to waiting operations.
+    #[inline(never)]
+    pub(super) fn mind(
+        &mut self,
+        unit: UnitId,
+        until: SimTime,
+        cause: Cause,
+        controller: &mut Controller<C>,
+    ) {
+        if self.slc.active && cause != Cause::Fold {
+            self.slc.note_busy(unit.0 as usize, until);
+        }
+        if self.flash.commands.cache_program {
+            controller.dies.accepts_at[unit.0 as usize] = until;
+        }
+        let channel = controller.dies.units[unit.0 as usize].channel as usize;
+        let write_queue_waits =
+            controller.dies.spread.is_some() && controller.dies.channels[channel].collecting != 0;
+        if write_queue_waits || controller.dies.units[controller.home_of(unit).0 as usize].soft {
+            controller.dies.agenda.set(unit.0 as usize, until);
+        }
+    }
+
+    /// The next step in idle time: of garbage collection, else of folding the SLC cache; as [`DriveBackends::collect_softly`].
     pub(super) fn work_softly(
         &mut self,
         now: SimTime,
         channel: usize,
         [unit, home]: [UnitId; 2],
         idle: u64,
+        controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
-        let collected = if self.gc.is_soft() { self.collect_softly(now, channel, home, idle) } else { None };
+        let collected =
+            if self.gc.is_soft() { self.collect_softly(now, channel, home, idle, controller) } else { None };
         if !self.slc.uses_idle_time() || matches!(collected, Some(Some(_))) {
             return collected;
         }
-        self.fold_softly(now, channel, [unit, home], idle).or(collected)
+        self.fold_softly(now, channel, [unit, home], idle, controller).or(collected)
     }
 
     /// Whether idle time is used at all.
@@ -121,14 +142,15 @@ impl<C: Contents> Drive<C> {
         channel: usize,
         unit: UnitId,
         idle: u64,
+        controller: &mut Controller<C>,
     ) -> Option<Option<UnitId>> {
-        let planes = self.planes_at_home(unit);
+        let planes = controller.planes_at_home(unit);
         let (mut tried, mut waits) = (None, None);
         loop {
             let short = planes.iter().copied().filter(|plane| !self.ftl.blocks.is_dead(*plane));
             let keys = short.filter_map(|plane| self.urgency(plane)).filter(|key| Some(*key) > tried);
             let Some(key) = keys.min() else { return waits };
-            match self.collect_plane(now, channel, key.2, idle, false) {
+            match self.collect_plane(now, channel, key.2, idle, false, controller) {
                 Some(Some(unit)) => return Some(Some(unit)),
                 Some(None) => waits = Some(None),
                 None => {}

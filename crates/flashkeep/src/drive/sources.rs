@@ -2,9 +2,11 @@
 //! channel ([`super::visit`]) asks them in the rule's order. It does not know where operations wait or which
 //! pages they get.
 
+use super::DieQueue;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::{Channel, bits, only_bit};
 use super::program::ProgramMode;
-use super::{DieQueue, Drive};
 use crate::engine::Contents;
 use crate::flash::{PlaneId, UnitId};
 use crate::kernel::SimTime;
@@ -25,7 +27,13 @@ pub(super) enum Next {
 /// A class of operations.
 pub(super) trait OpSource<C> {
     /// Grants an operation of one of the idle dies of a channel, a bit each.
-    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next;
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next;
 }
 
 /// A class whose operations have an age.
@@ -34,13 +42,24 @@ pub(super) trait ByAge<C>: OpSource<C> {
     type Found: Copy;
 
     /// The one that is granted next, without side effects.
-    fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<Self::Found>;
+    fn find(
+        controller: &Controller<C>,
+        channel: usize,
+        idle: u64,
+        backends: &DriveBackends<C>,
+    ) -> Option<Self::Found>;
 
     /// Its place in the order in which operations came; those of collections come first.
-    fn age(drive: &Drive<C>, found: Self::Found) -> u64;
+    fn age(controller: &Controller<C>, found: Self::Found) -> u64;
 
     /// Grants what was found.
-    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, found: Self::Found) -> UnitId;
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        found: Self::Found,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId;
 }
 
 /// Reads that wait for their die.
@@ -56,9 +75,17 @@ pub(super) struct Collections;
 pub(super) struct Writes<M>(PhantomData<M>);
 
 impl<C: Contents> OpSource<C> for ReadSource {
-    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
-        let found = Self::find(drive, channel, idle);
-        found.map_or(Next::Nothing, |unit| Next::Granted(Self::grant(drive, now, channel, unit)))
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let found = Self::find(controller, channel, idle, backends);
+        found.map_or(Next::Nothing, |unit| {
+            Next::Granted(Self::grant(controller, now, channel, unit, backends))
+        })
     }
 }
 
@@ -67,34 +94,51 @@ impl<C: Contents> ByAge<C> for ReadSource {
 
     /// The oldest read that waits for an idle unit.
     #[inline]
-    fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<UnitId> {
-        let Channel { waiting, first_unit, .. } = drive.dies.channels[channel];
-        let mut able = if drive.flash.commands.cache_read { idle | drive.overlapping(channel) } else { idle };
-        if drive.suspension.is_some() {
-            able = drive.readable(drive.now, channel, able);
+    fn find(controller: &Controller<C>, channel: usize, idle: u64, _: &DriveBackends<C>) -> Option<UnitId> {
+        let Channel { waiting, first_unit, .. } = controller.dies.channels[channel];
+        let mut able =
+            if controller.flash.commands.cache_read { idle | controller.overlapping(channel) } else { idle };
+        if controller.suspension.is_some() {
+            able = controller.readable(controller.now, channel, able);
         }
         if let Some(only) = only_bit(waiting & able) {
             return Some(UnitId(first_unit + only));
         }
-        bits(waiting & able).map(|bit| UnitId(first_unit + bit)).min_by_key(|&unit| Self::age(drive, unit))
+        bits(waiting & able)
+            .map(|bit| UnitId(first_unit + bit))
+            .min_by_key(|&unit| Self::age(controller, unit))
     }
 
     #[inline]
-    fn age(drive: &Drive<C>, unit: UnitId) -> u64 {
-        drive.queues.ops[drive.dies.units[unit.0 as usize].reads.head].sequence
+    fn age(controller: &Controller<C>, unit: UnitId) -> u64 {
+        controller.queues.ops[controller.dies.units[unit.0 as usize].reads.head].sequence
     }
 
     #[inline]
-    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, unit: UnitId) -> UnitId {
-        drive.grant_read(now, channel, unit);
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        controller.grant_read(now, channel, unit, backends);
         unit
     }
 }
 
 impl<C: Contents> OpSource<C> for DataOut {
-    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
-        let found = Self::find(drive, channel, idle);
-        found.map_or(Next::Nothing, |unit| Next::Granted(Self::grant(drive, now, channel, unit)))
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let found = Self::find(controller, channel, idle, backends);
+        found.map_or(Next::Nothing, |unit| {
+            Next::Granted(Self::grant(controller, now, channel, unit, backends))
+        })
     }
 }
 
@@ -103,8 +147,9 @@ impl<C: Contents> ByAge<C> for DataOut {
 
     /// The unit whose page has waited longest in the register; a collection's comes last.
     #[inline]
-    fn find(drive: &Drive<C>, channel: usize, _: u64) -> Option<UnitId> {
-        let (ready, first) = (drive.dies.channels[channel].ready, drive.dies.channels[channel].first_unit);
+    fn find(controller: &Controller<C>, channel: usize, _: u64, _: &DriveBackends<C>) -> Option<UnitId> {
+        let (ready, first) =
+            (controller.dies.channels[channel].ready, controller.dies.channels[channel].first_unit);
         if ready == 0 {
             return None;
         }
@@ -112,44 +157,56 @@ impl<C: Contents> ByAge<C> for DataOut {
             return Some(UnitId(first + only));
         }
         let age = |unit: &UnitId| {
-            let leaving = drive.leaving(*unit);
-            if leaving.is_some() { drive.queues.ops[leaving].sequence } else { u64::MAX }
+            let leaving = controller.leaving(*unit);
+            if leaving.is_some() { controller.queues.ops[leaving].sequence } else { u64::MAX }
         };
         bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
     }
 
     #[inline]
-    fn age(drive: &Drive<C>, unit: UnitId) -> u64 {
-        let leaving = drive.leaving(unit);
-        if leaving.is_some() { drive.queues.ops[leaving].sequence } else { 0 }
+    fn age(controller: &Controller<C>, unit: UnitId) -> u64 {
+        let leaving = controller.leaving(unit);
+        if leaving.is_some() { controller.queues.ops[leaving].sequence } else { 0 }
     }
 
     #[inline]
-    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, unit: UnitId) -> UnitId {
-        drive.grant_data_out(now, channel, unit);
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        controller.grant_data_out(now, channel, unit, backends);
         unit
     }
 }
 
 impl<C: Contents> OpSource<C> for Collections {
     #[inline(never)]
-    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
-        let Channel { mut collecting, first_unit, .. } = drive.dies.channels[channel];
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let Channel { mut collecting, first_unit, .. } = controller.dies.channels[channel];
         // The home of a write queue may be busy while other units of it are not.
-        let spread = drive.dies.spread.is_some();
-        if !drive.gc.background {
-            let wanted = drive.wanted_units(channel);
+        let spread = controller.dies.spread.is_some();
+        if !backends.gc.background {
+            let wanted = controller.wanted_units(channel);
             collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
         }
         for bit in bits(if spread { collecting } else { collecting & idle }) {
-            if let Some(unit) = drive.collect(now, channel, UnitId(first_unit + bit), idle) {
+            if let Some(unit) = backends.collect(now, channel, UnitId(first_unit + bit), idle, controller) {
                 return Next::Granted(unit);
             }
         }
         // A page that waits in a register keeps its unit busy until the channel has served it.
-        let Channel { collecting, ready, .. } = drive.dies.channels[channel];
+        let Channel { collecting, ready, .. } = controller.dies.channels[channel];
         let waits = !spread && collecting & !idle != 0 && ready == 0;
-        if waits && drive.dies.scheduler.collection_holds_channel {
+        if waits && controller.dies.scheduler.collection_holds_channel {
             Next::BlockChannel
         } else {
             Next::Nothing
@@ -170,13 +227,19 @@ pub(super) struct Taker {
 impl<C: Contents, M: ProgramMode> OpSource<C> for Writes<M> {
     /// A program, the most frequent operation of all: compiled into the visit of a channel.
     #[inline(always)]
-    fn next(drive: &mut Drive<C>, now: SimTime, channel: usize, idle: u64) -> Next {
-        let cached = !M::PLAIN && drive.flash.commands.cache_program && !drive.ftl.physical;
-        let idle = if cached { idle | drive.accepting(now, channel) } else { idle };
-        match Self::find(drive, channel, idle) {
-            Some(found) => Next::Granted(Self::grant(drive, now, channel, found)),
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.physical;
+        let idle = if cached { idle | controller.accepting(now, channel) } else { idle };
+        match Self::find(controller, channel, idle, backends) {
+            Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
             None if M::PLAIN => Next::Nothing,
-            None => drive.writes_later(now, channel),
+            None => backends.writes_later(now, channel, controller),
         }
     }
 }
@@ -187,18 +250,23 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     /// The first die queue from the one whose turn it is whose unit is idle and that has both something to take and
     /// room for it.
     #[inline(always)]
-    fn find(drive: &Drive<C>, channel: usize, idle: u64) -> Option<Taker> {
-        if idle == 0 || drive.queues.waiting == 0 {
+    fn find(
+        controller: &Controller<C>,
+        channel: usize,
+        idle: u64,
+        backends: &DriveBackends<C>,
+    ) -> Option<Taker> {
+        if idle == 0 || controller.queues.waiting == 0 {
             return None;
         }
-        let Channel { die_queues, turn, .. } = &drive.dies.channels[channel];
+        let Channel { die_queues, turn, .. } = &controller.dies.channels[channel];
         let first = *turn as usize;
         let mut at = first;
         loop {
             let (die_queue, bit) = die_queues[at];
             at = if at + 1 == die_queues.len() { 0 } else { at + 1 };
             if idle >> bit & 1 == 1
-                && let Some((plane, turn_of_planes)) = drive.plane_for::<M>(die_queue as usize)
+                && let Some((plane, turn_of_planes)) = backends.plane_for::<M>(die_queue as usize, controller)
             {
                 let die_queue = die_queue as usize;
                 return Some(Taker { die_queue, plane, turn_of_planes, turn_of_die_queues: at as u32 });
@@ -210,56 +278,62 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     }
 
     #[inline]
-    fn age(drive: &Drive<C>, found: Taker) -> u64 {
-        drive.queues.ops
-            [drive.queues.write_queues[drive.queues.die_queues[found.die_queue].write_queue as usize].head]
+    fn age(controller: &Controller<C>, found: Taker) -> u64 {
+        controller.queues.ops[controller.queues.write_queues
+            [controller.queues.die_queues[found.die_queue].write_queue as usize]
+            .head]
             .sequence
     }
 
     #[inline(always)]
-    fn grant(drive: &mut Drive<C>, now: SimTime, channel: usize, found: Taker) -> UnitId {
-        let unit = drive.give::<M>(now, channel, found);
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        found: Taker,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        let unit = controller.give::<M>(now, channel, found, backends);
         if !M::PLAIN {
-            drive.pass_on(now, channel, found.die_queue);
+            controller.pass_on(now, channel, found.die_queue, backends);
         }
         unit
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// A die queue takes what comes first in its write queue.
     #[inline(always)]
-    pub(super) fn give<M: ProgramMode>(&mut self, now: SimTime, channel: usize, taker: Taker) -> UnitId {
-        let unit = if (M::PHYSICAL || !M::PLAIN) && self.erases_next(taker.die_queue) {
-            self.erase_physical(now, channel, taker.die_queue)
+    pub(super) fn give<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        taker: Taker,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        let unit = if (M::PHYSICAL || !M::PLAIN) && backends.erases_next(taker.die_queue, self) {
+            self.erase_physical(now, channel, taker.die_queue, backends)
         } else {
-            self.grant_write::<M>(now, channel, taker)
+            backends.grant_write::<M>(now, channel, taker, self)
         };
         self.dies.channels[channel].turn = taker.turn_of_die_queues;
         unit
     }
 
-    /// No write can start now: when that may change without another event.
-    #[inline(never)]
-    pub(super) fn writes_later(&self, now: SimTime, channel: usize) -> Next {
-        let until = if self.ftl.physical {
-            self.look_again_at(now)
-        } else if self.packing.active {
-            self.gathered_at(channel)
-        } else {
-            None
-        };
-        until.map_or(Next::Nothing, Next::NotBefore)
-    }
-
     /// Another write comes first in the write queue that a die queue has taken from: where planes are bound, other
     /// channels may be able to take it that could not take the one before.
-    pub(super) fn pass_on(&mut self, now: SimTime, channel: usize, die_queue: usize) {
+    pub(super) fn pass_on(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        die_queue: usize,
+        backends: &mut DriveBackends<C>,
+    ) {
         let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
-        if !self.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {
+        if !backends.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {
             return;
         }
-        for die_queue in self.ftl.backends[usize::from(ftl)].die_queues_range() {
+        for die_queue in backends.ftl.backends[usize::from(ftl)].die_queues_range() {
             let other = self.dies.units[self.queues.die_queues[die_queue].unit.0 as usize].channel as usize;
             if other != channel && self.queues.die_queues[die_queue].write_queue == write_queue {
                 let slot = self.dies.units.len() + other;
@@ -277,5 +351,20 @@ impl<C: Contents> Drive<C> {
             self.queues.write_queues[write_queue as usize].head.is_some()
         };
         die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// No write can start now: when that may change without another event.
+    #[inline(never)]
+    pub(super) fn writes_later(&self, now: SimTime, channel: usize, controller: &Controller<C>) -> Next {
+        let until = if self.ftl.physical {
+            self.look_again_at(now, controller)
+        } else if self.packing.active {
+            self.gathered_at(channel, controller)
+        } else {
+            None
+        };
+        until.map_or(Next::Nothing, Next::NotBefore)
     }
 }

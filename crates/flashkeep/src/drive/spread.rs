@@ -6,8 +6,10 @@
 //! is idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page
 //! that is moved to another unit stay where they are: the victim is erased when they have been served.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::UnitPhase;
-use super::{DieQueue, Drive, DriveOp};
+use super::{DieQueue, DriveOp};
 use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 use crate::kernel::{Id, SimTime};
@@ -35,7 +37,7 @@ impl PoolUnits {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// The unit that a block is in.
     #[inline]
     pub(super) fn unit_of_block(&self, plane: PlaneId, block: u32) -> UnitId {
@@ -99,31 +101,6 @@ impl<C: Contents> Drive<C> {
         (place.channel, place.chip, place.die)
     }
 
-    /// The block that a stream of a plane programs next.
-    pub(super) fn next_block(&self, plane: PlaneId, stream: Option<u8>) -> Option<u32> {
-        let front = self.ftl.blocks.front(stream, plane);
-        front
-            .map(|ppn| self.flash.geometry.block_of(ppn))
-            .or_else(|| self.ftl.blocks.next_block(stream, plane))
-    }
-
-    // ---------------------------------------------------------------- writes
-
-    /// The plane of a die queue that would take the first write of its write queue, in the die queue's unit.
-    #[inline(never)]
-    pub(super) fn plane_in_unit(&self, die_queue: &DieQueue, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
-        if self.ftl.physical {
-            return self.physical_plane_for(die_queue.unit, head).map(|plane| (plane, die_queue.turn));
-        }
-        let op = &self.queues.ops[head];
-        let lpn = op.command.start.low() + u32::from(op.placed);
-        self.bound_plane(die_queue, lpn, |plane| {
-            let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed);
-            let block = self.next_block(plane, Some(stream));
-            block.is_some_and(|block| self.unit_of_block(plane, block) == die_queue.unit)
-        })
-    }
-
     // ---------------------------------------------------------------- collection
 
     /// The unit of the next step of a collection; none if it is not among the `idle` ones of its channel.
@@ -134,31 +111,12 @@ impl<C: Contents> Drive<C> {
         victim: u32,
         idle: u64,
         whole: bool,
+        backends: &mut DriveBackends<C>,
     ) -> Option<UnitId> {
         if self.dies.spread.is_none() {
             return Some(self.dies.of_plane[plane.0 as usize]);
         }
-        self.unit_in_pool(plane, victim, idle, whole)
-    }
-
-    #[inline(never)]
-    fn unit_in_pool(&mut self, plane: PlaneId, victim: u32, idle: u64, whole: bool) -> Option<UnitId> {
-        let source = self.unit_of_block(plane, victim);
-        if whole {
-            let mut units = self.units_of(plane).into_iter();
-            return units.all(|unit| self.is_among(idle, unit)).then_some(source);
-        }
-        if self.reads_for_collection(source) {
-            return None;
-        }
-        // Where nothing is free, what is read goes to the controller's memory.
-        let unit = match self.stream_of_step(plane, victim) {
-            Some(stream) => {
-                self.next_block(plane, stream).map_or(source, |block| self.unit_of_block(plane, block))
-            }
-            None => source,
-        };
-        self.is_among(idle, unit).then_some(unit)
+        backends.unit_in_pool(plane, victim, idle, whole, self)
     }
 
     fn is_among(&self, idle: u64, unit: UnitId) -> bool {
@@ -171,21 +129,101 @@ impl<C: Contents> Drive<C> {
         matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
     }
 
-    /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
-    pub(super) fn hold_others(&mut self, now: SimTime, others: &[UnitId], until: SimTime, cause: Cause) {
-        for &unit in others {
-            self.occupy_unit(now, unit, until, cause);
-        }
-    }
-
     /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by
     /// itself.
     #[inline]
-    pub(super) fn guard_moved(&mut self, unit: UnitId, plane: PlaneId, victim: u32, end: SimTime) {
+    pub(super) fn guard_moved(
+        &mut self,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) {
         if self.dies.spread.is_some() {
             let block = self.flash.geometry.block_index(plane, victim);
-            self.guard(Some(block), end);
-            self.guard_under_way(unit, block);
+            backends.guard(Some(block), end);
+            self.guard_under_way(unit, block, backends);
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// The block that a stream of a plane programs next.
+    pub(super) fn next_block(&self, plane: PlaneId, stream: Option<u8>) -> Option<u32> {
+        let front = self.ftl.blocks.front(stream, plane);
+        front
+            .map(|ppn| self.flash.geometry.block_of(ppn))
+            .or_else(|| self.ftl.blocks.next_block(stream, plane))
+    }
+
+    // ---------------------------------------------------------------- writes
+
+    /// The plane of a die queue that would take the first write of its write queue, in the die queue's unit.
+    #[inline(never)]
+    pub(super) fn plane_in_unit(
+        &self,
+        die_queue: &DieQueue,
+        head: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        if self.ftl.physical {
+            return controller
+                .physical_plane_for(die_queue.unit, head, self)
+                .map(|plane| (plane, die_queue.turn));
+        }
+        let op = &controller.queues.ops[head];
+        let lpn = op.command.start.low() + u32::from(op.placed);
+        self.bound_plane(
+            die_queue,
+            lpn,
+            |plane| {
+                let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
+                let block = self.next_block(plane, Some(stream));
+                block.is_some_and(|block| controller.unit_of_block(plane, block) == die_queue.unit)
+            },
+            controller,
+        )
+    }
+
+    #[inline(never)]
+    fn unit_in_pool(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        idle: u64,
+        whole: bool,
+        controller: &mut Controller<C>,
+    ) -> Option<UnitId> {
+        let source = controller.unit_of_block(plane, victim);
+        if whole {
+            let mut units = controller.units_of(plane).into_iter();
+            return units.all(|unit| controller.is_among(idle, unit)).then_some(source);
+        }
+        if controller.reads_for_collection(source) {
+            return None;
+        }
+        // Where nothing is free, what is read goes to the controller's memory.
+        let unit = match self.stream_of_step(plane, victim, controller) {
+            Some(stream) => {
+                self.next_block(plane, stream).map_or(source, |block| controller.unit_of_block(plane, block))
+            }
+            None => source,
+        };
+        controller.is_among(idle, unit).then_some(unit)
+    }
+
+    /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
+    pub(super) fn hold_others(
+        &mut self,
+        now: SimTime,
+        others: &[UnitId],
+        until: SimTime,
+        cause: Cause,
+        controller: &mut Controller<C>,
+    ) {
+        for &unit in others {
+            controller.occupy_unit(now, unit, until, cause, self);
         }
     }
 }

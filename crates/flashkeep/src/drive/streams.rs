@@ -1,7 +1,8 @@
 //! Selection of the open block for a page, by its class ([`Heat`]). With `ftl.gc.separate` moved pages have a block of
 //! their own in addition; they still cool. Translation pages (`ftl.map = "dftl"`) have one without data pages.
 
-use super::{Drive, Parameters};
+use super::Parameters;
+use super::backends::DriveBackends;
 use crate::blocks::Heat;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
@@ -86,7 +87,7 @@ impl PageStreams {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> DriveBackends<C> {
     pub(super) fn set_streams(&mut self, drive: &Parameters) {
         let (classes, hold) = (drive.classes, drive.policies.levelling.migrates);
         let moved = drive.gc.separate.then_some(classes);

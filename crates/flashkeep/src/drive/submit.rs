@@ -1,6 +1,8 @@
 //! Submission of commands: selects the path of each, by the kind of its backend and by failures.
 
 use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use crate::engine::{BackendId, Backends, Breakdown, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::kernel::{SimTime, Span};
 use std::ops::Range;
@@ -21,7 +23,20 @@ impl Commands {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
+    pub(super) fn answer(
+        &mut self,
+        token: CompletionToken,
+        pages: u32,
+        at: SimTime,
+        service: Span,
+        contents: C,
+    ) {
+        self.done.push(Done { service, contents, ..Done::at(token, pages, at) });
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// A command for an FTL of which nothing has failed.
     #[inline(always)]
     pub(super) fn submit_plainly(
@@ -31,15 +46,16 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         match command.verb {
-            Verb::Read => self.read(now, ftl, command, token),
-            Verb::Write => self.write(now, ftl, command, token, contents),
-            Verb::Trim => self.trim(ftl, command),
-            Verb::Remap => self.remap(ftl, command),
+            Verb::Read => self.read(now, ftl, command, token, controller),
+            Verb::Write => self.write(now, ftl, command, token, contents, controller),
+            Verb::Trim => self.trim(ftl, command, controller),
+            Verb::Remap => self.remap(ftl, command, controller),
         }
         if matches!(command.verb, Verb::Trim | Verb::Remap) {
-            self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
+            controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
     }
 
@@ -52,27 +68,30 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         let ftl = usize::from(backend.0);
         let Some(this) = self.ftl.backends.get(ftl) else {
-            return self.ask_nvram(now, backend, command, token, contents);
+            return self.ask_nvram(now, backend, command, token, contents, controller);
         };
         if this.dead {
-            return self.answer_for_dead(now, backend, command, token);
+            return controller.answer_for_dead(now, backend, command, token);
         }
         let limited = this.limit.is_some();
         if self.checks_pages() && !self.ftl.physical && command.verb == Verb::Write {
-            self.forget_unreadable(ftl, command);
+            self.forget_unreadable(ftl, command, controller);
         }
         match (command.verb, self.ftl.physical) {
             (Verb::Read, true) if self.immediate.active => {
-                self.submit_untimed(now, ftl, command, token, contents)
+                self.submit_untimed(now, ftl, command, token, contents, controller)
             }
-            (Verb::Write, true) => self.write_physical(now, ftl, command, token, contents),
-            (Verb::Trim, true) => self.trim_physical(now, ftl, command, token),
+            (Verb::Write, true) => self.write_physical(now, ftl, command, token, contents, controller),
+            (Verb::Trim, true) => self.trim_physical(now, ftl, command, token, controller),
             (Verb::Remap, true) => panic!("raw pages have no other address"),
-            (_, false) if limited => self.submit_damaged(now, ftl, command, token, contents),
-            (Verb::Read, true) | (_, false) => self.submit_apart(now, ftl, command, token, contents),
+            (_, false) if limited => self.submit_damaged(now, ftl, command, token, contents, controller),
+            (Verb::Read, true) | (_, false) => {
+                self.submit_apart(now, ftl, command, token, contents, controller)
+            }
         }
     }
 
@@ -85,22 +104,12 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         if self.immediate.active {
-            return self.submit_untimed(now, ftl, command, token, contents);
+            return self.submit_untimed(now, ftl, command, token, contents, controller);
         }
-        self.submit_plainly(now, ftl, command, token, contents);
-    }
-
-    pub(super) fn answer(
-        &mut self,
-        token: CompletionToken,
-        pages: u32,
-        at: SimTime,
-        service: Span,
-        contents: C,
-    ) {
-        self.done.push(Done { service, contents, ..Done::at(token, pages, at) });
+        self.submit_plainly(now, ftl, command, token, contents, controller);
     }
 }
 
@@ -114,71 +123,78 @@ impl<C: Contents> Backends<C> for Drive<C> {
         token: CompletionToken,
         contents: &[C],
     ) {
-        self.now = now;
-        if self.paths.commands == Commands::Direct {
-            self.submit_plainly(now, usize::from(backend.0), command, token, contents);
+        self.controller.now = now;
+        if self.controller.paths.commands == Commands::Direct {
+            self.backends.submit_plainly(
+                now,
+                usize::from(backend.0),
+                command,
+                token,
+                contents,
+                &mut self.controller,
+            );
         } else {
-            self.submit_otherwise(now, backend, command, token, contents);
+            self.backends.submit_otherwise(now, backend, command, token, contents, &mut self.controller);
         }
     }
 
     fn places_in_order(&self, backend: BackendId) -> bool {
-        self.is_placed_plainly(backend)
+        self.backends.is_placed_plainly(backend)
     }
 
     fn place_in_order(&mut self, backend: BackendId, pages: Range<u64>) {
-        self.place_run(backend, pages.start as u32..pages.end as u32);
+        self.backends.place_run(backend, pages.start as u32..pages.end as u32, &mut self.controller);
     }
 
     fn invalidate(&mut self, backend: BackendId, page: Page) {
         let backend = usize::from(backend.0);
-        match backend.checked_sub(self.ftl.backends.len()) {
-            Some(memory) => self.nvrams[memory].poison(page.low()),
+        match backend.checked_sub(self.backends.ftl.backends.len()) {
+            Some(memory) => self.backends.nvrams[memory].poison(page.low()),
             // A physical-page backend's pages are the scheme's own.
-            None if self.ftl.physical => {}
+            None if self.backends.ftl.physical => {}
             None => {
-                let was_mapped = self.is_mapped(backend, page);
-                self.forget(backend, page.low());
+                let was_mapped = self.backends.is_mapped(backend, page);
+                self.backends.forget(backend, page.low(), &mut self.controller);
                 if was_mapped {
-                    self.count_unmapped(backend);
+                    self.backends.count_unmapped(backend, &mut self.controller);
                 }
-                self.note_trim(backend, page.low());
+                self.backends.note_trim(backend, page.low(), &mut self.controller);
             }
         }
     }
 
     fn poison(&mut self, backend: BackendId, page: Page) {
-        if self.power.is_none() || self.ftl.physical {
+        if self.backends.power.is_none() || self.backends.ftl.physical {
             return;
         }
-        match usize::from(backend.0).checked_sub(self.ftl.backends.len()) {
-            Some(memory) => self.nvrams[memory].poison(page.low()),
-            None => self.note_trim(usize::from(backend.0), page.low()),
+        match usize::from(backend.0).checked_sub(self.backends.ftl.backends.len()) {
+            Some(memory) => self.backends.nvrams[memory].poison(page.low()),
+            None => self.backends.note_trim(usize::from(backend.0), page.low(), &mut self.controller),
         }
     }
 
     fn note_refusal(&mut self, now: SimTime, _: BackendId) {
-        self.health.life.refuse(now);
+        self.backends.health.life.refuse(now);
     }
 
     fn end_gathering(&mut self, now: SimTime) {
-        self.end_all_gathering(now);
+        self.backends.end_all_gathering(now, &mut self.controller);
     }
 
     fn await_parts(&mut self) {
-        self.hold_parts();
+        self.backends.hold_parts();
     }
 
     fn parts_have_come(&mut self, now: SimTime) {
-        self.begin_parts(now);
+        self.backends.begin_parts(now, &mut self.controller);
     }
 
     fn done(&mut self) -> &mut Vec<Done<C>> {
-        &mut self.done
+        &mut self.controller.done
     }
 
     #[inline]
     fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
-        self.latencies.as_mut().map(|latencies| &mut latencies.done)
+        self.controller.latencies.as_mut().map(|latencies| &mut latencies.done)
     }
 }

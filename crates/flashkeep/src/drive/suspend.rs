@@ -13,9 +13,11 @@
 //! Source: G. Wu and X. He, "Reducing SSD Read Latency via NAND Flash Program and Erase Suspension", FAST 2012; MQSim
 //! (Tavakkol et al., FAST 2018) for the condition on the time left.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::{Channel, UnitPhase, bits};
 use super::under_way::{OpenOperation, SuspendedUnit, UnitUnderWay};
-use super::{Drive, OpKind, Resource};
+use super::{OpKind, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{SuspendRules, UnitId};
 use crate::kernel::{SimTime, Span};
@@ -28,7 +30,7 @@ fn lead(rules: &SuspendRules, kind: OpKind) -> Option<Span> {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     // ---------------------------------------------------------------- which reads
 
     /// The units of a channel that can begin a read, a bit each: those of `able` unless they are to resume, and those
@@ -159,7 +161,7 @@ impl<C: Contents> Drive<C> {
 
     /// A channel has been visited: its suspended units whose data have left resume, unless another read of theirs waits
     /// for the channel only.
-    pub(super) fn resume_units(&mut self, now: SimTime, channel: usize) {
+    pub(super) fn resume_units(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         let Channel { first_unit, free_at, .. } = self.dies.channels[channel];
         for unit in (first_unit..first_unit + self.dies.per_channel as u32).map(UnitId) {
             let Some(suspension) = &self.suspension else { return };
@@ -171,13 +173,13 @@ impl<C: Contents> Drive<C> {
             if free_at > now && self.may_interrupt(free_at, unit) {
                 self.arm_channel(channel);
             } else {
-                self.resume(now, unit, suspended.since);
+                self.resume(now, unit, suspended.since, backends);
             }
         }
     }
 
     /// A unit goes on with what it was doing until `since`.
-    fn resume(&mut self, now: SimTime, unit: UnitId, since: SimTime) {
+    fn resume(&mut self, now: SimTime, unit: UnitId, since: SimTime, backends: &mut DriveBackends<C>) {
         let at = unit.0 as usize;
         let Some(suspension) = &mut self.suspension else { return };
         let delay = now.since(since) + suspension.rules.resume;
@@ -192,7 +194,7 @@ impl<C: Contents> Drive<C> {
             // Observers are told of its parts, one by one.
             first.since = now;
             if first.is_first_death {
-                self.health.life.first_death = Some(first.end);
+                backends.health.life.first_death = Some(first.end);
             }
         }
         let state = &mut self.dies.units[at];

@@ -5,9 +5,11 @@
 //! it stays with the operation and is *settled* when that is over: when the pages of its writes are on the media, what
 //! observers are told, which blocks may be erased then. Places, maps and counters change at the grant, as elsewhere.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::latency::PlacedPage;
 use super::program::{Manner, PageTimes, PageWrite};
-use super::{Drive, DriveOp, LoggedOperation, OpKind, Resource};
+use super::{DriveOp, LoggedOperation, OpKind, Resource};
 use crate::engine::{Breakdown, Cause, CompletionPart, Contents};
 use crate::flash::{Acknowledge, Geometry, OpPhases, Ppn, SuspendRules, UnitId};
 use crate::kernel::{Id, SimTime, Span};
@@ -151,7 +153,7 @@ impl Suspension {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     // ---------------------------------------------------------------- grants
 
     /// An operation is granted that may be suspended.
@@ -182,10 +184,14 @@ impl<C: Contents> Drive<C> {
         page: PageWrite,
         times: PageTimes,
         first: bool,
+        backends: &mut DriveBackends<C>,
     ) {
         let op = page.op;
-        let waited =
-            if op.is_some() { self.put_write_under_way(unit, op, times) } else { Breakdown::default() };
+        let waited = if op.is_some() {
+            self.put_write_under_way(unit, op, times, backends)
+        } else {
+            Breakdown::default()
+        };
         // In a round everything has begun together, and blocks are erased together.
         let start = if first || kind == OpKind::Erase { times.granted } else { times.begun };
         let Some(suspension) = &mut self.suspension else { return };
@@ -196,14 +202,20 @@ impl<C: Contents> Drive<C> {
     }
 
     /// One more page of a write is being programmed; what it has waited for, if the write is acknowledged later.
-    fn put_write_under_way(&mut self, unit: UnitId, op: Id<DriveOp>, times: PageTimes) -> Breakdown {
+    fn put_write_under_way(
+        &mut self,
+        unit: UnitId,
+        op: Id<DriveOp>,
+        times: PageTimes,
+        backends: &mut DriveBackends<C>,
+    ) -> Breakdown {
         let PageTimes { granted, sent, freed, .. } = times;
         if let Some(suspension) = &mut self.suspension {
             *suspension.pending(op) += 1;
         }
         if self.flash.acknowledge == Acknowledge::Program {
             self.queues.ops[op].placed += 1;
-            return self.wait_of_page(op, granted, unit, freed);
+            return self.wait_of_page(op, granted, unit, freed, backends);
         }
         if let Some(latencies) = &mut self.latencies
             && sent > self.queues.ops[op].acknowledged
@@ -217,13 +229,13 @@ impl<C: Contents> Drive<C> {
 
     /// All pages of a write have their places. Whether some of its programs are still under way; it is answered when
     /// they are over, but acknowledged now if it is when its data have crossed the channel.
-    pub(super) fn is_still_programmed(&mut self, op: Id<DriveOp>) -> bool {
+    pub(super) fn is_still_programmed(&mut self, op: Id<DriveOp>, backends: &mut DriveBackends<C>) -> bool {
         let Some(suspension) = &mut self.suspension else { return false };
         if *suspension.pending(op) == 0 {
             return false;
         }
         if self.flash.acknowledge != Acknowledge::Program {
-            self.answer_write(op, CompletionPart::Acknowledged);
+            backends.answer_write(op, CompletionPart::Acknowledged, self);
             self.keep_breakdown(op);
         }
         true
@@ -270,13 +282,13 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Settles the operations of a unit that are over by now.
-    pub(super) fn settle_unit(&mut self, now: SimTime, unit: UnitId) {
+    pub(super) fn settle_unit(&mut self, now: SimTime, unit: UnitId, backends: &mut DriveBackends<C>) {
         let mut any = false;
         while let Some(operation) =
             self.suspension.as_mut().and_then(|suspension| suspension.take_over(now, unit.0 as usize))
         {
             any = true;
-            self.settle(unit, &operation);
+            self.settle(unit, &operation, backends);
         }
         if any {
             self.arm_end(unit);
@@ -284,35 +296,35 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The same for the units of a channel.
-    pub(super) fn settle_channel(&mut self, now: SimTime, channel: usize) {
+    pub(super) fn settle_channel(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         let first = self.dies.channels[channel].first_unit;
         for unit in first..first + self.dies.per_channel as u32 {
-            self.settle_unit(now, UnitId(unit));
+            self.settle_unit(now, UnitId(unit), backends);
         }
     }
 
     /// Settles all operations: the time begins anew.
-    pub(super) fn settle_all(&mut self) {
+    pub(super) fn settle_all(&mut self, backends: &mut DriveBackends<C>) {
         for unit in 0..self.dies.units.len() {
             if let Some(suspension) = &mut self.suspension {
                 suspension.units[unit].suspended = None;
             }
-            self.settle_unit(SimTime::NEVER, UnitId(unit as u32));
+            self.settle_unit(SimTime::NEVER, UnitId(unit as u32), backends);
         }
     }
 
     /// An operation is over.
-    fn settle(&mut self, unit: UnitId, operation: &OpenOperation) {
+    fn settle(&mut self, unit: UnitId, operation: &OpenOperation, backends: &mut DriveBackends<C>) {
         let OpenOperation { kind, end, granted, suspended, erase, .. } = *operation;
-        self.tell_over(unit, operation, end);
+        self.tell_over(unit, operation, end, backends);
         for (page, under_way) in operation.pages.iter().zip(&operation.times) {
             if page.op.is_some() {
-                self.settle_page(page.op, unit, under_way, end, suspended);
+                self.settle_page(page.op, unit, under_way, end, suspended, backends);
             }
         }
         if let Some(suspension) = &mut self.suspension {
             let mut over = std::mem::take(&mut suspension.over);
-            over.drain(..).for_each(|op| self.end_write(op));
+            over.drain(..).for_each(|op| self.end_write(op, backends));
             if let Some(suspension) = &mut self.suspension {
                 suspension.over = over;
             }
@@ -321,13 +333,19 @@ impl<C: Contents> Drive<C> {
             self.erased(erase, end, end.since(granted).beyond(suspended));
         }
         let guards = !operation.guards.is_empty() || operation.pages.iter().any(|page| page.guards.is_some());
-        if guards || kind == OpKind::Erase && self.ftl.physical {
+        if guards || kind == OpKind::Erase && backends.ftl.physical {
             self.wake_waiting_erases(end);
         }
     }
 
     /// Tells the observers of an operation that ends, or is cut off, at `end`.
-    fn tell_over(&mut self, unit: UnitId, operation: &OpenOperation, end: SimTime) {
+    fn tell_over(
+        &mut self,
+        unit: UnitId,
+        operation: &OpenOperation,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) {
         if self.accounts.watch.is_none() {
             return;
         }
@@ -337,7 +355,7 @@ impl<C: Contents> Drive<C> {
             let (start, ppn) = (under_way.start, page.target.to);
             let (age, told) =
                 (self.age_of_write(page.op), LoggedOperation::new([start, end], ppn, kind, page.cause));
-            self.log_operation(&LoggedOperation { age, ..told });
+            self.log_operation(&LoggedOperation { age, ..told }, backends);
         }
         if operation.summaries > 0 {
             self.tell_summaries(end, operation.summary, &operation.pages, operation.summaries);
@@ -352,6 +370,7 @@ impl<C: Contents> Drive<C> {
         under_way: &PageUnderWay,
         end: SimTime,
         suspended: Span,
+        backends: &mut DriveBackends<C>,
     ) {
         let state = &mut self.queues.ops[op];
         let is_last = end > state.acknowledged;
@@ -366,8 +385,8 @@ impl<C: Contents> Drive<C> {
             }
         }
         let DriveOp { placed, command, sequence, .. } = self.queues.ops[op];
-        if self.ftl.physical {
-            self.note_over(sequence);
+        if backends.ftl.physical {
+            backends.note_over(sequence);
         }
         let Some(suspension) = &mut self.suspension else { return };
         let pending = suspension.pending(op);
@@ -378,12 +397,12 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The last program of a write is over.
-    fn end_write(&mut self, op: Id<DriveOp>) {
+    fn end_write(&mut self, op: Id<DriveOp>, backends: &mut DriveBackends<C>) {
         let part = match self.flash.acknowledge {
             Acknowledge::Program => CompletionPart::Both,
             Acknowledge::Transfer => CompletionPart::Durable,
         };
-        self.answer_write(op, part);
+        backends.answer_write(op, part, self);
         self.queues.ops.release(op);
     }
 
@@ -407,8 +426,8 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A block is not erased before the operation granted last in a unit is over.
-    pub(super) fn guard_under_way(&mut self, unit: UnitId, block: usize) {
-        let Some(suspension) = self.suspension.as_mut().filter(|_| self.power.is_some()) else { return };
+    pub(super) fn guard_under_way(&mut self, unit: UnitId, block: usize, backends: &mut DriveBackends<C>) {
+        let Some(suspension) = self.suspension.as_mut().filter(|_| backends.power.is_some()) else { return };
         if let Some(operation) = suspension.units[unit.0 as usize].operations.back_mut() {
             operation.guards.push(block);
         }
@@ -435,17 +454,21 @@ impl<C: Contents> Drive<C> {
     }
 
     /// The power fails: what is under way, which is cut off. What was suspended has begun, however much of it is left.
-    pub(super) fn cut_under_way(&mut self, now: SimTime) -> Vec<LoggedOperation> {
+    pub(super) fn cut_under_way(
+        &mut self,
+        now: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) -> Vec<LoggedOperation> {
         let mut flights = Vec::new();
         for unit in 0..self.dies.units.len() {
-            self.settle_unit(now, UnitId(unit as u32));
+            self.settle_unit(now, UnitId(unit as u32), backends);
             let Some(suspension) = &mut self.suspension else { break };
             let UnitUnderWay { operations, suspended } = std::mem::take(&mut suspension.units[unit]);
             for mut operation in operations {
                 if suspended.is_some() {
                     operation.since = now;
                 }
-                self.tell_over(UnitId(unit as u32), &operation, now);
+                self.tell_over(UnitId(unit as u32), &operation, now, backends);
                 let end = if operation.interruptions > 0 { SimTime(now.0 + 1) } else { operation.end };
                 let kind = operation.kind;
                 for (page, under_way) in operation.pages.iter().zip(&operation.times) {

@@ -6,6 +6,8 @@
 //! Pages from before time 0 take the same path and are not counted.
 
 use super::age::Slots;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::submit::Commands;
 use super::{Drive, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
@@ -37,32 +39,80 @@ impl<C: Contents> Drive<C> {
     /// # Panics
     /// Where something is under way.
     pub fn set_untimed(&mut self, untimed: bool) {
-        assert!(self.is_quiet(), "nothing is under way");
-        self.settle_all();
-        (self.immediate.active, self.now) = (untimed, SimTime::ZERO);
-        self.dies.reset();
-        if let Some(power) = &mut self.power {
+        assert!(self.controller.is_quiet(), "nothing is under way");
+        self.controller.settle_all(&mut self.backends);
+        (self.backends.immediate.active, self.controller.now) = (untimed, SimTime::ZERO);
+        self.controller.dies.reset();
+        if let Some(power) = &mut self.backends.power {
             power.begin_anew();
         }
-        self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
-        let timed = !untimed && !self.ftl.physical;
-        self.paths.commands = Commands::of_mapped(timed && !self.checks_pages() && self.nvrams.is_empty());
-        if untimed || self.ftl.physical {
+        self.backends.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
+        let timed = !untimed && !self.backends.ftl.physical;
+        self.controller.paths.commands =
+            Commands::of_mapped(timed && !self.backends.checks_pages() && self.backends.nvrams.is_empty());
+        if untimed || self.backends.ftl.physical {
             return;
         }
         // The next write may have no older version to invalidate, whose plane would then be checked.
-        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            if !self.ftl.blocks.is_dead(plane) {
-                self.ask_if_full(plane);
+        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.backends.ftl.blocks.is_dead(plane) {
+                self.backends.ask_if_full(plane, &mut self.controller);
             }
         }
     }
 
     /// Forgets what has been counted.
     pub fn reset_counters(&mut self) {
-        self.accounts.counters = super::Counters::new(self.ftl.backends.len());
+        self.controller.accounts.counters = super::Counters::new(self.backends.ftl.backends.len());
     }
 
+    /// Writes whole pages of a backend, one after the other, for the host: what
+    /// [`submit`](crate::engine::Backends::submit) would do, without anybody who is answered.
+    pub fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
+        assert!(
+            self.backends.immediate.active && !self.backends.ftl.physical && !C::KEEP,
+            "contents are not kept"
+        );
+        // Observers of operations are told page by page.
+        let counted = self.controller.is_unheard()
+            && !self.backends.ftl.streams.are_several()
+            && !self.backends.ftl.summaries
+            && !self.backends.slc.has_begun();
+        let ftl = usize::from(backend.0);
+        self.backends.immediate.counting = true;
+        let mut rewritten = 0;
+        for (at, &lpn) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(at + AHEAD) {
+                self.backends.ftl.maps.prefetch(ftl, ahead);
+            }
+            if let Some(&soon) = pages.get(at + AHEAD / 2)
+                && let MapEntry::At(old) = self.backends.ftl.maps.get(ftl, soon)
+            {
+                self.backends.ftl.blocks.prefetch(old);
+            }
+            if counted && let Some(plane) = self.backends.plane_in_turn(ftl, &mut self.controller) {
+                rewritten += 1;
+                self.backends.rewrite(ftl, lpn, plane, &mut self.controller);
+            } else {
+                self.backends.place_immediately(ftl, lpn, Cause::Host, C::default(), &mut self.controller);
+            }
+        }
+        self.controller.accounts.counters.add(backend.0, OpKind::Program, Cause::Host, rewritten);
+        self.backends.immediate.counting = false;
+        if self.backends.health.damaged {
+            self.backends.count_anew(self.controller.now, ftl, &mut self.controller);
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// There are no observers of operations, and no errors that depend on them.
+    fn is_unheard(&self) -> bool {
+        self.accounts.watch.is_none() && self.accounts.work.is_none() && self.errors.is_none()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// A command for a backend of flash that answers.
     pub(super) fn submit_untimed(
         &mut self,
@@ -71,126 +121,106 @@ impl<C: Contents> Drive<C> {
         command: &Command,
         token: CompletionToken,
         contents: &[C],
+        controller: &mut Controller<C>,
     ) {
         self.immediate.counting = !command.flags.has(Flags::BEFORE);
         match command.verb {
             Verb::Read => {
                 for n in 0..u32::from(command.count) {
-                    self.read_untimed(now, ftl, command.part(n, 1), token.plus(n));
+                    self.read_untimed(now, ftl, command.part(n, 1), token.plus(n), controller);
                 }
             }
-            Verb::Write => self.write_immediately(now, ftl, command, token, contents),
-            Verb::Trim | Verb::Remap => self.submit_plainly(now, ftl, command, token, contents),
+            Verb::Write => self.write_immediately(now, ftl, command, token, contents, controller),
+            Verb::Trim | Verb::Remap => self.submit_plainly(now, ftl, command, token, contents, controller),
         }
         self.immediate.counting = false;
     }
 
-    fn read_untimed(&mut self, now: SimTime, ftl: usize, command: Command, token: CompletionToken) {
+    fn read_untimed(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
         match self.ftl.maps.get(ftl, command.start.low()) {
             MapEntry::Unmapped
                 if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
             {
-                self.read_of_lost(now, ftl, command, token)
+                controller.read_of_lost(now, ftl, command, token, self)
             }
             MapEntry::Unmapped => {
-                self.accounts.counters.reads_of_nothing += 1;
-                self.answer(token, 1, now, Span::ZERO, C::default());
+                controller.accounts.counters.reads_of_nothing += 1;
+                controller.answer(token, 1, now, Span::ZERO, C::default());
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
-                let contents = self.carried_page(ftl, op, command.start.low());
-                self.accounts.counters.reads_from_memory += 1;
-                self.answer(token, 1, now, Span::ZERO, contents);
+                let contents = controller.carried_page(ftl, op, command.start.low(), self);
+                controller.accounts.counters.reads_from_memory += 1;
+                controller.answer(token, 1, now, Span::ZERO, contents);
             }
             MapEntry::At(ppn) => {
-                self.count_untimed(ftl, OpKind::Read, command.cause, ppn);
+                self.count_untimed(ftl, OpKind::Read, command.cause, ppn, controller);
                 if self.ftl.blocks.is_unreadable(ppn) {
                     let failed = Some((BackendId(ftl as u16), command.start));
-                    return self.done.push(Done { failed, ..Done::at(token, 1, now) });
+                    return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
                 }
                 let mut contents = self.ftl.blocks.contents(ppn);
-                if self.errors.is_some() && self.immediate.counting {
-                    let course = self.draw_errors(now, ppn, command.sectors);
-                    let Some(read) = self.end_untimed(ftl, course, ppn, contents) else {
+                if controller.errors.is_some() && self.immediate.counting {
+                    let course = controller.draw_errors(now, ppn, command.sectors, self);
+                    let Some(read) = controller.end_untimed(ftl, course, ppn, contents, self) else {
                         let failed = Some((BackendId(ftl as u16), command.start));
-                        return self.done.push(Done { failed, ..Done::at(token, 1, now) });
+                        return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
                     };
                     contents = read;
                 }
-                self.answer(token, 1, now, Span::ZERO, contents);
+                controller.answer(token, 1, now, Span::ZERO, contents);
             }
         }
     }
 
     #[inline]
-    pub(super) fn count_untimed(&mut self, ftl: usize, kind: OpKind, cause: Cause, ppn: Ppn) {
+    pub(super) fn count_untimed(
+        &mut self,
+        ftl: usize,
+        kind: OpKind,
+        cause: Cause,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) {
         if self.immediate.counting {
             if kind == OpKind::Program {
-                self.note_data(self.now, ppn);
+                controller.note_data(controller.now, ppn);
             }
-            self.accounts.counters.count(ftl as u16, kind, cause);
-            self.tell(self.now, self.now, ppn, kind, cause, 0, None);
-        }
-    }
-
-    /// Writes whole pages of a backend, one after the other, for the host: what
-    /// [`submit`](crate::engine::Backends::submit) would do, without anybody who is answered.
-    pub fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
-        assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
-        // Observers of operations are told page by page.
-        let counted = self.is_unheard()
-            && !self.ftl.streams.are_several()
-            && !self.ftl.summaries
-            && !self.slc.has_begun();
-        let ftl = usize::from(backend.0);
-        self.immediate.counting = true;
-        let mut rewritten = 0;
-        for (at, &lpn) in pages.iter().enumerate() {
-            if let Some(&ahead) = pages.get(at + AHEAD) {
-                self.ftl.maps.prefetch(ftl, ahead);
-            }
-            if let Some(&soon) = pages.get(at + AHEAD / 2)
-                && let MapEntry::At(old) = self.ftl.maps.get(ftl, soon)
-            {
-                self.ftl.blocks.prefetch(old);
-            }
-            if counted && let Some(plane) = self.plane_in_turn(ftl) {
-                rewritten += 1;
-                self.rewrite(ftl, lpn, plane);
-            } else {
-                self.place_immediately(ftl, lpn, Cause::Host, C::default());
-            }
-        }
-        self.accounts.counters.add(backend.0, OpKind::Program, Cause::Host, rewritten);
-        self.immediate.counting = false;
-        if self.health.damaged {
-            self.count_anew(self.now, ftl);
+            controller.accounts.counters.count(ftl as u16, kind, cause);
+            controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
         }
     }
 
     /// A page goes to a plane that has room for it: nothing is collected before it is there.
     #[inline(always)]
-    fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId) {
+    fn rewrite(&mut self, ftl: usize, lpn: u32, plane: PlaneId, controller: &mut Controller<C>) {
         let ppn = self.ftl.blocks.program(plane, lpn, C::default());
         self.ftl.blocks.validate(ppn);
         if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
             self.ftl.blocks.invalidate(old);
         }
         if self.is_low(plane) {
-            self.collect_untimed(plane);
+            self.collect_untimed(plane, controller);
         }
     }
 
-    /// Where [`Drive::plane_before`] puts a page that may go anywhere and whose turn finds room.
+    /// Where [`DriveBackends::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
-    pub(super) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
+    pub(super) fn plane_in_turn(&mut self, ftl: usize, controller: &mut Controller<C>) -> Option<PlaneId> {
         let this = &mut self.ftl.backends[ftl];
         let in_turn = matches!(this.allocation, Allocation::Dynamic)
             && self.placement.plane_choice == PlaneChoice::InTurn;
         if !in_turn || self.health.damaged {
             return None;
         }
-        let die_queue = &mut self.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let die_queue = &mut controller.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
         let plane = die_queue.planes[die_queue.turn as usize];
         if !self.ftl.blocks.has_room(plane) {
             return None;
@@ -206,21 +236,21 @@ impl<C: Contents> Drive<C> {
 
     /// A plane has fallen below its threshold.
     #[inline(never)]
-    pub(super) fn collect_untimed(&mut self, plane: PlaneId) {
+    pub(super) fn collect_untimed(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         loop {
             let news = self.gc.collections[plane.0 as usize].under_way.is_none();
-            let Some(victim) = self.victim_of(plane) else { return };
-            if self.health.damaged && self.is_stuck(plane, victim) {
+            let Some(victim) = self.victim_of(plane, controller) else { return };
+            if self.health.damaged && self.is_stuck(plane, victim, controller) {
                 return self.start_anew(plane);
             }
             // The scheme that keeps pages of the victim is told, and may act before the plane is written again.
             if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
-            if self.checks_pages() || C::KEEP || !self.is_plainly_collected() {
-                self.collect_immediately(plane);
+            if self.checks_pages() || C::KEEP || !self.is_plainly_collected(controller) {
+                self.collect_immediately(plane, controller);
             } else {
-                self.sweep(plane, victim);
+                self.sweep(plane, victim, controller);
             }
             if self.has_enough(plane) {
                 return;
@@ -229,26 +259,21 @@ impl<C: Contents> Drive<C> {
     }
 
     /// Whether collections only move pages into the first stream, without observers and without writes that wait.
-    fn is_plainly_collected(&self) -> bool {
-        self.queues.waiting == 0
-            && self.is_unheard()
+    fn is_plainly_collected(&self, controller: &Controller<C>) -> bool {
+        controller.queues.waiting == 0
+            && controller.is_unheard()
             && !self.gc.notices.moves
             && !self.ftl.summaries
             && !self.ftl.streams.are_several()
             && !self.gc.chooser.levels()
             && self.gc.copyback != Copyback::ParitySkip
-            && (self.errors.is_none() || self.gc.copyback == Copyback::Off)
+            && (controller.errors.is_none() || self.gc.copyback == Copyback::Off)
     }
 
-    /// There are no observers of operations, and no errors that depend on them.
-    fn is_unheard(&self) -> bool {
-        self.accounts.watch.is_none() && self.accounts.work.is_none() && self.errors.is_none()
-    }
-
-    /// [`Drive::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's
+    /// [`DriveBackends::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's
     /// owners are looked up together, so that their map entries come side by side, and moved together.
-    fn sweep(&mut self, plane: PlaneId, victim: u32) {
-        let (ftl, first) = (self.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
+    fn sweep(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        let (ftl, first) = (controller.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
         self.start_anew(plane);
         let mut reverse_map = std::mem::take(&mut self.immediate.reverse_map);
         reverse_map.clear();
@@ -272,8 +297,8 @@ impl<C: Contents> Drive<C> {
         self.immediate.reverse_map = reverse_map;
         self.ftl.blocks.invalidate_all(plane, victim);
         for (kind, count) in [(OpKind::Read, valid), (OpKind::Program, valid), (OpKind::Erase, 1)] {
-            self.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
+            controller.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
         }
-        self.erase(self.now, plane, victim);
+        self.erase(controller.now, plane, victim, controller);
     }
 }

@@ -3,7 +3,9 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::{DieQueue, Drive, DriveOp};
+use super::backends::DriveBackends;
+use super::controller::Controller;
+use super::{DieQueue, DriveOp};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
 use crate::ftl::{Allocation, PlaneChoice};
@@ -16,23 +18,31 @@ pub(super) struct Replaced {
     plane: Option<PlaneId>,
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> DriveBackends<C> {
     /// What a write replaces, so that the new copy gets a greater version: of the copies of its pages that the flash has
     /// now, the youngest one. Where the page is written once more meanwhile, that write replaces the same copy.
-    pub(super) fn replaced_by(&self, op: Id<DriveOp>) -> Replaced {
-        let DriveOp { command, placed, ftl, .. } = self.queues.ops[op];
+    pub(super) fn replaced_by(&self, op: Id<DriveOp>, controller: &Controller<C>) -> Replaced {
+        let DriveOp { command, placed, ftl, .. } = controller.queues.ops[op];
         let pages = command.low_pages().skip(usize::from(placed));
-        let copies = pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn)).map(|ppn| Replaced {
-            version: self.ftl.blocks.version(ppn),
-            plane: Some(self.flash.geometry.plane_of(ppn)),
-        });
+        let copies =
+            pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn, controller)).map(|ppn| {
+                Replaced {
+                    version: self.ftl.blocks.version(ppn),
+                    plane: Some(self.flash.geometry.plane_of(ppn)),
+                }
+            });
         copies.max_by_key(|copy| copy.version).unwrap_or_default()
     }
 
     /// The plane of a die queue for the first page of its write queue: the roomiest of those that give it a greater
     /// version than its older copy has. Where no plane of the write queue's die queues does, or ever will, any that has
     /// room.
-    pub(super) fn plane_by_version(&self, die_queue: &DieQueue, head: Id<DriveOp>) -> Option<(PlaneId, u32)> {
+    pub(super) fn plane_by_version(
+        &self,
+        die_queue: &DieQueue,
+        head: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
         let has_room = |plane: PlaneId| self.ftl.blocks.has_room(plane);
         let roomiest = |fits: &dyn Fn(PlaneId) -> bool| {
             let room = |plane| (has_room(plane) && fits(plane)).then(|| self.ftl.blocks.room(plane));
@@ -43,11 +53,11 @@ impl<C: Contents> Drive<C> {
         if ftl.limit.is_some() {
             return roomiest(&|_| true);
         }
-        if let Some(dealt) = self.queues.ops[head].dealt {
+        if let Some(dealt) = controller.queues.ops[head].dealt {
             let at = die_queue.planes.iter().position(|&plane| plane == dealt && has_room(plane));
             return at.map(|at| (dealt, (at as u32 + 1) % die_queue.planes.len() as u32));
         }
-        let older = self.replaced_by(head);
+        let older = self.replaced_by(head, controller);
         let same = self.only_plane_for(older);
         if same.is_some_and(|same| self.is_wedged(same)) {
             // What the recovery goes by is the number of the write, not the block that it went to.
@@ -55,10 +65,11 @@ impl<C: Contents> Drive<C> {
         }
         let fits = |plane: PlaneId| self.may_replace(older, plane);
         roomiest(&fits).or_else(|| {
-            let mut others = self.queues.die_queues[ftl.die_queues_range()]
+            let mut others = controller.queues.die_queues[ftl.die_queues_range()]
                 .iter()
                 .filter(|other| other.write_queue == die_queue.write_queue);
-            let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.can_collect(*plane));
+            let waits =
+                |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.can_collect(*plane, controller));
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()
         })

@@ -1,7 +1,8 @@
 //! A visit of a channel: the scheduler grants one action after another until the channel is busy or no work
 //! is left.
 
-use super::Drive;
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::dies::UnitPhase;
 use super::gangs::GangTurn;
 use super::program::{Full, PlainMode, PlainPhysical, ProgramMode, Programs};
@@ -12,64 +13,64 @@ use crate::flash::UnitId;
 use crate::flash::scheduler::Class;
 use crate::kernel::SimTime;
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// A unit's event: its page is in the register, or it falls free and something waits for it.
     #[inline(always)]
-    pub(super) fn unit_wakes(&mut self, now: SimTime, unit: UnitId) {
+    pub(super) fn unit_wakes(&mut self, now: SimTime, unit: UnitId, backends: &mut DriveBackends<C>) {
         let state = &self.dies.units[unit.0 as usize];
         let (channel, bit) = (state.channel as usize, state.bit);
         if state.phase == UnitPhase::Array {
-            if self.errors.is_none() || !self.goes_on_sensing(now, channel, unit) {
+            if self.errors.is_none() || !self.goes_on_sensing(now, channel, unit, backends) {
                 self.dies.units[unit.0 as usize].phase = UnitPhase::Ready;
             }
             self.dies.channels[channel].ready |= bit;
         }
-        self.visit(now, channel);
+        self.visit(now, channel, backends);
         if self.dies.minded {
-            self.after_visit(now, channel, unit);
+            self.after_visit(now, channel, unit, backends);
         }
     }
 
     /// A channel's event: it falls free, or something that it waits for has come.
     #[inline(always)]
-    pub(super) fn channel_wakes(&mut self, now: SimTime, channel: usize) {
+    pub(super) fn channel_wakes(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         match self.paths.programs {
-            Programs::Plain => self.visit_as::<PlainMode>(now, channel),
-            Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel),
+            Programs::Plain => self.visit_as::<PlainMode>(now, channel, backends),
+            Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel, backends),
             Programs::Full => {
-                if self.packing.gathers_writes() {
-                    self.offer_gathered(now, channel);
+                if backends.packing.gathers_writes() {
+                    self.offer_gathered(now, channel, backends);
                 }
-                self.visit_fully(now, channel);
+                self.visit_fully(now, channel, backends);
             }
         }
     }
 
     /// Grants what can be granted.
     #[inline(always)]
-    pub(super) fn visit(&mut self, now: SimTime, channel: usize) {
+    pub(super) fn visit(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         match self.paths.programs {
-            Programs::Plain => self.visit_as::<PlainMode>(now, channel),
-            Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel),
-            Programs::Full => self.visit_fully(now, channel),
+            Programs::Plain => self.visit_as::<PlainMode>(now, channel, backends),
+            Programs::PlainPhysical => self.visit_as::<PlainPhysical>(now, channel, backends),
+            Programs::Full => self.visit_fully(now, channel, backends),
         }
     }
 
-    /// [`Drive::visit`] with all features.
+    /// [`Controller::visit`] with all features.
     #[inline]
-    fn visit_fully(&mut self, now: SimTime, channel: usize) {
+    fn visit_fully(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         if self.suspension.is_none() {
-            return self.visit_as::<Full>(now, channel);
+            return self.visit_as::<Full>(now, channel, backends);
         }
-        self.settle_channel(now, channel);
-        self.visit_as::<Full>(now, channel);
-        self.resume_units(now, channel);
+        self.settle_channel(now, channel, backends);
+        self.visit_as::<Full>(now, channel, backends);
+        self.resume_units(now, channel, backends);
     }
 
     #[inline(never)]
-    fn visit_as<M: ProgramMode>(&mut self, now: SimTime, channel: usize) {
+    fn visit_as<M: ProgramMode>(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         if !M::PLAIN && self.flash.bus == BusUse::Rounds {
-            return self.visit_in_rounds(now, channel);
+            return self.visit_in_rounds(now, channel, backends);
         }
         let first_unit = self.dies.channels[channel].first_unit;
         let mut idle = self.idle_units(now, channel);
@@ -84,11 +85,11 @@ impl<C: Contents> Drive<C> {
             0
         };
         while self.dies.channels[channel].free_at <= now {
-            match self.grant_one::<M>(now, channel, idle) {
+            match self.grant_one::<M>(now, channel, idle, backends) {
                 Next::Granted(unit) => {
                     idle &= !(1 << (unit.0 - first_unit));
                     if !M::PLAIN && self.dies.gangs.size > 1 {
-                        self.begin(now, channel, unit);
+                        self.begin(now, channel, unit, backends);
                     }
                 }
                 Next::Nothing | Next::BlockChannel => return,
@@ -117,16 +118,22 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(always)]
-    fn grant_one<M: ProgramMode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
+    fn grant_one<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
         let state = &self.dies.channels[channel];
         if idle == 0 && state.ready == 0 && M::PLAIN && !self.flash.commands.cache_read {
             return Next::Nothing;
         }
         if state.waiting | state.ready | state.collecting == 0 {
-            return Writes::<M>::next(self, now, channel, idle);
+            return Writes::<M>::next(self, now, channel, idle, backends);
         }
         if self.dies.scheduler.by_age && state.collecting == 0 {
-            return self.grant_oldest::<M>(now, channel, idle);
+            return self.grant_oldest::<M>(now, channel, idle, backends);
         }
         let (waits, ready, collects) = (state.waiting != 0, state.ready != 0, state.collecting != 0);
         let writes = !M::PLAIN || self.queues.waiting > 0;
@@ -140,7 +147,7 @@ impl<C: Contents> Drive<C> {
             if !offers {
                 continue;
             }
-            match self.try_class::<M>(now, channel, idle, class) {
+            match self.try_class::<M>(now, channel, idle, class, backends) {
                 Next::Nothing => {}
                 Next::NotBefore(at) => self.wake_slot(self.dies.units.len() + channel, at),
                 done => return done,
@@ -150,38 +157,57 @@ impl<C: Contents> Drive<C> {
     }
 
     #[inline(never)]
-    fn try_class<M: ProgramMode>(&mut self, now: SimTime, channel: usize, idle: u64, class: Class) -> Next {
+    fn try_class<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        class: Class,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
         match class {
-            Class::Collect => Collections::next(self, now, channel, idle),
-            Class::Read => ReadSource::next(self, now, channel, idle),
-            Class::DataOut => DataOut::next(self, now, channel, idle),
-            Class::Write => Writes::<M>::next(self, now, channel, idle),
+            Class::Collect => Collections::next(self, now, channel, idle, backends),
+            Class::Read => ReadSource::next(self, now, channel, idle, backends),
+            Class::DataOut => DataOut::next(self, now, channel, idle, backends),
+            Class::Write => Writes::<M>::next(self, now, channel, idle, backends),
         }
     }
 
     /// By age: the oldest operation goes first, if no plane waits for GC.
     #[inline(never)]
-    fn grant_oldest<M: ProgramMode>(&mut self, now: SimTime, channel: usize, idle: u64) -> Next {
-        let read = ReadSource::find(self, channel, idle);
+    fn grant_oldest<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let read = ReadSource::find(self, channel, idle, backends);
         let of_read = read.map_or(u64::MAX, |found| ReadSource::age(self, found));
-        let data = DataOut::find(self, channel, idle);
+        let data = DataOut::find(self, channel, idle, backends);
         let of_data = data.map_or(u64::MAX, |found| DataOut::age(self, found));
-        let write = Writes::<M>::find(self, channel, idle);
+        let write = Writes::<M>::find(self, channel, idle, backends);
         let of_write = write.map_or(u64::MAX, |found| Writes::<M>::age(self, found));
         match (data, read, write) {
             (Some(found), ..) if of_data < of_read.min(of_write) => {
-                Next::Granted(DataOut::grant(self, now, channel, found))
+                Next::Granted(DataOut::grant(self, now, channel, found, backends))
             }
             (_, Some(found), _) if of_read < of_write => {
-                Next::Granted(ReadSource::grant(self, now, channel, found))
+                Next::Granted(ReadSource::grant(self, now, channel, found, backends))
             }
-            (.., Some(found)) if M::PLAIN => self.grant_plainly::<M>(now, channel, found),
-            _ => Writes::<M>::next(self, now, channel, idle),
+            (.., Some(found)) if M::PLAIN => self.grant_plainly::<M>(now, channel, found, backends),
+            _ => Writes::<M>::next(self, now, channel, idle, backends),
         }
     }
 
     #[inline(never)]
-    fn grant_plainly<M: ProgramMode>(&mut self, now: SimTime, channel: usize, found: Taker) -> Next {
-        Next::Granted(Writes::<M>::grant(self, now, channel, found))
+    fn grant_plainly<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        found: Taker,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        Next::Granted(Writes::<M>::grant(self, now, channel, found, backends))
     }
 }

@@ -1,5 +1,7 @@
 //! How often each block has been erased, in this run and before it.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::{Drive, OpKind};
 use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
@@ -96,32 +98,26 @@ impl<C: Contents> Drive<C> {
     /// Erases of every block in this run, since its plane was renewed if ever.
     #[must_use]
     pub fn erases(&self) -> BlockErases {
-        self.all_erases().since(&self.accounts.erases_before)
-    }
-
-    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
-    #[must_use]
-    pub fn erases_before(&self) -> &BlockErases {
-        &self.accounts.erases_before
+        self.backends.all_erases().since(&self.controller.accounts.erases_before)
     }
 
     /// Time 0: erases so far are not this run's.
     pub fn begin_wear(&mut self) {
-        self.accounts.erases_before = self.all_erases();
-        self.slc.begin();
-        if let Some(errors) = &mut self.errors {
+        self.controller.accounts.erases_before = self.backends.all_erases();
+        self.backends.slc.begin();
+        if let Some(errors) = &mut self.controller.errors {
             errors.begin();
         }
-        self.begin_scrubbing();
-        self.look_at_caches(SimTime::ZERO);
+        self.backends.begin_scrubbing(&mut self.controller);
+        self.backends.look_at_caches(SimTime::ZERO, &mut self.controller);
     }
+}
 
-    /// An erase of a block without time. If it is not counted, it is not this run's.
-    pub(super) fn count_erase(&mut self, ftl: usize, cause: Cause, plane: PlaneId, block: u32) {
-        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0));
-        if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
-            *self.erases_before_of(plane, block) += 1;
-        }
+impl<C: Contents> Controller<C> {
+    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    #[must_use]
+    pub(super) fn erases_before(&self) -> &BlockErases {
+        &self.accounts.erases_before
     }
 
     /// A block is new: it has no erases from before.
@@ -132,6 +128,23 @@ impl<C: Contents> Drive<C> {
     fn erases_before_of(&mut self, plane: PlaneId, block: u32) -> &mut u32 {
         let block = (plane.0 * self.flash.geometry.blocks + block) as usize;
         self.accounts.erases_before.of(block)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// An erase of a block without time. If it is not counted, it is not this run's.
+    pub(super) fn count_erase(
+        &mut self,
+        ftl: usize,
+        cause: Cause,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) {
+        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
+        if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
+            *controller.erases_before_of(plane, block) += 1;
+        }
     }
 
     fn all_erases(&self) -> BlockErases {

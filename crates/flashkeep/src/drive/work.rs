@@ -1,10 +1,12 @@
 //! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
 //! the drive file has currents.
 
+use super::backends::DriveBackends;
+use super::controller::Controller;
 use super::limit::UNASKED;
 use super::program::PageWrite;
 use super::{
-    BlockErases, ByKindAndCause, Counters, Drive, DriveOp, LoggedOperation, OpKind, OperationObserver, Told,
+    BlockErases, ByKindAndCause, Counters, DriveOp, LoggedOperation, OpKind, OperationObserver, Told,
 };
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
@@ -87,7 +89,7 @@ impl Watch {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// An operation whose end is known; `sectors` cross the channel, 0 for a whole page. `age` is that of its request.
     #[inline]
     #[allow(clippy::too_many_arguments)]
@@ -100,16 +102,20 @@ impl<C: Contents> Drive<C> {
         cause: Cause,
         sectors: u16,
         age: Option<u32>,
+        backends: &mut DriveBackends<C>,
     ) {
         debug_assert!(
-            !self.health.damaged || !self.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
+            !backends.health.damaged || !backends.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
             "nothing is done in a plane that has failed"
         );
         if self.accounts.work.is_some() {
             self.note_work(ppn, kind, cause, sectors);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) });
+            backends.tell_watch(
+                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
+                self,
+            );
         }
     }
 
@@ -125,22 +131,32 @@ impl<C: Contents> Drive<C> {
         cause: Cause,
         pins: Span,
         age: Option<u32>,
+        backends: &mut DriveBackends<C>,
     ) {
         if let Some(work) = &mut self.accounts.work {
             work.add(kind, cause, Span::ZERO, pins);
         }
         if self.accounts.watch.is_some() {
-            self.tell_watch(&LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) });
+            backends.tell_watch(
+                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
+                self,
+            );
         }
     }
 
     /// Counts a page that is programmed, or a block that is erased, besides its kind and cause: whether it shares a flash
     /// page, or joins another page of its word line, and the time that it takes.
     #[inline]
-    pub(super) fn count_page(&mut self, kind: OpKind, page: &PageWrite, joins: bool) {
+    pub(super) fn count_page(
+        &mut self,
+        kind: OpKind,
+        page: &PageWrite,
+        joins: bool,
+        backends: &mut DriveBackends<C>,
+    ) {
         let PageWrite { target, cause, .. } = *page;
         debug_assert!(
-            !self.health.damaged || !self.ftl.blocks.is_dead(self.flash.geometry.plane_of(target.to)),
+            !backends.health.damaged || !backends.ftl.blocks.is_dead(self.flash.geometry.plane_of(target.to)),
             "nothing is done in a plane that has failed"
         );
         if target.along {
@@ -202,37 +218,13 @@ impl<C: Contents> Drive<C> {
         watch.keep(Told::Operation(operation));
     }
 
-    #[inline(never)]
-    pub(super) fn tell_watch(&mut self, operation: &LoggedOperation) {
-        let LoggedOperation { ppn, kind, cause, .. } = *operation;
-        self.log_operation(operation);
-        if self.power.is_some() {
-            self.note_flight(*operation);
-        }
-        // Reads hold their unit and their channel at other times.
-        if kind != OpKind::Read {
-            self.tell_granted(operation.start, self.unit_of_page(ppn), kind, cause);
-        }
-    }
-
     /// Tells the observers of an operation.
-    pub(super) fn log_operation(&mut self, operation: &LoggedOperation) {
-        let operation = &LoggedOperation { logical_page: self.page_at(operation), ..*operation };
+    pub(super) fn log_operation(&mut self, operation: &LoggedOperation, backends: &mut DriveBackends<C>) {
+        let operation = &LoggedOperation { logical_page: backends.page_at(operation, self), ..*operation };
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.add(operation));
             watch.keep(Told::Operation(*operation));
         }
-    }
-
-    /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
-    /// that a scheme has placed.
-    fn page_at(&self, operation: &LoggedOperation) -> Option<u32> {
-        let ppn = operation.ppn;
-        if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
-            return None;
-        }
-        let backend = self.ftl_of(self.flash.geometry.plane_of(ppn));
-        Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
     }
 
     /// The age of the request that a write is for; none for pages that GC has evicted.
@@ -242,7 +234,33 @@ impl<C: Contents> Drive<C> {
 
     /// Busy times of arrays and pins; none if they are not recorded.
     #[must_use]
-    pub fn work(&self) -> Option<&OperationTimes> {
+    pub(super) fn work(&self) -> Option<&OperationTimes> {
         self.accounts.work.as_deref()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    #[inline(never)]
+    pub(super) fn tell_watch(&mut self, operation: &LoggedOperation, controller: &mut Controller<C>) {
+        let LoggedOperation { ppn, kind, cause, .. } = *operation;
+        controller.log_operation(operation, self);
+        if self.power.is_some() {
+            self.note_flight(*operation, controller);
+        }
+        // Reads hold their unit and their channel at other times.
+        if kind != OpKind::Read {
+            controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
+        }
+    }
+
+    /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
+    /// that a scheme has placed.
+    fn page_at(&self, operation: &LoggedOperation, controller: &Controller<C>) -> Option<u32> {
+        let ppn = operation.ppn;
+        if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
+            return None;
+        }
+        let backend = controller.ftl_of(self.flash.geometry.plane_of(ppn));
+        Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
     }
 }

@@ -18,7 +18,9 @@ mod counts;
 
 pub use counts::ErrorCounts;
 
-use super::{Drive, OpKind, Parameters};
+use super::{OpKind, Parameters};
+use crate::drive::backends::DriveBackends;
+use crate::drive::controller::Controller;
 use crate::engine::{Cause, Contents};
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
 use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages};
@@ -384,9 +386,9 @@ impl ReadErrors {
     }
 }
 
-impl<C: Contents> Drive<C> {
+impl<C: Contents> Controller<C> {
     /// The seed of the drive's errors.
-    pub fn seed_errors(&mut self, seed: u64) {
+    pub(super) fn seed_errors(&mut self, seed: u64) {
         if let Some(errors) = &mut self.errors {
             errors.seed(seed);
         }
@@ -394,32 +396,38 @@ impl<C: Contents> Drive<C> {
 
     /// What error correction had to do; none without an error model.
     #[must_use]
-    pub fn error_counts(&self) -> Option<ErrorCounts> {
+    pub(super) fn error_counts(&self) -> Option<ErrorCounts> {
         self.errors.as_ref().map(|errors| errors.counts())
     }
 
     /// Forgets what was counted.
-    pub fn reset_error_counts(&mut self) {
+    pub(super) fn reset_error_counts(&mut self) {
         if let Some(errors) = &mut self.errors {
             errors.reset_counts();
         }
     }
 
-    /// Whether pages may be unreadable.
-    #[inline]
-    pub(super) fn checks_pages(&self) -> bool {
-        self.health.damaged || self.health.unreadable
-    }
-
     /// Draws what becomes of a read of a page that can be read so far.
     #[inline]
-    pub(super) fn draw_errors(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
-        if self.errors.is_none() { Course::default() } else { self.draw_course(now, ppn, sectors) }
+    pub(super) fn draw_errors(
+        &mut self,
+        now: SimTime,
+        ppn: Ppn,
+        sectors: u16,
+        backends: &mut DriveBackends<C>,
+    ) -> Course {
+        if self.errors.is_none() { Course::default() } else { self.draw_course(now, ppn, sectors, backends) }
     }
 
     #[inline(never)]
-    fn draw_course(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
-        let unreadable = self.checks_pages() && self.ftl.blocks.is_unreadable(ppn);
+    fn draw_course(
+        &mut self,
+        now: SimTime,
+        ppn: Ppn,
+        sectors: u16,
+        backends: &mut DriveBackends<C>,
+    ) -> Course {
+        let unreadable = backends.checks_pages() && backends.ftl.blocks.is_unreadable(ppn);
         let block = self.flash.geometry.block_index_of(ppn);
         let Some(errors) = &mut self.errors else { return Course::default() };
         if unreadable || errors.doomed.contains(&ppn) {
@@ -427,22 +435,22 @@ impl<C: Contents> Drive<C> {
         }
         match errors.repeat_read(now, block, ppn, sectors) {
             Some(rates) if rates.first_failure == 0 => Course::default(),
-            Some(_) => self.draw_again(ppn),
-            None => self.draw_anew(now, ppn, sectors),
+            Some(_) => self.draw_again(ppn, backends),
+            None => self.draw_anew(now, ppn, sectors, backends),
         }
     }
 
     /// Draws what becomes of a read that has the rates of its block's last read.
     #[inline(never)]
-    fn draw_again(&mut self, ppn: Ppn) -> Course {
-        let sensed = self.sensed(ppn);
+    fn draw_again(&mut self, ppn: Ppn, backends: &mut DriveBackends<C>) -> Course {
+        let sensed = self.sensed(ppn, backends);
         self.errors.as_mut().map_or(Course::default(), |errors| errors.draw(sensed))
     }
 
     /// Computes the rates of a read, and draws what becomes of it.
     #[inline(never)]
-    fn draw_anew(&mut self, now: SimTime, ppn: Ppn, sectors: u16) -> Course {
-        let sensed = self.sensed(ppn);
+    fn draw_anew(&mut self, now: SimTime, ppn: Ppn, sectors: u16, backends: &mut DriveBackends<C>) -> Course {
+        let sensed = self.sensed(ppn, backends);
         let Some(errors) = &mut self.errors else { return Course::default() };
         errors.begin_read(now, sensed, sectors);
         let course = errors.draw(sensed);
@@ -450,12 +458,12 @@ impl<C: Contents> Drive<C> {
         if let Some(due) = errors.due.take()
             && course.verdict != Verdict::Unreadable
         {
-            self.ask_for_refresh(now, due);
+            backends.ask_for_refresh(now, due, self);
         }
         course
     }
 
-    fn sensed(&self, ppn: Ppn) -> Sensed {
+    fn sensed(&self, ppn: Ppn, backends: &DriveBackends<C>) -> Sensed {
         let geometry = &self.flash.geometry;
         let (plane, number) = (geometry.plane_of(ppn), geometry.block_of(ppn));
         let slc = geometry.is_slc_block(number);
@@ -463,7 +471,7 @@ impl<C: Contents> Drive<C> {
             ppn,
             block: geometry.block_index_of(ppn),
             page: geometry.page_of(ppn),
-            erases: self.ftl.blocks.erases_of(plane, number),
+            erases: backends.ftl.blocks.erases_of(plane, number),
             erases_before: match slc {
                 true => 0,
                 false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
@@ -474,11 +482,11 @@ impl<C: Contents> Drive<C> {
 
     /// A page has been copied to another one inside its plane.
     #[inline]
-    pub(super) fn note_copied(&mut self, now: SimTime, from: Ppn, to: Ppn) {
+    pub(super) fn note_copied(&mut self, now: SimTime, from: Ppn, to: Ppn, backends: &mut DriveBackends<C>) {
         if self.errors.is_none() {
             return;
         }
-        let (from, to) = (self.sensed(from), self.sensed(to));
+        let (from, to) = (self.sensed(from, backends), self.sensed(to, backends));
         if let Some(errors) = &mut self.errors {
             errors.note_copied(now, from, to);
         }
@@ -541,17 +549,9 @@ impl<C: Contents> Drive<C> {
         }
     }
 
-    /// A read of a page has ended in an error: the page is unreadable from now on.
-    #[cold]
-    pub(super) fn note_uncorrectable(&mut self, ppn: Ppn) {
-        self.forget_doomed(ppn);
-        self.ftl.blocks.poison(ppn);
-        self.set_unreadable();
-    }
-
     /// From now on every command checks for unreadable pages.
-    fn set_unreadable(&mut self) {
-        self.health.unreadable = true;
+    fn set_unreadable(&mut self, backends: &mut DriveBackends<C>) {
+        backends.health.unreadable = true;
         self.paths.commands = super::submit::Commands::Checked;
     }
 
@@ -589,13 +589,20 @@ impl<C: Contents> Drive<C> {
     }
 
     /// A read without time has this course: whether it fails, and what it returns otherwise.
-    pub(super) fn end_untimed(&mut self, ftl: usize, course: Course, ppn: Ppn, contents: C) -> Option<C> {
+    pub(super) fn end_untimed(
+        &mut self,
+        ftl: usize,
+        course: Course,
+        ppn: Ppn,
+        contents: C,
+        backends: &mut DriveBackends<C>,
+    ) -> Option<C> {
         self.count_attempts(ftl, course);
         match course.verdict {
             Verdict::Right => Some(contents),
             Verdict::Wrong => Some(contents.corrupted()),
             Verdict::Unreadable => {
-                self.note_uncorrectable(ppn);
+                backends.note_uncorrectable(ppn, self);
                 None
             }
         }
@@ -606,5 +613,21 @@ impl<C: Contents> Drive<C> {
     pub(super) fn decoding(&self, course: Course) -> Span {
         let Some(errors) = &self.errors else { return Span::ZERO };
         if course.soft && course.retries == 0 { errors.soft_decoding(course) } else { errors.decode }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether pages may be unreadable.
+    #[inline]
+    pub(super) fn checks_pages(&self) -> bool {
+        self.health.damaged || self.health.unreadable
+    }
+
+    /// A read of a page has ended in an error: the page is unreadable from now on.
+    #[cold]
+    pub(super) fn note_uncorrectable(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
+        controller.forget_doomed(ppn);
+        self.ftl.blocks.poison(ppn);
+        controller.set_unreadable(self);
     }
 }

@@ -103,7 +103,7 @@ fn act() -> impl Strategy<Value = Act> {
 /// Half of the planes' usable pages, or all of them.
 fn pages(ways: &Ways, full: bool) -> u32 {
     let rig = Rig::new(&ways.flash, &ways.ftl, ways.members, FlashBackendKind::Physical);
-    let planes = rig.drive.flash.geometry.plane_count() / ways.members;
+    let planes = rig.drive.controller.flash.geometry.plane_count() / ways.members;
     (planes * (ways.blocks - ways.spare) * ways.pages).div_ceil(if full { 1 } else { 2 })
 }
 

@@ -65,7 +65,8 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
     assert!((8..11).all(|page| !rig.drive.holds(BackendId(0), Page::of(page))));
     // The first page is on its way up by the time it is told of; the other two stay where they are.
     let moves = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
-    let block = |operation: &&LoggedOperation| rig.drive.flash.geometry.block_of(operation.ppn) == 0;
+    let block =
+        |operation: &&LoggedOperation| rig.drive.controller.flash.geometry.block_of(operation.ppn) == 0;
     let read = moves.filter(|operation| operation.kind == OpKind::Read).filter(block).count();
     assert_eq!(read, 1);
     rig.drive.audit();

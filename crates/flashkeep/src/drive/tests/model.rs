@@ -39,7 +39,7 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(rig: Rig) -> Model {
-        let pages = rig.drive.ftl.maps.len() as usize;
+        let pages = rig.drive.backends.ftl.maps.len() as usize;
         let backend = |_| Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false };
         let backends = (0..rig.drive.ftl_count()).map(backend).collect();
         let (asked, failed) = (Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ impl Model {
         let Fault::Planes { first, count } = what else { return };
         let planes = first.0..first.0 + count;
         let renewed: Vec<u32> =
-            planes.filter(|&plane| self.rig.drive.ftl.blocks.is_dead(PlaneId(plane))).collect();
+            planes.filter(|&plane| self.rig.drive.backends.ftl.blocks.is_dead(PlaneId(plane))).collect();
         let mut still = Vec::new();
         for (failed, since) in std::mem::take(&mut self.failed) {
             match failed {
@@ -137,7 +137,8 @@ impl Model {
                     still.extend(left.map(|n| (Fault::Planes { first: PlaneId(n), count: 1 }, since)));
                 }
                 Fault::Block(plane, _) if renewed.contains(&plane.0) => {}
-                Fault::Page(ppn) if renewed.contains(&self.rig.drive.flash.geometry.plane_of(ppn).0) => {}
+                Fault::Page(ppn)
+                    if renewed.contains(&self.rig.drive.controller.flash.geometry.plane_of(ppn).0) => {}
                 other => still.push((other, since)),
             }
         }
@@ -170,7 +171,7 @@ impl Model {
         for operation in &self.rig.operations[self.seen..] {
             for &(what, since) in &self.failed {
                 let begun = operation.start > since || matches!(what, Fault::Planes { .. });
-                let hit = what.strikes(&self.rig.drive.flash.geometry, operation.ppn);
+                let hit = what.strikes(&self.rig.drive.controller.flash.geometry, operation.ppn);
                 // A block's erase is told with its first page, which alone may have failed.
                 let whole = operation.kind == OpKind::Erase && matches!(what, Fault::Page(_));
                 assert!(!begun || !hit || whole, "{operation:?} in {what:?}, failed at {since:?}");
@@ -227,7 +228,7 @@ impl Model {
 
 /// A fault somewhere: of any unit of flash, or of an erased block, of which a plane may have no other.
 pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
-    let geometry = &drive.flash.geometry;
+    let geometry = &drive.controller.flash.geometry;
     let place = PlanePlace {
         channel: pick[0] % geometry.channels,
         chip: pick[1] % geometry.chips,
@@ -239,7 +240,7 @@ pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
         level @ 0..4 => Fault::of(geometry, Pools::PLANES, StripingLevel::ALL[usize::from(level)], place),
         4 => Fault::Block(plane, pick[4] % geometry.blocks),
         5 => {
-            let scores = drive.ftl.blocks.scores(plane);
+            let scores = drive.backends.ftl.blocks.scores(plane);
             let erased = scores.iter().position(|&score| score == u16::MAX);
             Fault::Block(plane, erased.unwrap_or(0) as u32)
         }

@@ -294,7 +294,7 @@ fn pages_from_before_lie_where_their_addresses_say() {
         let mut rig = rig_of(&flash, "", 160);
         let scattered: Vec<u32> = (0..160).map(|n| n * 67 % 160).filter(|page| page % 7 != 3).collect();
         scattered.iter().for_each(|&n| rig.ask(0, before(write(n, 1)), 0, &tokens(u64::from(n), 1)));
-        let geometry = &rig.drive.flash.geometry;
+        let geometry = &rig.drive.controller.flash.geometry;
         let within = |ppn| (geometry.plane_of(ppn), geometry.page_of(ppn) % geometry.word_line);
         for &page in &scattered {
             let ppn = place(&rig, page);
