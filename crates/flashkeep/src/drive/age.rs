@@ -7,6 +7,7 @@ use super::controller::Controller;
 use super::created::Created;
 use super::{Drive, Ftl};
 use crate::blocks::victim::SteadyUnits;
+use crate::drive::Immediate;
 use crate::engine::{BackendId, Cause, Contents, Page};
 use crate::flash::{PlaneId, Pools, Ppn};
 use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
@@ -260,12 +261,6 @@ impl<C: Contents> DriveBackends<C> {
         SteadyPlanes { units, state, places: geometry.word_line }
     }
 
-    /// The number of empty slots.
-    #[must_use]
-    pub(super) fn slots(&self) -> u64 {
-        self.immediate.slots.left
-    }
-
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
     pub(super) fn has_slot(&self, backend: BackendId, page: Page, controller: &Controller<C>) -> bool {
@@ -279,7 +274,7 @@ impl<C: Contents> DriveBackends<C> {
         let fits = |plane: PlaneId| {
             (free || self.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
         };
-        !self.is_ageing() || planes.any(fits)
+        !self.immediate.is_ageing() || planes.any(fits)
     }
 
     fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
@@ -351,10 +346,18 @@ impl<C: Contents> DriveBackends<C> {
         this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
         plane
     }
+}
+
+impl Immediate {
+    /// The number of empty slots.
+    #[must_use]
+    pub(super) fn slots(&self) -> u64 {
+        self.slots.left
+    }
 
     /// Whether pages that are created fill slots.
     #[inline]
     pub(super) fn is_ageing(&self) -> bool {
-        !self.immediate.slots.of_plane.is_empty()
+        !self.slots.of_plane.is_empty()
     }
 }

@@ -3,11 +3,19 @@
 use super::Parameters;
 use super::limit::DegradedCapacity;
 use super::streams::PageStreams;
+use crate::engine::BackendId;
 use crate::engine::Contents;
+use crate::engine::Page;
+use crate::flash::Ppn;
+use crate::flash::StripingLevel;
 use crate::flash::{Domain, Geometry, PlaneId, Rows, UnitId};
+use crate::ftl::MapEntry;
+use crate::ftl::SLC_STREAM;
+use crate::ftl::TurnCursor;
 use crate::ftl::{Allocation, Blocks, Maps};
 use crate::kernel::{Bits, Span};
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The kind of a drive's flash backends; all are of the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,5 +160,108 @@ impl Ftl {
 
     pub(super) fn die_queues_range(&self) -> std::ops::Range<usize> {
         self.die_queues.start as usize..self.die_queues.end as usize
+    }
+}
+impl<C: Contents> Translation<C> {
+    /// Pages without contents get the next places of a plane. Where a rule says which, only the counts change.
+    #[inline]
+    pub(super) fn place_together(
+        &mut self,
+        ftl: usize,
+        plane: PlaneId,
+        pages: Range<u32>,
+        mut cursor: Option<&mut TurnCursor>,
+    ) {
+        let mut next = pages.start;
+        while next < pages.end {
+            let (first, count) = self.blocks.program_unnamed(plane, pages.end - next);
+            if !cursor.as_mut().is_some_and(|cursor| cursor.agrees(next, first, count)) {
+                for (ppn, lpn) in (first.0..).map(Ppn).zip(next..next + count) {
+                    self.blocks.remap(ppn, lpn);
+                    self.maps.set(ftl, lpn, MapEntry::At(ppn));
+                }
+            }
+            next += count;
+        }
+    }
+
+    pub(super) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
+        self.maps.get(ftl, page.low()) != MapEntry::Unmapped
+    }
+
+    /// Blocks and planes.
+    #[must_use]
+    pub(super) fn blocks(&self) -> &Blocks<C> {
+        &self.blocks
+    }
+
+    /// The map entry of a backend's page; none if the backend is not flash.
+    pub(super) fn entry(&self, backend: usize, page: u32) -> Option<MapEntry> {
+        (backend < self.backends.len()).then(|| self.maps.get(backend, page))
+    }
+
+    /// Where an FTL has a page.
+    #[must_use]
+    pub(super) fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
+        self.maps.get(usize::from(backend.0), page.low())
+    }
+
+    /// Flash leaves: FTLs, or physical pages.
+    #[must_use]
+    pub(super) fn ftl_count(&self) -> u16 {
+        self.backends.len() as u16
+    }
+
+    /// Prefetches the map entry of a page.
+    #[inline]
+    pub(super) fn prefetch(&self, backend: BackendId, page: Page) {
+        self.maps.prefetch(usize::from(backend.0), page.low());
+    }
+
+    /// Pages of a physical-page backend's groups.
+    ///
+    /// # Panics
+    /// With a backend that has no physical pages.
+    #[must_use]
+    pub(super) fn physical_superblock_pages(&self, backend: BackendId) -> u32 {
+        self.rows(usize::from(backend.0)).superblock_pages()
+    }
+
+    /// Groups of a physical-page backend.
+    ///
+    /// # Panics
+    /// With a backend that has no physical pages.
+    #[must_use]
+    pub(super) fn physical_superblocks(&self, backend: BackendId) -> u32 {
+        self.rows(usize::from(backend.0)).groups()
+    }
+
+    pub(super) fn rows(&self, backend: usize) -> &Rows {
+        self.backends[backend].rows.as_ref().expect("a backend of physical pages")
+    }
+
+    /// Free pages of a plane that a stream may take.
+    pub(super) fn free_for(&self, stream: u8, plane: PlaneId) -> u32 {
+        let blocks = &self.blocks;
+        match stream {
+            SLC_STREAM => blocks.cache(plane).free_pages,
+            _ => blocks.plane(plane).free_pages.saturating_sub(blocks.reserve()),
+        }
+    }
+
+    /// The number of channels that may take a write of a backend, wherever its address leads.
+    #[inline(always)]
+    pub(super) fn channels_offered(&self, ftl: usize) -> u32 {
+        let this = &self.backends[ftl];
+        match &this.allocation {
+            Allocation::Dynamic => this.domain.extent[0],
+            Allocation::Partial(order) if !order.binds(StripingLevel::Channel) => this.domain.extent[0],
+            Allocation::Partial(_) | Allocation::Static(_) => 1,
+        }
+    }
+
+    #[inline]
+    pub(super) fn next_turn(&mut self, ftl: usize) {
+        self.backends[ftl].next_turn();
     }
 }

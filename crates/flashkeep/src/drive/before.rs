@@ -46,7 +46,10 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         // A parity page whose member has no slot left is placed as usual.
-        if self.immediate.active && self.is_ageing() && self.age_page(ftl, lpn, contents, controller) {
+        if self.immediate.active
+            && self.immediate.is_ageing()
+            && self.age_page(ftl, lpn, contents, controller)
+        {
             return;
         }
         // The page is unmapped until it is placed, so that a collection that makes room for it does not move its old
@@ -84,7 +87,7 @@ impl<C: Contents> DriveBackends<C> {
         let stream = if cached { SLC_STREAM } else { stream };
         self.count_untimed(ftl, OpKind::Program, cause, ppn, controller);
         if self.immediate.counting && self.closes(ftl, Some(stream), plane, controller) {
-            controller.tell_summary(controller.now, controller.now, ppn);
+            controller.accounts.tell_summary(controller.now, controller.now, ppn);
         }
         self.has_placed_before(ftl, lpn, plane, ppn, controller);
     }
@@ -122,7 +125,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         matches!(allocation, Allocation::Dynamic)
             && self.placement.plane_choice == PlaneChoice::InTurn
-            && match self.is_ageing() {
+            && match self.immediate.is_ageing() {
                 true => self.immediate.slots.knows_places(usize::from(backend.0)),
                 false => self.ftl.backends.len() == 1,
             }
@@ -138,7 +141,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let ftl = usize::from(backend.0);
-        if self.is_ageing() {
+        if self.immediate.is_ageing() {
             return self.immediate.slots.note_created(ftl, pages);
         }
         let mut cursor = self.immediate.cursor.take();
@@ -159,7 +162,7 @@ impl<C: Contents> DriveBackends<C> {
                 next += 1;
                 continue;
             };
-            self.place_together(ftl, plane, next..next + count, cursor.as_mut());
+            self.ftl.place_together(ftl, plane, next..next + count, cursor.as_mut());
             next += count;
             if !self.immediate.active {
                 controller.queues.sequence += u64::from(count);
@@ -191,28 +194,6 @@ impl<C: Contents> DriveBackends<C> {
         });
         let together = if self.packing.active { self.flash.geometry.word_line } else { 1 };
         PlacesInTurn::new(&self.flash.geometry, planes.collect(), together).map(Arc::new)
-    }
-
-    /// Pages without contents get the next places of a plane. Where a rule says which, only the counts change.
-    #[inline]
-    fn place_together(
-        &mut self,
-        ftl: usize,
-        plane: PlaneId,
-        pages: Range<u32>,
-        mut cursor: Option<&mut TurnCursor>,
-    ) {
-        let mut next = pages.start;
-        while next < pages.end {
-            let (first, count) = self.ftl.blocks.program_unnamed(plane, pages.end - next);
-            if !cursor.as_mut().is_some_and(|cursor| cursor.agrees(next, first, count)) {
-                for (ppn, lpn) in (first.0..).map(Ppn).zip(next..next + count) {
-                    self.ftl.blocks.remap(ppn, lpn);
-                    self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
-                }
-            }
-            next += count;
-        }
     }
 
     /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.

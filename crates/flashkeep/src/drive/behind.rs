@@ -34,7 +34,7 @@ impl<C: Contents> Controller<C> {
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let read = self.queues.claim(op);
         if C::KEEP {
-            self.carry(read, &[contents]);
+            self.queues.carry(read, &[contents]);
         }
         self.queues.behind.push(ReadBehindWrite { write: Id::new(write), n, read });
     }
@@ -88,7 +88,8 @@ impl<C: Contents> Controller<C> {
                 self.queues.behind.push(behind);
                 continue;
             }
-            let (token, contents) = (self.queues.ops[behind.read].token, self.take_carried(behind.read));
+            let (token, contents) =
+                (self.queues.ops[behind.read].token, self.queues.take_carried(behind.read));
             self.answer_in_flight(now, token, contents);
             self.queues.ops.release(behind.read);
         }

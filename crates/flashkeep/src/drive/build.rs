@@ -83,7 +83,7 @@ impl<C: Contents> Drive<C> {
         this.backends.ftl.remaps = hidden > 0;
         if !this.backends.ftl.physical {
             this.backends.ftl.blocks.set_padding(drive.padding);
-            this.backends.set_streams(drive);
+            this.backends.ftl.set_streams(drive);
         }
         this.backends.simplify(&mut this.controller);
         this
@@ -143,8 +143,8 @@ impl<C: Contents> DriveBackends<C> {
         let backend = self.ftl.backends.len();
         let first_die_queue = controller.queues.die_queues.len() as u32;
         let planes = domain.planes(&self.flash.geometry).into_iter();
-        let parts =
-            planes.flat_map(|plane| controller.units_of(plane).into_iter().map(move |unit| (plane, unit)));
+        let parts = planes
+            .flat_map(|plane| controller.dies.units_of(plane).into_iter().map(move |unit| (plane, unit)));
         for (plane, unit) in parts.collect::<Vec<_>>() {
             let found = controller.queues.die_queues[first_die_queue as usize..]
                 .iter()

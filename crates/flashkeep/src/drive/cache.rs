@@ -59,25 +59,6 @@ impl<C: Contents> Controller<C> {
             && self.dies.free_at[at] > now
     }
 
-    /// A unit that was woken to take data for its cache register will be woken again when it is free.
-    #[inline(never)]
-    pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
-        let at = unit.0 as usize;
-        if self.dies.agenda.at(at) == SimTime::NEVER && self.dies.units[at].phase == UnitPhase::Free {
-            self.arm_unit(now, unit);
-        }
-    }
-
-    /// Units of a channel whose page is in the register and can make room for another one, a bit each.
-    pub(super) fn overlapping(&self, channel: usize) -> u64 {
-        let first = self.dies.channels[channel].first_unit as usize;
-        let overlaps = |&n: &usize| {
-            let BusyUnitState { phase, current, cached, .. } = &self.dies.units[first + n];
-            *phase == UnitPhase::Ready && current.is_some() && !cached.is_some()
-        };
-        (0..self.dies.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
-    }
-
     /// The page that a unit has read goes into its cache register, if another read is about to start.
     pub(super) fn make_way(&mut self, unit: UnitId) {
         let state = &mut self.dies.units[unit.0 as usize];
@@ -85,13 +66,6 @@ impl<C: Contents> Controller<C> {
             state.cached = std::mem::replace(&mut state.current, Id::NONE);
             self.accounts.counters.cache[OpKind::Read as usize] += 1;
         }
-    }
-
-    /// The read whose page leaves the unit next; none if that page is read for GC.
-    #[inline]
-    pub(super) fn leaving(&self, unit: UnitId) -> Id<DriveOp> {
-        let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
-        if cached.is_some() { *cached } else { *current }
     }
 
     /// That page crosses the channel; returns whether the unit is then free.

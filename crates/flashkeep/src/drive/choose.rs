@@ -7,11 +7,6 @@ use crate::engine::{Cause, Contents};
 use crate::flash::PlaneId;
 
 impl<C: Contents> DriveBackends<C> {
-    /// The run's seed, from which the random numbers of policies come.
-    pub(super) fn seed(&mut self, seed: u64) {
-        self.gc.chooser.seed(seed);
-    }
-
     /// Whether GC gains anything in a plane.
     pub(super) fn has_garbage(&self, plane: PlaneId, controller: &Controller<C>) -> bool {
         self.garbage_of(plane, controller).is_some()

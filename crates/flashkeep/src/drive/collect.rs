@@ -13,10 +13,6 @@ use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Controller<C> {
-    pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
-        usize::from(self.queues.die_queues[self.queues.die_queue_of[plane.0 as usize] as usize].ftl)
-    }
-
     pub(super) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.flash.geometry.block_index(plane, victim);
         self.dies.units[unit.0 as usize]
@@ -63,7 +59,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let unit = controller.dies.of_plane[plane.0 as usize];
         let channel = controller.dies.units[unit.0 as usize].channel as usize;
-        controller.arm_unit(now, unit);
+        controller.dies.arm_unit(now, unit);
         if controller.dies.is_idle(now, unit) || controller.dies.spread.is_some() {
             let at = controller.dies.channels[channel].free_at.max(now);
             let slot = controller.dies.units.len() + channel;
@@ -104,7 +100,7 @@ impl<C: Contents> DriveBackends<C> {
             let whole = self.gc.run == GcRun::HoldChannel;
             // What is folded in idle time waits for other work.
             if self.folds(plane) && !self.is_due(plane) {
-                self.start_anew(plane);
+                self.gc.start_anew(plane);
             }
             match self.collect_plane(now, channel, plane, idle, whole, controller) {
                 Some(begun) => return begun,
@@ -116,7 +112,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         let first = self.ftl.backends[ftl].pages;
         for page in 0..self.flash.geometry.pages_in(victim) {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
@@ -153,7 +149,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         self.ftl.maps.is_at(ftl, lpn, ppn) || self.is_older_copy(ftl, lpn, ppn, controller)
     }
 
@@ -165,7 +161,7 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) -> Ppn {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
@@ -190,7 +186,9 @@ impl<C: Contents> DriveBackends<C> {
     /// Reports a moved page to a map that keeps places elsewhere.
     pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) {
         if self.gc.notices.moves {
-            controller.done.push(Done::moved(BackendId(controller.ftl_of(plane) as u16), Page::of(lpn)));
+            controller
+                .done
+                .push(Done::moved(BackendId(controller.queues.ftl_of(plane) as u16), Page::of(lpn)));
         }
     }
 
@@ -257,7 +255,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     fn erase_of(&self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> PageWrite {
-        let (ftl, cause) = (controller.ftl_of(plane) as u16, self.moves_because(plane));
+        let (ftl, cause) = (controller.queues.ftl_of(plane) as u16, self.moves_because(plane));
         PageWrite::moved(ftl, cause, plane, Target::page(self.flash.geometry.ppn(plane, victim, 0)))
     }
 
@@ -307,10 +305,10 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.ftl.blocks.erase(plane, victim);
         controller.note_erased(plane, victim);
-        self.forget_refresh(plane, victim);
-        let ftl = controller.ftl_of(plane);
+        self.maintenance.forget_refresh(plane, victim);
+        let ftl = controller.queues.ftl_of(plane);
         self.ftl.backends[ftl].erases += 1;
-        self.start_anew(plane);
+        self.gc.start_anew(plane);
         if self.is_used_up(plane, victim, controller) {
             self.expire(end, plane, victim, controller);
         } else if let Some(cold) = collection.and_then(|collection| collection.follower()) {

@@ -102,12 +102,4 @@ impl<C: Contents> DriveBackends<C> {
         let ppn = self.flash.geometry.ppn(plane, victim, page);
         Some((self.ftl.blocks.owner(ppn), ppn))
     }
-
-    /// Removes the plane's victim, if it has one; the plane keeps its place in the queue.
-    pub(super) fn start_anew(&mut self, plane: PlaneId) {
-        let PlaneCollection { queued, next, .. } = self.gc.collections[plane.0 as usize];
-        self.gc.collections[plane.0 as usize] =
-            PlaneCollection { queued, next, ..PlaneCollection::default() };
-        self.gc.hands[plane.0 as usize].clear();
-    }
 }

@@ -50,7 +50,7 @@ impl<C: Contents> Controller<C> {
             backends.gc.collections[plane.0 as usize].spent += 1;
             self.accounts.counters.wasted_pages += u64::from(counts);
         }
-        if counts && backends.closes(self.ftl_of(plane), Some(stream), plane, self) {
+        if counts && backends.closes(self.queues.ftl_of(plane), Some(stream), plane, self) {
             backends.gc.collections[plane.0 as usize].summaries += 1;
         }
     }
@@ -102,7 +102,7 @@ impl<C: Contents> DriveBackends<C> {
                 let lpn = self.ftl.blocks.owner(ppn);
                 self.is_current(plane, lpn, ppn, controller)
                     && self.stream_of_move(plane, lpn, controller) == stream
-                    && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+                    && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             })
     }
 
@@ -151,7 +151,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         let still = self.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
         let together = self.flash.geometry.word_line;
-        !self.checks_pages()
+        !self.health.checks_pages()
             && self.ftl.blocks.has_room(plane)
             && spent + together + still < self.flash.geometry.pages
     }
@@ -162,7 +162,7 @@ impl<C: Contents> DriveBackends<C> {
         if migrates && self.ftl.blocks.has_held(plane) {
             return None;
         }
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         Some(if self.folds(plane) {
             self.ftl.streams.of_present(ftl, lpn)
         } else {

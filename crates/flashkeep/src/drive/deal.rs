@@ -41,33 +41,7 @@ impl<C: Contents> Controller<C> {
         let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
         let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
         let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();
-        self.put_in_order(write_queue, &order);
-    }
-
-    /// Writes that the batch has not taken wait as before.
-    pub(super) fn collect_dealt(&mut self, write_queues: Vec<u32>) {
-        for write_queue in write_queues {
-            let mut left = self.queues.take(write_queue, |_| true);
-            for &op in &left {
-                self.queues.ops[op].dealt = None;
-            }
-            let ops = &self.queues.ops;
-            let age =
-                |op: Id<DriveOp>, than: Id<DriveOp>| ops[op].token.age.wrapping_sub(ops[than].token.age);
-            left.sort_by(|&one, &other| {
-                let sequence = ops[one].sequence.cmp(&ops[other].sequence);
-                (age(one, other) as i32).cmp(&0).then(sequence)
-            });
-            self.put_in_order(write_queue, &left);
-        }
-    }
-
-    /// Puts all writes of an empty write queue into it.
-    fn put_in_order(&mut self, write_queue: u32, order: &[Id<DriveOp>]) {
-        self.queues.waiting += u32::from(!order.is_empty());
-        for &op in order {
-            self.queues.write_queues[write_queue as usize].push_last(&mut self.queues.ops, op);
-        }
+        self.queues.put_in_order(write_queue, &order);
     }
 }
 

@@ -7,6 +7,7 @@ use super::gangs::Gangs;
 use super::rounds::InStep;
 use super::spread::PoolUnits;
 use super::{DriveOp, OpQueue, Parameters, Scheduler};
+use crate::drive::Resource;
 #[cfg(doc)]
 use crate::engine::CompletionToken;
 use crate::engine::{Cause, Contents};
@@ -241,28 +242,132 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-impl<C: Contents> Controller<C> {
+impl Dies {
+    /// A unit that was woken to take data for its cache register will be woken again when it is free.
+    #[inline(never)]
+    pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
+        let at = unit.0 as usize;
+        if self.agenda.at(at) == SimTime::NEVER && self.units[at].phase == UnitPhase::Free {
+            self.arm_unit(now, unit);
+        }
+    }
+
+    /// Units of a channel whose page is in the register and can make room for another one, a bit each.
+    pub(super) fn overlapping(&self, channel: usize) -> u64 {
+        let first = self.channels[channel].first_unit as usize;
+        let overlaps = |&n: &usize| {
+            let BusyUnitState { phase, current, cached, .. } = &self.units[first + n];
+            *phase == UnitPhase::Ready && current.is_some() && !cached.is_some()
+        };
+        (0..self.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
+    }
+
+    /// The read whose page leaves the unit next; none if that page is read for GC.
+    #[inline]
+    pub(super) fn leaving(&self, unit: UnitId) -> Id<DriveOp> {
+        let BusyUnitState { cached, current, .. } = &self.units[unit.0 as usize];
+        if cached.is_some() { *cached } else { *current }
+    }
+
     /// The channel that a unit is on.
     #[inline(always)]
     pub(super) fn channel_of(&self, unit: UnitId) -> usize {
-        self.dies.units[unit.0 as usize].channel as usize
+        self.units[unit.0 as usize].channel as usize
     }
 
     /// An operation waits for a busy unit: its release becomes an event.
     #[inline]
     pub(super) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
-        let free_at = self.dies.free_at[unit.0 as usize];
+        let free_at = self.free_at[unit.0 as usize];
         if free_at > now && free_at != SimTime::NEVER {
-            self.dies.agenda.set(unit.0 as usize, free_at);
+            self.agenda.set(unit.0 as usize, free_at);
         }
     }
 
     /// An operation waits for a busy channel: its release becomes an event.
     #[inline]
     pub(super) fn arm_channel(&mut self, channel: usize) {
-        self.dies.agenda.set(self.dies.units.len() + channel, self.dies.channels[channel].free_at);
+        self.agenda.set(self.units.len() + channel, self.channels[channel].free_at);
     }
 
+    pub(super) fn place_of(&self, what: Resource) -> usize {
+        match what {
+            Resource::Unit(unit) => unit.0 as usize,
+            Resource::Channel(channel) => self.units.len() + channel as usize,
+        }
+    }
+
+    /// When a unit and its channel have become free, if they have.
+    #[inline(always)]
+    pub(super) fn freed(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
+        [self.free_at[unit.0 as usize], self.channels[channel].free_at]
+    }
+
+    /// How long each channel has been in use.
+    #[must_use]
+    pub(super) fn channel_busy(&self) -> Vec<Span> {
+        self.channels.iter().map(|channel| channel.busy).collect()
+    }
+
+    /// How long each unit has been busy.
+    #[must_use]
+    pub(super) fn unit_busy(&self) -> Vec<Span> {
+        self.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// When all channels and units are free, as far as is known.
+    #[must_use]
+    pub(super) fn at_rest(&self) -> SimTime {
+        let channels = self.channels.iter().map(|channel| channel.free_at);
+        let units = (0..self.units.len()).filter_map(|unit| self.counted_until(unit));
+        channels.chain(units).max().unwrap_or(SimTime::ZERO)
+    }
+
+    /// The slot of scrubbing, the last one.
+    pub(super) fn scrub_slot(&self) -> usize {
+        self.agenda.len() - 1
+    }
+
+    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
+    #[must_use]
+    #[inline]
+    pub(super) fn next_event(&self) -> SimTime {
+        self.agenda.next()
+    }
+
+    /// Ensures that an event occurs at `until` or earlier.
+    pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
+        self.agenda.set(slot, self.agenda.at(slot).min(until));
+    }
+
+    /// Whether the page is one of those that the unit programs together.
+    pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
+        let state = &self.units[unit.0 as usize];
+        state.programs.is_some()
+            && state.programs == state.together.first().copied()
+            && state.together.contains(&ppn)
+    }
+
+    pub(super) fn is_among(&self, idle: u64, unit: UnitId) -> bool {
+        idle & self.units[unit.0 as usize].bit != 0
+    }
+
+    /// Whether a unit has a page in its register, or reads one, that a collection is to move.
+    pub(super) fn reads_for_collection(&self, unit: UnitId) -> bool {
+        let state = &self.units[unit.0 as usize];
+        matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
+    }
+
+    /// The units of a channel that can start something, a bit each.
+    #[inline]
+    pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
+        let first = self.channels[channel].first_unit as usize;
+        let units = &self.free_at[first..first + self.per_channel];
+        units.iter().rev().fold(0, |idle, &free_at| idle << 1 | u64::from(free_at <= now))
+    }
+}
+
+impl<C: Contents> Controller<C> {
     /// The unit is busy from `now` until `until` because of this cause.
     #[inline(always)]
     pub(super) fn occupy_unit(

@@ -128,6 +128,26 @@ impl Fault {
     }
 }
 
+impl DriveHealth {
+    /// Whether pages may be unreadable.
+    #[inline]
+    pub(super) fn checks_pages(&self) -> bool {
+        self.damaged || self.unreadable
+    }
+
+    /// Whether no part has failed and no page is unreadable.
+    #[must_use]
+    pub(super) fn is_healthy(&self) -> bool {
+        !self.checks_pages()
+    }
+
+    /// The wear of the drive.
+    #[must_use]
+    pub(super) fn life(&self) -> &DriveLife {
+        &self.life
+    }
+}
+
 impl<C: Contents> Drive<C> {
     /// A part fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
     #[cold]
@@ -154,13 +174,6 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The leaves that some planes belong to.
-    pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
-        let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
-        backends.dedup();
-        backends
-    }
-
     /// Fails the reads that wait for failed parts.
     pub(super) fn fail_waiting_reads(
         &mut self,
@@ -170,7 +183,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let geometry = self.flash.geometry.clone();
-        for unit in self.units_of(plane) {
+        for unit in self.dies.units_of(plane) {
             let reads = &mut self.dies.units[unit.0 as usize].reads;
             let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
             for op in self.no_longer_waiting(unit, waiting) {
@@ -261,7 +274,7 @@ impl<C: Contents> DriveBackends<C> {
             self.abandon(now, plane, what, controller);
         }
         let all = matches!(what, Fault::Planes { .. });
-        for backend in controller.backends_of(&planes) {
+        for backend in controller.queues.backends_of(&planes) {
             let of_backend = self.planes_of(backend, controller);
             let hit = |plane: &PlaneId| planes.contains(plane);
             let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
@@ -312,7 +325,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &mut Controller<C>) {
-        let backend = controller.ftl_of(plane);
+        let backend = controller.queues.ftl_of(plane);
         if self.is_older_copy(backend, lpn, ppn, controller) {
             return self.give_up_older(backend, lpn, controller);
         }
@@ -340,7 +353,7 @@ impl<C: Contents> DriveBackends<C> {
             collection.levelled = Levelled::No;
         }
         controller.fail_waiting_reads(now, plane, what, self);
-        for unit in controller.units_of(plane) {
+        for unit in controller.dies.units_of(plane) {
             match what {
                 Fault::Planes { .. } => self.stop_reading(now, unit, plane, controller),
                 _ => self.poison_reading(unit, what, controller),
@@ -353,7 +366,7 @@ impl<C: Contents> DriveBackends<C> {
             && let Some(victim) = self.gc.collections[plane.0 as usize].victim()
             && what.takes_block(&self.flash.geometry, victim)
         {
-            self.start_anew(plane);
+            self.gc.start_anew(plane);
         }
     }
 
@@ -494,7 +507,7 @@ impl<C: Contents> DriveBackends<C> {
     /// The contents of the pages become unreadable; pages in flight are not affected.
     fn poison(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let backend = controller.ftl_of(plane);
+            let backend = controller.queues.ftl_of(plane);
             for ppn in what.pages(&self.flash.geometry, plane) {
                 let unit = controller.unit_of_page(ppn);
                 let programmed = match self.ftl.backends[backend].rows {

@@ -121,6 +121,20 @@ pub(super) enum Pace {
     Immediate,
 }
 
+impl Gc {
+    /// The run's seed, from which the random numbers of policies come.
+    pub(super) fn seed(&mut self, seed: u64) {
+        self.chooser.seed(seed);
+    }
+
+    /// Removes the plane's victim, if it has one; the plane keeps its place in the queue.
+    pub(super) fn start_anew(&mut self, plane: PlaneId) {
+        let PlaneCollection { queued, next, .. } = self.collections[plane.0 as usize];
+        self.collections[plane.0 as usize] = PlaneCollection { queued, next, ..PlaneCollection::default() };
+        self.hands[plane.0 as usize].clear();
+    }
+}
+
 impl<C: Contents> Controller<C> {
     /// The list of a step's pages is kept for its memory.
     fn put_back(&mut self, mut pages: Vec<PageWrite>) {
@@ -222,7 +236,7 @@ impl<C: Contents> DriveBackends<C> {
             && self.fills_its_word_line(plane, lpn, first, controller)
             && self.copies_back(plane, lpn, first, controller)
         {
-            if self.checks_pages() && self.cannot_move(now, plane, lpn, first, controller) {
+            if self.health.checks_pages() && self.cannot_move(now, plane, lpn, first, controller) {
                 return GcStep::Again;
             }
             return self.copy_back(now, plane, lpn, first, controller);
@@ -284,7 +298,7 @@ impl<C: Contents> DriveBackends<C> {
             if full || self.stream_of_move(plane, lpn, controller) != stream {
                 return true;
             }
-            if !(self.checks_pages() && self.cannot_move(now, plane, lpn, from, controller)) {
+            if !(self.health.checks_pages() && self.cannot_move(now, plane, lpn, from, controller)) {
                 let is_copied =
                     pace == Pace::Immediate && self.is_copied_without_time(plane, lpn, from, controller);
                 let page = self.move_one(plane, lpn, from, pace, controller);
@@ -331,10 +345,10 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> PageWrite {
         let to = self.move_page(plane, lpn, from, controller);
-        if self.is_told(pace) {
+        if self.immediate.is_told(pace) {
             self.tell_moved(plane, lpn, controller);
         }
-        let (ftl, cause) = (controller.ftl_of(plane) as u16, self.moves_because(plane));
+        let (ftl, cause) = (controller.queues.ftl_of(plane) as u16, self.moves_because(plane));
         PageWrite::moved(ftl, cause, plane, Target { from, ..Target::page(to) })
     }
 
@@ -353,14 +367,10 @@ impl<C: Contents> DriveBackends<C> {
             return GcStep::Again;
         }
         let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
-        let filled = self.is_told(pace) && self.closes(controller.ftl_of(plane), stream, plane, controller);
+        let filled = self.immediate.is_told(pace)
+            && self.closes(controller.queues.ftl_of(plane), stream, plane, controller);
         let summaries = u32::from(left_out) + u32::from(filled);
         GcStep::Move(Manner { kind, summaries, cached: false }, pages)
-    }
-
-    /// Whether steps are counted and reported.
-    fn is_told(&self, pace: Pace) -> bool {
-        pace == Pace::Timed || self.immediate.counting
     }
 
     // ---------------------------------------------------------------- one step at a time
@@ -388,10 +398,10 @@ impl<C: Contents> DriveBackends<C> {
             let folds = self.folds(plane);
             let lacks_room = self.power.is_some() && !folds && self.lacks_room(plane, victim);
             if self.health.damaged && !folds && self.is_stuck(plane, victim, controller)
-                || lacks_room && !self.must_evict(now, controller.ftl_of(plane), controller)
+                || lacks_room && !self.must_evict(now, controller.queues.ftl_of(plane), controller)
             {
                 // When the plane is asked again, another victim may have become the better one.
-                self.start_anew(plane);
+                self.gc.start_anew(plane);
                 return None;
             }
             let Some(unit) = controller.unit_of_step(plane, victim, idle, whole, self) else {
@@ -488,7 +498,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: u16,
         controller: &mut Controller<C>,
     ) -> Option<GcRead> {
-        let (ftl, cause) = (controller.ftl_of(plane) as u16, self.moves_because(plane));
+        let (ftl, cause) = (controller.queues.ftl_of(plane) as u16, self.moves_because(plane));
         controller.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
         controller.accounts.counters.along[OpKind::Read as usize] += u64::from(pages) - 1;
         if controller.accounts.watch.is_none() && controller.accounts.work.is_none() {
@@ -547,7 +557,7 @@ impl<C: Contents> DriveBackends<C> {
         // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
         // to another unit.
         let leaves_behind =
-            self.checks_pages() || controller.errors.is_some() || controller.dies.spread.is_some();
+            self.health.checks_pages() || controller.errors.is_some() || controller.dies.spread.is_some();
         let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
         if waits
             || self.is_owed(unit, plane, victim, controller)
@@ -612,10 +622,10 @@ impl<C: Contents> DriveBackends<C> {
         mut collection: Collection,
         controller: &mut Controller<C>,
     ) {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         collection.begin_anew();
         let victim = collection.victim;
-        self.start_anew(plane);
+        self.gc.start_anew(plane);
         self.land(plane, controller);
         self.gc.collections[plane.0 as usize].under_way = Some(collection);
         let cause = self.moves_because(plane);
@@ -625,15 +635,20 @@ impl<C: Contents> DriveBackends<C> {
                     self.count_untimed(ftl, OpKind::Read, cause, from, controller);
                     if self.immediate.counting {
                         let course = self.draw_for_hand(controller.now, plane, from, pages, controller);
-                        controller.count_attempts(ftl, course);
+                        controller.accounts.count_attempts(ftl, course);
                     }
-                    if self.checks_pages() && self.ftl.blocks.is_unreadable(from) {
+                    if self.health.checks_pages() && self.ftl.blocks.is_unreadable(from) {
                         controller.fail_waiting_reads(controller.now, plane, Fault::Page(from), self);
                     }
                 }
                 GcStep::Move(manner, pages) => {
                     if manner.summaries > 0 {
-                        controller.tell_summaries(controller.now, Span::ZERO, &pages, manner.summaries);
+                        controller.accounts.tell_summaries(
+                            controller.now,
+                            Span::ZERO,
+                            &pages,
+                            manner.summaries,
+                        );
                     }
                     pages.iter().for_each(|page| {
                         self.count_untimed(ftl, OpKind::Program, cause, page.target.to, controller)
@@ -652,7 +667,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
     /// plane, which takes as long. Where its unit has none, they bring what they carry.
     fn send_owed_reads_elsewhere(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let unit = controller.unit_of_block(plane, victim);
+        let unit = controller.dies.unit_of_block(plane, victim);
         let block = self.flash.geometry.block_index(plane, victim);
         let geometry = &self.flash.geometry;
         let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
@@ -674,7 +689,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let owed = reads.take(&mut controller.queues.ops, |op| is_owed(op.ppn));
         for op in controller.no_longer_waiting(unit, owed) {
-            let (token, contents) = (controller.queues.ops[op].token, controller.take_carried(op));
+            let (token, contents) = (controller.queues.ops[op].token, controller.queues.take_carried(op));
             controller.accounts.counters.reads_from_memory += 1;
             controller.answer(token, 1, controller.now, Span::ZERO, contents);
             controller.queues.ops.release(op);

@@ -115,7 +115,7 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         cause: Cause,
     ) {
-        let place = self.place_of(what);
+        let place = self.dies.place_of(what);
         let Some(watch) = &mut self.accounts.watch else { return };
         let Some(told) = watch.told.get_mut(place) else { return };
         let start = start.max(*told);
@@ -129,7 +129,7 @@ impl<C: Contents> Controller<C> {
 
     /// The current operation is cut off at `now`, so that the next one may begin.
     pub(super) fn tell_cut_off(&mut self, now: SimTime, what: Resource) {
-        let place = self.place_of(what);
+        let place = self.dies.place_of(what);
         if let Some(told) = self.accounts.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
             *told = now.min(*told);
         }
@@ -141,41 +141,6 @@ impl<C: Contents> Controller<C> {
         self.dies.channels.iter_mut().for_each(|channel| channel.free_at = now);
         if let Some(watch) = &mut self.accounts.watch {
             watch.told.iter_mut().for_each(|told| *told = now.min(*told));
-        }
-    }
-
-    /// Passes a request of the host on to the logs.
-    pub(super) fn tell_request(&mut self, request: &HostRequest) {
-        if let Some(watch) = &mut self.accounts.watch {
-            watch.logs.iter_mut().for_each(|log| log.request(request));
-        }
-    }
-
-    /// Passes on to the logs which request the commands of an age are for.
-    pub(super) fn tell_opened(&mut self, age: u32, number: u64) {
-        if let Some(watch) = &mut self.accounts.watch {
-            watch.logs.iter_mut().for_each(|log| log.opened(age, number));
-        }
-    }
-
-    /// Passes the state of the run on to the logs.
-    pub(super) fn tell_state(&mut self, state: &RunState) {
-        if let Some(watch) = &mut self.accounts.watch {
-            watch.logs.iter_mut().for_each(|log| log.state(state));
-        }
-    }
-
-    /// Passes an event of the run on to the logs.
-    pub(super) fn tell_mark(&mut self, at: SimTime, text: &str) {
-        if let Some(watch) = &mut self.accounts.watch {
-            watch.logs.iter_mut().for_each(|log| log.mark(at, text));
-        }
-    }
-
-    fn place_of(&self, what: Resource) -> usize {
-        match what {
-            Resource::Unit(unit) => unit.0 as usize,
-            Resource::Channel(channel) => self.dies.units.len() + channel as usize,
         }
     }
 }

@@ -380,16 +380,10 @@ impl<C: Contents> Controller<C> {
         *reach(&mut latencies.waits, op.index()) = parts;
     }
 
-    /// When a unit and its channel have become free, if they have.
-    #[inline(always)]
-    pub(super) fn freed(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
-        [self.dies.free_at[unit.0 as usize], self.dies.channels[channel].free_at]
-    }
-
     /// The same for a read, which a suspended unit takes.
     #[inline(always)]
     fn freed_for_read(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
-        let [unit_freed, channel_freed] = self.freed(channel, unit);
+        let [unit_freed, channel_freed] = self.dies.freed(channel, unit);
         [self.free_for_reads(unit).unwrap_or(unit_freed), channel_freed]
     }
 
@@ -405,7 +399,7 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
         backends: &mut DriveBackends<C>,
     ) {
-        let (channel, first) = (self.channel_of(unit), self.dies.units[unit.0 as usize].current);
+        let (channel, first) = (self.dies.channel_of(unit), self.dies.units[unit.0 as usize].current);
         if first.is_some() {
             // Seldom are others linked to it.
             let next = self.begin_read(now, channel, unit, first, phases, backends);

@@ -17,7 +17,7 @@ use super::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, MapEntry};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{SimTime, Span};
 
 /// The slot of an evicted page, for which no request waits.
 pub(super) const UNASKED: u32 = u32::MAX;
@@ -27,14 +27,6 @@ pub(super) const UNASKED: u32 = u32::MAX;
 pub(super) struct DegradedCapacity {
     pub(super) most: u32,
     pub(super) mapped: u32,
-}
-
-impl<C: Contents> Controller<C> {
-    /// Whether no request waits for a write: for an evicted or a void page.
-    #[cold]
-    pub(super) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
-        self.queues.ops[op].token.slot == UNASKED || self.queues.ops[op].command.count == 0
-    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -148,10 +140,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    pub(super) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
-        self.ftl.maps.get(ftl, page.low()) != MapEntry::Unmapped
-    }
-
     fn write_damaged(
         &mut self,
         now: SimTime,
@@ -164,7 +152,7 @@ impl<C: Contents> DriveBackends<C> {
         let Some(DegradedCapacity { most, mapped }) = self.ftl.backends[ftl].limit else {
             return self.submit_apart(now, ftl, one, token, contents, controller);
         };
-        let others = mapped - u32::from(self.is_mapped(ftl, one.start));
+        let others = mapped - u32::from(self.ftl.is_mapped(ftl, one.start));
         if others < most {
             self.set_mapped(now, ftl, others + 1, controller);
             return self.submit_apart(now, ftl, one, token, contents, controller);
@@ -175,8 +163,8 @@ impl<C: Contents> DriveBackends<C> {
 
     fn change_damaged(&mut self, now: SimTime, ftl: usize, one: &Command, controller: &mut Controller<C>) {
         let there = |this: &Self| {
-            let to = one.verb == Verb::Remap && one.to != one.start && this.is_mapped(ftl, one.to);
-            u32::from(to) + u32::from(this.is_mapped(ftl, one.start))
+            let to = one.verb == Verb::Remap && one.to != one.start && this.ftl.is_mapped(ftl, one.to);
+            u32::from(to) + u32::from(this.ftl.is_mapped(ftl, one.start))
         };
         let before = there(self);
         if one.verb == Verb::Trim {
@@ -258,8 +246,9 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
     /// be written.
     pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> bool {
-        let limit =
-            self.ftl.backends[controller.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
+        let limit = self.ftl.backends[controller.queues.ftl_of(plane)]
+            .limit
+            .filter(|_| !self.ftl.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
             && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
@@ -280,8 +269,8 @@ impl<C: Contents> DriveBackends<C> {
             return true;
         }
         if self.ftl.blocks.plane(plane).free_pages == 0 && !self.ftl.blocks.has_held(plane) {
-            if self.is_older_copy(controller.ftl_of(plane), lpn, from, controller) {
-                self.give_up_older(controller.ftl_of(plane), lpn, controller);
+            if self.is_older_copy(controller.queues.ftl_of(plane), lpn, from, controller) {
+                self.give_up_older(controller.queues.ftl_of(plane), lpn, controller);
                 return true;
             }
             self.evict_pages(now, plane, lpn, from, controller);
@@ -299,7 +288,7 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
         let last = controller.queues.write_queues[write_queue].tail;
         let token = CompletionToken {
@@ -311,11 +300,11 @@ impl<C: Contents> DriveBackends<C> {
         let op = controller.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
         if C::KEEP {
             let contents = self.ftl.blocks.contents(from);
-            controller.carry(op, &[contents]);
+            controller.queues.carry(op, &[contents]);
         }
         self.ftl.blocks.invalidate(from);
-        controller.begin_older(op);
-        controller.note_older(op, None);
+        controller.queues.begin_older(op);
+        controller.queues.note_older(op, None);
         self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
         controller.queues.waiting += u32::from(!last.is_some());
         controller.queues.write_queues[write_queue].push_last(&mut controller.queues.ops, op);

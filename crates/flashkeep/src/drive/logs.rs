@@ -128,9 +128,4 @@ impl<C: Contents> Controller<C> {
     pub(super) fn keep_told(&mut self) {
         self.start_watch().kept.get_or_insert_default();
     }
-
-    /// The reports since the last call, in order.
-    pub(super) fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
-        self.accounts.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
-    }
 }

@@ -1,11 +1,11 @@
 //! Read access to a drive's state.
 
+use super::Drive;
 use super::backends::DriveBackends;
 use super::controller::Controller;
-use super::{Counters, Drive};
 use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
 use crate::flash::{Geometry, PlaneId, Pools};
-use crate::ftl::{Blocks, MapEntry};
+use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Drive<C> {
@@ -14,7 +14,7 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
         let at = usize::from(backend.0);
-        let Some(entry) = self.backends.entry(at, page.low()) else {
+        let Some(entry) = self.backends.ftl.entry(at, page.low()) else {
             return self.backends.nvram(backend).contents(page.low());
         };
         match entry {
@@ -28,12 +28,6 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The counters.
-    #[must_use]
-    pub(super) fn counters(&self) -> &Counters {
-        &self.accounts.counters
-    }
-
     /// The geometry.
     #[must_use]
     pub(super) fn geometry(&self) -> &Geometry {
@@ -46,26 +40,6 @@ impl<C: Contents> Controller<C> {
         self.flash.pools
     }
 
-    /// How long each channel has been in use.
-    #[must_use]
-    pub(super) fn channel_busy(&self) -> Vec<Span> {
-        self.dies.channels.iter().map(|channel| channel.busy).collect()
-    }
-
-    /// How long each unit has been busy.
-    #[must_use]
-    pub(super) fn unit_busy(&self) -> Vec<Span> {
-        self.dies.units.iter().map(|unit| unit.busy).collect()
-    }
-
-    /// When all channels and units are free, as far as is known.
-    #[must_use]
-    pub(super) fn at_rest(&self) -> SimTime {
-        let channels = self.dies.channels.iter().map(|channel| channel.free_at);
-        let units = (0..self.dies.units.len()).filter_map(|unit| self.dies.counted_until(unit));
-        channels.chain(units).max().unwrap_or(SimTime::ZERO)
-    }
-
     /// Whether no operation waits or is in progress that a request waits for.
     #[must_use]
     pub(super) fn is_quiet(&self) -> bool {
@@ -74,23 +48,6 @@ impl<C: Contents> Controller<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Blocks and planes.
-    #[must_use]
-    pub(super) fn blocks(&self) -> &Blocks<C> {
-        &self.ftl.blocks
-    }
-
-    /// The map entry of a backend's page; none if the backend is not flash.
-    pub(super) fn entry(&self, backend: usize, page: u32) -> Option<MapEntry> {
-        (backend < self.ftl.backends.len()).then(|| self.ftl.maps.get(backend, page))
-    }
-
-    /// Where an FTL has a page.
-    #[must_use]
-    pub(super) fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
-        self.ftl.maps.get(usize::from(backend.0), page.low())
-    }
-
     /// Pages of a backend, those of its hidden range left out.
     #[must_use]
     pub(super) fn pages(&self, backend: BackendId) -> u32 {
@@ -98,12 +55,6 @@ impl<C: Contents> DriveBackends<C> {
             .backends
             .get(usize::from(backend.0))
             .map_or_else(|| self.nvram(backend).len(), |ftl| ftl.pages)
-    }
-
-    /// Flash leaves: FTLs, or physical pages.
-    #[must_use]
-    pub(super) fn ftl_count(&self) -> u16 {
-        self.ftl.backends.len() as u16
     }
 
     /// Erased blocks that are free.
@@ -114,24 +65,12 @@ impl<C: Contents> DriveBackends<C> {
         alive.map(|plane| u64::from(self.ftl.blocks.erased(plane))).sum()
     }
 
-    /// Whether no part has failed and no page is unreadable.
-    #[must_use]
-    pub(super) fn is_healthy(&self) -> bool {
-        !self.checks_pages()
-    }
-
     /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
     #[must_use]
     pub(super) fn is_sound(&self) -> bool {
         let holds_all = || self.ftl.backends.iter().all(|backend| backend.lost.count() == 0);
         let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
-        self.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
-    }
-
-    /// Prefetches the map entry of a page.
-    #[inline]
-    pub(super) fn prefetch(&self, backend: BackendId, page: Page) {
-        self.ftl.maps.prefetch(usize::from(backend.0), page.low());
+        self.health.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
     }
 }
 
@@ -139,7 +78,7 @@ impl<C: Contents> Drive<C> {
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
-        match self.backends.entry(usize::from(backend.0), page.low()) {
+        match self.backends.ftl.entry(usize::from(backend.0), page.low()) {
             Some(MapEntry::At(ppn)) => self.controller.wait_for(now, self.controller.unit_of_page(ppn)),
             _ => Span::ZERO,
         }
@@ -207,9 +146,9 @@ impl<C: Contents> BackendView for Drive<C> {
     }
 
     fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {
-        match self.backends.entry(usize::from(backend.0), page.low()) {
+        match self.backends.ftl.entry(usize::from(backend.0), page.low()) {
             Some(MapEntry::At(ppn)) => {
-                self.backends.checks_pages() && self.backends.ftl.blocks.is_unreadable(ppn)
+                self.backends.health.checks_pages() && self.backends.ftl.blocks.is_unreadable(ppn)
             }
             Some(_) => false,
             None => self.backends.nvram(backend).is_unreadable(page.low()),
@@ -217,7 +156,7 @@ impl<C: Contents> BackendView for Drive<C> {
     }
 
     fn holds(&self, backend: BackendId, page: Page) -> bool {
-        match self.backends.entry(usize::from(backend.0), page.low()) {
+        match self.backends.ftl.entry(usize::from(backend.0), page.low()) {
             Some(entry) => entry != MapEntry::Unmapped,
             None => self.backends.nvram(backend).holds(page.low()),
         }

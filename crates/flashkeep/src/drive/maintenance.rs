@@ -37,12 +37,25 @@ impl Maintenance {
     }
 }
 
-impl<C: Contents> Controller<C> {
-    /// The slot of scrubbing, the last one.
-    pub(super) fn scrub_slot(&self) -> usize {
-        self.dies.agenda.len() - 1
+impl Maintenance {
+    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
+    pub(super) fn forget_maintenance(&mut self) {
+        self.due.iter_mut().for_each(Vec::clear);
+        self.reading = None;
     }
 
+    /// A block has been erased: it is not due any more.
+    #[inline]
+    pub(super) fn forget_refresh(&mut self, plane: PlaneId, block: u32) {
+        if let Some(due) = self.due.get_mut(plane.0 as usize)
+            && !due.is_empty()
+        {
+            due.retain(|&other| other != block);
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
     /// The page after this one, in order of planes, blocks and pages.
     fn page_after(&self, ppn: Ppn) -> Ppn {
         let geometry = &self.flash.geometry;
@@ -72,20 +85,14 @@ impl<C: Contents> DriveBackends<C> {
     /// After the last request nothing is scrubbed.
     pub(super) fn end_scrubbing(&mut self, controller: &mut Controller<C>) {
         if self.maintenance.every.take().is_some() {
-            controller.dies.agenda.set(controller.scrub_slot(), SimTime::NEVER);
+            controller.dies.agenda.set(controller.dies.scrub_slot(), SimTime::NEVER);
         }
-    }
-
-    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
-    pub(super) fn forget_maintenance(&mut self) {
-        self.maintenance.due.iter_mut().for_each(Vec::clear);
-        self.maintenance.reading = None;
     }
 
     /// Scrubbing goes on after a power loss.
     pub(super) fn scrub_from(&mut self, ready: SimTime, controller: &mut Controller<C>) {
         if let Some(every) = self.maintenance.every {
-            controller.dies.agenda.set(controller.scrub_slot(), ready + every);
+            controller.dies.agenda.set(controller.dies.scrub_slot(), ready + every);
         }
     }
 
@@ -97,10 +104,10 @@ impl<C: Contents> DriveBackends<C> {
         let (passed, found) = self.next_to_scrub(controller);
         let next = now + Span(every.0.saturating_mul(passed));
         let Some((plane, ppn)) = found else {
-            return controller.dies.agenda.set(controller.scrub_slot(), next);
+            return controller.dies.agenda.set(controller.dies.scrub_slot(), next);
         };
         self.maintenance.reading = Some(next);
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         let page = Page::of(self.ftl.blocks.owner(ppn));
         let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
         let command = Command { flags: Flags::BACKGROUND, ..command };
@@ -123,7 +130,7 @@ impl<C: Contents> DriveBackends<C> {
                 && self.ftl.blocks.is_programmed(ppn)
                 && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
                 && !controller.is_being_programmed(controller.now, controller.unit_of_page(ppn), ppn)
-                && !(self.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+                && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             {
                 return (passed, Some((plane, ppn)));
             }
@@ -136,7 +143,7 @@ impl<C: Contents> DriveBackends<C> {
         if let Some(next) = self.maintenance.reading.take()
             && self.maintenance.every.is_some()
         {
-            controller.dies.agenda.set(controller.scrub_slot(), next.max(end));
+            controller.dies.agenda.set(controller.dies.scrub_slot(), next.max(end));
         }
     }
 
@@ -147,7 +154,7 @@ impl<C: Contents> DriveBackends<C> {
         self.scrub_on(end, controller);
         let failed = self.fails(course, ppn, controller);
         if C::KEEP {
-            controller.take_carried(op);
+            controller.queues.take_carried(op);
         }
         if failed && self.ftl.maps.get(usize::from(ftl), page) == MapEntry::At(ppn) {
             self.lose(plane, page, ppn, controller);
@@ -160,7 +167,7 @@ impl<C: Contents> DriveBackends<C> {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         if self.ftl.physical {
             // What is above the drive decides where pages are.
-            let backend = BackendId(controller.ftl_of(plane) as u16);
+            let backend = BackendId(controller.queues.ftl_of(plane) as u16);
             return controller.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
         }
         if self.flash.geometry.is_slc_block(block) {
@@ -187,16 +194,6 @@ impl<C: Contents> DriveBackends<C> {
         let block = due.remove(at);
         self.ftl.blocks.choose_victim(plane, block);
         Some(Collection::of((block, Levelled::Refreshed)))
-    }
-
-    /// A block has been erased: it is not due any more.
-    #[inline]
-    pub(super) fn forget_refresh(&mut self, plane: PlaneId, block: u32) {
-        if let Some(due) = self.maintenance.due.get_mut(plane.0 as usize)
-            && !due.is_empty()
-        {
-            due.retain(|&other| other != block);
-        }
     }
 
     /// Whether a block of the plane is due that can be moved.

@@ -194,32 +194,10 @@ impl<C: Contents> Controller<C> {
         watch
     }
 
-    /// The warnings of the logs of a run that ended at `end`.
-    #[must_use]
-    pub(super) fn log_notes(&self, end: SimTime) -> Vec<String> {
-        self.accounts.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
-    }
-
-    /// Ends the logs of operations.
-    ///
-    /// # Errors
-    /// A message, if a log could not be written.
-    pub(super) fn close_log(&mut self) -> Result<(), String> {
-        let logs = self.accounts.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
-        logs.into_iter().flatten().try_for_each(|log| log.close())
-    }
-
     /// The time of a request that the controller's memory serves.
     #[must_use]
     pub(super) fn memory_time(&self) -> Span {
         self.flash.timing.memory
-    }
-
-    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
-    #[must_use]
-    #[inline]
-    pub(super) fn next_event(&self) -> SimTime {
-        self.dies.agenda.next()
     }
 
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
@@ -239,7 +217,7 @@ impl<C: Contents> Controller<C> {
     /// Ends a write that found no place or no longer needs one.
     fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         self.forget_under_way(op);
-        if !self.is_unasked(op) {
+        if !self.queues.is_unasked(op) {
             let DriveOp { token, command, .. } = self.queues.ops[op];
             let spent = self.breakdown_of_unplaced(now, op);
             self.done.push(Done { spent, ..Done::at(token, u32::from(command.count), now) });
@@ -253,7 +231,7 @@ impl<C: Contents> Drive<C> {
     /// The number of empty slots.
     #[must_use]
     pub fn slots(&self) -> u64 {
-        self.backends.slots()
+        self.backends.immediate.slots()
     }
 
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
@@ -275,7 +253,7 @@ impl<C: Contents> Drive<C> {
 
     /// The run's seed, from which the random numbers of policies come.
     pub fn seed(&mut self, seed: u64) {
-        self.backends.seed(seed)
+        self.backends.gc.seed(seed)
     }
 
     /// The seed of the drive's errors.
@@ -302,22 +280,22 @@ impl<C: Contents> Drive<C> {
 
     /// Passes a request of the host on to the logs.
     pub fn tell_request(&mut self, request: &HostRequest) {
-        self.controller.tell_request(request)
+        self.controller.accounts.tell_request(request)
     }
 
     /// Passes on to the logs which request the commands of an age are for.
     pub fn tell_opened(&mut self, age: u32, number: u64) {
-        self.controller.tell_opened(age, number)
+        self.controller.accounts.tell_opened(age, number)
     }
 
     /// Passes the state of the run on to the logs.
     pub fn tell_state(&mut self, state: &RunState) {
-        self.controller.tell_state(state)
+        self.controller.accounts.tell_state(state)
     }
 
     /// Passes an event of the run on to the logs.
     pub fn tell_mark(&mut self, at: SimTime, text: &str) {
-        self.controller.tell_mark(at, text)
+        self.controller.accounts.tell_mark(at, text)
     }
 
     /// Measures where the time of commands goes, from now on.
@@ -332,13 +310,13 @@ impl<C: Contents> Drive<C> {
 
     /// The reports since the last call, in order.
     pub fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
-        self.controller.take_told()
+        self.controller.accounts.take_told()
     }
 
     /// The counters.
     #[must_use]
     pub fn counters(&self) -> &Counters {
-        self.controller.counters()
+        self.controller.accounts.counters()
     }
 
     /// The geometry.
@@ -356,13 +334,13 @@ impl<C: Contents> Drive<C> {
     /// Blocks and planes.
     #[must_use]
     pub fn blocks(&self) -> &Blocks<C> {
-        self.backends.blocks()
+        self.backends.ftl.blocks()
     }
 
     /// Where an FTL has a page.
     #[must_use]
     pub fn lookup(&self, backend: BackendId, page: Page) -> MapEntry {
-        self.backends.lookup(backend, page)
+        self.backends.ftl.lookup(backend, page)
     }
 
     /// Pages of a backend, those of its hidden range left out.
@@ -374,25 +352,25 @@ impl<C: Contents> Drive<C> {
     /// Flash leaves: FTLs, or physical pages.
     #[must_use]
     pub fn ftl_count(&self) -> u16 {
-        self.backends.ftl_count()
+        self.backends.ftl.ftl_count()
     }
 
     /// How long each channel has been in use.
     #[must_use]
     pub fn channel_busy(&self) -> Vec<Span> {
-        self.controller.channel_busy()
+        self.controller.dies.channel_busy()
     }
 
     /// How long each unit has been busy.
     #[must_use]
     pub fn unit_busy(&self) -> Vec<Span> {
-        self.controller.unit_busy()
+        self.controller.dies.unit_busy()
     }
 
     /// When all channels and units are free, as far as is known.
     #[must_use]
     pub fn at_rest(&self) -> SimTime {
-        self.controller.at_rest()
+        self.controller.dies.at_rest()
     }
 
     /// Erased blocks that are free.
@@ -404,7 +382,7 @@ impl<C: Contents> Drive<C> {
     /// Whether no part has failed and no page is unreadable.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        self.backends.is_healthy()
+        self.backends.health.is_healthy()
     }
 
     /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
@@ -416,7 +394,7 @@ impl<C: Contents> Drive<C> {
     /// Prefetches the map entry of a page.
     #[inline]
     pub fn prefetch(&self, backend: BackendId, page: Page) {
-        self.backends.prefetch(backend, page)
+        self.backends.ftl.prefetch(backend, page)
     }
 
     /// Whether no operation waits or is in progress that a request waits for.
@@ -443,7 +421,7 @@ impl<C: Contents> Drive<C> {
     /// The warnings of the logs of a run that ended at `end`.
     #[must_use]
     pub fn log_notes(&self, end: SimTime) -> Vec<String> {
-        self.controller.log_notes(end)
+        self.controller.accounts.log_notes(end)
     }
 
     /// Ends the logs of operations.
@@ -451,7 +429,7 @@ impl<C: Contents> Drive<C> {
     /// # Errors
     /// A message, if a log could not be written.
     pub fn close_log(&mut self) -> Result<(), String> {
-        self.controller.close_log()
+        self.controller.accounts.close_log()
     }
 
     /// The time of a request that the controller's memory serves.
@@ -464,7 +442,7 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     #[inline]
     pub fn next_event(&self) -> SimTime {
-        self.controller.next_event()
+        self.controller.dies.next_event()
     }
 
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
@@ -492,7 +470,7 @@ impl<C: Contents> Drive<C> {
     /// With a backend that has no physical pages.
     #[must_use]
     pub fn physical_superblock_pages(&self, backend: BackendId) -> u32 {
-        self.backends.physical_superblock_pages(backend)
+        self.backends.ftl.physical_superblock_pages(backend)
     }
 
     /// Groups of a physical-page backend.
@@ -501,7 +479,7 @@ impl<C: Contents> Drive<C> {
     /// With a backend that has no physical pages.
     #[must_use]
     pub fn physical_superblocks(&self, backend: BackendId) -> u32 {
-        self.backends.physical_superblocks(backend)
+        self.backends.ftl.physical_superblocks(backend)
     }
 
     /// The physical page behind a physical-page backend's address.
@@ -516,12 +494,12 @@ impl<C: Contents> Drive<C> {
     /// The number of the last write.
     #[must_use]
     pub fn last_number(&self) -> u64 {
-        self.controller.last_number()
+        self.controller.queues.last_number()
     }
 
     /// The next write has a higher number than this.
     pub fn number_from(&mut self, last: u64) {
-        self.controller.number_from(last)
+        self.controller.queues.number_from(last)
     }
 
     /// Whether it does.
@@ -533,7 +511,7 @@ impl<C: Contents> Drive<C> {
     /// The wear of the drive.
     #[must_use]
     pub fn life(&self) -> &DriveLife {
-        self.backends.life()
+        self.backends.health.life()
     }
 
     /// Whether the blocks that a fault strikes have had, on average, all their erases.
@@ -545,12 +523,12 @@ impl<C: Contents> Drive<C> {
     /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
     #[must_use]
     pub fn erases_before(&self) -> &BlockErases {
-        self.controller.erases_before()
+        self.controller.accounts.erases_before()
     }
 
     /// Busy times of arrays and pins; none if they are not recorded.
     #[must_use]
     pub fn work(&self) -> Option<&OperationTimes> {
-        self.controller.work()
+        self.controller.accounts.work()
     }
 }

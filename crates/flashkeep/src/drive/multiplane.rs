@@ -37,7 +37,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let head = self.queues.write_queues[self.queues.die_queues[die_queue].write_queue as usize].head;
-        pages.push(self.page_of_write(head, self.queues.ops[head].placed, plane));
+        pages.push(self.queues.page_of_write(head, self.queues.ops[head].placed, plane));
         let alone = self.flash.commands.multi_plane == MultiPlane::Off
             || backends.health.damaged
             || (backends.ftl.streams.are_several() && stream != SLC_STREAM);
@@ -75,7 +75,7 @@ impl<C: Contents> Controller<C> {
                         self.catch_up(stream, other, number, backends);
                     }
                     let last = pages.iter().rposition(|page| page.plane == other);
-                    let page = self.page_of_write(op, n, other);
+                    let page = self.queues.page_of_write(op, n, other);
                     pages.insert(last.map_or(pages.len(), |last| last + 1), page);
                     n += 1;
                 }
@@ -91,7 +91,7 @@ impl<C: Contents> Controller<C> {
     /// them now get as many. Word lines are filled instead.
     fn fair_share(&self, now: SimTime, die_queue: usize, most: usize, backends: &DriveBackends<C>) -> usize {
         let DieQueue { ftl, write_queue, unit, .. } = self.queues.die_queues[die_queue];
-        let channels = backends.channels_offered(usize::from(ftl)) as usize;
+        let channels = backends.ftl.channels_offered(usize::from(ftl)) as usize;
         if most == 1 || channels == 1 || backends.packing.active || self.flash.bus == BusUse::Rounds {
             return most;
         }
@@ -122,7 +122,7 @@ impl<C: Contents> Controller<C> {
         if *free_at > now || waiting | ready | collecting != 0 {
             return false;
         }
-        let idle = self.idle_units(now, channel);
+        let idle = self.dies.idle_units(now, channel);
         die_queues.iter().any(|&(die_queue, bit)| {
             let die_queue = die_queue as usize;
             idle >> bit & 1 == 1
@@ -252,7 +252,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) -> Vec<(PlaneId, u32)> {
         let (die, home) = (self.die_of(first, block), self.dies.of_plane[first.0 as usize]);
-        let unit = self.unit_of_block(first, block);
+        let unit = self.dies.unit_of_block(first, block);
         let mut ready = Vec::new();
         let mut at = self.dies.units[home.0 as usize].collect_head;
         while let Some(plane) = at {
@@ -290,6 +290,6 @@ impl<C: Contents> DriveBackends<C> {
         let stands = self.ftl.blocks.next_number(stream, other);
         let lag = number.saturating_sub(stands);
         let reachable = stands == number || (self.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
-        reachable && self.free_for(stream, other) > lag
+        reachable && self.ftl.free_for(stream, other) > lag
     }
 }

@@ -11,21 +11,6 @@ use crate::ftl::MapEntry;
 use crate::kernel::Id;
 
 impl<C: Contents> Controller<C> {
-    /// Notes the copy that the next page of a write replaces.
-    #[inline(always)]
-    pub(super) fn note_older(&mut self, op: Id<DriveOp>, older: Option<Ppn>) {
-        self.queues.older[op.index()].push(older);
-    }
-
-    /// A write has no pages yet.
-    #[inline(always)]
-    pub(super) fn begin_older(&mut self, op: Id<DriveOp>) {
-        if self.queues.older.len() <= op.index() {
-            self.queues.older.resize_with(op.index() + 1, Vec::new);
-        }
-        self.queues.older[op.index()].clear();
-    }
-
     /// The copy that a page of a write in flight replaces, where that is noted.
     fn older_place(
         &mut self,

@@ -83,7 +83,7 @@ impl<C: Contents> Controller<C> {
         for at in 0..self.dies.channels[channel].die_queues.len() {
             let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
             let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
-            let channels = backends.channels_offered(usize::from(ftl));
+            let channels = backends.ftl.channels_offered(usize::from(ftl));
             let waits = self.queues.write_queues[write_queue as usize].head.is_some();
             if channels > 1 && waits && backends.gathers_until(write_queue, self).is_none() {
                 backends.offer(now, usize::from(ftl), write_queue, channels, self);
@@ -106,7 +106,7 @@ impl<C: Contents> DriveBackends<C> {
         contents: &[C],
         controller: &mut Controller<C>,
     ) {
-        let channels = self.channels_offered(ftl);
+        let channels = self.ftl.channels_offered(ftl);
         let Geometry { places, word_line, .. } = self.flash.geometry;
         let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
         let step = [word_line, places].into_iter().find(fits).unwrap_or(1);
@@ -173,7 +173,7 @@ impl<C: Contents> DriveBackends<C> {
                     now,
                     usize::from(ftl),
                     write_queue,
-                    self.channels_offered(usize::from(ftl)),
+                    self.ftl.channels_offered(usize::from(ftl)),
                     controller,
                 );
             }
@@ -277,7 +277,7 @@ impl<C: Contents> DriveBackends<C> {
         token: CompletionToken,
         controller: &mut Controller<C>,
     ) {
-        let begins = self.hold_parts();
+        let begins = self.parts.hold_parts();
         for n in 0..u32::from(command.count) {
             controller.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n), self);
         }
@@ -311,7 +311,7 @@ impl<C: Contents> DriveBackends<C> {
         let first = controller.queues.ops[controller.queues.write_queues[write_queue].head].ppn;
         loop {
             let op = controller.queues.pop(write_queue);
-            pages.push(controller.page_of_write(op, 0, plane));
+            pages.push(controller.queues.page_of_write(op, 0, plane));
             let next = controller.queues.write_queues[write_queue].head;
             let counters = |op: &DriveOp| {
                 op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)

@@ -18,12 +18,33 @@ pub(super) struct Parts {
     channels: Vec<usize>,
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl Parts {
     /// Parts of a request come: nothing begins before [`DriveBackends::begin_parts`]. False if that held already.
     pub(super) fn hold_parts(&mut self) -> bool {
-        !std::mem::replace(&mut self.parts.held, true)
+        !std::mem::replace(&mut self.held, true)
     }
 
+    /// A write has come to a queue: whether its channels are visited later.
+    #[inline]
+    pub(super) fn offers_later(&mut self, ftl: usize, write_queue: u32, channels: u32) -> bool {
+        let offer = (ftl, write_queue, channels);
+        if self.held && !self.offers.contains(&offer) {
+            self.offers.push(offer);
+        }
+        self.held
+    }
+
+    /// A read has come: whether its channel is visited later.
+    #[inline]
+    pub(super) fn visits_later(&mut self, channel: usize) -> bool {
+        if self.held && !self.channels.contains(&channel) {
+            self.channels.push(channel);
+        }
+        self.held
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first. False if
     /// nothing has come.
     pub(super) fn begin_parts(&mut self, now: SimTime, controller: &mut Controller<C>) -> bool {
@@ -43,24 +64,5 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.parts.channels = channels;
         true
-    }
-
-    /// A write has come to a queue: whether its channels are visited later.
-    #[inline]
-    pub(super) fn offers_later(&mut self, ftl: usize, write_queue: u32, channels: u32) -> bool {
-        let offer = (ftl, write_queue, channels);
-        if self.parts.held && !self.parts.offers.contains(&offer) {
-            self.parts.offers.push(offer);
-        }
-        self.parts.held
-    }
-
-    /// A read has come: whether its channel is visited later.
-    #[inline]
-    pub(super) fn visits_later(&mut self, channel: usize) -> bool {
-        if self.parts.held && !self.parts.channels.contains(&channel) {
-            self.parts.channels.push(channel);
-        }
-        self.parts.held
     }
 }

@@ -11,7 +11,7 @@ use super::controller::Controller;
 use super::program::{Full, Manner, PageWrite};
 use super::{DriveOp, OpKind};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
-use crate::flash::{PlaneId, Ppn, Rows, Target, UnitId};
+use crate::flash::{PlaneId, Ppn, Target, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -138,24 +138,6 @@ impl<C: Contents> Controller<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Pages of a physical-page backend's groups.
-    ///
-    /// # Panics
-    /// With a backend that has no physical pages.
-    #[must_use]
-    pub(super) fn physical_superblock_pages(&self, backend: BackendId) -> u32 {
-        self.rows(usize::from(backend.0)).superblock_pages()
-    }
-
-    /// Groups of a physical-page backend.
-    ///
-    /// # Panics
-    /// With a backend that has no physical pages.
-    #[must_use]
-    pub(super) fn physical_superblocks(&self, backend: BackendId) -> u32 {
-        self.rows(usize::from(backend.0)).groups()
-    }
-
     /// The physical page behind a physical-page backend's address.
     ///
     /// # Panics
@@ -167,18 +149,14 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A page of each block of the erase unit that a physical-page backend's page is in.
     pub(super) fn blocks_of_unit(&self, backend: BackendId, page: Page) -> impl Iterator<Item = Ppn> + '_ {
-        let rows = self.rows(usize::from(backend.0));
+        let rows = self.ftl.rows(usize::from(backend.0));
         let first = page.low() / rows.superblock_pages() * rows.superblock_pages();
         (first..first + rows.group_blocks()).map(|page| rows.ppn(&self.flash.geometry, page))
     }
 
-    fn rows(&self, backend: usize) -> &Rows {
-        self.ftl.backends[backend].rows.as_ref().expect("a backend of physical pages")
-    }
-
     #[inline]
     fn physical_ppn(&self, backend: usize, page: u32) -> Ppn {
-        self.rows(backend).ppn(&self.flash.geometry, page)
+        self.ftl.rows(backend).ppn(&self.flash.geometry, page)
     }
 
     // ---------------------------------------------------------------- programs
@@ -220,7 +198,7 @@ impl<C: Contents> DriveBackends<C> {
             "page {page}: pages of a block are programmed in order, once after an erase"
         );
         *next = number + 1;
-        if self.is_immediate(command) {
+        if self.immediate.is_immediate(command) {
             controller.hurry(now, backend, ppn, false, self);
             if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
                 // That was its last erase.
@@ -234,7 +212,7 @@ impl<C: Contents> DriveBackends<C> {
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
             if self.immediate.counting && self.ends_block(backend, ppn, controller) {
-                controller.tell_summary(now, now, ppn);
+                controller.accounts.tell_summary(now, now, ppn);
             }
             self.immediate.counting = false;
             return controller.answer(token, 1, now, Span::ZERO, C::default());
@@ -249,7 +227,7 @@ impl<C: Contents> DriveBackends<C> {
             ..DriveOp::default()
         });
         if C::KEEP {
-            controller.carry(op, contents);
+            controller.queues.carry(op, contents);
         }
         self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
         controller.queue_physical(now, backend, op, self);
@@ -261,7 +239,7 @@ impl<C: Contents> DriveBackends<C> {
         let mut die_queue = controller.queues.die_queue_of[plane.0 as usize] as usize;
         if controller.dies.spread.is_some() {
             let unit = controller.unit_of_page(ppn);
-            let mut die_queues = self.ftl.backends[controller.ftl_of(plane)].die_queues_range();
+            let mut die_queues = self.ftl.backends[controller.queues.ftl_of(plane)].die_queues_range();
             die_queue = die_queues
                 .find(|&die_queue| controller.queues.die_queues[die_queue].unit == unit)
                 .unwrap_or(die_queue);
@@ -272,7 +250,7 @@ impl<C: Contents> DriveBackends<C> {
     /// A page of a physical-page backend is where it was meant to be.
     pub(super) fn place_physical(&mut self, op: Id<DriveOp>, controller: &mut Controller<C>) {
         let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues.ops[op];
-        let contents = controller.take_carried(op);
+        let contents = controller.queues.take_carried(op);
         self.put_physical(ppn, &command, contents, sequence);
         // A page whose group has been trimmed meanwhile is born invalid.
         if self.ftl.maps.arrive(usize::from(ftl), command.start.low(), op.raw(), ppn) {
@@ -299,7 +277,7 @@ impl<C: Contents> DriveBackends<C> {
         token: CompletionToken,
         controller: &mut Controller<C>,
     ) {
-        let group = self.rows(backend).superblock_pages();
+        let group = self.ftl.rows(backend).superblock_pages();
         let whole =
             command.start.low().is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
         let in_parts = group > u32::from(u16::MAX);
@@ -310,7 +288,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             self.ftl.maps.set(backend, page, MapEntry::Unmapped);
         }
-        let width = self.rows(backend).group_blocks();
+        let width = self.ftl.rows(backend).group_blocks();
         let ends = command.end() as u32 / group * group;
         let first = if in_parts { command.start.low() / group * group } else { command.start.low() };
         let groups = (first..ends).step_by(group as usize);
@@ -321,7 +299,7 @@ impl<C: Contents> DriveBackends<C> {
         for (_, ppn) in &blocks {
             self.ftl.next_pages[self.flash.geometry.block_index_of(*ppn)] = 0;
         }
-        if self.is_immediate(command) {
+        if self.immediate.is_immediate(command) {
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             for &(_, ppn) in &blocks {
                 if self.power.is_some() {
@@ -333,15 +311,10 @@ impl<C: Contents> DriveBackends<C> {
             }
             self.immediate.counting = false;
         }
-        if self.is_immediate(command) || blocks.is_empty() {
+        if self.immediate.is_immediate(command) || blocks.is_empty() {
             return controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
         controller.queue_erases(now, backend, command, token, &blocks, self);
-    }
-
-    /// Whether a command takes no time: it is untimed, or before time 0.
-    fn is_immediate(&self, command: &Command) -> bool {
-        self.immediate.active || command.flags.has(Flags::BEFORE)
     }
 
     fn is_in_failed_block(&self, ppn: Ppn) -> bool {

@@ -105,24 +105,6 @@ impl<C: Contents> Drive<C> {
     }
 }
 
-impl<C: Contents> Controller<C> {
-    /// The number of the last write.
-    #[must_use]
-    pub(super) fn last_number(&self) -> u64 {
-        self.queues.sequence
-    }
-
-    /// The next write has a higher number than this.
-    pub(super) fn number_from(&mut self, last: u64) {
-        self.queues.sequence = self.queues.sequence.max(last);
-    }
-
-    /// Ensures that an event occurs at `until` or earlier.
-    pub(super) fn wake_slot(&mut self, slot: usize, until: SimTime) {
-        self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(until));
-    }
-}
-
 impl<C: Contents> DriveBackends<C> {
     /// Whether it does.
     #[must_use]
@@ -133,7 +115,7 @@ impl<C: Contents> DriveBackends<C> {
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
     pub(super) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
         let power = self.power.as_ref()?;
-        let Some(entry) = self.entry(backend, page) else {
+        let Some(entry) = self.ftl.entry(backend, page) else {
             return self.nvram(BackendId(backend as u16)).oob(page);
         };
         let MapEntry::At(ppn) = entry else { return None };
@@ -269,7 +251,7 @@ impl<C: Contents> DriveBackends<C> {
             return controller.is_guarded_under_way(block);
         }
         let slot = controller.dies.units.len() + controller.dies.units[unit.0 as usize].channel as usize;
-        controller.wake_slot(slot, until);
+        controller.dies.wake_slot(slot, until);
         true
     }
 
@@ -364,7 +346,7 @@ impl<C: Contents> DriveBackends<C> {
     /// A plane has nothing to collect. If it has no room either, and was the last one that could have had some, the
     /// planes that have been left alone for want of room are collected, by eviction.
     pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
             return;
         }

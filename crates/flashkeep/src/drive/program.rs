@@ -9,7 +9,7 @@ use super::controller::Controller;
 use super::latency::PlacedPage;
 use super::submit::Commands;
 use super::{DriveOp, LoggedOperation, OpKind};
-use crate::engine::{Cause, Command, Contents};
+use crate::engine::{Cause, Contents};
 use crate::flash::{Acknowledge, BusUse};
 use crate::flash::{FlashOp, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::kernel::{Id, SimTime, Span};
@@ -159,14 +159,6 @@ pub(super) struct Scratch {
 }
 
 impl<C: Contents> Controller<C> {
-    /// A page of the write that comes first in a write queue, or of one behind it.
-    #[inline(always)]
-    pub(super) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
-        let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.queues.ops[op];
-        let target = Target::sectors(ppn, sectors);
-        PageWrite { op, n, ftl, cause, plane, target, guards: None }
-    }
-
     /// A program, a copyback or an erase whose pages have their places: its die and its channel are in use, accounts
     /// are kept of it, and its writes know when they are acknowledged, and when durable. When it is over.
     #[inline(always)]
@@ -180,7 +172,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) -> SimTime {
         let phases = self.cost_of_pages(manner, pages);
-        let freed = self.freed(channel, unit);
+        let freed = self.dies.freed(channel, unit);
         let (first, end) = self.occupy::<M>(now, unit, &phases, manner.cached, pages[0].cause, backends);
         let open = !M::PLAIN && self.suspension.is_some();
         if open {
@@ -189,7 +181,7 @@ impl<C: Contents> Controller<C> {
         let course = OperationCourse { granted: now, first, end, freed, open };
         self.conclude(course, &phases, unit, manner.kind, pages, backends);
         if manner.summaries > 0 && !open {
-            self.tell_summaries(end, phases.summary, pages, manner.summaries);
+            self.accounts.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
         end
     }
@@ -209,7 +201,7 @@ impl<C: Contents> Controller<C> {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
         let waited = last && self.latencies.is_some() && self.queues.ops[page.op].since < now;
-        let freed = if waited { self.freed(channel, unit) } else { [now; 2] };
+        let freed = if waited { self.dies.freed(channel, unit) } else { [now; 2] };
         let (begun, end) = self.occupy::<M>(now, unit, &phases, false, page.cause, backends);
         let array = phases.array();
         let sent = begun + phases.sent();
@@ -232,7 +224,7 @@ impl<C: Contents> Controller<C> {
         let course = OperationCourse { granted: start, first: start, end, freed: [start; 2], open: false };
         self.conclude(course, &phases, unit, manner.kind, pages, backends);
         if manner.summaries > 0 {
-            self.tell_summaries(end, phases.summary, pages, manner.summaries);
+            self.accounts.tell_summaries(end, phases.summary, pages, manner.summaries);
         }
         phases
     }
@@ -248,7 +240,7 @@ impl<C: Contents> Controller<C> {
     ) -> SimTime {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
         let end = now + held + phases.busy();
-        self.occupy_channel(now, self.channel_of(unit), held + phases.sent(), block.cause);
+        self.occupy_channel(now, self.dies.channel_of(unit), held + phases.sent(), block.cause);
         self.occupy_unit(now, unit, end, block.cause, backends);
         let open = self.suspension.is_some();
         if open {
@@ -355,7 +347,7 @@ impl<C: Contents> Controller<C> {
         self.count_page(kind, page, follows == Follows::SamePlane, backends);
         if self.accounts.watch.is_some() {
             let ppn = target.to;
-            let age = self.age_of_write(page.op);
+            let age = self.queues.age_of_write(page.op);
             backends.tell_watch(
                 &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
                 self,
@@ -378,11 +370,11 @@ impl<C: Contents> Controller<C> {
             return self.join_round(unit, phases, cause);
         }
         if !M::PLAIN && cached {
-            return (now, self.start_cached(now, self.channel_of(unit), unit, phases, cause, backends));
+            return (now, self.start_cached(now, self.dies.channel_of(unit), unit, phases, cause, backends));
         }
         let end = now + phases.busy();
         let held = if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) };
-        self.occupy_channel(now, self.channel_of(unit), held, cause);
+        self.occupy_channel(now, self.dies.channel_of(unit), held, cause);
         self.occupy_unit(now, unit, end, cause, backends);
         (now, end)
     }
@@ -406,13 +398,5 @@ impl<C: Contents> Controller<C> {
             }
             state.together.push(ppn);
         }
-    }
-
-    /// Whether the page is one of those that the unit programs together.
-    pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
-        let state = &self.dies.units[unit.0 as usize];
-        state.programs.is_some()
-            && state.programs == state.together.first().copied()
-            && state.together.contains(&ppn)
     }
 }

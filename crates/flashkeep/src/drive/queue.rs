@@ -3,7 +3,11 @@
 use super::DieQueue;
 use super::behind::ReadBehindWrite;
 use super::errors::Course;
+use crate::drive::limit::UNASKED;
+use crate::drive::program::PageWrite;
+use crate::engine::Contents;
 use crate::engine::{Command, CompletionToken};
+use crate::flash::Target;
 use crate::flash::{PlaneId, Ppn};
 use crate::kernel::{Arena, Id, SimTime, Span};
 
@@ -209,5 +213,110 @@ impl<C> Queues<C> {
         let taken = queue.take(&mut self.ops, which);
         self.waiting -= u32::from(before && !queue.head.is_some());
         taken
+    }
+}
+impl<C: Contents> Queues<C> {
+    pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
+        usize::from(self.die_queues[self.die_queue_of[plane.0 as usize] as usize].ftl)
+    }
+
+    /// Writes that the batch has not taken wait as before.
+    pub(super) fn collect_dealt(&mut self, write_queues: Vec<u32>) {
+        for write_queue in write_queues {
+            let mut left = self.take(write_queue, |_| true);
+            for &op in &left {
+                self.ops[op].dealt = None;
+            }
+            let ops = &self.ops;
+            let age =
+                |op: Id<DriveOp>, than: Id<DriveOp>| ops[op].token.age.wrapping_sub(ops[than].token.age);
+            left.sort_by(|&one, &other| {
+                let sequence = ops[one].sequence.cmp(&ops[other].sequence);
+                (age(one, other) as i32).cmp(&0).then(sequence)
+            });
+            self.put_in_order(write_queue, &left);
+        }
+    }
+
+    /// Puts all writes of an empty write queue into it.
+    pub(super) fn put_in_order(&mut self, write_queue: u32, order: &[Id<DriveOp>]) {
+        self.waiting += u32::from(!order.is_empty());
+        for &op in order {
+            self.write_queues[write_queue as usize].push_last(&mut self.ops, op);
+        }
+    }
+
+    /// The leaves that some planes belong to.
+    pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
+        let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
+        backends.dedup();
+        backends
+    }
+
+    /// Whether no request waits for a write: for an evicted or a void page.
+    #[cold]
+    pub(super) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
+        self.ops[op].token.slot == UNASKED || self.ops[op].command.count == 0
+    }
+
+    /// Notes the copy that the next page of a write replaces.
+    #[inline(always)]
+    pub(super) fn note_older(&mut self, op: Id<DriveOp>, older: Option<Ppn>) {
+        self.older[op.index()].push(older);
+    }
+
+    /// A write has no pages yet.
+    #[inline(always)]
+    pub(super) fn begin_older(&mut self, op: Id<DriveOp>) {
+        if self.older.len() <= op.index() {
+            self.older.resize_with(op.index() + 1, Vec::new);
+        }
+        self.older[op.index()].clear();
+    }
+
+    /// The number of the last write.
+    #[must_use]
+    pub(super) fn last_number(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The next write has a higher number than this.
+    pub(super) fn number_from(&mut self, last: u64) {
+        self.sequence = self.sequence.max(last);
+    }
+
+    /// A page of the write that comes first in a write queue, or of one behind it.
+    #[inline(always)]
+    pub(super) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
+        let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.ops[op];
+        let target = Target::sectors(ppn, sectors);
+        PageWrite { op, n, ftl, cause, plane, target, guards: None }
+    }
+
+    /// The age of the request that a write is for; none for pages that GC has evicted.
+    pub(super) fn age_of_write(&self, op: Id<DriveOp>) -> Option<u32> {
+        (op.is_some() && self.ops[op].token.slot != UNASKED).then(|| self.ops[op].token.age)
+    }
+
+    /// The contents of a page of a write, and its address when it was written.
+    #[inline(always)]
+    pub(super) fn written(&self, page: &PageWrite) -> (u32, C) {
+        let lpn = self.ops[page.op].command.start.low() + u32::from(page.n);
+        (lpn, if C::KEEP { self.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
+    }
+
+    // ---------------------------------------------------------------- contents in flight
+
+    pub(super) fn carry(&mut self, op: Id<DriveOp>, contents: &[C]) {
+        if self.carried.len() <= op.index() {
+            self.carried.resize_with(op.index() + 1, Vec::new);
+        }
+        let carried = &mut self.carried[op.index()];
+        carried.clear();
+        carried.extend_from_slice(contents);
+    }
+
+    pub(super) fn take_carried(&mut self, op: Id<DriveOp>) -> C {
+        if C::KEEP { self.carried[op.index()][0] } else { C::default() }
     }
 }

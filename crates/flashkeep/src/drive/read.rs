@@ -98,7 +98,10 @@ impl<C: Contents> Controller<C> {
         token: CompletionToken,
         backends: &mut DriveBackends<C>,
     ) {
-        assert!(backends.checks_pages(), "only programmed pages of a backend of physical pages are read");
+        assert!(
+            backends.health.checks_pages(),
+            "only programmed pages of a backend of physical pages are read"
+        );
         let failed = Some((BackendId(ftl as u16), command.start));
         self.done.push(Done { failed, ..Done::at(token, 1, now) });
     }
@@ -109,7 +112,7 @@ impl<C: Contents> Controller<C> {
             return suspension.is_being_programmed(now, unit, ppn);
         }
         let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
-            || (self.reads.together && self.is_programmed_along(unit, ppn));
+            || (self.reads.together && self.dies.is_programmed_along(unit, ppn));
         programs && self.dies.free_at[unit.0 as usize] > now
     }
 
@@ -118,7 +121,7 @@ impl<C: Contents> Controller<C> {
     fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause, backends: &DriveBackends<C>) -> bool {
         if !self.reads.coalesce
             || cause == Cause::Update
-            || (backends.checks_pages() && backends.ftl.blocks.is_unreadable(ppn))
+            || (backends.health.checks_pages() && backends.ftl.blocks.is_unreadable(ppn))
         {
             return false;
         }
@@ -156,7 +159,7 @@ impl<C: Contents> Controller<C> {
             ..DriveOp::default()
         });
         if C::KEEP {
-            self.carry(op, &[contents]);
+            self.queues.carry(op, &[contents]);
         }
         if self.suspension.is_some() {
             self.note_read(now, unit);
@@ -166,8 +169,8 @@ impl<C: Contents> Controller<C> {
         state.queued += service;
         let (channel, bit) = (state.channel as usize, state.bit);
         self.dies.channels[channel].waiting |= bit;
-        self.arm_unit(now, unit);
-        if !backends.visits_later(channel) {
+        self.dies.arm_unit(now, unit);
+        if !backends.parts.visits_later(channel) {
             self.visit(now, channel, backends);
         }
     }
@@ -257,7 +260,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         backends: &mut DriveBackends<C>,
     ) {
-        let op = self.leaving(unit);
+        let op = self.dies.leaving(unit);
         let last = self.let_go(channel, unit, op);
         let sectors = if op.is_some() {
             self.queues.ops[op].command.sectors
@@ -295,7 +298,7 @@ impl<C: Contents> Controller<C> {
             let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
-            let contents = self.take_carried(op);
+            let contents = self.queues.take_carried(op);
             self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
         }
         self.queues.ops.release(op);

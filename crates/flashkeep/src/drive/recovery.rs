@@ -78,7 +78,7 @@ impl<C: Contents> Drive<C> {
             }
         }
         self.backends.look_at_caches(recovery.ready, &mut self.controller);
-        self.backends.forget_maintenance();
+        self.backends.maintenance.forget_maintenance();
         self.controller.now = recovery.ready;
         if let Some(power) = &mut self.backends.power {
             power.ready = recovery.ready;
@@ -96,7 +96,7 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         backends: &mut DriveBackends<C>,
     ) {
-        let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        let ftl = self.queues.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         self.accounts.counters.count(ftl, kind, Cause::Metadata);
         self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
     }
@@ -172,7 +172,7 @@ impl<C: Contents> DriveBackends<C> {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.take_back_erase(plane, block);
         controller.note_erase_taken_back(plane, block);
-        let (ftl, cached) = (controller.ftl_of(plane), self.flash.geometry.is_slc_block(block));
+        let (ftl, cached) = (controller.queues.ftl_of(plane), self.flash.geometry.is_slc_block(block));
         self.ftl.backends[ftl].erases -= u64::from(!cached);
         controller.accounts.counters.slc.erases -= u64::from(cached);
     }
@@ -342,7 +342,7 @@ impl<C: Contents> DriveBackends<C> {
                 let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
                 let places = self.flash.geometry.places;
                 let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
-                let pages = &mut left[controller.unit_of_block(plane, block).0 as usize];
+                let pages = &mut left[controller.dies.unit_of_block(plane, block).0 as usize];
                 pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
             }
         }
@@ -385,7 +385,7 @@ impl<C: Contents> DriveBackends<C> {
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
             controller.dies.units[unit].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
-            let ftl = controller.ftl_of(plane);
+            let ftl = controller.queues.ftl_of(plane);
             let cached = self.flash.geometry.is_slc(ppn);
             self.ftl.backends[ftl].erases += u64::from(!cached);
             controller.accounts.counters.slc.erases += u64::from(cached);

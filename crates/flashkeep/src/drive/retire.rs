@@ -90,12 +90,6 @@ impl DriveLife {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// The wear of the drive.
-    #[must_use]
-    pub(super) fn life(&self) -> &DriveLife {
-        &self.health.life
-    }
-
     /// Retires a block after its last erase, which ends at `end`.
     #[cold]
     pub(super) fn expire(
@@ -105,7 +99,7 @@ impl<C: Contents> DriveBackends<C> {
         block: u32,
         controller: &mut Controller<C>,
     ) {
-        let ftl = controller.ftl_of(plane);
+        let ftl = controller.queues.ftl_of(plane);
         if self.flash.geometry.is_slc_block(block) {
             // The drive goes on with a smaller cache, or without one.
             self.set_damaged(controller);
@@ -114,7 +108,7 @@ impl<C: Contents> DriveBackends<C> {
         self.health.life.expired += 1;
         if self.health.life.first_death.is_none() {
             self.health.life.first_death = Some(end);
-            controller.note_first_death(controller.unit_of_block(plane, block));
+            controller.note_first_death(controller.dies.unit_of_block(plane, block));
         }
         self.set_damaged(controller);
         if self.ftl.physical {

@@ -39,7 +39,7 @@ impl<C: Contents> Controller<C> {
         transfer: Span,
         backends: &mut DriveBackends<C>,
     ) {
-        let (channel, end) = (self.channel_of(unit), now + transfer);
+        let (channel, end) = (self.dies.channel_of(unit), now + transfer);
         let cause = self.cause_of_transfer(unit, op, backends);
         if op.is_some() && !self.queues.ops[op].course.discarded {
             self.keep_attempt(now, channel, op, transfer);
@@ -202,7 +202,7 @@ impl<C: Contents> Controller<C> {
         let ppn = backends.gc.reads.get(at).and_then(|reads| reads.front()).map(|read| read.first());
         let busy = self.phases_of_retry(ppn.unwrap_or_default()).busy();
         if let Some(plane) = collects {
-            let ftl = self.ftl_of(plane) as u16;
+            let ftl = self.queues.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
         backends.tell_retry_of_gc(at, end, begins, self);
@@ -224,7 +224,7 @@ impl<C: Contents> Controller<C> {
         whole: Span,
         backends: &mut DriveBackends<C>,
     ) -> Span {
-        let ftl = self.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        let ftl = self.queues.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         let mut time = Span::ZERO;
         while course.goes_on() {
             let begins = since + time + self.decoding(course);
@@ -245,6 +245,6 @@ impl<C: Contents> DriveBackends<C> {
             self.note_uncorrectable(ppn, controller);
             return true;
         }
-        self.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
+        self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
     }
 }

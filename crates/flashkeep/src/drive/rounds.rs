@@ -20,6 +20,7 @@ use super::limit::UNASKED;
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
 use super::{DriveOp, OpKind};
+use crate::drive::Dies;
 use crate::engine::{BackendId, Cause, Contents, Done};
 use crate::flash::scheduler::Class;
 use crate::flash::{FlashOp, OpPhases, Ppn, Round, Target, UnitId};
@@ -89,7 +90,7 @@ impl<C: Contents> Controller<C> {
         let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
         match backends.gc.run {
             GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang, backends),
-            GcRun::Steps => steps = self.steps_in_turn(),
+            GcRun::Steps => steps = self.dies.steps_in_turn(),
         }
         if end > now {
             cause = Cause::Gc;
@@ -97,7 +98,7 @@ impl<C: Contents> Controller<C> {
             end = self.read_in_rounds(now, &gang, &mut steps, backends);
             let dealt = backends.deal_out(&gang, self);
             end = self.write_in_rounds(now, end, &gang, steps, backends);
-            self.collect_dealt(dealt);
+            self.queues.collect_dealt(dealt);
         }
         if end == now && backends.uses_idle_time() {
             end = self.collect_softly_in_step(now, &gang, backends);
@@ -107,7 +108,7 @@ impl<C: Contents> Controller<C> {
             // An erase may wait for what is still under way.
             for channel in gang {
                 if let Next::NotBefore(at) = backends.writes_later(now, channel, self) {
-                    self.wake_slot(self.dies.units.len() + channel, at);
+                    self.dies.wake_slot(self.dies.units.len() + channel, at);
                 }
             }
             return;
@@ -142,7 +143,7 @@ impl<C: Contents> Controller<C> {
             more |= backends.uses_idle_time() && units.iter().any(|unit| unit.soft);
         }
         if more {
-            self.arm_channel(channel);
+            self.dies.arm_channel(channel);
         }
     }
 
@@ -179,12 +180,6 @@ impl<C: Contents> Controller<C> {
             }
         }
         end
-    }
-
-    fn steps_in_turn(&self) -> Steps {
-        let place = |class| self.dies.scheduler.order.iter().position(|&other| other == class);
-        let before = place(Class::Collect) < place(Class::Read);
-        if before { Steps::BeforeReads } else { Steps::BehindReads }
     }
 
     /// Units of a channel, of those in `idle`, take the next steps of their collections in this round: which ones.
@@ -245,7 +240,7 @@ impl<C: Contents> Controller<C> {
         phases.sense += longer;
         self.dies.units[unit.0 as usize].programs = None;
         let (_, end) = self.join_round(unit, &phases, cause);
-        (self.round_of(unit).begun, end)
+        (self.dies.round_of(unit).begun, end)
     }
 
     // ---------------------------------------------------------------- reads
@@ -285,7 +280,7 @@ impl<C: Contents> Controller<C> {
 
     /// The first read that waits for a unit, and those that go with it.
     fn read_in_step(&mut self, channel: usize, unit: UnitId, backends: &mut DriveBackends<C>) {
-        let begun = self.round_of(unit).begun;
+        let begun = self.dies.round_of(unit).begun;
         let state = &mut self.dies.units[unit.0 as usize];
         let first = state.reads.pop(&mut self.queues.ops);
         let DriveOp { command, ftl, ppn, service, .. } = self.queues.ops[first];
@@ -384,7 +379,7 @@ impl<C: Contents> Controller<C> {
             let failed = Some((BackendId(ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
-            let contents = self.take_carried(op);
+            let contents = self.queues.take_carried(op);
             self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
         }
         self.queues.ops.release(op);
@@ -462,7 +457,7 @@ impl<C: Contents> Controller<C> {
     /// A program enters the round that is being put together: when its transfers begin, and when it is over.
     #[inline(never)]
     pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases, cause: Cause) -> (SimTime, SimTime) {
-        let round = self.round_of(unit);
+        let round = self.dies.round_of(unit);
         let (first, end) = round.add(phases);
         let begun = round.begun;
         if cause != Cause::Host && self.latencies.is_some() {
@@ -471,10 +466,18 @@ impl<C: Contents> Controller<C> {
         self.dies.units[unit.0 as usize].busy += end.since(begun);
         (first, end)
     }
+}
+
+impl Dies {
+    fn steps_in_turn(&self) -> Steps {
+        let place = |class| self.scheduler.order.iter().position(|&other| other == class);
+        let before = place(Class::Collect) < place(Class::Read);
+        if before { Steps::BeforeReads } else { Steps::BehindReads }
+    }
 
     /// A unit's channel in the round that is being put together.
     fn round_of(&mut self, unit: UnitId) -> &mut Round {
-        let channel = self.dies.units[unit.0 as usize].channel as usize;
-        &mut self.dies.in_step.parts[channel % self.dies.gangs.size]
+        let channel = self.units[unit.0 as usize].channel as usize;
+        &mut self.in_step.parts[channel % self.gangs.size]
     }
 }

@@ -177,15 +177,6 @@ impl<C: Contents> DriveBackends<C> {
         !self.ftl.streams.are_several() || self.stream_of_waiting(ftl, op, n, controller) == stream
     }
 
-    /// Free pages of a plane that a stream may take.
-    pub(super) fn free_for(&self, stream: u8, plane: PlaneId) -> u32 {
-        let blocks = &self.ftl.blocks;
-        match stream {
-            SLC_STREAM => blocks.cache(plane).free_pages,
-            _ => blocks.plane(plane).free_pages.saturating_sub(blocks.reserve()),
-        }
-    }
-
     /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
     pub(super) fn gathered_pages(&self, ftl: usize, controller: &Controller<C>) -> u32 {
         let cached = self.slc.active
@@ -292,7 +283,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         let waits = self.must_wait(plane, block, whole);
         if waits {
-            self.start_anew(plane);
+            self.gc.start_anew(plane);
         }
         waits
     }
@@ -319,7 +310,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.accounts.counters.slc.erases += 1;
         self.ftl.blocks.erase(plane, block);
         controller.note_erased(plane, block);
-        self.start_anew(plane);
+        self.gc.start_anew(plane);
         if self.is_used_up(plane, block, controller) {
             self.expire(end, plane, block, controller);
         }
@@ -359,11 +350,11 @@ impl<C: Contents> DriveBackends<C> {
             return None;
         }
         let from =
-            controller.units_of(planes[0]).iter().map(|unit| self.slc.idle_from[unit.0 as usize]).max();
+            controller.dies.units_of(planes[0]).iter().map(|unit| self.slc.idle_from[unit.0 as usize]).max();
         if let Some(from) = from.filter(|&from| from > now) {
             let rounds = self.flash.bus == BusUse::Rounds;
             let slot = if rounds { controller.dies.units.len() + channel } else { unit.0 as usize };
-            controller.wake_slot(slot, from);
+            controller.dies.wake_slot(slot, from);
             return Some(None);
         }
         planes.sort_by_key(|&plane| (!self.folds(plane), self.ftl.blocks.cache(plane).free_pages));
@@ -416,7 +407,7 @@ impl<C: Contents> DriveBackends<C> {
             self.look_at_cache(plane, controller);
             self.wake_collector(ready, plane, controller);
             if controller.dies.units[unit.0 as usize].soft {
-                controller.wake_slot(unit.0 as usize, ready);
+                controller.dies.wake_slot(unit.0 as usize, ready);
             }
         }
     }

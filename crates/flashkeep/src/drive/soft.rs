@@ -46,7 +46,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         if self.flash.commands.cache_program {
-            self.come_back(now, unit);
+            self.dies.come_back(now, unit);
         }
         // Units that work in rounds have found out in the visit.
         if self.flash.bus == BusUse::Rounds {
@@ -67,7 +67,7 @@ impl<C: Contents> Controller<C> {
             let again = self.dies.agenda.at(self.dies.units.len() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }
-        let (home, idle) = (self.home_of(unit), self.idle_units(now, channel));
+        let (home, idle) = (self.home_of(unit), self.dies.idle_units(now, channel));
         match backends.work_softly(now, channel, [unit, home], idle, self) {
             None => self.dies.units[home.0 as usize].soft = false,
             Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit, backends),

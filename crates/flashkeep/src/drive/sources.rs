@@ -96,8 +96,11 @@ impl<C: Contents> ByAge<C> for ReadSource {
     #[inline]
     fn find(controller: &Controller<C>, channel: usize, idle: u64, _: &DriveBackends<C>) -> Option<UnitId> {
         let Channel { waiting, first_unit, .. } = controller.dies.channels[channel];
-        let mut able =
-            if controller.flash.commands.cache_read { idle | controller.overlapping(channel) } else { idle };
+        let mut able = if controller.flash.commands.cache_read {
+            idle | controller.dies.overlapping(channel)
+        } else {
+            idle
+        };
         if controller.suspension.is_some() {
             able = controller.readable(controller.now, channel, able);
         }
@@ -157,7 +160,7 @@ impl<C: Contents> ByAge<C> for DataOut {
             return Some(UnitId(first + only));
         }
         let age = |unit: &UnitId| {
-            let leaving = controller.leaving(*unit);
+            let leaving = controller.dies.leaving(*unit);
             if leaving.is_some() { controller.queues.ops[leaving].sequence } else { u64::MAX }
         };
         bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
@@ -165,7 +168,7 @@ impl<C: Contents> ByAge<C> for DataOut {
 
     #[inline]
     fn age(controller: &Controller<C>, unit: UnitId) -> u64 {
-        let leaving = controller.leaving(unit);
+        let leaving = controller.dies.leaving(unit);
         if leaving.is_some() { controller.queues.ops[leaving].sequence } else { 0 }
     }
 

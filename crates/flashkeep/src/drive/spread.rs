@@ -8,8 +8,8 @@
 
 use super::backends::DriveBackends;
 use super::controller::Controller;
-use super::dies::UnitPhase;
 use super::{DieQueue, DriveOp};
+use crate::drive::Dies;
 use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};
 use crate::kernel::{Id, SimTime};
@@ -38,15 +38,6 @@ impl PoolUnits {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The unit that a block is in.
-    #[inline]
-    pub(super) fn unit_of_block(&self, plane: PlaneId, block: u32) -> UnitId {
-        match &self.dies.spread {
-            None => self.dies.of_plane[plane.0 as usize],
-            Some(spread) => spread.at(plane, block),
-        }
-    }
-
     /// The unit that a page is in.
     #[inline]
     pub(super) fn unit_of_page(&self, ppn: Ppn) -> UnitId {
@@ -55,14 +46,6 @@ impl<C: Contents> Controller<C> {
             None => self.dies.of_plane[plane.0 as usize],
             Some(spread) => spread.at(plane, self.flash.geometry.block_of(ppn)),
         }
-    }
-
-    /// All units of a plane, its home first.
-    pub(super) fn units_of(&self, plane: PlaneId) -> Vec<UnitId> {
-        let Some(spread) = &self.dies.spread else { return vec![self.dies.of_plane[plane.0 as usize]] };
-        let mut units: Vec<UnitId> = (0..spread.parts).map(|part| spread.at(plane, part)).collect();
-        units.dedup();
-        units
     }
 
     /// The home of the planes that a unit has a part of.
@@ -119,16 +102,6 @@ impl<C: Contents> Controller<C> {
         backends.unit_in_pool(plane, victim, idle, whole, self)
     }
 
-    fn is_among(&self, idle: u64, unit: UnitId) -> bool {
-        idle & self.dies.units[unit.0 as usize].bit != 0
-    }
-
-    /// Whether a unit has a page in its register, or reads one, that a collection is to move.
-    pub(super) fn reads_for_collection(&self, unit: UnitId) -> bool {
-        let state = &self.dies.units[unit.0 as usize];
-        matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
-    }
-
     /// A step has programmed what it moved by `end`: in a pool of several units the erase does not wait for that by
     /// itself.
     #[inline]
@@ -145,6 +118,25 @@ impl<C: Contents> Controller<C> {
             backends.guard(Some(block), end);
             self.guard_under_way(unit, block, backends);
         }
+    }
+}
+
+impl Dies {
+    /// The unit that a block is in.
+    #[inline]
+    pub(super) fn unit_of_block(&self, plane: PlaneId, block: u32) -> UnitId {
+        match &self.spread {
+            None => self.of_plane[plane.0 as usize],
+            Some(spread) => spread.at(plane, block),
+        }
+    }
+
+    /// All units of a plane, its home first.
+    pub(super) fn units_of(&self, plane: PlaneId) -> Vec<UnitId> {
+        let Some(spread) = &self.spread else { return vec![self.of_plane[plane.0 as usize]] };
+        let mut units: Vec<UnitId> = (0..spread.parts).map(|part| spread.at(plane, part)).collect();
+        units.dedup();
+        units
     }
 }
 
@@ -180,7 +172,7 @@ impl<C: Contents> DriveBackends<C> {
             |plane| {
                 let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
                 let block = self.next_block(plane, Some(stream));
-                block.is_some_and(|block| controller.unit_of_block(plane, block) == die_queue.unit)
+                block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
             },
             controller,
         )
@@ -195,22 +187,22 @@ impl<C: Contents> DriveBackends<C> {
         whole: bool,
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
-        let source = controller.unit_of_block(plane, victim);
+        let source = controller.dies.unit_of_block(plane, victim);
         if whole {
-            let mut units = controller.units_of(plane).into_iter();
-            return units.all(|unit| controller.is_among(idle, unit)).then_some(source);
+            let mut units = controller.dies.units_of(plane).into_iter();
+            return units.all(|unit| controller.dies.is_among(idle, unit)).then_some(source);
         }
-        if controller.reads_for_collection(source) {
+        if controller.dies.reads_for_collection(source) {
             return None;
         }
         // Where nothing is free, what is read goes to the controller's memory.
         let unit = match self.stream_of_step(plane, victim, controller) {
-            Some(stream) => {
-                self.next_block(plane, stream).map_or(source, |block| controller.unit_of_block(plane, block))
-            }
+            Some(stream) => self
+                .next_block(plane, stream)
+                .map_or(source, |block| controller.dies.unit_of_block(plane, block)),
             None => source,
         };
-        controller.is_among(idle, unit).then_some(unit)
+        controller.dies.is_among(idle, unit).then_some(unit)
     }
 
     /// A collection that holds its channel has programmed pages in these units, besides that of its victim.

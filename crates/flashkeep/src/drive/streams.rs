@@ -4,6 +4,7 @@
 use super::Parameters;
 use super::backends::DriveBackends;
 use crate::blocks::Heat;
+use crate::drive::Translation;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::Blocks;
@@ -88,19 +89,6 @@ impl PageStreams {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    pub(super) fn set_streams(&mut self, drive: &Parameters) {
-        let (classes, hold) = (drive.classes, drive.policies.levelling.migrates);
-        let moved = drive.gc.separate.then_some(classes);
-        let tables = drive.tables_from.map(|first| (first, drive.streams - 1));
-        let several = drive.streams > 1;
-        if several || hold {
-            self.ftl.blocks.set_streams(drive.streams, hold);
-        }
-        let backends = self.ftl.backends.iter().filter(|_| classes > 1);
-        let heat = backends.map(|_| Heat::new(classes, self.ftl.maps.len())).collect();
-        self.ftl.streams = PageStreams { several, moved, tables, heat };
-    }
-
     /// Programs a page that a collection has read.
     pub(super) fn program_moved(&mut self, ftl: usize, plane: PlaneId, lpn: u32, contents: C) -> Ppn {
         let migrates = self.gc.collections[plane.0 as usize].migrates();
@@ -117,5 +105,20 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.streams.moved.unwrap_or(cooled)
         });
         self.ftl.blocks.program_in(stream, plane, lpn, contents)
+    }
+}
+
+impl<C: Contents> Translation<C> {
+    pub(super) fn set_streams(&mut self, drive: &Parameters) {
+        let (classes, hold) = (drive.classes, drive.policies.levelling.migrates);
+        let moved = drive.gc.separate.then_some(classes);
+        let tables = drive.tables_from.map(|first| (first, drive.streams - 1));
+        let several = drive.streams > 1;
+        if several || hold {
+            self.blocks.set_streams(drive.streams, hold);
+        }
+        let backends = self.backends.iter().filter(|_| classes > 1);
+        let heat = backends.map(|_| Heat::new(classes, self.maps.len())).collect();
+        self.streams = PageStreams { several, moved, tables, heat };
     }
 }

@@ -78,7 +78,7 @@ impl<C: Contents> DriveBackends<C> {
             return controller.answer_for_dead(now, backend, command, token);
         }
         let limited = this.limit.is_some();
-        if self.checks_pages() && !self.ftl.physical && command.verb == Verb::Write {
+        if self.health.checks_pages() && !self.ftl.physical && command.verb == Verb::Write {
             self.forget_unreadable(ftl, command, controller);
         }
         match (command.verb, self.ftl.physical) {
@@ -153,7 +153,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
             // A physical-page backend's pages are the scheme's own.
             None if self.backends.ftl.physical => {}
             None => {
-                let was_mapped = self.backends.is_mapped(backend, page);
+                let was_mapped = self.backends.ftl.is_mapped(backend, page);
                 self.backends.forget(backend, page.low(), &mut self.controller);
                 if was_mapped {
                     self.backends.count_unmapped(backend, &mut self.controller);
@@ -182,7 +182,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
     }
 
     fn await_parts(&mut self) {
-        self.backends.hold_parts();
+        self.backends.parts.hold_parts();
     }
 
     fn parts_have_come(&mut self, now: SimTime) {

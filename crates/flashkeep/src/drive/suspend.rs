@@ -171,7 +171,7 @@ impl<C: Contents> Controller<C> {
                 continue;
             };
             if free_at > now && self.may_interrupt(free_at, unit) {
-                self.arm_channel(channel);
+                self.dies.arm_channel(channel);
             } else {
                 self.resume(now, unit, suspended.since, backends);
             }
@@ -208,7 +208,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.commands.cache_program {
             let channel = self.dies.units[at].channel as usize;
             let accepts = self.dies.accepts_at[at].max(self.dies.channels[channel].free_at).max(now);
-            self.wake_slot(self.dies.units.len() + channel, accepts);
+            self.dies.wake_slot(self.dies.units.len() + channel, accepts);
         }
         self.arm_end(unit);
         self.record_resumed(now, unit);

@@ -353,12 +353,14 @@ impl<C: Contents> Controller<C> {
         self.tell_hold(Resource::Unit(unit), since, end, kind, cause);
         for (page, under_way) in operation.pages.iter().zip(&operation.times) {
             let (start, ppn) = (under_way.start, page.target.to);
-            let (age, told) =
-                (self.age_of_write(page.op), LoggedOperation::new([start, end], ppn, kind, page.cause));
+            let (age, told) = (
+                self.queues.age_of_write(page.op),
+                LoggedOperation::new([start, end], ppn, kind, page.cause),
+            );
             self.log_operation(&LoggedOperation { age, ..told }, backends);
         }
         if operation.summaries > 0 {
-            self.tell_summaries(end, operation.summary, &operation.pages, operation.summaries);
+            self.accounts.tell_summaries(end, operation.summary, &operation.pages, operation.summaries);
         }
     }
 
@@ -412,7 +414,7 @@ impl<C: Contents> Controller<C> {
             let waits = self.dies.channels[channel].collecting != 0 || self.queues.waiting > 0;
             if waits {
                 let at = self.dies.channels[channel].free_at.max(now);
-                self.wake_slot(self.dies.units.len() + channel, at);
+                self.dies.wake_slot(self.dies.units.len() + channel, at);
             }
         }
     }

@@ -10,6 +10,7 @@ use super::backends::DriveBackends;
 use super::controller::Controller;
 use super::submit::Commands;
 use super::{Drive, OpKind};
+use crate::drive::gc::Pace;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{PlaneId, Ppn};
 use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice, TurnCursor};
@@ -33,6 +34,18 @@ pub(super) struct Immediate {
 /// The number of writes by which map entries are prefetched ahead.
 const AHEAD: usize = 24;
 
+impl Immediate {
+    /// Whether steps are counted and reported.
+    pub(super) fn is_told(&self, pace: Pace) -> bool {
+        pace == Pace::Timed || self.counting
+    }
+
+    /// Whether a command takes no time: it is untimed, or before time 0.
+    pub(super) fn is_immediate(&self, command: &Command) -> bool {
+        self.active || command.flags.has(Flags::BEFORE)
+    }
+}
+
 impl<C: Contents> Drive<C> {
     /// Sets the time to 0; from now on commands complete at submission, or take time again.
     ///
@@ -48,8 +61,9 @@ impl<C: Contents> Drive<C> {
         }
         self.backends.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         let timed = !untimed && !self.backends.ftl.physical;
-        self.controller.paths.commands =
-            Commands::of_mapped(timed && !self.backends.checks_pages() && self.backends.nvrams.is_empty());
+        self.controller.paths.commands = Commands::of_mapped(
+            timed && !self.backends.health.checks_pages() && self.backends.nvrams.is_empty(),
+        );
         if untimed || self.backends.ftl.physical {
             return;
         }
@@ -241,13 +255,13 @@ impl<C: Contents> DriveBackends<C> {
             let news = self.gc.collections[plane.0 as usize].under_way.is_none();
             let Some(victim) = self.victim_of(plane, controller) else { return };
             if self.health.damaged && self.is_stuck(plane, victim, controller) {
-                return self.start_anew(plane);
+                return self.gc.start_anew(plane);
             }
             // The scheme that keeps pages of the victim is told, and may act before the plane is written again.
             if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
-            if self.checks_pages() || C::KEEP || !self.is_plainly_collected(controller) {
+            if self.health.checks_pages() || C::KEEP || !self.is_plainly_collected(controller) {
                 self.collect_immediately(plane, controller);
             } else {
                 self.sweep(plane, victim, controller);
@@ -273,8 +287,8 @@ impl<C: Contents> DriveBackends<C> {
     /// [`DriveBackends::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's
     /// owners are looked up together, so that their map entries come side by side, and moved together.
     fn sweep(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let (ftl, first) = (controller.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
-        self.start_anew(plane);
+        let (ftl, first) = (controller.queues.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
+        self.gc.start_anew(plane);
         let mut reverse_map = std::mem::take(&mut self.immediate.reverse_map);
         reverse_map.clear();
         self.ftl.blocks.list_owners(Ppn(first), self.flash.geometry.pages, &mut reverse_map);

@@ -73,7 +73,7 @@ impl<C: Contents> Controller<C> {
             return self.visit_in_rounds(now, channel, backends);
         }
         let first_unit = self.dies.channels[channel].first_unit;
-        let mut idle = self.idle_units(now, channel);
+        let mut idle = self.dies.idle_units(now, channel);
         let others = if !M::PLAIN && self.dies.gangs.size > 1 {
             match self.turn_of(now, channel) {
                 GangTurn::Waits => return,
@@ -93,7 +93,7 @@ impl<C: Contents> Controller<C> {
                     }
                 }
                 Next::Nothing | Next::BlockChannel => return,
-                Next::NotBefore(at) => return self.wake_slot(self.dies.units.len() + channel, at),
+                Next::NotBefore(at) => return self.dies.wake_slot(self.dies.units.len() + channel, at),
             }
         }
         // The channel is in use: will it have work when it becomes free?
@@ -105,16 +105,8 @@ impl<C: Contents> Controller<C> {
         let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
         let interrupts = || !M::PLAIN && self.suspension.is_some() && self.readable(now, channel, 0) != 0;
         if wanted || accepted || interrupts() || state.ready != 0 {
-            self.arm_channel(channel);
+            self.dies.arm_channel(channel);
         }
-    }
-
-    /// The units of a channel that can start something, a bit each.
-    #[inline]
-    pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
-        let first = self.dies.channels[channel].first_unit as usize;
-        let units = &self.dies.free_at[first..first + self.dies.per_channel];
-        units.iter().rev().fold(0, |idle, &free_at| idle << 1 | u64::from(free_at <= now))
     }
 
     #[inline(always)]
@@ -149,7 +141,7 @@ impl<C: Contents> Controller<C> {
             }
             match self.try_class::<M>(now, channel, idle, class, backends) {
                 Next::Nothing => {}
-                Next::NotBefore(at) => self.wake_slot(self.dies.units.len() + channel, at),
+                Next::NotBefore(at) => self.dies.wake_slot(self.dies.units.len() + channel, at),
                 done => return done,
             }
         }

@@ -114,12 +114,6 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
-    #[must_use]
-    pub(super) fn erases_before(&self) -> &BlockErases {
-        &self.accounts.erases_before
-    }
-
     /// A block is new: it has no erases from before.
     pub(super) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
         *self.erases_before_of(plane, block) = 0;

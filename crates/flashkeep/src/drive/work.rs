@@ -3,14 +3,14 @@
 
 use super::backends::DriveBackends;
 use super::controller::Controller;
-use super::limit::UNASKED;
 use super::program::PageWrite;
-use super::{
-    BlockErases, ByKindAndCause, Counters, DriveOp, LoggedOperation, OpKind, OperationObserver, Told,
-};
+use super::{BlockErases, ByKindAndCause, Counters, LoggedOperation, OpKind, OperationObserver, Told};
+use crate::drive::HostRequest;
+use crate::drive::RunState;
+use crate::drive::errors::Course;
 use crate::engine::{Cause, Contents};
 use crate::flash::{Ppn, Target};
-use crate::kernel::{Id, SimTime, Span};
+use crate::kernel::{SimTime, Span};
 
 /// Time in the arrays and on the pins, ns; an erase has no data to move.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -86,6 +86,108 @@ impl Watch {
         if let Some(kept) = &mut self.kept {
             kept.push(told);
         }
+    }
+}
+
+impl DriveAccounts {
+    /// Counts the retries and further sensings of a read without time.
+    pub(super) fn count_attempts(&mut self, ftl: usize, course: Course) {
+        let again = u64::from(course.retries) + u64::from(course.sensings);
+        if again > 0 {
+            self.counters.add(ftl as u16, OpKind::Read, Cause::Retry, again);
+        }
+    }
+
+    /// Passes a request of the host on to the logs.
+    pub(super) fn tell_request(&mut self, request: &HostRequest) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.request(request));
+        }
+    }
+
+    /// Passes on to the logs which request the commands of an age are for.
+    pub(super) fn tell_opened(&mut self, age: u32, number: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.opened(age, number));
+        }
+    }
+
+    /// Passes the state of the run on to the logs.
+    pub(super) fn tell_state(&mut self, state: &RunState) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.state(state));
+        }
+    }
+
+    /// Passes an event of the run on to the logs.
+    pub(super) fn tell_mark(&mut self, at: SimTime, text: &str) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.mark(at, text));
+        }
+    }
+
+    /// The reports since the last call, in order.
+    pub(super) fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
+        self.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
+    }
+
+    /// The counters.
+    #[must_use]
+    pub(super) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The warnings of the logs of a run that ended at `end`.
+    #[must_use]
+    pub(super) fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
+    }
+
+    /// Ends the logs of operations.
+    ///
+    /// # Errors
+    /// A message, if a log could not be written.
+    pub(super) fn close_log(&mut self) -> Result<(), String> {
+        let logs = self.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
+        logs.into_iter().flatten().try_for_each(|log| log.close())
+    }
+
+    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    #[must_use]
+    pub(super) fn erases_before(&self) -> &BlockErases {
+        &self.erases_before
+    }
+
+    /// The summary pages of blocks that these pages have filled, behind an operation that ends at `end`.
+    #[cold]
+    pub(super) fn tell_summaries(
+        &mut self,
+        end: SimTime,
+        summary: Span,
+        pages: &[PageWrite],
+        summaries: u32,
+    ) {
+        let is_first = |&at: &usize| at == 0 || pages[at - 1].plane != pages[at].plane;
+        for at in (0..pages.len()).filter(is_first).cycle().take(summaries as usize) {
+            self.tell_summary(SimTime(end.0 - summary.0), end, pages[at].target.to);
+        }
+    }
+
+    /// The summary page of the block of this page.
+    #[cold]
+    pub(super) fn tell_summary(&mut self, start: SimTime, end: SimTime, ppn: Ppn) {
+        let Some(watch) = &mut self.watch else { return };
+        let (kind, cause) = (OpKind::Program, Cause::Metadata);
+        let operation =
+            LoggedOperation { summary: true, ..LoggedOperation::new([start, end], ppn, kind, cause) };
+        watch.logs.iter_mut().for_each(|log| log.add(&operation));
+        watch.keep(Told::Operation(operation));
+    }
+
+    /// Busy times of arrays and pins; none if they are not recorded.
+    #[must_use]
+    pub(super) fn work(&self) -> Option<&OperationTimes> {
+        self.work.as_deref()
     }
 }
 
@@ -192,32 +294,6 @@ impl<C: Contents> Controller<C> {
         work.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
     }
 
-    /// The summary pages of blocks that these pages have filled, behind an operation that ends at `end`.
-    #[cold]
-    pub(super) fn tell_summaries(
-        &mut self,
-        end: SimTime,
-        summary: Span,
-        pages: &[PageWrite],
-        summaries: u32,
-    ) {
-        let is_first = |&at: &usize| at == 0 || pages[at - 1].plane != pages[at].plane;
-        for at in (0..pages.len()).filter(is_first).cycle().take(summaries as usize) {
-            self.tell_summary(SimTime(end.0 - summary.0), end, pages[at].target.to);
-        }
-    }
-
-    /// The summary page of the block of this page.
-    #[cold]
-    pub(super) fn tell_summary(&mut self, start: SimTime, end: SimTime, ppn: Ppn) {
-        let Some(watch) = &mut self.accounts.watch else { return };
-        let (kind, cause) = (OpKind::Program, Cause::Metadata);
-        let operation =
-            LoggedOperation { summary: true, ..LoggedOperation::new([start, end], ppn, kind, cause) };
-        watch.logs.iter_mut().for_each(|log| log.add(&operation));
-        watch.keep(Told::Operation(operation));
-    }
-
     /// Tells the observers of an operation.
     pub(super) fn log_operation(&mut self, operation: &LoggedOperation, backends: &mut DriveBackends<C>) {
         let operation = &LoggedOperation { logical_page: backends.page_at(operation, self), ..*operation };
@@ -225,17 +301,6 @@ impl<C: Contents> Controller<C> {
             watch.logs.iter_mut().for_each(|log| log.add(operation));
             watch.keep(Told::Operation(*operation));
         }
-    }
-
-    /// The age of the request that a write is for; none for pages that GC has evicted.
-    pub(super) fn age_of_write(&self, op: Id<DriveOp>) -> Option<u32> {
-        (op.is_some() && self.queues.ops[op].token.slot != UNASKED).then(|| self.queues.ops[op].token.age)
-    }
-
-    /// Busy times of arrays and pins; none if they are not recorded.
-    #[must_use]
-    pub(super) fn work(&self) -> Option<&OperationTimes> {
-        self.accounts.work.as_deref()
     }
 }
 
@@ -260,7 +325,7 @@ impl<C: Contents> DriveBackends<C> {
         if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
             return None;
         }
-        let backend = controller.ftl_of(self.flash.geometry.plane_of(ppn));
+        let backend = controller.queues.ftl_of(self.flash.geometry.plane_of(ppn));
         Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
     }
 }

@@ -7,33 +7,11 @@ use super::program::{Full, Manner, PageWrite, ProgramMode};
 use super::sources::Taker;
 use super::{DieQueue, DriveOp, Ftl, OpKind};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
-use crate::flash::{PlaneId, Ppn, StripingLevel, Target, UnitId};
+use crate::flash::{PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
 
 impl<C: Contents> Controller<C> {
-    /// The contents of a page of a write, and its address when it was written.
-    #[inline(always)]
-    fn written(&self, page: &PageWrite) -> (u32, C) {
-        let lpn = self.queues.ops[page.op].command.start.low() + u32::from(page.n);
-        (lpn, if C::KEEP { self.queues.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
-    }
-
-    // ---------------------------------------------------------------- contents in flight
-
-    pub(super) fn carry(&mut self, op: Id<DriveOp>, contents: &[C]) {
-        if self.queues.carried.len() <= op.index() {
-            self.queues.carried.resize_with(op.index() + 1, Vec::new);
-        }
-        let carried = &mut self.queues.carried[op.index()];
-        carried.clear();
-        carried.extend_from_slice(contents);
-    }
-
-    pub(super) fn take_carried(&mut self, op: Id<DriveOp>) -> C {
-        if C::KEEP { self.queues.carried[op.index()][0] } else { C::default() }
-    }
-
     /// The contents of a page in a write in flight.
     pub(super) fn carried_page(&self, ftl: usize, op: u32, lpn: u32, backends: &DriveBackends<C>) -> C {
         if !C::KEEP {
@@ -57,7 +35,7 @@ impl<C: Contents> DriveBackends<C> {
         if command.flags.has(Flags::BEFORE) {
             return self.write_immediately(now, ftl, command, token, contents, controller);
         }
-        let channels = self.channels_offered(ftl);
+        let channels = self.ftl.channels_offered(ftl);
         if matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic) {
             let write_queue = self.ftl.backends[ftl].first_write_queue;
             self.queue_write(now, ftl, command, token, contents, write_queue, channels, controller);
@@ -70,7 +48,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             return;
         }
-        let begins = controller.pages_may_join(command) && self.hold_parts();
+        let begins = controller.pages_may_join(command) && self.parts.hold_parts();
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
@@ -83,17 +61,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         if self.health.damaged {
             self.count_anew(now, ftl, controller);
-        }
-    }
-
-    /// The number of channels that may take a write of a backend, wherever its address leads.
-    #[inline(always)]
-    pub(super) fn channels_offered(&self, ftl: usize) -> u32 {
-        let this = &self.ftl.backends[ftl];
-        match &this.allocation {
-            Allocation::Dynamic => this.domain.extent[0],
-            Allocation::Partial(order) if !order.binds(StripingLevel::Channel) => this.domain.extent[0],
-            Allocation::Partial(_) | Allocation::Static(_) => 1,
         }
     }
 
@@ -133,16 +100,16 @@ impl<C: Contents> DriveBackends<C> {
         let op = DriveOp { token, command: *command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let op = controller.queues.claim(op);
         if C::KEEP {
-            controller.carry(op, contents);
+            controller.queues.carry(op, contents);
         }
-        controller.begin_older(op);
+        controller.queues.begin_older(op);
         for lpn in command.low_pages() {
             let older = match self.ftl.maps.replace(ftl, lpn, MapEntry::Pending(op.raw())) {
                 MapEntry::At(ppn) => Some(ppn),
                 MapEntry::Pending(earlier) => self.leave_write(ftl, earlier, lpn, controller),
                 MapEntry::Unmapped => None,
             };
-            controller.note_older(op, older);
+            controller.queues.note_older(op, older);
         }
         let waiting = &mut controller.queues.write_queues[write_queue as usize];
         let somebody_waits = waiting.head.is_some();
@@ -151,7 +118,7 @@ impl<C: Contents> DriveBackends<C> {
         // An older request's comes first: those who could not take what was first may be able to take this.
         let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
         let gathers = self.packing.active && self.gathers(now, write_queue, op, controller);
-        if (!somebody_waits || overtakes || gathers) && !self.offers_later(ftl, write_queue, channels) {
+        if (!somebody_waits || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels, controller);
         }
     }
@@ -207,7 +174,7 @@ impl<C: Contents> DriveBackends<C> {
                 continue;
             }
             let unit = controller.queues.die_queues[die_queue as usize].unit;
-            controller.arm_unit(now, unit);
+            controller.dies.arm_unit(now, unit);
             // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
             // there.
             let at = unit.0 as usize;
@@ -218,7 +185,7 @@ impl<C: Contents> DriveBackends<C> {
             let channel = controller.dies.units[unit.0 as usize].channel as usize;
             let able = controller.dies.is_idle(now, unit) || controller.accepts(now, unit);
             if able && controller.dies.channels[channel].free_at > now {
-                controller.arm_channel(channel);
+                controller.dies.arm_channel(channel);
             }
         }
     }
@@ -321,7 +288,7 @@ impl<C: Contents> DriveBackends<C> {
         let (unit, ftl, write_queue) = (this.unit, usize::from(this.ftl), this.write_queue as usize);
         if M::PHYSICAL {
             let op = controller.queues.pop(write_queue);
-            let page = controller.page_of_write(op, 0, plane);
+            let page = controller.queues.page_of_write(op, 0, plane);
             self.place_physical(op, controller);
             controller.commit_page::<M>(now, channel, unit, page, true, self);
             self.all_placed(op, controller);
@@ -343,7 +310,7 @@ impl<C: Contents> DriveBackends<C> {
             }
         } else {
             self.grant_gathered(now, channel, die_queue, plane, controller);
-            self.next_turn(ftl);
+            self.ftl.next_turn(ftl);
         }
         unit
     }
@@ -428,11 +395,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    #[inline]
-    pub(super) fn next_turn(&mut self, ftl: usize) {
-        self.ftl.backends[ftl].next_turn();
-    }
-
     /// [`DriveBackends::place`] in a plain drive; the next channel is offered the next write first.
     #[inline(always)]
     fn place_plainly(
@@ -447,7 +409,7 @@ impl<C: Contents> DriveBackends<C> {
         let backend = &mut self.ftl.backends[ftl];
         backend.next_turn();
         if !backend.remapped.is_empty() {
-            let mut page = controller.page_of_write(op, n, plane);
+            let mut page = controller.queues.page_of_write(op, n, plane);
             self.place(&mut page, 0, controller);
             return page.target.to;
         }
@@ -495,7 +457,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let PageWrite { ftl, plane, op, .. } = *page;
         let ftl = usize::from(ftl);
-        let (lpn, contents) = controller.written(page);
+        let (lpn, contents) = controller.queues.written(page);
         let this = &mut self.ftl.backends[ftl];
         let first = controller.queues.ops[op].command.start.low();
         let owner = if this.remapped.is_empty() {
@@ -597,7 +559,7 @@ impl<C: Contents> DriveBackends<C> {
         part: CompletionPart,
         controller: &mut Controller<C>,
     ) {
-        if self.health.damaged && controller.is_unasked(op) {
+        if self.health.damaged && controller.queues.is_unasked(op) {
             return;
         }
         let noted = self.ftl.memory.write;

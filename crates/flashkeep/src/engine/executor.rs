@@ -20,7 +20,7 @@ use super::locks::Locks;
 use super::names::PageNames;
 use super::plan::{Member, Plan, Why};
 use super::ports::Ports;
-use super::rebuild::Controller;
+use super::rebuild::ArrayController;
 use super::requests::{CompletionCounter, Finished};
 use super::running::RunningPlan;
 use super::scheme::{Capabilities, Change, Scheme};
@@ -88,9 +88,9 @@ pub struct Engine<S, C> {
     pub(super) plans: Vec<Box<Plan>>,
     pub(super) exposure: Exposure,
     /// The controller of level 0.
-    pub controller: Controller,
+    pub controller: ArrayController,
     /// The controllers of the levels from 1 on.
-    pub(super) controllers: Vec<Controller>,
+    pub(super) controllers: Vec<ArrayController>,
     /// When the controller of each level has finished its parity computations.
     pub(super) xor_free: Vec<SimTime>,
     /// Whether parity computations take no time in all controllers.
@@ -152,7 +152,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             settled: SimTime::ZERO,
             plans: Vec::new(),
             exposure: Exposure::new(nodes),
-            controller: Controller::default(),
+            controller: ArrayController::default(),
             xor_free: vec![SimTime::ZERO; controllers.len() + 1],
             controllers,
             untimed: false,

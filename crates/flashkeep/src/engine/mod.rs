@@ -60,7 +60,7 @@ pub use health::{Codeword, Codewords, OwnHealth, Protection};
 pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
 pub use ports::Flushed;
-pub use rebuild::Controller;
+pub use rebuild::ArrayController;
 pub use requests::{CompletionCounter, Finished};
 pub use scheme::{
     BackgroundWork, Capabilities, Change, Hazard, MemberRow, Recoverable, Scheme, StripeUnit, Triggers,

@@ -13,7 +13,7 @@ const AGAIN: Span = Span(1_000_000);
 
 /// The controller's parity computation and pace of rebuilds.
 #[derive(Clone, Copy, Debug)]
-pub struct Controller {
+pub struct ArrayController {
     /// The time to add one page to a parity.
     pub xor: Span,
     /// The share of time in which a rebuild works, in 1/1,000; with 0 it works only on calls from outside.
@@ -22,9 +22,9 @@ pub struct Controller {
     pub rebuild_depth: u32,
 }
 
-impl Default for Controller {
+impl Default for ArrayController {
     fn default() -> Self {
-        Controller { xor: Span::ZERO, rebuild_permille: 1000, rebuild_depth: 8 }
+        ArrayController { xor: Span::ZERO, rebuild_permille: 1000, rebuild_depth: 8 }
     }
 }
 
@@ -37,7 +37,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The controller that carries out a node's plans.
     #[inline]
-    pub(super) fn controller_of(&self, node: NodeId) -> Controller {
+    pub(super) fn controller_of(&self, node: NodeId) -> ArrayController {
         match self.level_of(node) {
             0 => self.controller,
             level => self.controllers[level - 1],

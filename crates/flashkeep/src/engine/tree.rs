@@ -3,7 +3,7 @@
 use super::backends::BackendId;
 use super::command::Page;
 use super::plan::Member;
-use super::rebuild::Controller;
+use super::rebuild::ArrayController;
 use super::units::ChunkOrder;
 use crate::device::port::PortOptions;
 
@@ -79,7 +79,7 @@ pub struct TreeLevel {
     /// The permutation of page numbers between outside and inside; none if they are equal.
     pub units: Option<ChunkOrder>,
     /// The controller: time of parity computation and pace of rebuilds.
-    pub controller: Controller,
+    pub controller: ArrayController,
     /// Its port, if it has one.
     pub port: Option<PortOptions>,
 }
@@ -92,7 +92,7 @@ pub(super) struct Flat<S> {
     /// The scheme of each node; none for leaves.
     pub(super) schemes: Vec<Option<S>>,
     /// The controllers of the levels from 1 on.
-    pub(super) controllers: Vec<Controller>,
+    pub(super) controllers: Vec<ArrayController>,
     /// The ports of nodes, by number.
     pub(super) ports: Vec<(NodeId, PortOptions)>,
 }

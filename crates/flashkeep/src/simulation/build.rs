@@ -5,7 +5,7 @@ use crate::device::port::{Evict, EvictedPages, LinkTimes, PartialPages, PortOpti
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, FlashBackendKind, Nvram};
-use crate::engine::{BackendId, ChunkOrder, Contents, Controller, Scheme, Tree, TreeLevel, Verb};
+use crate::engine::{ArrayController, BackendId, ChunkOrder, Contents, Scheme, Tree, TreeLevel, Verb};
 use crate::flash::{Domain, Geometry, PlaneId};
 use crate::kernel::Span;
 use crate::mapping::{self, BackendKind};
@@ -19,7 +19,7 @@ pub struct Built<H> {
     /// The tree of schemes.
     pub tree: Tree<Any>,
     /// Its controller.
-    pub controller: Controller,
+    pub controller: ArrayController,
     /// The drives, disks and memories, in order of their backends.
     pub placements: Vec<DevicePlacement>,
     /// The number of backends: members, hot spares, and a non-volatile memory.
@@ -336,10 +336,10 @@ fn latency(drive: &Resolved) -> Span {
     Span((drive.spec.redundancy.read::<NvramOptions>().nvram_us * 1e3).round() as u64)
 }
 
-fn controller(drive: &Resolved) -> Controller {
+fn controller(drive: &Resolved) -> ArrayController {
     let redundancy = &drive.spec.redundancy;
     let rebuilds = redundancy.read::<Rebuilds>();
-    Controller {
+    ArrayController {
         xor: Span((redundancy.read::<Sums>().xor_us * 1e3).round() as u64),
         rebuild_permille: ((rebuilds.rebuild_share * 1e3).round() as u32).max(1),
         rebuild_depth: rebuilds.rebuild_depth.unwrap_or_else(|| drive.rebuild_depth()),

@@ -18,10 +18,10 @@ mod counts;
 
 pub use counts::ErrorCounts;
 
-use super::{OpKind, Parameters};
+use super::Parameters;
 use crate::drive::backends::DriveBackends;
 use crate::drive::controller::Controller;
-use crate::engine::{Cause, Contents};
+use crate::engine::Contents;
 use crate::flash::{ErrorModel, Geometry, PageTypes, PlaneId, Ppn, SoftSensing};
 use crate::kernel::{Bits, FixedMap, SimTime, Span, filled_in_large_pages};
 use blocks::{BlockState, DataCondition, RateTable, ReadRates};
@@ -427,7 +427,7 @@ impl<C: Contents> Controller<C> {
         sectors: u16,
         backends: &mut DriveBackends<C>,
     ) -> Course {
-        let unreadable = backends.checks_pages() && backends.ftl.blocks.is_unreadable(ppn);
+        let unreadable = backends.health.checks_pages() && backends.ftl.blocks.is_unreadable(ppn);
         let block = self.flash.geometry.block_index_of(ppn);
         let Some(errors) = &mut self.errors else { return Course::default() };
         if unreadable || errors.doomed.contains(&ppn) {
@@ -580,14 +580,6 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// Counts the retries and further sensings of a read without time.
-    pub(super) fn count_attempts(&mut self, ftl: usize, course: Course) {
-        let again = u64::from(course.retries) + u64::from(course.sensings);
-        if again > 0 {
-            self.accounts.counters.add(ftl as u16, OpKind::Read, Cause::Retry, again);
-        }
-    }
-
     /// A read without time has this course: whether it fails, and what it returns otherwise.
     pub(super) fn end_untimed(
         &mut self,
@@ -597,7 +589,7 @@ impl<C: Contents> Controller<C> {
         contents: C,
         backends: &mut DriveBackends<C>,
     ) -> Option<C> {
-        self.count_attempts(ftl, course);
+        self.accounts.count_attempts(ftl, course);
         match course.verdict {
             Verdict::Right => Some(contents),
             Verdict::Wrong => Some(contents.corrupted()),
@@ -617,12 +609,6 @@ impl<C: Contents> Controller<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Whether pages may be unreadable.
-    #[inline]
-    pub(super) fn checks_pages(&self) -> bool {
-        self.health.damaged || self.health.unreadable
-    }
-
     /// A read of a page has ended in an error: the page is unreadable from now on.
     #[cold]
     pub(super) fn note_uncorrectable(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
