@@ -108,17 +108,14 @@ impl<C: Contents> Drive<C> {
             self.backends.immediate.slots.shuffled = shuffled;
             for backend in 0..usize::from(backends) {
                 match self.backends.ftl.backends[backend].allocation {
-                    Allocation::Dynamic => {
-                        self.backends.place_steady(backend, &mut initial, &mut random, &mut self.controller)
-                    }
-                    _ => self.backends.begin_steady(backend, &mut initial, &mut random, &mut self.controller),
+                    Allocation::Dynamic => self.backends.place_steady(backend, &mut initial, &mut random),
+                    _ => self.backends.begin_steady(backend, &mut initial, &mut random),
                 }
             }
             return self.backends.set_initial(initial);
         }
-        let planes: Vec<PlaneId> = (0..usize::from(backends))
-            .flat_map(|backend| self.backends.planes_of(backend, &self.controller))
-            .collect();
+        let planes: Vec<PlaneId> =
+            (0..usize::from(backends)).flat_map(|backend| self.backends.planes_of(backend)).collect();
         for plane in planes {
             let aged = model.aged(wish, &mut random);
             let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
@@ -167,16 +164,10 @@ impl<C: Contents> Drive<C> {
 
 impl<C: Contents> DriveBackends<C> {
     /// The planes of a backend are in steady state: a slot for each of its pages.
-    fn begin_steady(
-        &mut self,
-        backend: usize,
-        initial: &mut SteadyPlaces,
-        random: &mut Random,
-        controller: &mut Controller<C>,
-    ) {
+    fn begin_steady(&mut self, backend: usize, initial: &mut SteadyPlaces, random: &mut Random) {
         initial.skip_backend();
         self.immediate.slots.created.push(None);
-        for (plane, blocks) in self.steady_blocks(backend, false, random, controller) {
+        for (plane, blocks) in self.steady_blocks(backend, false, random) {
             let mut slots = blocks;
             slots.retain(|block| block.aged.valid > 0);
             slots.reverse();
@@ -186,14 +177,8 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The planes of a backend are in steady state, and each of its pages has a place.
-    fn place_steady(
-        &mut self,
-        backend: usize,
-        initial: &mut SteadyPlaces,
-        random: &mut Random,
-        controller: &mut Controller<C>,
-    ) {
-        let all = self.steady_blocks(backend, true, random, controller);
+    fn place_steady(&mut self, backend: usize, initial: &mut SteadyPlaces, random: &mut Random) {
+        let all = self.steady_blocks(backend, true, random);
         initial.add_backend(self.ftl.backends[backend].pages, random);
         for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
             let full = aged.written == self.flash.geometry.pages;
@@ -212,9 +197,8 @@ impl<C: Contents> DriveBackends<C> {
         backend: usize,
         wander: bool,
         random: &mut Random,
-        controller: &mut Controller<C>,
     ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
-        let planes = self.planes_of(backend, controller);
+        let planes = self.planes_of(backend);
         let steady = self.steady_planes(backend, planes.len());
         let pages = u64::from(self.ftl.backends[backend].pages);
         let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
@@ -263,13 +247,13 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
-    pub(super) fn has_slot(&self, backend: BackendId, page: Page, controller: &Controller<C>) -> bool {
+    pub(super) fn has_slot(&self, backend: BackendId, page: Page) -> bool {
         let backend = usize::from(backend.0);
         if let Some(created) = self.immediate.slots.created(backend) {
             return page.low() < created.limit() && !created.has(page.low());
         }
         let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
-        let die_queues = &controller.queues.die_queues[self.ftl.backends[backend].die_queues_range()];
+        let die_queues = &self.ftl.die_queues[self.ftl.backends[backend].die_queues_range()];
         let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
         let fits = |plane: PlaneId| {
             (free || self.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
@@ -295,8 +279,7 @@ impl<C: Contents> DriveBackends<C> {
         self.immediate.slots.note_created(ftl, lpn..lpn + 1);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
             self.put_before(ppn, lpn, contents, controller);
-        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn), controller)
-        {
+        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn)) {
             self.fill_slot(backend, lpn, contents, controller);
         } else {
             return false;
@@ -319,7 +302,7 @@ impl<C: Contents> DriveBackends<C> {
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
         let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
-            let plane = self.next_to_fill(ftl, controller);
+            let plane = self.next_to_fill(ftl);
             if (free || self.may_go_to(ftl, lpn, plane))
                 && let Some(ppn) = self.immediate.slots.pop(plane)
             {
@@ -337,9 +320,9 @@ impl<C: Contents> DriveBackends<C> {
         self.note_oob(ppn, lpn, controller.queues.sequence);
     }
 
-    fn next_to_fill(&mut self, ftl: usize, controller: &mut Controller<C>) -> PlaneId {
+    fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
         let this = &mut self.ftl.backends[ftl];
-        let die_queue = &mut controller.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let die_queue = &mut self.ftl.die_queues[this.in_turn[this.untimed_turn] as usize];
         let plane = die_queue.planes[die_queue.turn as usize];
         let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
         die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;

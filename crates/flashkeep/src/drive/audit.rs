@@ -2,7 +2,6 @@
 
 use super::Drive;
 use super::backends::DriveBackends;
-use super::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{PlaneId, Ppn};
 
@@ -27,7 +26,7 @@ impl<C: Contents> Drive<C> {
                 else {
                     continue;
                 };
-                self.backends.audit_page(backend, lpn, ppn, &self.controller);
+                self.backends.audit_page(backend, lpn, ppn);
                 valid[self.controller.flash.geometry.block_index_of(ppn)] += 1;
             }
             let counted = ftl
@@ -38,7 +37,7 @@ impl<C: Contents> Drive<C> {
                 counted,
                 "mapped pages of {backend:?}"
             );
-            let planes = self.backends.planes_of(usize::from(backend.0), &self.controller).into_iter();
+            let planes = self.backends.planes_of(usize::from(backend.0)).into_iter();
             let erases =
                 planes.flat_map(|plane| self.backends.ftl.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {backend:?}");
@@ -60,11 +59,10 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn, controller: &Controller<C>) {
+    fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
         assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
         let plane = self.flash.geometry.plane_of(ppn);
-        let die_queue =
-            &controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize];
+        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
         assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
         assert!(
             !self.health.damaged || !self.ftl.blocks.is_failed(ppn),

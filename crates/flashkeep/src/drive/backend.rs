@@ -96,6 +96,10 @@ pub(super) struct MapStorage {
 pub(super) struct Translation<C> {
     /// The flash backends.
     pub(super) backends: Vec<Ftl>,
+    /// The die queues of all backends.
+    pub(super) die_queues: Vec<DieQueue>,
+    /// The die queue of each plane.
+    pub(super) die_queue_of: Vec<u32>,
     /// Whether they are of physical pages: nothing is mapped in them.
     pub(super) physical: bool,
     /// Whether they have hidden addresses, to which pages are renamed.
@@ -112,11 +116,24 @@ pub(super) struct Translation<C> {
 }
 
 impl<C: Contents> Translation<C> {
+    pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
+        usize::from(self.die_queues[self.die_queue_of[plane.0 as usize] as usize].ftl)
+    }
+
+    /// The leaves that some planes belong to.
+    pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
+        let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
+        backends.dedup();
+        backends
+    }
+
     /// Without backends, which are added one by one.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry) -> Self {
         let physical = matches!(drive.kind, FlashBackendKind::Physical | FlashBackendKind::Blocks);
         Translation {
             backends: Vec::new(),
+            die_queues: Vec::new(),
+            die_queue_of: vec![0; geometry.plane_count() as usize],
             physical,
             remaps: false,
             maps: Maps::default(),

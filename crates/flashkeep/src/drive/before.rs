@@ -146,13 +146,13 @@ impl<C: Contents> DriveBackends<C> {
         }
         let mut cursor = self.immediate.cursor.take();
         if pages.start == 0 && !self.ftl.maps.has_initial() {
-            cursor = self.places_in_turn(ftl, controller).map(TurnCursor::new);
+            cursor = self.places_in_turn(ftl).map(TurnCursor::new);
         }
         let mut next = pages.start;
         while next < pages.end {
             let found = match self.packing.active {
-                true => self.word_line_by_address(ftl, next..pages.end, controller),
-                false => self.plane_in_turn(ftl, controller).map(|plane| (plane, 1)),
+                true => self.word_line_by_address(ftl, next..pages.end),
+                false => self.plane_in_turn(ftl).map(|plane| (plane, 1)),
             };
             let Some((plane, count)) = found else {
                 self.place_immediately(ftl, next, Cause::Host, C::default(), controller);
@@ -179,11 +179,11 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The rule that places pages from the first one on; none if planes do not simply take turns.
-    fn places_in_turn(&self, ftl: usize, controller: &Controller<C>) -> Option<Arc<PlacesInTurn>> {
+    fn places_in_turn(&self, ftl: usize) -> Option<Arc<PlacesInTurn>> {
         let Ftl { in_turn, untimed_turn, .. } = &self.ftl.backends[ftl];
         let of_die_queue = |at: usize| {
             let die_queue = in_turn[(untimed_turn + at) % in_turn.len()];
-            &controller.queues.die_queues[die_queue as usize]
+            &self.ftl.die_queues[die_queue as usize]
         };
         let rounds = of_die_queue(0).planes.len();
         let turns = (0..rounds).flat_map(|round| (0..in_turn.len()).map(move |at| (round, at)));
@@ -205,7 +205,7 @@ impl<C: Contents> DriveBackends<C> {
         lpn: u32,
         controller: &mut Controller<C>,
     ) -> Option<PlaneId> {
-        if let Some(plane) = self.plane_in_turn(ftl, controller) {
+        if let Some(plane) = self.plane_in_turn(ftl) {
             Some(plane)
         } else {
             self.plane_sought(ftl, lpn, controller)
@@ -230,20 +230,20 @@ impl<C: Contents> DriveBackends<C> {
             let found = match this.allocation {
                 Allocation::Partial(_) => {
                     let has_room = |plane| self.ftl.blocks.has_room(plane);
-                    self.allowed_plane(&controller.queues.die_queues[die_queue], lpn, has_room)
+                    self.allowed_plane(&self.ftl.die_queues[die_queue], lpn, has_room)
                 }
                 _ => {
-                    let DieQueue { planes, turn, .. } = &controller.queues.die_queues[die_queue];
+                    let DieQueue { planes, turn, .. } = &self.ftl.die_queues[die_queue];
                     Allocation::next_plane(planes, *turn, |plane| self.ftl.blocks.has_room(plane))
                 }
             };
             if let Some((plane, mut next)) = found {
                 if self.placement.plane_choice != PlaneChoice::InTurn && !self.ftl.blocks.is_last_page(plane)
                 {
-                    let planes = &controller.queues.die_queues[die_queue].planes;
+                    let planes = &self.ftl.die_queues[die_queue].planes;
                     next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;
                 }
-                controller.queues.die_queues[die_queue].turn = next;
+                self.ftl.die_queues[die_queue].turn = next;
                 self.ftl.backends[ftl].untimed_turn = at;
                 return Some(plane);
             }
@@ -262,12 +262,12 @@ impl<C: Contents> DriveBackends<C> {
         let mut evicts = false;
         loop {
             let Ftl { die_queues, allocation, domain, .. } = &self.ftl.backends[ftl];
-            let planes = die_queues.clone().flat_map(|die_queue| {
-                controller.queues.die_queues[die_queue as usize].planes.iter().copied()
-            });
+            let planes = die_queues
+                .clone()
+                .flat_map(|die_queue| self.ftl.die_queues[die_queue as usize].planes.iter().copied());
             let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
             let collects = |plane| {
-                if evicts { self.has_garbage(plane, controller) } else { self.can_collect(plane, controller) }
+                if evicts { self.has_garbage(plane) } else { self.can_collect(plane) }
             };
             let bound = planes.clone().find(|&plane| allows(plane) && collects(plane));
             let mut others = planes.filter(|_| self.ftl.remaps);
@@ -293,7 +293,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Collects until the plane has room; false if that is impossible.
     fn make_room(&mut self, plane: PlaneId, controller: &mut Controller<C>) -> bool {
         while !self.ftl.blocks.has_room(plane) {
-            if !self.can_collect(plane, controller) {
+            if !self.can_collect(plane) {
                 return false;
             }
             self.collect_immediately(plane, controller);

@@ -31,7 +31,7 @@ impl<C: Contents> Drive<C> {
                 geometry,
                 flash.commands.cache_program || gc.is_soft() || slc.uses_idle_time(),
             ),
-            queues: Queues { die_queue_of: vec![0; geometry.plane_count() as usize], ..Queues::default() },
+            queues: Queues::default(),
             reads: ReadRules {
                 joins: geometry.places > 1 || multi_plane,
                 together: geometry.word_line > 1 || multi_plane,
@@ -141,20 +141,19 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let backend = self.ftl.backends.len();
-        let first_die_queue = controller.queues.die_queues.len() as u32;
+        let first_die_queue = self.ftl.die_queues.len() as u32;
         let planes = domain.planes(&self.flash.geometry).into_iter();
         let parts = planes
             .flat_map(|plane| controller.dies.units_of(plane).into_iter().map(move |unit| (plane, unit)));
         for (plane, unit) in parts.collect::<Vec<_>>() {
-            let found = controller.queues.die_queues[first_die_queue as usize..]
+            let found = self.ftl.die_queues[first_die_queue as usize..]
                 .iter()
                 .position(|die_queue| die_queue.unit == unit);
-            let die_queue =
-                found.map_or(controller.queues.die_queues.len(), |at| at + first_die_queue as usize);
-            if die_queue == controller.queues.die_queues.len() {
+            let die_queue = found.map_or(self.ftl.die_queues.len(), |at| at + first_die_queue as usize);
+            if die_queue == self.ftl.die_queues.len() {
                 let channel = &mut controller.dies.channels[self.flash.geometry.channel_of(unit) as usize];
                 channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
-                controller.queues.die_queues.push(DieQueue {
+                self.ftl.die_queues.push(DieQueue {
                     ftl: backend as u16,
                     unit,
                     planes: SmallVec::new(),
@@ -162,12 +161,12 @@ impl<C: Contents> DriveBackends<C> {
                     write_queue: 0,
                 });
             }
-            controller.queues.die_queues[die_queue].planes.push(plane);
+            self.ftl.die_queues[die_queue].planes.push(plane);
             if unit == controller.dies.of_plane[plane.0 as usize] {
-                controller.queues.die_queue_of[plane.0 as usize] = die_queue as u32;
+                self.ftl.die_queue_of[plane.0 as usize] = die_queue as u32;
             }
         }
-        let die_queues = first_die_queue..controller.queues.die_queues.len() as u32;
+        let die_queues = first_die_queue..self.ftl.die_queues.len() as u32;
         let (pages, rows) = match kind {
             FlashBackendKind::Mapped { pages, .. } => (pages, None),
             FlashBackendKind::Physical | FlashBackendKind::Blocks => {
@@ -201,7 +200,7 @@ impl<C: Contents> DriveBackends<C> {
         let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.ftl.backends[backend];
         let mut needed = controller.queues.write_queues.len();
         for at in die_queues.clone() {
-            let die_queue = &mut controller.queues.die_queues[at as usize];
+            let die_queue = &mut self.ftl.die_queues[at as usize];
             let place = self.flash.geometry.place(die_queue.planes[0]);
             let write_queue = match allocation {
                 Allocation::Dynamic => 0,
@@ -211,7 +210,7 @@ impl<C: Contents> DriveBackends<C> {
                 Allocation::Static(_) if self.ftl.physical => at - die_queues.start,
                 // The die queues of a pool's units take what is bound to the pool.
                 Allocation::Static(_) => {
-                    controller.queues.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
+                    self.ftl.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
                 }
             };
             die_queue.write_queue = first_write_queue + write_queue;

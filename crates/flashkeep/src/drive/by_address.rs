@@ -44,7 +44,7 @@ impl<C: Contents> DriveBackends<C> {
         contents: C,
         controller: &mut Controller<C>,
     ) -> Option<(PlaneId, Ppn)> {
-        let neighbours = self.neighbours(ftl, lpn, controller)?;
+        let neighbours = self.neighbours(ftl, lpn)?;
         let Neighbours { first, plane, .. } = neighbours;
         let slot = |word_line: WordLine| Ppn(word_line.first.0 + lpn - first);
         let slot = match self.set_aside_before(ftl, first).map(slot) {
@@ -62,13 +62,8 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The plane of the first of these pages, and how many of them follow each other there in a word line of which nothing
     /// has been set aside. None where the plane does not go on with such places.
-    pub(super) fn word_line_by_address(
-        &mut self,
-        ftl: usize,
-        pages: Range<u32>,
-        controller: &mut Controller<C>,
-    ) -> Option<(PlaneId, u32)> {
-        let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start, controller)?;
+    pub(super) fn word_line_by_address(&mut self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
+        let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
         let count = (first + together).min(pages.end) - pages.start;
         let is_set_aside = self.packing.word_lines.contains_key(&(ftl as u16, first));
         if is_set_aside || !self.ftl.blocks.has_room_for(plane, count) {
@@ -80,7 +75,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The pages that share a word line with this one. None where the address says nothing about that, or where flash
     /// has failed.
-    fn neighbours(&self, ftl: usize, lpn: u32, controller: &Controller<C>) -> Option<Neighbours> {
+    fn neighbours(&self, ftl: usize, lpn: u32) -> Option<Neighbours> {
         let Geometry { places, word_line, .. } = self.flash.geometry;
         let backend = &self.ftl.backends[ftl];
         if self.health.damaged {
@@ -88,7 +83,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let (together, plane) = match &backend.allocation {
             Allocation::Dynamic if self.placement.plane_choice == PlaneChoice::InTurn => {
-                (word_line, self.plane_of_turn(ftl, lpn / word_line, controller))
+                (word_line, self.plane_of_turn(ftl, lpn / word_line))
             }
             Allocation::Static(_) => {
                 let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
@@ -101,10 +96,10 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The plane that the pages of this number go to if planes take turns, channel by channel.
-    fn plane_of_turn(&self, ftl: usize, number: u32, controller: &Controller<C>) -> PlaneId {
+    fn plane_of_turn(&self, ftl: usize, number: u32) -> PlaneId {
         let in_turn = &self.ftl.backends[ftl].in_turn;
         let die_queue = in_turn[number as usize % in_turn.len()];
-        let planes = &controller.queues.die_queues[die_queue as usize].planes;
+        let planes = &self.ftl.die_queues[die_queue as usize].planes;
         planes[number as usize / in_turn.len() % planes.len()]
     }
 

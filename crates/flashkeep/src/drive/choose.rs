@@ -8,21 +8,19 @@ use crate::flash::PlaneId;
 
 impl<C: Contents> DriveBackends<C> {
     /// Whether GC gains anything in a plane.
-    pub(super) fn has_garbage(&self, plane: PlaneId, controller: &Controller<C>) -> bool {
-        self.garbage_of(plane, controller).is_some()
+    pub(super) fn has_garbage(&self, plane: PlaneId) -> bool {
+        self.garbage_of(plane).is_some()
     }
 
     /// Whether a plane has something to collect, and the room to move its valid pages: torn pages may have left it too
     /// little.
-    pub(super) fn can_collect(&self, plane: PlaneId, controller: &Controller<C>) -> bool {
-        self.garbage_of(plane, controller)
-            .is_some_and(|victim| self.power.is_none() || !self.lacks_room(plane, victim))
+    pub(super) fn can_collect(&self, plane: PlaneId) -> bool {
+        self.garbage_of(plane).is_some_and(|victim| self.power.is_none() || !self.lacks_room(plane, victim))
     }
 
     /// The victim of a plane, if its collection gains something.
-    fn garbage_of(&self, plane: PlaneId, controller: &Controller<C>) -> Option<u32> {
-        self.next_victim_of(plane)
-            .filter(|&victim| !self.health.damaged || !self.is_stuck(plane, victim, controller))
+    fn garbage_of(&self, plane: PlaneId) -> Option<u32> {
+        self.next_victim_of(plane).filter(|&victim| !self.health.damaged || !self.is_stuck(plane, victim))
     }
 
     /// The victim of a plane's collection, or the one that its next collection would have.

@@ -80,7 +80,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         // Other planes may take a write that was waiting for this one.
         let DieQueue { ftl, write_queue, .. } =
-            controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize];
+            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
         if self.placement.selective && controller.queues.write_queues[write_queue as usize].head.is_some() {
             self.wake_all(controller.now, usize::from(ftl), controller);
         }
@@ -112,7 +112,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
     pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         let first = self.ftl.backends[ftl].pages;
         for page in 0..self.flash.geometry.pages_in(victim) {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
@@ -149,7 +149,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
     pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         self.ftl.maps.is_at(ftl, lpn, ppn) || self.is_older_copy(ftl, lpn, ppn, controller)
     }
 
@@ -161,7 +161,7 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) -> Ppn {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
         self.ftl.blocks.invalidate(from);
         self.ftl.blocks.validate(to);
@@ -186,9 +186,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Reports a moved page to a map that keeps places elsewhere.
     pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) {
         if self.gc.notices.moves {
-            controller
-                .done
-                .push(Done::moved(BackendId(controller.queues.ftl_of(plane) as u16), Page::of(lpn)));
+            controller.done.push(Done::moved(BackendId(self.ftl.ftl_of(plane) as u16), Page::of(lpn)));
         }
     }
 
@@ -225,8 +223,8 @@ impl<C: Contents> DriveBackends<C> {
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;
         let others = if counter { controller.joining_erases(plane, victim, self) } else { Vec::new() };
         let mut pages = std::mem::take(&mut controller.scratch.pages);
-        pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim, controller)));
-        pages.push(self.erase_of(plane, victim, controller));
+        pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
+        pages.push(self.erase_of(plane, victim));
         let end = controller.commit::<Full>(now, channel, unit, Manner::erase(), &pages, self);
         pages.clear();
         controller.scratch.pages = pages;
@@ -250,12 +248,12 @@ impl<C: Contents> DriveBackends<C> {
         held: Span,
         controller: &mut Controller<C>,
     ) {
-        let end = controller.commit_held(now, unit, held, self.erase_of(plane, victim, controller), self);
+        let end = controller.commit_held(now, unit, held, self.erase_of(plane, victim), self);
         self.finish_erase(end, plane, victim, controller);
     }
 
-    fn erase_of(&self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> PageWrite {
-        let (ftl, cause) = (controller.queues.ftl_of(plane) as u16, self.moves_because(plane));
+    fn erase_of(&self, plane: PlaneId, victim: u32) -> PageWrite {
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
         PageWrite::moved(ftl, cause, plane, Target::page(self.flash.geometry.ppn(plane, victim, 0)))
     }
 
@@ -306,7 +304,7 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.erase(plane, victim);
         controller.note_erased(plane, victim);
         self.maintenance.forget_refresh(plane, victim);
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         self.ftl.backends[ftl].erases += 1;
         self.gc.start_anew(plane);
         if self.is_used_up(plane, victim, controller) {

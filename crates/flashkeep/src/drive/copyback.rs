@@ -19,7 +19,7 @@ use crate::ftl::Copyback;
 impl<C: Contents> Controller<C> {
     #[inline(never)]
     fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
-        let to = backends.next_of_move(plane, lpn, self);
+        let to = backends.next_of_move(plane, lpn);
         let number = |ppn| self.flash.geometry.flash_page_of(ppn);
         to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
     }
@@ -37,7 +37,7 @@ impl<C: Contents> Controller<C> {
 
     #[inline(never)]
     fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
-        let to = backends.next_of_move(plane, lpn, self);
+        let to = backends.next_of_move(plane, lpn);
         to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
     }
 
@@ -50,7 +50,7 @@ impl<C: Contents> Controller<C> {
             backends.gc.collections[plane.0 as usize].spent += 1;
             self.accounts.counters.wasted_pages += u64::from(counts);
         }
-        if counts && backends.closes(self.queues.ftl_of(plane), Some(stream), plane, self) {
+        if counts && backends.closes(backends.ftl.ftl_of(plane), Some(stream), plane, self) {
             backends.gc.collections[plane.0 as usize].summaries += 1;
         }
     }
@@ -96,19 +96,19 @@ impl<C: Contents> DriveBackends<C> {
 
     #[inline(never)]
     fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn, controller: &Controller<C>) -> bool {
-        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn, controller));
+        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn));
         geometry.page_of(first).is_multiple_of(geometry.word_line)
             && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
                 let lpn = self.ftl.blocks.owner(ppn);
                 self.is_current(plane, lpn, ppn, controller)
-                    && self.stream_of_move(plane, lpn, controller) == stream
+                    && self.stream_of_move(plane, lpn) == stream
                     && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             })
     }
 
     /// Where a word line that is moved now will be; none if the next one has been programmed in part.
-    fn next_of_move(&mut self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) -> Option<Ppn> {
-        let stream = self.stream_of_move(plane, lpn, controller);
+    fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
+        let stream = self.stream_of_move(plane, lpn);
         let next = match stream {
             // Without a free page it will be evicted.
             Some(_) if self.ftl.blocks.plane(plane).free_pages == 0 => None,
@@ -131,7 +131,7 @@ impl<C: Contents> DriveBackends<C> {
     ) -> bool {
         let mut fits = controller.parity_fits(plane, lpn, from, self);
         while !fits && self.may_leave_out(plane) {
-            let Some(stream) = self.stream_of_move(plane, lpn, controller) else { break };
+            let Some(stream) = self.stream_of_move(plane, lpn) else { break };
             controller.leave_out_word_line(plane, stream, self);
             fits = controller.parity_fits(plane, lpn, from, self)
                 && controller.stays_in_plane(plane, lpn, from, self);
@@ -157,12 +157,12 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The stream in whose open block a page will be; none for the held block.
-    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32, controller: &Controller<C>) -> Option<u8> {
+    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
         let migrates = self.gc.collections[plane.0 as usize].migrates();
         if migrates && self.ftl.blocks.has_held(plane) {
             return None;
         }
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         Some(if self.folds(plane) {
             self.ftl.streams.of_present(ftl, lpn)
         } else {

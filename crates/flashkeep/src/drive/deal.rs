@@ -17,7 +17,7 @@ use std::ops::Range;
 
 impl<C: Contents> Controller<C> {
     fn deal_write_queue(&mut self, write_queue: u32, die_queues: &[usize], backends: &mut DriveBackends<C>) {
-        let planes = |die_queue: &usize| self.queues.die_queues[*die_queue].planes.clone();
+        let planes = |die_queue: &usize| backends.ftl.die_queues[*die_queue].planes.clone();
         let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
         let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
@@ -30,7 +30,7 @@ impl<C: Contents> Controller<C> {
             };
             (given[at], turn) = (given[at] + 1, next);
             self.queues.ops[op].dealt = Some(planes[at]);
-            let die_queue = self.queues.die_queue_of[planes[at].0 as usize] as usize;
+            let die_queue = backends.ftl.die_queue_of[planes[at].0 as usize] as usize;
             let place = die_queues
                 .iter()
                 .position(|&other| other == die_queue)
@@ -62,16 +62,15 @@ impl<C: Contents> DriveBackends<C> {
             let die_queues = die_queues
                 .iter()
                 .map(|&(die_queue, _)| die_queue as usize)
-                .filter(|&die_queue| self.may_deal(die_queue, controller));
+                .filter(|&die_queue| self.may_deal(die_queue));
             let die_queues: Vec<usize> = die_queues.collect();
             for &die_queue in &die_queues {
-                let write_queue = controller.queues.die_queues[die_queue].write_queue;
+                let write_queue = self.ftl.die_queues[die_queue].write_queue;
                 if controller.queues.write_queues[write_queue as usize].head.is_some()
                     && !write_queues.contains(&write_queue)
                 {
-                    let own = |&&die_queue: &&usize| {
-                        controller.queues.die_queues[die_queue].write_queue == write_queue
-                    };
+                    let own =
+                        |&&die_queue: &&usize| self.ftl.die_queues[die_queue].write_queue == write_queue;
                     let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();
                     controller.deal_write_queue(write_queue, &die_queues, self);
                     write_queues.push(write_queue);
@@ -82,8 +81,8 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
-    fn may_deal(&self, die_queue: usize, controller: &Controller<C>) -> bool {
-        let ftl = &self.ftl.backends[usize::from(controller.queues.die_queues[die_queue].ftl)];
+    fn may_deal(&self, die_queue: usize) -> bool {
+        let ftl = &self.ftl.backends[usize::from(self.ftl.die_queues[die_queue].ftl)];
         let Allocation::Partial(order) = &ftl.allocation else { return false };
         ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
     }

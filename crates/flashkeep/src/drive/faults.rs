@@ -274,8 +274,8 @@ impl<C: Contents> DriveBackends<C> {
             self.abandon(now, plane, what, controller);
         }
         let all = matches!(what, Fault::Planes { .. });
-        for backend in controller.queues.backends_of(&planes) {
-            let of_backend = self.planes_of(backend, controller);
+        for backend in self.ftl.backends_of(&planes) {
+            let of_backend = self.planes_of(backend);
             let hit = |plane: &PlaneId| planes.contains(plane);
             let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
             for plane in of_backend.into_iter().filter(hit) {
@@ -325,7 +325,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &mut Controller<C>) {
-        let backend = controller.queues.ftl_of(plane);
+        let backend = self.ftl.ftl_of(plane);
         if self.is_older_copy(backend, lpn, ppn, controller) {
             return self.give_up_older(backend, lpn, controller);
         }
@@ -439,7 +439,7 @@ impl<C: Contents> DriveBackends<C> {
             what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on)
         };
         for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in controller.queues.take(controller.queues.die_queues[die_queue].write_queue, hit) {
+            for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, hit) {
                 if controller.queues.ops[op].command.verb == Verb::Trim {
                     controller.erased(op, now, Span::ZERO);
                 } else {
@@ -486,7 +486,7 @@ impl<C: Contents> DriveBackends<C> {
     /// A whole backend has failed: its pending writes are void, and it has no pages.
     fn bury(&mut self, now: SimTime, backend: usize, controller: &mut Controller<C>) {
         for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in controller.queues.take(controller.queues.die_queues[die_queue].write_queue, |_| true) {
+            for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true) {
                 if controller.queues.ops[op].command.verb == Verb::Trim {
                     controller.erased(op, now, Span::ZERO);
                 } else {
@@ -507,7 +507,7 @@ impl<C: Contents> DriveBackends<C> {
     /// The contents of the pages become unreadable; pages in flight are not affected.
     fn poison(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let backend = controller.queues.ftl_of(plane);
+            let backend = self.ftl.ftl_of(plane);
             for ppn in what.pages(&self.flash.geometry, plane) {
                 let unit = controller.unit_of_page(ppn);
                 let programmed = match self.ftl.backends[backend].rows {

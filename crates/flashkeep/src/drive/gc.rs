@@ -154,7 +154,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> GcStep {
         let mut hand = self.hand_of(plane, victim, controller);
-        let step = match self.next_of_hand(plane, victim, &hand, pace, controller) {
+        let step = match self.next_of_hand(plane, victim, &hand, pace) {
             NextMove::Program(stream) => {
                 let pages = self.move_hand(now, plane, &mut hand, stream, pace, controller);
                 self.moved(plane, OpKind::Program, stream, pages, pace, controller)
@@ -186,7 +186,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Option<Option<u8>> {
         let hand = self.hand_of(plane, victim, controller);
-        let next = self.next_of_hand(plane, victim, &hand, Pace::Timed, controller);
+        let next = self.next_of_hand(plane, victim, &hand, Pace::Timed);
         self.gc.hands[plane.0 as usize] = hand;
         match next {
             NextMove::Program(stream) => Some(stream),
@@ -196,16 +196,9 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Pages that fill a word line are programmed; then the next flash page is read; at the end the remaining pages in
     /// hand are programmed.
-    fn next_of_hand(
-        &self,
-        plane: PlaneId,
-        victim: u32,
-        hand: &[Ppn],
-        pace: Pace,
-        controller: &Controller<C>,
-    ) -> NextMove {
+    fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
         let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.word_line as usize };
-        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn), controller);
+        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn));
         let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
         let full = if places > 1 && self.ftl.streams.are_several() {
             hand.iter().map(stream).find(|&of| waiting(of) >= places)
@@ -265,7 +258,7 @@ impl<C: Contents> DriveBackends<C> {
         first: Ppn,
         controller: &mut Controller<C>,
     ) -> GcStep {
-        let stream = self.stream_of_move(plane, lpn, controller);
+        let stream = self.stream_of_move(plane, lpn);
         let mut pages = std::mem::take(&mut controller.scratch.pages);
         let together = self.flash.geometry.word_line;
         for from in (first.0..first.0 + together).map(Ppn) {
@@ -295,7 +288,7 @@ impl<C: Contents> DriveBackends<C> {
             let lpn = self.ftl.blocks.owner(from);
             let first = pages.first().map(|page: &PageWrite| page.target.to);
             let full = first.is_some_and(|first| !self.ftl.blocks.goes_on(stream, plane, first));
-            if full || self.stream_of_move(plane, lpn, controller) != stream {
+            if full || self.stream_of_move(plane, lpn) != stream {
                 return true;
             }
             if !(self.health.checks_pages() && self.cannot_move(now, plane, lpn, from, controller)) {
@@ -348,7 +341,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.immediate.is_told(pace) {
             self.tell_moved(plane, lpn, controller);
         }
-        let (ftl, cause) = (controller.queues.ftl_of(plane) as u16, self.moves_because(plane));
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
         PageWrite::moved(ftl, cause, plane, Target { from, ..Target::page(to) })
     }
 
@@ -367,8 +360,8 @@ impl<C: Contents> DriveBackends<C> {
             return GcStep::Again;
         }
         let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
-        let filled = self.immediate.is_told(pace)
-            && self.closes(controller.queues.ftl_of(plane), stream, plane, controller);
+        let filled =
+            self.immediate.is_told(pace) && self.closes(self.ftl.ftl_of(plane), stream, plane, controller);
         let summaries = u32::from(left_out) + u32::from(filled);
         GcStep::Move(Manner { kind, summaries, cached: false }, pages)
     }
@@ -397,8 +390,8 @@ impl<C: Contents> DriveBackends<C> {
             // Folding has looked for the room that it needs.
             let folds = self.folds(plane);
             let lacks_room = self.power.is_some() && !folds && self.lacks_room(plane, victim);
-            if self.health.damaged && !folds && self.is_stuck(plane, victim, controller)
-                || lacks_room && !self.must_evict(now, controller.queues.ftl_of(plane), controller)
+            if self.health.damaged && !folds && self.is_stuck(plane, victim)
+                || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
             {
                 // When the plane is asked again, another victim may have become the better one.
                 self.gc.start_anew(plane);
@@ -498,7 +491,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: u16,
         controller: &mut Controller<C>,
     ) -> Option<GcRead> {
-        let (ftl, cause) = (controller.queues.ftl_of(plane) as u16, self.moves_because(plane));
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
         controller.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
         controller.accounts.counters.along[OpKind::Read as usize] += u64::from(pages) - 1;
         if controller.accounts.watch.is_none() && controller.accounts.work.is_none() {
@@ -622,7 +615,7 @@ impl<C: Contents> DriveBackends<C> {
         mut collection: Collection,
         controller: &mut Controller<C>,
     ) {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         collection.begin_anew();
         let victim = collection.victim;
         self.gc.start_anew(plane);

@@ -34,7 +34,7 @@ impl<C: Contents> DriveBackends<C> {
     #[cold]
     pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         self.place_anywhere(ftl, controller);
-        let most = self.planes_of(ftl, controller).into_iter().map(|plane| self.mappable(plane)).sum();
+        let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftl.maps.mapped(ftl);
         self.ftl.backends[ftl].limit = Some(DegradedCapacity { most, mapped });
         controller.answer_all_behind(now, ftl);
@@ -43,17 +43,13 @@ impl<C: Contents> DriveBackends<C> {
         self.wake_all(now, ftl, controller);
     }
 
-    pub(super) fn planes_of(&self, ftl: usize, controller: &Controller<C>) -> Vec<PlaneId> {
-        self.planes_in(ftl, controller).collect()
+    pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
+        self.planes_in(ftl).collect()
     }
 
     /// The planes of a backend. A pool is in the die queues of all of its units; it is named with its home.
-    pub(super) fn planes_in<'a>(
-        &'a self,
-        ftl: usize,
-        controller: &'a Controller<C>,
-    ) -> impl Iterator<Item = PlaneId> + 'a {
-        let queues = &controller.queues;
+    pub(super) fn planes_in(&self, ftl: usize) -> impl Iterator<Item = PlaneId> + '_ {
+        let queues = &self.ftl;
         let home = move |die_queue: usize, plane: &PlaneId| {
             queues.die_queue_of[plane.0 as usize] as usize == die_queue
         };
@@ -71,9 +67,7 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.backends[ftl].allocation = Allocation::Dynamic;
         let mut waiting = Vec::new();
         for die_queue in self.ftl.backends[ftl].die_queues_range() {
-            waiting.extend(
-                controller.queues.take(controller.queues.die_queues[die_queue].write_queue, |_| true),
-            );
+            waiting.extend(controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true));
         }
         self.assign_write_queues(ftl, controller);
         waiting.sort_by_key(|&op| controller.queues.ops[op].sequence);
@@ -101,7 +95,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
-        for plane in self.planes_of(ftl, controller) {
+        for plane in self.planes_of(ftl) {
             if !self.ftl.blocks.is_dead(plane) && self.is_low(plane) {
                 self.ask_for_collection(plane, controller);
                 self.wake_collector(now, plane, controller);
@@ -245,10 +239,9 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
     /// be written.
-    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> bool {
-        let limit = self.ftl.backends[controller.queues.ftl_of(plane)]
-            .limit
-            .filter(|_| !self.ftl.blocks.has_held(plane));
+    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
+        let limit =
+            self.ftl.backends[self.ftl.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
         limit.is_some_and(|limit| limit.mapped > limit.most)
             && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
@@ -269,8 +262,8 @@ impl<C: Contents> DriveBackends<C> {
             return true;
         }
         if self.ftl.blocks.plane(plane).free_pages == 0 && !self.ftl.blocks.has_held(plane) {
-            if self.is_older_copy(controller.queues.ftl_of(plane), lpn, from, controller) {
-                self.give_up_older(controller.queues.ftl_of(plane), lpn, controller);
+            if self.is_older_copy(self.ftl.ftl_of(plane), lpn, from, controller) {
+                self.give_up_older(self.ftl.ftl_of(plane), lpn, controller);
                 return true;
             }
             self.evict_pages(now, plane, lpn, from, controller);
@@ -288,7 +281,7 @@ impl<C: Contents> DriveBackends<C> {
         from: Ppn,
         controller: &mut Controller<C>,
     ) {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
         let last = controller.queues.write_queues[write_queue].tail;
         let token = CompletionToken {

@@ -107,7 +107,7 @@ impl<C: Contents> DriveBackends<C> {
             return controller.dies.agenda.set(controller.dies.scrub_slot(), next);
         };
         self.maintenance.reading = Some(next);
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         let page = Page::of(self.ftl.blocks.owner(ppn));
         let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
         let command = Command { flags: Flags::BACKGROUND, ..command };
@@ -167,7 +167,7 @@ impl<C: Contents> DriveBackends<C> {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         if self.ftl.physical {
             // What is above the drive decides where pages are.
-            let backend = BackendId(controller.queues.ftl_of(plane) as u16);
+            let backend = BackendId(self.ftl.ftl_of(plane) as u16);
             return controller.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
         }
         if self.flash.geometry.is_slc_block(block) {

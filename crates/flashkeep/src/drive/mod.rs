@@ -237,7 +237,7 @@ impl<C: Contents> Drive<C> {
     /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
     #[must_use]
     pub fn has_slot(&self, backend: BackendId, page: Page) -> bool {
-        self.backends.has_slot(backend, page, &self.controller)
+        self.backends.has_slot(backend, page)
     }
 
     /// A created page fills a slot; die queues take turns, and so do the planes of each.

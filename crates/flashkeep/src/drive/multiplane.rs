@@ -36,7 +36,7 @@ impl<C: Contents> Controller<C> {
         pages: &mut Vec<PageWrite>,
         backends: &mut DriveBackends<C>,
     ) {
-        let head = self.queues.write_queues[self.queues.die_queues[die_queue].write_queue as usize].head;
+        let head = self.queues.write_queues[backends.ftl.die_queues[die_queue].write_queue as usize].head;
         pages.push(self.queues.page_of_write(head, self.queues.ops[head].placed, plane));
         let alone = self.flash.commands.multi_plane == MultiPlane::Off
             || backends.health.damaged
@@ -51,7 +51,7 @@ impl<C: Contents> Controller<C> {
         free.extend((1..places).map(|_| plane));
         let number = backends.ftl.blocks.next_number(stream, plane);
         if !alone {
-            let siblings = self.queues.die_queues[die_queue].planes.iter().copied();
+            let siblings = backends.ftl.die_queues[die_queue].planes.iter().copied();
             let joining = siblings.filter(|&other| backends.can_join(stream, plane, number, other, self));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
@@ -90,7 +90,7 @@ impl<C: Contents> Controller<C> {
     /// How many of the pages that wait, `most` at the most, one command takes: other channels that could program some of
     /// them now get as many. Word lines are filled instead.
     fn fair_share(&self, now: SimTime, die_queue: usize, most: usize, backends: &DriveBackends<C>) -> usize {
-        let DieQueue { ftl, write_queue, unit, .. } = self.queues.die_queues[die_queue];
+        let DieQueue { ftl, write_queue, unit, .. } = backends.ftl.die_queues[die_queue];
         let channels = backends.ftl.channels_offered(usize::from(ftl)) as usize;
         if most == 1 || channels == 1 || backends.packing.active || self.flash.bus == BusUse::Rounds {
             return most;
@@ -126,7 +126,7 @@ impl<C: Contents> Controller<C> {
         die_queues.iter().any(|&(die_queue, bit)| {
             let die_queue = die_queue as usize;
             idle >> bit & 1 == 1
-                && self.queues.die_queues[die_queue].write_queue == write_queue
+                && backends.ftl.die_queues[die_queue].write_queue == write_queue
                 && backends.plane_for::<Full>(die_queue, self).is_some()
         })
     }
@@ -141,7 +141,7 @@ impl<C: Contents> Controller<C> {
         free: &[PlaneId],
         backends: &DriveBackends<C>,
     ) -> Option<usize> {
-        let of_die_queue = usize::from(self.queues.die_queues[die_queue].ftl);
+        let of_die_queue = usize::from(backends.ftl.die_queues[die_queue].ftl);
         if !backends.joins_stream(stream, of_die_queue, op, n, self) {
             return None;
         }
@@ -174,7 +174,7 @@ impl<C: Contents> Controller<C> {
         if page.n + 1 < state.command.count {
             return;
         }
-        let write_queue = self.queues.die_queues[die_queue].write_queue as usize;
+        let write_queue = backends.ftl.die_queues[die_queue].write_queue as usize;
         self.queues.write_queues[write_queue].remove(&mut self.queues.ops, page.op);
         self.queues.waiting -= u32::from(!self.queues.write_queues[write_queue].head.is_some());
         backends.all_placed(page.op, self);

@@ -22,7 +22,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> u32 {
         let this = &self.ftl.backends[ftl];
-        let die_queues = &controller.queues.die_queues[this.die_queues_range()];
+        let die_queues = &self.ftl.die_queues[this.die_queues_range()];
         let end = die_queues.iter().map(|die_queue| die_queue.write_queue + 1).max().unwrap_or(write_queue);
         (write_queue..end)
             .chain(this.first_write_queue..write_queue)
@@ -41,10 +41,9 @@ impl<C: Contents> DriveBackends<C> {
         }
         let blocks = &self.ftl.blocks;
         let write_queue_of = |plane: PlaneId| {
-            controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize]
-                .write_queue
+            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
         };
-        let planes = || self.planes_in(ftl, controller).filter(|&plane| write_queue_of(plane) == write_queue);
+        let planes = || self.planes_in(ftl).filter(|&plane| write_queue_of(plane) == write_queue);
         let free = |plane| blocks.plane(plane).free_pages.saturating_sub(blocks.reserve());
         let valid = |plane| blocks.valid_counts(plane).map(u32::from).sum();
         planes().map(free).sum::<u32>() > waiting
@@ -59,7 +58,6 @@ impl<C: Contents> DriveBackends<C> {
         die_queue: &DieQueue,
         lpn: u32,
         fits: impl Fn(PlaneId) -> bool,
-        controller: &Controller<C>,
     ) -> Option<(PlaneId, u32)> {
         let bound = self.allowed_plane(die_queue, lpn, &fits);
         if bound.is_some() || !self.ftl.remaps {
@@ -67,11 +65,10 @@ impl<C: Contents> DriveBackends<C> {
         }
         let Ftl { allocation, domain, .. } = &self.ftl.backends[usize::from(die_queue.ftl)];
         let allows = |plane| allocation.allows(&self.flash.geometry, domain, lpn, plane);
-        let waits = |&plane: &PlaneId| {
-            allows(plane) && (self.ftl.blocks.has_room(plane) || self.can_collect(plane, controller))
-        };
+        let waits =
+            |&plane: &PlaneId| allows(plane) && (self.ftl.blocks.has_room(plane) || self.can_collect(plane));
         let die_queues =
-            &controller.queues.die_queues[self.ftl.backends[usize::from(die_queue.ftl)].die_queues_range()];
+            &self.ftl.die_queues[self.ftl.backends[usize::from(die_queue.ftl)].die_queues_range()];
         let mut die_queues = die_queues.iter().filter(|other| other.write_queue == die_queue.write_queue);
         let is_full = !die_queues.any(|other| other.planes.iter().any(waits));
         let takes = |plane| self.takes(plane, lpn) && fits(plane);

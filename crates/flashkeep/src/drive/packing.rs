@@ -82,7 +82,7 @@ impl<C: Contents> Controller<C> {
     pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         for at in 0..self.dies.channels[channel].die_queues.len() {
             let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
-            let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+            let DieQueue { ftl, write_queue, .. } = backends.ftl.die_queues[die_queue];
             let channels = backends.ftl.channels_offered(usize::from(ftl));
             let waits = self.queues.write_queues[write_queue as usize].head.is_some();
             if channels > 1 && waits && backends.gathers_until(write_queue, self).is_none() {
@@ -163,8 +163,8 @@ impl<C: Contents> DriveBackends<C> {
             return;
         }
         controller.now = now;
-        for die_queue in 0..controller.queues.die_queues.len() {
-            let DieQueue { ftl, write_queue, .. } = controller.queues.die_queues[die_queue];
+        for die_queue in 0..self.ftl.die_queues.len() {
+            let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
             if controller.queues.write_queues[write_queue as usize].head.is_some()
                 && self.gathers_until(write_queue, controller).is_some()
             {
@@ -184,7 +184,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn gathers_until(&self, write_queue: u32, controller: &Controller<C>) -> Option<SimTime> {
         let mut at = controller.queues.write_queues[write_queue as usize].head;
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
-        let together = self.gathered_pages(usize::from(controller.queues.ops[at].ftl), controller);
+        let together = self.gathered_pages(usize::from(controller.queues.ops[at].ftl));
         let mut pages = 0;
         while at.is_some() {
             let DriveOp { placed, command, next, .. } = controller.queues.ops[at];
@@ -205,7 +205,7 @@ impl<C: Contents> DriveBackends<C> {
         let die_queues = controller.dies.channels[channel]
             .die_queues
             .iter()
-            .map(|&(die_queue, _)| &controller.queues.die_queues[die_queue as usize]);
+            .map(|&(die_queue, _)| &self.ftl.die_queues[die_queue as usize]);
         let waiting = die_queues.filter(|die_queue| {
             controller.queues.write_queues[die_queue.write_queue as usize].head.is_some()
         });

@@ -78,8 +78,10 @@ impl<C: Contents> Controller<C> {
         die_queue: usize,
         backends: &mut DriveBackends<C>,
     ) -> UnitId {
-        let (unit, write_queue) =
-            (self.queues.die_queues[die_queue].unit, self.queues.die_queues[die_queue].write_queue as usize);
+        let (unit, write_queue) = (
+            backends.ftl.die_queues[die_queue].unit,
+            backends.ftl.die_queues[die_queue].write_queue as usize,
+        );
         let op = self.queues.pop(write_queue);
         let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
@@ -236,15 +238,15 @@ impl<C: Contents> DriveBackends<C> {
     /// The write queue of the unit that a page is in.
     fn write_queue_of(&self, ppn: Ppn, controller: &Controller<C>) -> u32 {
         let plane = self.flash.geometry.plane_of(ppn);
-        let mut die_queue = controller.queues.die_queue_of[plane.0 as usize] as usize;
+        let mut die_queue = self.ftl.die_queue_of[plane.0 as usize] as usize;
         if controller.dies.spread.is_some() {
             let unit = controller.unit_of_page(ppn);
-            let mut die_queues = self.ftl.backends[controller.queues.ftl_of(plane)].die_queues_range();
+            let mut die_queues = self.ftl.backends[self.ftl.ftl_of(plane)].die_queues_range();
             die_queue = die_queues
-                .find(|&die_queue| controller.queues.die_queues[die_queue].unit == unit)
+                .find(|&die_queue| self.ftl.die_queues[die_queue].unit == unit)
                 .unwrap_or(die_queue);
         }
-        controller.queues.die_queues[die_queue].write_queue
+        self.ftl.die_queues[die_queue].write_queue
     }
 
     /// A page of a physical-page backend is where it was meant to be.
@@ -323,8 +325,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether an erase comes first in a physical-page die queue's write queue.
     pub(super) fn erases_next(&self, die_queue: usize, controller: &Controller<C>) -> bool {
-        let head =
-            controller.queues.write_queues[controller.queues.die_queues[die_queue].write_queue as usize].head;
+        let head = controller.queues.write_queues[self.ftl.die_queues[die_queue].write_queue as usize].head;
         self.ftl.physical && controller.queues.ops[head].command.verb == Verb::Trim
     }
 

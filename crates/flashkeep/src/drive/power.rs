@@ -328,10 +328,9 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) -> bool {
         let is_stopped = |&plane: &PlaneId| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane);
         let write_queue = |plane: &PlaneId| {
-            controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize]
-                .write_queue
+            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
         };
-        let mut planes = self.planes_of(ftl, controller);
+        let mut planes = self.planes_of(ftl);
         planes.sort_by_key(write_queue);
         if !planes.chunk_by(|a, b| write_queue(a) == write_queue(b)).any(|all| all.iter().all(is_stopped)) {
             return false;
@@ -346,12 +345,12 @@ impl<C: Contents> DriveBackends<C> {
     /// A plane has nothing to collect. If it has no room either, and was the last one that could have had some, the
     /// planes that have been left alone for want of room are collected, by eviction.
     pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
             return;
         }
-        for other in self.planes_of(ftl, controller) {
-            if other != plane && self.has_garbage(other, controller) {
+        for other in self.planes_of(ftl) {
+            if other != plane && self.has_garbage(other) {
                 self.ask_for_collection(other, controller);
                 self.wake_collector(now, other, controller);
             }

@@ -1,6 +1,5 @@
 //! Operations that wait or are in progress, and their queues.
 
-use super::DieQueue;
 use super::behind::ReadBehindWrite;
 use super::errors::Course;
 use crate::drive::limit::UNASKED;
@@ -168,9 +167,6 @@ impl OpQueue {
 /// Operations that wait for dies and channels, or are in progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues<C> {
-    pub(super) die_queues: Vec<DieQueue>,
-    /// The die queue of each plane.
-    pub(super) die_queue_of: Vec<u32>,
     /// The write queues; each write waits in the queue of the dies that may take it.
     pub(super) write_queues: Vec<OpQueue>,
     /// The write queues that are not empty.
@@ -216,10 +212,6 @@ impl<C> Queues<C> {
     }
 }
 impl<C: Contents> Queues<C> {
-    pub(super) fn ftl_of(&self, plane: PlaneId) -> usize {
-        usize::from(self.die_queues[self.die_queue_of[plane.0 as usize] as usize].ftl)
-    }
-
     /// Writes that the batch has not taken wait as before.
     pub(super) fn collect_dealt(&mut self, write_queues: Vec<u32>) {
         for write_queue in write_queues {
@@ -244,13 +236,6 @@ impl<C: Contents> Queues<C> {
         for &op in order {
             self.write_queues[write_queue as usize].push_last(&mut self.ops, op);
         }
-    }
-
-    /// The leaves that some planes belong to.
-    pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
-        let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
-        backends.dedup();
-        backends
     }
 
     /// Whether no request waits for a write: for an evicted or a void page.

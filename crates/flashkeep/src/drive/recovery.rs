@@ -54,7 +54,7 @@ impl<C: Contents> Drive<C> {
         let erased_anew = self.backends.cut_flights(now, flights, recovering, &mut self.controller);
         self.backends.forget_everything(&mut self.controller);
         for backend in 0..self.backends.ftl.backends.len() {
-            self.backends.read_oobs(backend, &mut self.controller);
+            self.backends.read_oobs(backend);
         }
         self.backends.recount();
         let recovery = self.backends.take_time(now, &erased_anew, &mut self.controller);
@@ -96,7 +96,7 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         backends: &mut DriveBackends<C>,
     ) {
-        let ftl = self.queues.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         self.accounts.counters.count(ftl, kind, Cause::Metadata);
         self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
     }
@@ -172,7 +172,7 @@ impl<C: Contents> DriveBackends<C> {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.take_back_erase(plane, block);
         controller.note_erase_taken_back(plane, block);
-        let (ftl, cached) = (controller.queues.ftl_of(plane), self.flash.geometry.is_slc_block(block));
+        let (ftl, cached) = (self.ftl.ftl_of(plane), self.flash.geometry.is_slc_block(block));
         self.ftl.backends[ftl].erases -= u64::from(!cached);
         controller.accounts.counters.slc.erases -= u64::from(cached);
     }
@@ -220,12 +220,12 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Maps each page to its newest version on flash.
-    fn read_oobs(&mut self, backend: usize, controller: &mut Controller<C>) {
+    fn read_oobs(&mut self, backend: usize) {
         if self.ftl.backends[backend].dead {
             return;
         }
         let old = self.old_versions(backend);
-        for plane in self.planes_of(backend, controller) {
+        for plane in self.planes_of(backend) {
             for block in 0..self.flash.geometry.all_blocks() {
                 if self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
@@ -385,7 +385,7 @@ impl<C: Contents> DriveBackends<C> {
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
             controller.dies.units[unit].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
-            let ftl = controller.queues.ftl_of(plane);
+            let ftl = self.ftl.ftl_of(plane);
             let cached = self.flash.geometry.is_slc(ppn);
             self.ftl.backends[ftl].erases += u64::from(!cached);
             controller.accounts.counters.slc.erases += u64::from(cached);

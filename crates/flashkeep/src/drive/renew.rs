@@ -38,7 +38,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.ftl.blocks.is_dead(plane) {
             return;
         }
-        let (backend, mut any) = (controller.queues.ftl_of(plane), false);
+        let (backend, mut any) = (self.ftl.ftl_of(plane), false);
         for block in blocks {
             if self.ftl.blocks.is_failed_block(plane, block) {
                 any = true;
@@ -73,7 +73,7 @@ impl<C: Contents> DriveBackends<C> {
                 continue;
             }
             self.renew_planes(now, Fault::Planes { first: plane, count: 1 }, controller);
-            let backend = controller.queues.ftl_of(plane);
+            let backend = self.ftl.ftl_of(plane);
             for block in (0..geometry.all_blocks()).filter(|&block| !what.takes_block(&geometry, block)) {
                 self.ftl.blocks.retire_block(plane, block);
                 self.tell_retired(backend, Fault::Block(plane, block), controller);
@@ -85,7 +85,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     fn renew_page(&mut self, now: SimTime, ppn: Ppn, controller: &mut Controller<C>) {
-        let backend = controller.queues.ftl_of(self.flash.geometry.plane_of(ppn));
+        let backend = self.ftl.ftl_of(self.flash.geometry.plane_of(ppn));
         if self.ftl.blocks.renew_page(ppn) && self.ftl.backends[backend].rows.is_none() {
             self.set_limit(now, backend, controller);
         }
@@ -95,7 +95,7 @@ impl<C: Contents> DriveBackends<C> {
         let planes = what.planes(&self.flash.geometry).map(PlaneId);
         let planes: Vec<PlaneId> = planes.filter(|&plane| self.ftl.blocks.is_dead(plane)).collect();
         for &plane in &planes {
-            let backend = controller.queues.ftl_of(plane);
+            let backend = self.ftl.ftl_of(plane);
             self.ftl.backends[backend].erases -= self.ftl.blocks.renew_plane(plane);
             for block in 0..self.flash.geometry.all_blocks() {
                 controller.note_renewed(plane, block);
@@ -114,8 +114,8 @@ impl<C: Contents> DriveBackends<C> {
         if planes.len() == self.flash.geometry.plane_count() as usize {
             self.health.life.begin_anew();
         }
-        for backend in controller.queues.backends_of(&planes) {
-            let whole = self.planes_of(backend, controller).iter().all(|plane| planes.contains(plane));
+        for backend in self.ftl.backends_of(&planes) {
+            let whole = self.planes_of(backend).iter().all(|plane| planes.contains(plane));
             let was_dead = std::mem::take(&mut self.ftl.backends[backend].dead);
             if self.ftl.backends[backend].rows.is_some() {
                 continue;

@@ -99,7 +99,7 @@ impl<C: Contents> DriveBackends<C> {
         block: u32,
         controller: &mut Controller<C>,
     ) {
-        let ftl = controller.queues.ftl_of(plane);
+        let ftl = self.ftl.ftl_of(plane);
         if self.flash.geometry.is_slc_block(block) {
             // The drive goes on with a smaller cache, or without one.
             self.set_damaged(controller);

@@ -202,7 +202,7 @@ impl<C: Contents> Controller<C> {
         let ppn = backends.gc.reads.get(at).and_then(|reads| reads.front()).map(|read| read.first());
         let busy = self.phases_of_retry(ppn.unwrap_or_default()).busy();
         if let Some(plane) = collects {
-            let ftl = self.queues.ftl_of(plane) as u16;
+            let ftl = backends.ftl.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
         backends.tell_retry_of_gc(at, end, begins, self);
@@ -224,7 +224,7 @@ impl<C: Contents> Controller<C> {
         whole: Span,
         backends: &mut DriveBackends<C>,
     ) -> Span {
-        let ftl = self.queues.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
         let mut time = Span::ZERO;
         while course.goes_on() {
             let begins = since + time + self.decoding(course);

@@ -152,7 +152,7 @@ impl<C: Contents> Controller<C> {
     /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all
     /// that are short of pages as soon as anything waits for the gang, so that it pauses for them once.
     fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &DriveBackends<C>) -> u64 {
-        let wanted = || gang.clone().any(|channel| self.wanted_units(channel) != 0);
+        let wanted = || gang.clone().any(|channel| self.wanted_units(channel, backends) != 0);
         let collecting = self.dies.channels[channel].collecting;
         if collecting != 0 && (backends.gc.background || wanted()) { collecting } else { 0 }
     }

@@ -178,9 +178,9 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
-    pub(super) fn gathered_pages(&self, ftl: usize, controller: &Controller<C>) -> u32 {
-        let cached = self.slc.active
-            && self.planes_in(ftl, controller).any(|plane| self.ftl.blocks.has_cache_room(plane));
+    pub(super) fn gathered_pages(&self, ftl: usize) -> u32 {
+        let cached =
+            self.slc.active && self.planes_in(ftl).any(|plane| self.ftl.blocks.has_cache_room(plane));
         if cached { self.flash.geometry.places } else { self.flash.geometry.word_line }
     }
 
@@ -387,7 +387,7 @@ impl<C: Contents> DriveBackends<C> {
                 && let Some(fold) = self.gc.collections[plane.0 as usize].under_way
             {
                 self.collect_now(plane, fold, controller);
-            } else if self.has_garbage(plane, controller) && self.ftl.blocks.oldest_cached(plane).is_some() {
+            } else if self.has_garbage(plane) && self.ftl.blocks.oldest_cached(plane).is_some() {
                 self.collect_immediately(plane, controller);
             } else {
                 return false;

@@ -21,9 +21,8 @@ impl<C: Contents> Drive<C> {
         for ftl in &self.backends.ftl.backends {
             snapshot.put(&(ftl.turn, ftl.untimed_turn as u64, ftl.erases));
         }
-        snapshot.put(
-            &self.controller.queues.die_queues.iter().map(|die_queue| die_queue.turn).collect::<Vec<u32>>(),
-        );
+        snapshot
+            .put(&self.backends.ftl.die_queues.iter().map(|die_queue| die_queue.turn).collect::<Vec<u32>>());
         snapshot.put(&self.controller.dies.channels.iter().map(|channel| channel.turn).collect::<Vec<u32>>());
         snapshot.put(&self.backends.ftl.next_pages);
         snapshot.put(&(self.backends.ftl.streams.heat(), self.backends.gc.chooser.turn()));
@@ -55,8 +54,8 @@ impl<C: Contents> Drive<C> {
             (ftl.turn, ftl.untimed_turn, ftl.erases) = (turn, untimed_turn as usize, erases);
         }
         let turns: Vec<u32> = snapshot.take()?;
-        self.controller
-            .queues
+        self.backends
+            .ftl
             .die_queues
             .iter_mut()
             .zip(turns)

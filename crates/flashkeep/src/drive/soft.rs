@@ -52,7 +52,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.bus == BusUse::Rounds {
             return;
         }
-        let state = &self.dies.units[self.home_of(unit).0 as usize];
+        let state = &self.dies.units[self.home_of(unit, backends).0 as usize];
         if !state.soft
             || !self.dies.is_idle(now, unit)
             || self.dies.units[unit.0 as usize].reads.head.is_some()
@@ -67,7 +67,7 @@ impl<C: Contents> Controller<C> {
             let again = self.dies.agenda.at(self.dies.units.len() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }
-        let (home, idle) = (self.home_of(unit), self.dies.idle_units(now, channel));
+        let (home, idle) = (self.home_of(unit, backends), self.dies.idle_units(now, channel));
         match backends.work_softly(now, channel, [unit, home], idle, self) {
             None => self.dies.units[home.0 as usize].soft = false,
             Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit, backends),
@@ -106,7 +106,7 @@ impl<C: Contents> DriveBackends<C> {
         let channel = controller.dies.units[unit.0 as usize].channel as usize;
         let write_queue_waits =
             controller.dies.spread.is_some() && controller.dies.channels[channel].collecting != 0;
-        if write_queue_waits || controller.dies.units[controller.home_of(unit).0 as usize].soft {
+        if write_queue_waits || controller.dies.units[controller.home_of(unit, self).0 as usize].soft {
             controller.dies.agenda.set(unit.0 as usize, until);
         }
     }

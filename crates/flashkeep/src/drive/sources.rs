@@ -50,7 +50,7 @@ pub(super) trait ByAge<C>: OpSource<C> {
     ) -> Option<Self::Found>;
 
     /// Its place in the order in which operations came; those of collections come first.
-    fn age(controller: &Controller<C>, found: Self::Found) -> u64;
+    fn age(controller: &Controller<C>, found: Self::Found, backends: &DriveBackends<C>) -> u64;
 
     /// Grants what was found.
     fn grant(
@@ -94,7 +94,12 @@ impl<C: Contents> ByAge<C> for ReadSource {
 
     /// The oldest read that waits for an idle unit.
     #[inline]
-    fn find(controller: &Controller<C>, channel: usize, idle: u64, _: &DriveBackends<C>) -> Option<UnitId> {
+    fn find(
+        controller: &Controller<C>,
+        channel: usize,
+        idle: u64,
+        backends: &DriveBackends<C>,
+    ) -> Option<UnitId> {
         let Channel { waiting, first_unit, .. } = controller.dies.channels[channel];
         let mut able = if controller.flash.commands.cache_read {
             idle | controller.dies.overlapping(channel)
@@ -109,11 +114,11 @@ impl<C: Contents> ByAge<C> for ReadSource {
         }
         bits(waiting & able)
             .map(|bit| UnitId(first_unit + bit))
-            .min_by_key(|&unit| Self::age(controller, unit))
+            .min_by_key(|&unit| Self::age(controller, unit, backends))
     }
 
     #[inline]
-    fn age(controller: &Controller<C>, unit: UnitId) -> u64 {
+    fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
         controller.queues.ops[controller.dies.units[unit.0 as usize].reads.head].sequence
     }
 
@@ -167,7 +172,7 @@ impl<C: Contents> ByAge<C> for DataOut {
     }
 
     #[inline]
-    fn age(controller: &Controller<C>, unit: UnitId) -> u64 {
+    fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
         let leaving = controller.dies.leaving(unit);
         if leaving.is_some() { controller.queues.ops[leaving].sequence } else { 0 }
     }
@@ -198,7 +203,7 @@ impl<C: Contents> OpSource<C> for Collections {
         // The home of a write queue may be busy while other units of it are not.
         let spread = controller.dies.spread.is_some();
         if !backends.gc.background {
-            let wanted = controller.wanted_units(channel);
+            let wanted = controller.wanted_units(channel, backends);
             collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
         }
         for bit in bits(if spread { collecting } else { collecting & idle }) {
@@ -281,9 +286,9 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
     }
 
     #[inline]
-    fn age(controller: &Controller<C>, found: Taker) -> u64 {
+    fn age(controller: &Controller<C>, found: Taker, backends: &DriveBackends<C>) -> u64 {
         controller.queues.ops[controller.queues.write_queues
-            [controller.queues.die_queues[found.die_queue].write_queue as usize]
+            [backends.ftl.die_queues[found.die_queue].write_queue as usize]
             .head]
             .sequence
     }
@@ -332,13 +337,13 @@ impl<C: Contents> Controller<C> {
         die_queue: usize,
         backends: &mut DriveBackends<C>,
     ) {
-        let DieQueue { ftl, write_queue, .. } = self.queues.die_queues[die_queue];
+        let DieQueue { ftl, write_queue, .. } = backends.ftl.die_queues[die_queue];
         if !backends.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {
             return;
         }
         for die_queue in backends.ftl.backends[usize::from(ftl)].die_queues_range() {
-            let other = self.dies.units[self.queues.die_queues[die_queue].unit.0 as usize].channel as usize;
-            if other != channel && self.queues.die_queues[die_queue].write_queue == write_queue {
+            let other = self.dies.units[backends.ftl.die_queues[die_queue].unit.0 as usize].channel as usize;
+            if other != channel && backends.ftl.die_queues[die_queue].write_queue == write_queue {
                 let slot = self.dies.units.len() + other;
                 let at = self.dies.channels[other].free_at.max(now);
                 self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
@@ -347,10 +352,10 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The units of a channel that a read or a write waits for.
-    pub(super) fn wanted_units(&self, channel: usize) -> u64 {
+    pub(super) fn wanted_units(&self, channel: usize, backends: &DriveBackends<C>) -> u64 {
         let Channel { waiting, die_queues, .. } = &self.dies.channels[channel];
         let written = |&&(die_queue, _): &&(u32, u32)| {
-            let write_queue = self.queues.die_queues[die_queue as usize].write_queue;
+            let write_queue = backends.ftl.die_queues[die_queue as usize].write_queue;
             self.queues.write_queues[write_queue as usize].head.is_some()
         };
         die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)

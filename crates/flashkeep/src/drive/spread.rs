@@ -49,12 +49,12 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The home of the planes that a unit has a part of.
-    pub(super) fn home_of(&self, unit: UnitId) -> UnitId {
+    pub(super) fn home_of(&self, unit: UnitId, backends: &DriveBackends<C>) -> UnitId {
         let has = |die_queue: &&DieQueue| die_queue.unit == unit;
         match self.dies.spread {
             None => unit,
-            Some(_) => self
-                .queues
+            Some(_) => backends
+                .ftl
                 .die_queues
                 .iter()
                 .find(has)
@@ -166,16 +166,11 @@ impl<C: Contents> DriveBackends<C> {
         }
         let op = &controller.queues.ops[head];
         let lpn = op.command.start.low() + u32::from(op.placed);
-        self.bound_plane(
-            die_queue,
-            lpn,
-            |plane| {
-                let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
-                let block = self.next_block(plane, Some(stream));
-                block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
-            },
-            controller,
-        )
+        self.bound_plane(die_queue, lpn, |plane| {
+            let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
+            let block = self.next_block(plane, Some(stream));
+            block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
+        })
     }
 
     #[inline(never)]

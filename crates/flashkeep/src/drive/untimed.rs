@@ -104,7 +104,7 @@ impl<C: Contents> Drive<C> {
             {
                 self.backends.ftl.blocks.prefetch(old);
             }
-            if counted && let Some(plane) = self.backends.plane_in_turn(ftl, &mut self.controller) {
+            if counted && let Some(plane) = self.backends.plane_in_turn(ftl) {
                 rewritten += 1;
                 self.backends.rewrite(ftl, lpn, plane, &mut self.controller);
             } else {
@@ -227,14 +227,14 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Where [`DriveBackends::plane_before`] puts a page that may go anywhere and whose turn finds room.
     #[inline(always)]
-    pub(super) fn plane_in_turn(&mut self, ftl: usize, controller: &mut Controller<C>) -> Option<PlaneId> {
+    pub(super) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
         let this = &mut self.ftl.backends[ftl];
         let in_turn = matches!(this.allocation, Allocation::Dynamic)
             && self.placement.plane_choice == PlaneChoice::InTurn;
         if !in_turn || self.health.damaged {
             return None;
         }
-        let die_queue = &mut controller.queues.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let die_queue = &mut self.ftl.die_queues[this.in_turn[this.untimed_turn] as usize];
         let plane = die_queue.planes[die_queue.turn as usize];
         if !self.ftl.blocks.has_room(plane) {
             return None;
@@ -254,7 +254,7 @@ impl<C: Contents> DriveBackends<C> {
         loop {
             let news = self.gc.collections[plane.0 as usize].under_way.is_none();
             let Some(victim) = self.victim_of(plane, controller) else { return };
-            if self.health.damaged && self.is_stuck(plane, victim, controller) {
+            if self.health.damaged && self.is_stuck(plane, victim) {
                 return self.gc.start_anew(plane);
             }
             // The scheme that keeps pages of the victim is told, and may act before the plane is written again.
@@ -287,7 +287,7 @@ impl<C: Contents> DriveBackends<C> {
     /// [`DriveBackends::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's
     /// owners are looked up together, so that their map entries come side by side, and moved together.
     fn sweep(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let (ftl, first) = (controller.queues.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
+        let (ftl, first) = (self.ftl.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
         self.gc.start_anew(plane);
         let mut reverse_map = std::mem::take(&mut self.immediate.reverse_map);
         reverse_map.clear();

@@ -65,11 +65,10 @@ impl<C: Contents> DriveBackends<C> {
         }
         let fits = |plane: PlaneId| self.may_replace(older, plane);
         roomiest(&fits).or_else(|| {
-            let mut others = controller.queues.die_queues[ftl.die_queues_range()]
+            let mut others = self.ftl.die_queues[ftl.die_queues_range()]
                 .iter()
                 .filter(|other| other.write_queue == die_queue.write_queue);
-            let waits =
-                |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.can_collect(*plane, controller));
+            let waits = |plane: &PlaneId| fits(*plane) && (has_room(*plane) || self.can_collect(*plane));
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()
         })

@@ -175,11 +175,11 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) -> Next {
         let read = ReadSource::find(self, channel, idle, backends);
-        let of_read = read.map_or(u64::MAX, |found| ReadSource::age(self, found));
+        let of_read = read.map_or(u64::MAX, |found| ReadSource::age(self, found, backends));
         let data = DataOut::find(self, channel, idle, backends);
-        let of_data = data.map_or(u64::MAX, |found| DataOut::age(self, found));
+        let of_data = data.map_or(u64::MAX, |found| DataOut::age(self, found, backends));
         let write = Writes::<M>::find(self, channel, idle, backends);
-        let of_write = write.map_or(u64::MAX, |found| Writes::<M>::age(self, found));
+        let of_write = write.map_or(u64::MAX, |found| Writes::<M>::age(self, found, backends));
         match (data, read, write) {
             (Some(found), ..) if of_data < of_read.min(of_write) => {
                 Next::Granted(DataOut::grant(self, now, channel, found, backends))

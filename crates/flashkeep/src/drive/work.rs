@@ -296,7 +296,7 @@ impl<C: Contents> Controller<C> {
 
     /// Tells the observers of an operation.
     pub(super) fn log_operation(&mut self, operation: &LoggedOperation, backends: &mut DriveBackends<C>) {
-        let operation = &LoggedOperation { logical_page: backends.page_at(operation, self), ..*operation };
+        let operation = &LoggedOperation { logical_page: backends.page_at(operation), ..*operation };
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.add(operation));
             watch.keep(Told::Operation(*operation));
@@ -320,12 +320,12 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
     /// that a scheme has placed.
-    fn page_at(&self, operation: &LoggedOperation, controller: &Controller<C>) -> Option<u32> {
+    fn page_at(&self, operation: &LoggedOperation) -> Option<u32> {
         let ppn = operation.ppn;
         if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
             return None;
         }
-        let backend = controller.queues.ftl_of(self.flash.geometry.plane_of(ppn));
+        let backend = self.ftl.ftl_of(self.flash.geometry.plane_of(ppn));
         Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
     }
 }

@@ -75,8 +75,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             Allocation::Static(order) => {
                 let plane = this.domain.plane(&self.flash.geometry, order.coordinates(&this.domain, lpn));
-                controller.queues.die_queues[controller.queues.die_queue_of[plane.0 as usize] as usize]
-                    .write_queue
+                self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
             }
         };
         if self.ftl.remaps { self.write_queue_with_room(ftl, write_queue, controller) } else { write_queue }
@@ -159,21 +158,19 @@ impl<C: Contents> DriveBackends<C> {
             _ => this
                 .die_queues
                 .clone()
-                .find(|&die_queue| {
-                    controller.queues.die_queues[die_queue as usize].write_queue == write_queue
-                })
+                .find(|&die_queue| self.ftl.die_queues[die_queue as usize].write_queue == write_queue)
                 .expect("some die queue takes it"),
         };
-        controller.dies.units[controller.queues.die_queues[die_queue as usize].unit.0 as usize].channel
+        controller.dies.units[self.ftl.die_queues[die_queue as usize].unit.0 as usize].channel
     }
 
     /// Wakes the channels that may take writes of the queue.
     fn wake_for(&mut self, now: SimTime, ftl: usize, write_queue: u32, controller: &mut Controller<C>) {
         for die_queue in self.ftl.backends[ftl].die_queues.clone() {
-            if controller.queues.die_queues[die_queue as usize].write_queue != write_queue {
+            if self.ftl.die_queues[die_queue as usize].write_queue != write_queue {
                 continue;
             }
-            let unit = controller.queues.die_queues[die_queue as usize].unit;
+            let unit = self.ftl.die_queues[die_queue as usize].unit;
             controller.dies.arm_unit(now, unit);
             // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
             // there.
@@ -208,7 +205,7 @@ impl<C: Contents> DriveBackends<C> {
         die_queue: usize,
         controller: &Controller<C>,
     ) -> Option<(PlaneId, u32)> {
-        let die_queue = &controller.queues.die_queues[die_queue];
+        let die_queue = &self.ftl.die_queues[die_queue];
         let head = controller.queues.write_queues[die_queue.write_queue as usize].head;
         if !head.is_some() {
             return None;
@@ -240,11 +237,11 @@ impl<C: Contents> DriveBackends<C> {
                 return if chooses {
                     self.plane_by_version(die_queue, head, controller)
                 } else {
-                    self.bound_plane(die_queue, lpn, |_| true, controller)
+                    self.bound_plane(die_queue, lpn, |_| true)
                 };
             }
             if self.ftl.remaps {
-                return self.bound_plane(die_queue, lpn, |_| true, controller);
+                return self.bound_plane(die_queue, lpn, |_| true);
             }
             let bound = ftl.allocation.plane(&self.flash.geometry, &ftl.domain, lpn);
             return bound
@@ -283,7 +280,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> UnitId {
         let Taker { die_queue, plane, turn_of_planes, .. } = taker;
-        let this = &mut controller.queues.die_queues[die_queue];
+        let this = &mut self.ftl.die_queues[die_queue];
         this.turn = turn_of_planes;
         let (unit, ftl, write_queue) = (this.unit, usize::from(this.ftl), this.write_queue as usize);
         if M::PHYSICAL {
@@ -298,7 +295,7 @@ impl<C: Contents> DriveBackends<C> {
                 controller.queues.ops[op];
             let to = self.place_plainly(ftl, plane, op, n, start.low() + u32::from(n), controller);
             if self.placement.many_planes {
-                self.prefetch_for(die_queue, controller);
+                self.prefetch_for(die_queue);
             }
             let target = Target::sectors(to, sectors);
             let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
@@ -325,7 +322,7 @@ impl<C: Contents> DriveBackends<C> {
         plane: PlaneId,
         controller: &mut Controller<C>,
     ) {
-        let DieQueue { unit, ftl, .. } = controller.queues.die_queues[die_queue];
+        let DieQueue { unit, ftl, .. } = self.ftl.die_queues[die_queue];
         let mut pages = std::mem::take(&mut controller.scratch.pages);
         let stream = self.gather(now, die_queue, plane, &mut pages, controller);
         for page in &mut pages {
@@ -335,7 +332,7 @@ impl<C: Contents> DriveBackends<C> {
             self.share_flash_pages(&mut pages);
         }
         if self.placement.many_planes && !self.ftl.physical {
-            self.prefetch_for(die_queue, controller);
+            self.prefetch_for(die_queue);
         }
         self.leave_rest_of(&pages, stream, controller);
         let summaries = match self.ftl.physical {
@@ -371,7 +368,7 @@ impl<C: Contents> DriveBackends<C> {
         pages: &mut Vec<PageWrite>,
         controller: &mut Controller<C>,
     ) -> u8 {
-        let DieQueue { ftl, write_queue, .. } = controller.queues.die_queues[die_queue];
+        let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
         let head = controller.queues.write_queues[write_queue as usize].head;
         if self.ftl.physical {
             self.gather_physical(write_queue as usize, plane, pages, controller);
@@ -386,8 +383,8 @@ impl<C: Contents> DriveBackends<C> {
     /// Many tables of other planes are used before this die queue's next turn: prefetches the entries for its next
     /// write, and for the one after that.
     #[inline]
-    fn prefetch_for(&self, die_queue: usize, controller: &Controller<C>) {
-        let DieQueue { planes, turn, .. } = &controller.queues.die_queues[die_queue];
+    fn prefetch_for(&self, die_queue: usize) {
+        let DieQueue { planes, turn, .. } = &self.ftl.die_queues[die_queue];
         let next = *turn as usize;
         if let (Some(&next), Some(&later)) = (planes.get(next), planes.get(next + 1).or(planes.first())) {
             self.ftl.blocks.prefetch_next(next);
