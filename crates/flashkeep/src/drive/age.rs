@@ -115,7 +115,7 @@ impl<C: Contents> Drive<C> {
             return self.backends.set_initial(initial);
         }
         let planes: Vec<PlaneId> =
-            (0..usize::from(backends)).flat_map(|backend| self.backends.planes_of(backend)).collect();
+            (0..usize::from(backends)).flat_map(|backend| self.backends.ftl.planes_of(backend)).collect();
         for plane in planes {
             let aged = model.aged(wish, &mut random);
             let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
@@ -198,7 +198,7 @@ impl<C: Contents> DriveBackends<C> {
         wander: bool,
         random: &mut Random,
     ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
-        let planes = self.planes_of(backend);
+        let planes = self.ftl.planes_of(backend);
         let steady = self.steady_planes(backend, planes.len());
         let pages = u64::from(self.ftl.backends[backend].pages);
         let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
@@ -302,7 +302,7 @@ impl<C: Contents> DriveBackends<C> {
         debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
         let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
-            let plane = self.next_to_fill(ftl);
+            let plane = self.ftl.next_to_fill(ftl);
             if (free || self.may_go_to(ftl, lpn, plane))
                 && let Some(ppn) = self.immediate.slots.pop(plane)
             {
@@ -318,16 +318,6 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.age_page(ppn, lpn, contents);
         controller.queues.sequence += 1;
         self.note_oob(ppn, lpn, controller.queues.sequence);
-    }
-
-    fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
-        let this = &mut self.ftl.backends[ftl];
-        let die_queue = &mut self.ftl.die_queues[this.in_turn[this.untimed_turn] as usize];
-        let plane = die_queue.planes[die_queue.turn as usize];
-        let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
-        die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;
-        this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
-        plane
     }
 }
 

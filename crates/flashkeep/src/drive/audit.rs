@@ -37,7 +37,7 @@ impl<C: Contents> Drive<C> {
                 counted,
                 "mapped pages of {backend:?}"
             );
-            let planes = self.backends.planes_of(usize::from(backend.0)).into_iter();
+            let planes = self.backends.ftl.planes_of(usize::from(backend.0)).into_iter();
             let erases =
                 planes.flat_map(|plane| self.backends.ftl.blocks.erases(plane)).copied().map(u64::from);
             assert_eq!(erases.sum::<u64>(), ftl.erases, "erases of {backend:?}");

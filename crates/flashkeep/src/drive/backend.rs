@@ -282,3 +282,64 @@ impl<C: Contents> Translation<C> {
         self.backends[ftl].next_turn();
     }
 }
+impl<C: Contents> Translation<C> {
+    pub(super) fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
+        let this = &mut self.backends[ftl];
+        let die_queue = &mut self.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let plane = die_queue.planes[die_queue.turn as usize];
+        let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
+        die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;
+        this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
+        plane
+    }
+
+    /// The plane that the pages of this number go to if planes take turns, channel by channel.
+    pub(super) fn plane_of_turn(&self, ftl: usize, number: u32) -> PlaneId {
+        let in_turn = &self.backends[ftl].in_turn;
+        let die_queue = in_turn[number as usize % in_turn.len()];
+        let planes = &self.die_queues[die_queue as usize].planes;
+        planes[number as usize / in_turn.len() % planes.len()]
+    }
+
+    /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
+    pub(super) fn may_deal(&self, die_queue: usize) -> bool {
+        let ftl = &self.backends[usize::from(self.die_queues[die_queue].ftl)];
+        let Allocation::Partial(order) = &ftl.allocation else { return false };
+        ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
+    }
+
+    pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
+        self.planes_in(ftl).collect()
+    }
+
+    /// The planes of a backend. A pool is in the die queues of all of its units; it is named with its home.
+    pub(super) fn planes_in(&self, ftl: usize) -> impl Iterator<Item = PlaneId> + '_ {
+        let home = move |die_queue: usize, plane: &PlaneId| {
+            self.die_queue_of[plane.0 as usize] as usize == die_queue
+        };
+        let planes = move |die_queue: usize| {
+            self.die_queues[die_queue].planes.iter().copied().filter(move |plane| home(die_queue, plane))
+        };
+        self.backends[ftl].die_queues_range().flat_map(planes)
+    }
+
+    /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
+    /// be written.
+    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
+        let limit = self.backends[self.ftl_of(plane)].limit.filter(|_| !self.blocks.has_held(plane));
+        limit.is_some_and(|limit| limit.mapped > limit.most)
+            && self.blocks.valid_in(plane, victim) > self.blocks.plane(plane).free_pages
+    }
+
+    /// Many tables of other planes are used before this die queue's next turn: prefetches the entries for its next
+    /// write, and for the one after that.
+    #[inline]
+    pub(super) fn prefetch_for(&self, die_queue: usize) {
+        let DieQueue { planes, turn, .. } = &self.die_queues[die_queue];
+        let next = *turn as usize;
+        if let (Some(&next), Some(&later)) = (planes.get(next), planes.get(next + 1).or(planes.first())) {
+            self.blocks.prefetch_next(next);
+            self.blocks.prefetch_plane(later);
+        }
+    }
+}

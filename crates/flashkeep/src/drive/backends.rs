@@ -1,8 +1,9 @@
-//! The backends of a drive: what they hold, and where.
+//! The backends of a drive: which pages they hold, and where. They enqueue reads and erases at the controller, and place
+//! a page when the controller has a die and a channel for its program.
 
 use super::*;
 
-/// FTLs, or backends of physical pages, and NVRAMs beside them.
+/// FTLs or backends of physical pages, and NVRAMs.
 #[derive(Clone)]
 pub(super) struct DriveBackends<C> {
     /// The fixed properties of the flash array.
@@ -23,7 +24,7 @@ pub(super) struct DriveBackends<C> {
     pub(super) health: DriveHealth,
     /// Recovery data, kept in a drive that will lose its power.
     pub(super) power: Option<Box<Power>>,
-    /// Non-volatile memories beside the flash, whose numbers as leaves follow those of the flash.
+    /// Non-volatile memories beside the flash, whose numbers as backends follow those of the flash.
     pub(super) nvrams: Vec<Nvram<C>>,
     /// What keeps data readable.
     pub(super) maintenance: Maintenance,

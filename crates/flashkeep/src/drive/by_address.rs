@@ -83,7 +83,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let (together, plane) = match &backend.allocation {
             Allocation::Dynamic if self.placement.plane_choice == PlaneChoice::InTurn => {
-                (word_line, self.plane_of_turn(ftl, lpn / word_line))
+                (word_line, self.ftl.plane_of_turn(ftl, lpn / word_line))
             }
             Allocation::Static(_) => {
                 let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
@@ -93,14 +93,6 @@ impl<C: Contents> DriveBackends<C> {
             Allocation::Dynamic | Allocation::Partial(_) => return None,
         };
         Some(Neighbours { first: lpn - lpn % together, together, plane })
-    }
-
-    /// The plane that the pages of this number go to if planes take turns, channel by channel.
-    fn plane_of_turn(&self, ftl: usize, number: u32) -> PlaneId {
-        let in_turn = &self.ftl.backends[ftl].in_turn;
-        let die_queue = in_turn[number as usize % in_turn.len()];
-        let planes = &self.ftl.die_queues[die_queue as usize].planes;
-        planes[number as usize / in_turn.len() % planes.len()]
     }
 
     /// The word line that has been set aside for pages from `first` on, if it is still there.

@@ -20,7 +20,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The victim of a plane, if its collection gains something.
     fn garbage_of(&self, plane: PlaneId) -> Option<u32> {
-        self.next_victim_of(plane).filter(|&victim| !self.health.damaged || !self.is_stuck(plane, victim))
+        self.next_victim_of(plane).filter(|&victim| !self.health.damaged || !self.ftl.is_stuck(plane, victim))
     }
 
     /// The victim of a plane's collection, or the one that its next collection would have.

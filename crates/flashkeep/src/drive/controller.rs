@@ -1,8 +1,9 @@
-//! The controller: dies, channels and operations, and the time they take.
+//! The controller: dies, channels, and the operations that wait for them. It knows physical pages, and asks the backends
+//! what to program next.
 
 use super::*;
 
-/// Owns time: it grants operations of physical pages to dies and channels.
+/// Grants operations of physical pages to dies and channels, and so decides when they end.
 #[derive(Clone)]
 pub(super) struct Controller<C> {
     /// The fixed properties of the flash array.

@@ -10,7 +10,7 @@ use super::backends::DriveBackends;
 use super::controller::Controller;
 use super::rounds::BATCH;
 use crate::engine::Contents;
-use crate::flash::{PlaneId, StripingLevel};
+use crate::flash::PlaneId;
 use crate::ftl::{Allocation, PlaneChoice};
 use crate::kernel::Id;
 use std::ops::Range;
@@ -62,7 +62,7 @@ impl<C: Contents> DriveBackends<C> {
             let die_queues = die_queues
                 .iter()
                 .map(|&(die_queue, _)| die_queue as usize)
-                .filter(|&die_queue| self.may_deal(die_queue));
+                .filter(|&die_queue| self.ftl.may_deal(die_queue));
             let die_queues: Vec<usize> = die_queues.collect();
             for &die_queue in &die_queues {
                 let write_queue = self.ftl.die_queues[die_queue].write_queue;
@@ -78,13 +78,6 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         write_queues
-    }
-
-    /// Whether a die queue takes only what the address binds to its channel, and may put that into any of its planes.
-    fn may_deal(&self, die_queue: usize) -> bool {
-        let ftl = &self.ftl.backends[usize::from(self.ftl.die_queues[die_queue].ftl)];
-        let Allocation::Partial(order) = &ftl.allocation else { return false };
-        ftl.limit.is_none() && order.binds(StripingLevel::Channel) && !order.binds_planes()
     }
 
     /// Which of the planes takes a write, and whose turn it is then.

@@ -275,7 +275,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let all = matches!(what, Fault::Planes { .. });
         for backend in self.ftl.backends_of(&planes) {
-            let of_backend = self.planes_of(backend);
+            let of_backend = self.ftl.planes_of(backend);
             let hit = |plane: &PlaneId| planes.contains(plane);
             let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
             for plane in of_backend.into_iter().filter(hit) {

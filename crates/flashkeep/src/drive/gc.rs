@@ -390,7 +390,7 @@ impl<C: Contents> DriveBackends<C> {
             // Folding has looked for the room that it needs.
             let folds = self.folds(plane);
             let lacks_room = self.power.is_some() && !folds && self.lacks_room(plane, victim);
-            if self.health.damaged && !folds && self.is_stuck(plane, victim)
+            if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
             {
                 // When the plane is asked again, another victim may have become the better one.

@@ -34,29 +34,13 @@ impl<C: Contents> DriveBackends<C> {
     #[cold]
     pub(super) fn set_limit(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         self.place_anywhere(ftl, controller);
-        let most = self.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
+        let most = self.ftl.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
         let mapped = self.ftl.maps.mapped(ftl);
         self.ftl.backends[ftl].limit = Some(DegradedCapacity { most, mapped });
         controller.answer_all_behind(now, ftl);
         self.cut_waiting_writes(now, ftl, controller);
         self.ask_planes_without_room(now, ftl, controller);
         self.wake_all(now, ftl, controller);
-    }
-
-    pub(super) fn planes_of(&self, ftl: usize) -> Vec<PlaneId> {
-        self.planes_in(ftl).collect()
-    }
-
-    /// The planes of a backend. A pool is in the die queues of all of its units; it is named with its home.
-    pub(super) fn planes_in(&self, ftl: usize) -> impl Iterator<Item = PlaneId> + '_ {
-        let queues = &self.ftl;
-        let home = move |die_queue: usize, plane: &PlaneId| {
-            queues.die_queue_of[plane.0 as usize] as usize == die_queue
-        };
-        let planes = move |die_queue: usize| {
-            queues.die_queues[die_queue].planes.iter().copied().filter(move |plane| home(die_queue, plane))
-        };
-        self.ftl.backends[ftl].die_queues_range().flat_map(planes)
     }
 
     /// Moves all waiting writes into one write queue, by age.
@@ -95,7 +79,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     fn ask_planes_without_room(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
-        for plane in self.planes_of(ftl) {
+        for plane in self.ftl.planes_of(ftl) {
             if !self.ftl.blocks.is_dead(plane) && self.is_low(plane) {
                 self.ask_for_collection(plane, controller);
                 self.wake_collector(now, plane, controller);
@@ -233,17 +217,6 @@ impl<C: Contents> DriveBackends<C> {
                 self.all_placed(op, controller);
             }
         }
-    }
-
-    // ---------------------------------------------------------------- collection
-
-    /// Whether a victim cannot be collected: the plane has no pages for its valid pages, and evicted pages might never
-    /// be written.
-    pub(super) fn is_stuck(&self, plane: PlaneId, victim: u32) -> bool {
-        let limit =
-            self.ftl.backends[self.ftl.ftl_of(plane)].limit.filter(|_| !self.ftl.blocks.has_held(plane));
-        limit.is_some_and(|limit| limit.mapped > limit.most)
-            && self.ftl.blocks.valid_in(plane, victim) > self.ftl.blocks.plane(plane).free_pages
     }
 
     /// Handles a page of a victim that cannot be moved within its plane, because it is unreadable or there is no free

@@ -109,7 +109,7 @@ impl<C: Contents> BackendView for Drive<C> {
         if self.backends.ftl.backends.get(at).is_none_or(|ftl| ftl.rows.is_some()) {
             return u64::MAX;
         }
-        let planes = self.backends.planes_in(at);
+        let planes = self.backends.ftl.planes_in(at);
         let free = planes.map(|plane| {
             self.backends.ftl.blocks.plane(plane).free_pages.saturating_sub(self.backends.gc.thresholds.below)
         });

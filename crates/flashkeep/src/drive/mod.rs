@@ -1,4 +1,5 @@
-//! A drive's leaves: FTLs, or physical pages, over the dies they share channels with, and NVRAMs beside them.
+//! A drive: a controller ([`controller`]), which owns dies, channels and time, and backends ([`backends`]), which own pages:
+//! FTLs or physical pages, and NVRAMs beside them. Each takes the other as the last argument of what it cannot do alone.
 //!
 //! Commands wait in queues of the resource they need: reads with their unit (chip, die or plane), writes in a write
 //! queue until a unit that may take them is idle. Whenever a channel becomes free or gets work, it is *visited*

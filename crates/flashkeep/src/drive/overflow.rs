@@ -43,7 +43,7 @@ impl<C: Contents> DriveBackends<C> {
         let write_queue_of = |plane: PlaneId| {
             self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
         };
-        let planes = || self.planes_in(ftl).filter(|&plane| write_queue_of(plane) == write_queue);
+        let planes = || self.ftl.planes_in(ftl).filter(|&plane| write_queue_of(plane) == write_queue);
         let free = |plane| blocks.plane(plane).free_pages.saturating_sub(blocks.reserve());
         let valid = |plane| blocks.valid_counts(plane).map(u32::from).sum();
         planes().map(free).sum::<u32>() > waiting

@@ -330,7 +330,7 @@ impl<C: Contents> DriveBackends<C> {
         let write_queue = |plane: &PlaneId| {
             self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
         };
-        let mut planes = self.planes_of(ftl);
+        let mut planes = self.ftl.planes_of(ftl);
         planes.sort_by_key(write_queue);
         if !planes.chunk_by(|a, b| write_queue(a) == write_queue(b)).any(|all| all.iter().all(is_stopped)) {
             return false;
@@ -349,7 +349,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
             return;
         }
-        for other in self.planes_of(ftl) {
+        for other in self.ftl.planes_of(ftl) {
             if other != plane && self.has_garbage(other) {
                 self.ask_for_collection(other, controller);
                 self.wake_collector(now, other, controller);

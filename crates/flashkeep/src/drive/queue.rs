@@ -290,8 +290,6 @@ impl<C: Contents> Queues<C> {
         (lpn, if C::KEEP { self.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
     }
 
-    // ---------------------------------------------------------------- contents in flight
-
     pub(super) fn carry(&mut self, op: Id<DriveOp>, contents: &[C]) {
         if self.carried.len() <= op.index() {
             self.carried.resize_with(op.index() + 1, Vec::new);

@@ -225,7 +225,7 @@ impl<C: Contents> DriveBackends<C> {
             return;
         }
         let old = self.old_versions(backend);
-        for plane in self.planes_of(backend) {
+        for plane in self.ftl.planes_of(backend) {
             for block in 0..self.flash.geometry.all_blocks() {
                 if self.ftl.blocks.is_failed_block(plane, block) {
                     continue;

@@ -115,7 +115,7 @@ impl<C: Contents> DriveBackends<C> {
             self.health.life.begin_anew();
         }
         for backend in self.ftl.backends_of(&planes) {
-            let whole = self.planes_of(backend).iter().all(|plane| planes.contains(plane));
+            let whole = self.ftl.planes_of(backend).iter().all(|plane| planes.contains(plane));
             let was_dead = std::mem::take(&mut self.ftl.backends[backend].dead);
             if self.ftl.backends[backend].rows.is_some() {
                 continue;

@@ -180,7 +180,7 @@ impl<C: Contents> DriveBackends<C> {
     /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
     pub(super) fn gathered_pages(&self, ftl: usize) -> u32 {
         let cached =
-            self.slc.active && self.planes_in(ftl).any(|plane| self.ftl.blocks.has_cache_room(plane));
+            self.slc.active && self.ftl.planes_in(ftl).any(|plane| self.ftl.blocks.has_cache_room(plane));
         if cached { self.flash.geometry.places } else { self.flash.geometry.word_line }
     }
 

@@ -254,7 +254,7 @@ impl<C: Contents> DriveBackends<C> {
         loop {
             let news = self.gc.collections[plane.0 as usize].under_way.is_none();
             let Some(victim) = self.victim_of(plane, controller) else { return };
-            if self.health.damaged && self.is_stuck(plane, victim) {
+            if self.health.damaged && self.ftl.is_stuck(plane, victim) {
                 return self.gc.start_anew(plane);
             }
             // The scheme that keeps pages of the victim is told, and may act before the plane is written again.

@@ -295,7 +295,7 @@ impl<C: Contents> DriveBackends<C> {
                 controller.queues.ops[op];
             let to = self.place_plainly(ftl, plane, op, n, start.low() + u32::from(n), controller);
             if self.placement.many_planes {
-                self.prefetch_for(die_queue);
+                self.ftl.prefetch_for(die_queue);
             }
             let target = Target::sectors(to, sectors);
             let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
@@ -332,7 +332,7 @@ impl<C: Contents> DriveBackends<C> {
             self.share_flash_pages(&mut pages);
         }
         if self.placement.many_planes && !self.ftl.physical {
-            self.prefetch_for(die_queue);
+            self.ftl.prefetch_for(die_queue);
         }
         self.leave_rest_of(&pages, stream, controller);
         let summaries = match self.ftl.physical {
@@ -378,18 +378,6 @@ impl<C: Contents> DriveBackends<C> {
             self.stream_into(plane, usize::from(ftl), head, controller.queues.ops[head].placed, controller);
         controller.share_out(now, die_queue, plane, stream, pages, self);
         stream
-    }
-
-    /// Many tables of other planes are used before this die queue's next turn: prefetches the entries for its next
-    /// write, and for the one after that.
-    #[inline]
-    fn prefetch_for(&self, die_queue: usize) {
-        let DieQueue { planes, turn, .. } = &self.ftl.die_queues[die_queue];
-        let next = *turn as usize;
-        if let (Some(&next), Some(&later)) = (planes.get(next), planes.get(next + 1).or(planes.first())) {
-            self.ftl.blocks.prefetch_next(next);
-            self.ftl.blocks.prefetch_plane(later);
-        }
     }
 
     /// [`DriveBackends::place`] in a plain drive; the next channel is offered the next write first.
