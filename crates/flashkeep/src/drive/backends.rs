@@ -7,7 +7,7 @@ use super::*;
 #[derive(Clone)]
 pub(super) struct DriveBackends<C> {
     /// The fixed properties of the flash array.
-    pub(super) flash: Arc<FlashArray>,
+    pub(super) flash: FlashArray,
     /// Address mapping and blocks.
     pub(super) ftl: Translation<C>,
     /// Placement of pages by the FTLs.

@@ -12,7 +12,7 @@ impl<C: Contents> Drive<C> {
     /// The flash of a drive, erased, a backend for each of `domains`.
     #[must_use]
     pub fn new(drive: &Parameters, domains: &[Domain]) -> Self {
-        let flash = Arc::new(FlashArray::of(drive));
+        let flash = FlashArray::of(drive);
         let geometry = &flash.geometry.clone();
         let gc = Gc::new(drive, geometry);
         let slc = SlcPolicy::new(drive, geometry);
@@ -52,7 +52,7 @@ impl<C: Contents> Drive<C> {
             errors: ReadErrors::of(drive, geometry),
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,
-            flash: Arc::clone(&flash),
+            flash: flash.clone(),
         };
         let backends = DriveBackends {
             placement: PagePlacement::new(

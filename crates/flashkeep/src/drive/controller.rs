@@ -7,7 +7,7 @@ use super::*;
 #[derive(Clone)]
 pub(super) struct Controller<C> {
     /// The fixed properties of the flash array.
-    pub(super) flash: Arc<FlashArray>,
+    pub(super) flash: FlashArray,
     /// The state of dies and channels, and their events.
     pub(super) dies: Dies,
     /// Operations that wait for dies and channels, or are in progress.

@@ -109,7 +109,6 @@ use program::{Paths, Programs, Scratch};
 use queue::{DriveOp, OpQueue, Queues};
 use read::ReadRules;
 use slc::SlcPolicy;
-use std::sync::Arc;
 use under_way::Suspension;
 use untimed::Immediate;
 use work::{DriveAccounts, Watch};

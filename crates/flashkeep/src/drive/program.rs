@@ -173,7 +173,8 @@ impl<C: Contents> Controller<C> {
     ) -> SimTime {
         let phases = self.cost_of_pages(manner, pages);
         let freed = self.dies.freed(channel, unit);
-        let (first, end) = self.occupy::<M>(now, unit, &phases, manner.cached, pages[0].cause, backends);
+        let (first, end) =
+            self.occupy::<M>(now, (channel, unit), &phases, manner.cached, pages[0].cause, backends);
         let open = !M::PLAIN && self.suspension.is_some();
         if open {
             self.put_under_way([now, end], unit, &phases, manner, pages[0].cause);
@@ -202,7 +203,7 @@ impl<C: Contents> Controller<C> {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
         let waited = last && self.latencies.is_some() && self.queues.ops[page.op].since < now;
         let freed = if waited { self.dies.freed(channel, unit) } else { [now; 2] };
-        let (begun, end) = self.occupy::<M>(now, unit, &phases, false, page.cause, backends);
+        let (begun, end) = self.occupy::<M>(now, (channel, unit), &phases, false, page.cause, backends);
         let array = phases.array();
         let sent = begun + phases.sent();
         let times = PageTimes { granted: now, begun, sent, end, array, freed, measured: last, open: false };
@@ -360,7 +361,7 @@ impl<C: Contents> Controller<C> {
     fn occupy<M: ProgramMode>(
         &mut self,
         now: SimTime,
-        unit: UnitId,
+        (channel, unit): (usize, UnitId),
         phases: &OpPhases,
         cached: bool,
         cause: Cause,
@@ -370,11 +371,11 @@ impl<C: Contents> Controller<C> {
             return self.join_round(unit, phases, cause);
         }
         if !M::PLAIN && cached {
-            return (now, self.start_cached(now, self.dies.channel_of(unit), unit, phases, cause, backends));
+            return (now, self.start_cached(now, channel, unit, phases, cause, backends));
         }
         let end = now + phases.busy();
         let held = if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) };
-        self.occupy_channel(now, self.dies.channel_of(unit), held, cause);
+        self.occupy_channel(now, channel, held, cause);
         self.occupy_unit(now, unit, end, cause, backends);
         (now, end)
     }
