@@ -85,7 +85,7 @@ impl<C: Contents> DriveBackends<C> {
         op: u32,
         from: u32,
         to: u32,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) {
         if self.ftl.backends[ftl].reverse_map(op).is_none() {
             let Command { start, count, .. } = controller.queues.ops[Id::new(op)].command;

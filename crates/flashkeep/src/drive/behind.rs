@@ -26,7 +26,7 @@ impl<C: Contents> Controller<C> {
         command: Command,
         token: CompletionToken,
         write: u32,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let contents = self.carried_page(ftl, write, command.start.low(), backends);
         let n = backends.place_in_write(ftl, write, command.start.low(), self) as u16;

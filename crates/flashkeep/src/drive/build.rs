@@ -109,7 +109,7 @@ impl<C: Contents> Controller<C> {
 
 impl<C: Contents> DriveBackends<C> {
     /// Determines whether programs take the fast path. Later failures do not change it.
-    pub(super) fn simplify(&mut self, controller: &mut Controller<C>) {
+    pub(super) fn simplify(&self, controller: &mut Controller<C>) {
         let simple = !self.placement.selective
             && !self.packing.active
             && self.flash.commands.multi_plane == MultiPlane::Off

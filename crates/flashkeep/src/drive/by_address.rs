@@ -42,7 +42,7 @@ impl<C: Contents> DriveBackends<C> {
         ftl: usize,
         lpn: u32,
         contents: C,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) -> Option<(PlaneId, Ppn)> {
         let neighbours = self.neighbours(ftl, lpn)?;
         let Neighbours { first, plane, .. } = neighbours;
@@ -62,7 +62,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The plane of the first of these pages, and how many of them follow each other there in a word line of which nothing
     /// has been set aside. None where the plane does not go on with such places.
-    pub(super) fn word_line_by_address(&mut self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
+    pub(super) fn word_line_by_address(&self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
         let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
         let count = (first + together).min(pages.end) - pages.start;
         let is_set_aside = self.packing.word_lines.contains_key(&(ftl as u16, first));

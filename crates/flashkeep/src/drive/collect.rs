@@ -53,7 +53,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Wakes the unit that has to collect a plane, which may be idle.
-    pub(super) fn wake_collector(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
+    pub(super) fn wake_collector(&self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
         if !self.gc.collections[plane.0 as usize].queued {
             return;
         }
@@ -111,7 +111,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
-    pub(super) fn tell_leaving(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+    pub(super) fn tell_leaving(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
         let ftl = self.ftl.ftl_of(plane);
         let first = self.ftl.backends[ftl].pages;
         for page in 0..self.flash.geometry.pages_in(victim) {
@@ -184,7 +184,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Reports a moved page to a map that keeps places elsewhere.
-    pub(super) fn tell_moved(&mut self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) {
+    pub(super) fn tell_moved(&self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) {
         if self.gc.notices.moves {
             controller.done.push(Done::moved(BackendId(self.ftl.ftl_of(plane) as u16), Page::of(lpn)));
         }

@@ -90,7 +90,7 @@ impl<C: Contents> DriveBackends<C> {
         &mut self,
         plane: PlaneId,
         victim: u32,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) -> Option<(u32, Ppn)> {
         if self.ftl.blocks.is_garbage(plane, victim) {
             return None;

@@ -18,25 +18,19 @@ use crate::ftl::Copyback;
 
 impl<C: Contents> Controller<C> {
     #[inline(never)]
-    fn parity_fits(&mut self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
+    fn parity_fits(&self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
         let to = backends.next_of_move(plane, lpn);
         let number = |ppn| self.flash.geometry.flash_page_of(ppn);
         to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
     }
 
     /// Whether a page of a pool moves within its plane of the flash.
-    fn stays_in_plane(
-        &mut self,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-        backends: &mut DriveBackends<C>,
-    ) -> bool {
+    fn stays_in_plane(&self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
         self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from, backends)
     }
 
     #[inline(never)]
-    fn stays(&mut self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
+    fn stays(&self, plane: PlaneId, lpn: u32, from: Ppn, backends: &mut DriveBackends<C>) -> bool {
         let to = backends.next_of_move(plane, lpn);
         to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
     }

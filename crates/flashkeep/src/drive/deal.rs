@@ -16,7 +16,7 @@ use crate::kernel::Id;
 use std::ops::Range;
 
 impl<C: Contents> Controller<C> {
-    fn deal_write_queue(&mut self, write_queue: u32, die_queues: &[usize], backends: &mut DriveBackends<C>) {
+    fn deal_write_queue(&mut self, write_queue: u32, die_queues: &[usize], backends: &DriveBackends<C>) {
         let planes = |die_queue: &usize| backends.ftl.die_queues[*die_queue].planes.clone();
         let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
@@ -47,7 +47,7 @@ impl<C: Contents> Controller<C> {
 
 impl<C: Contents> DriveBackends<C> {
     /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
-    pub(super) fn deal_out(&mut self, gang: &Range<usize>, controller: &mut Controller<C>) -> Vec<u32> {
+    pub(super) fn deal_out(&self, gang: &Range<usize>, controller: &mut Controller<C>) -> Vec<u32> {
         let chooses = self.placement.plane_choice != PlaneChoice::InTurn && controller.dies.spread.is_none();
         if !chooses
             || controller.dies.per_channel == 1

@@ -467,7 +467,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The map above a backend of blocks is told of each that it cannot go on with.
-    pub(super) fn tell_retired(&mut self, backend: usize, what: Fault, controller: &mut Controller<C>) {
+    pub(super) fn tell_retired(&self, backend: usize, what: Fault, controller: &mut Controller<C>) {
         let Some(rows) = self.ftl.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
             return;
         };
@@ -505,7 +505,7 @@ impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- contents alone
 
     /// The contents of the pages become unreadable; pages in flight are not affected.
-    fn poison(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
+    fn poison(&mut self, now: SimTime, what: Fault, controller: &Controller<C>) {
         for plane in what.planes(&self.flash.geometry).map(PlaneId) {
             let backend = self.ftl.ftl_of(plane);
             for ppn in what.pages(&self.flash.geometry, plane) {

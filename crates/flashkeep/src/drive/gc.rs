@@ -167,7 +167,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The pages that a collection has in hand.
-    fn hand_of(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) -> Vec<Ppn> {
+    fn hand_of(&mut self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> Vec<Ppn> {
         let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
         let Some(collection) = self.gc.collections[plane.0 as usize].under_way else { return Vec::new() };
         let geometry = &self.flash.geometry;
@@ -183,7 +183,7 @@ impl<C: Contents> DriveBackends<C> {
         &mut self,
         plane: PlaneId,
         victim: u32,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) -> Option<Option<u8>> {
         let hand = self.hand_of(plane, victim, controller);
         let next = self.next_of_hand(plane, victim, &hand, Pace::Timed);
@@ -484,7 +484,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
     /// are observed, to be reported when its end is known.
     fn count_read(
-        &mut self,
+        &self,
         start: SimTime,
         plane: PlaneId,
         first: Ppn,
@@ -659,7 +659,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
     /// plane, which takes as long. Where its unit has none, they bring what they carry.
-    fn send_owed_reads_elsewhere(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+    fn send_owed_reads_elsewhere(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
         let unit = controller.dies.unit_of_block(plane, victim);
         let block = self.flash.geometry.block_index(plane, victim);
         let geometry = &self.flash.geometry;

@@ -89,7 +89,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         unit: UnitId,
         cause: Option<Cause>,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let collects =
             || self.dies.units[unit.0 as usize].collect_head.map(|plane| backends.moves_because(plane));

@@ -310,7 +310,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         first: Id<DriveOp>,
         phases: &OpPhases,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let mut op = first;
         while op.is_some() {
@@ -327,7 +327,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         op: Id<DriveOp>,
         phases: &OpPhases,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) -> Id<DriveOp> {
         let DriveOp { since, next, .. } = self.queues.ops[op];
         let wait = self.short_wait_of_read(channel, unit, (since, granted));
@@ -370,7 +370,7 @@ impl<C: Contents> Controller<C> {
         channel: usize,
         unit: UnitId,
         op: Id<DriveOp>,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let DriveOp { since, late, .. } = self.queues.ops[op];
         let (mut parts, rest) = (Breakdown::default(), self.other_wait(false, late, backends));
@@ -397,7 +397,7 @@ impl<C: Contents> Controller<C> {
         phases: &OpPhases,
         lead: Span,
         cause: Cause,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let (channel, first) = (self.dies.channel_of(unit), self.dies.units[unit.0 as usize].current);
         if first.is_some() {
@@ -544,7 +544,7 @@ impl<C: Contents> Controller<C> {
         &mut self,
         op: Id<DriveOp>,
         noted: Span,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) -> TimeSpent {
         let Some(latencies) = &self.latencies else { return TimeSpent::Memory };
         if self.suspension.is_some() && self.flash.acknowledge == Acknowledge::Program {
@@ -576,7 +576,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         placed: Option<PlacedPage>,
         noted: Span,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) -> TimeSpent {
         let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
         let mut parts = Breakdown::default();

@@ -90,7 +90,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Scrubbing goes on after a power loss.
-    pub(super) fn scrub_from(&mut self, ready: SimTime, controller: &mut Controller<C>) {
+    pub(super) fn scrub_from(&self, ready: SimTime, controller: &mut Controller<C>) {
         if let Some(every) = self.maintenance.every {
             controller.dies.agenda.set(controller.dies.scrub_slot(), ready + every);
         }
@@ -119,7 +119,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
     /// that page with its plane. It looks at a few blocks' worth of pages at a time.
-    fn next_to_scrub(&mut self, controller: &mut Controller<C>) -> (u64, Option<(PlaneId, Ppn)>) {
+    fn next_to_scrub(&mut self, controller: &Controller<C>) -> (u64, Option<(PlaneId, Ppn)>) {
         let geometry = self.flash.geometry.clone();
         let most = u64::from(4 * geometry.pages);
         for passed in 1..=most {

@@ -190,7 +190,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         unit: UnitId,
         first: Id<DriveOp>,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) -> usize {
         let geometry = &self.flash.geometry;
         let number = geometry.flash_page_of(self.queues.ops[first].ppn);

@@ -17,7 +17,7 @@ impl<C: Contents> Controller<C> {
         ftl: usize,
         op: u32,
         lpn: u32,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) -> &mut Option<Ppn> {
         let n = backends.place_in_write(ftl, op, lpn, self);
         &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
@@ -74,7 +74,7 @@ impl<C: Contents> DriveBackends<C> {
     /// The page moves while a write in flight replaces it: the write replaces it at its new place. Whether that is so.
     #[inline]
     pub(super) fn move_older(
-        &mut self,
+        &self,
         ftl: usize,
         lpn: u32,
         from: Ppn,
@@ -91,7 +91,7 @@ impl<C: Contents> DriveBackends<C> {
     /// The copy at `ppn` is the one that the write in flight of its page replaces. The one that it replaced so far, if
     /// that is not newer; otherwise nothing changes and there is none.
     pub(super) fn replace_older(
-        &mut self,
+        &self,
         ftl: usize,
         lpn: u32,
         sequence: u64,

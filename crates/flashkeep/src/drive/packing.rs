@@ -128,7 +128,7 @@ impl<C: Contents> DriveBackends<C> {
         now: SimTime,
         write_queue: u32,
         op: Id<DriveOp>,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) -> bool {
         let Packing { gather, until, .. } = &mut self.packing;
         if *gather == Span::ZERO {
@@ -145,7 +145,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// The writes of a queue wait for others no more.
-    fn stop_gathering(&mut self, write_queue: u32, controller: &mut Controller<C>) {
+    fn stop_gathering(&mut self, write_queue: u32, controller: &Controller<C>) {
         let mut at = controller.queues.write_queues[write_queue as usize].head;
         while at.is_some() {
             // One that a failed block has sent back did not wait.
@@ -302,7 +302,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
     /// the same page of the flash.
     pub(super) fn gather_physical(
-        &mut self,
+        &self,
         write_queue: usize,
         plane: PlaneId,
         pages: &mut Vec<PageWrite>,

@@ -250,7 +250,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// A page of a physical-page backend is where it was meant to be.
-    pub(super) fn place_physical(&mut self, op: Id<DriveOp>, controller: &mut Controller<C>) {
+    pub(super) fn place_physical(&mut self, op: Id<DriveOp>, controller: &Controller<C>) {
         let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues.ops[op];
         let contents = controller.queues.take_carried(op);
         self.put_physical(ppn, &command, contents, sequence);

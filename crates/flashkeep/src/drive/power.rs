@@ -130,7 +130,7 @@ impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- while there is power
 
     /// An operation has been granted.
-    pub(super) fn note_flight(&mut self, operation: LoggedOperation, controller: &mut Controller<C>) {
+    pub(super) fn note_flight(&mut self, operation: LoggedOperation, controller: &Controller<C>) {
         let now = controller.now;
         let Some(power) = &mut self.power else { return };
         if operation.kind == OpKind::Read {
@@ -236,7 +236,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether a block must not be erased yet; the unit is woken when it may be.
     pub(super) fn is_guarded(
-        &mut self,
+        &self,
         now: SimTime,
         unit: UnitId,
         plane: PlaneId,
@@ -256,7 +256,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// A write of a physical-page backend has been granted.
-    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime, controller: &mut Controller<C>) {
+    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime, controller: &Controller<C>) {
         let now = controller.now;
         let Some(power) = &mut self.power else { return };
         power.numbered.retain(|&(_, end)| end > now);
@@ -297,7 +297,7 @@ impl<C: Contents> DriveBackends<C> {
         from: u32,
         to: u32,
         entry: MapEntry,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
@@ -309,7 +309,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// A page is trimmed, which is logged.
-    pub(super) fn note_trim(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
+    pub(super) fn note_trim(&mut self, ftl: usize, lpn: u32, controller: &Controller<C>) {
         let sequence = controller.queues.sequence;
         if let Some(power) = &mut self.power {
             power.trims.insert((ftl as u16, lpn), sequence);

@@ -299,7 +299,7 @@ impl<C: Contents> Queues<C> {
         carried.extend_from_slice(contents);
     }
 
-    pub(super) fn take_carried(&mut self, op: Id<DriveOp>) -> C {
+    pub(super) fn take_carried(&self, op: Id<DriveOp>) -> C {
         if C::KEEP { self.carried[op.index()][0] } else { C::default() }
     }
 }

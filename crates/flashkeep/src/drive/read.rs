@@ -96,7 +96,7 @@ impl<C: Contents> Controller<C> {
         ftl: usize,
         command: Command,
         token: CompletionToken,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         assert!(
             backends.health.checks_pages(),
@@ -181,7 +181,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         unit: UnitId,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         if self.flash.commands.cache_read {
             self.make_way(unit);
@@ -224,7 +224,7 @@ impl<C: Contents> Controller<C> {
         planes: usize,
         cause: Cause,
         lead: Span,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let target = Target::page(ppn);
         let phases = if cause == Cause::Retry {

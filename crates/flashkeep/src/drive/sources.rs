@@ -335,7 +335,7 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         channel: usize,
         die_queue: usize,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let DieQueue { ftl, write_queue, .. } = backends.ftl.die_queues[die_queue];
         if !backends.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {

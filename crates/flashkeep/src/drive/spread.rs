@@ -89,7 +89,7 @@ impl<C: Contents> Controller<C> {
     /// The unit of the next step of a collection; none if it is not among the `idle` ones of its channel.
     #[inline]
     pub(super) fn unit_of_step(
-        &mut self,
+        &self,
         plane: PlaneId,
         victim: u32,
         idle: u64,
@@ -180,7 +180,7 @@ impl<C: Contents> DriveBackends<C> {
         victim: u32,
         idle: u64,
         whole: bool,
-        controller: &mut Controller<C>,
+        controller: &Controller<C>,
     ) -> Option<UnitId> {
         let source = controller.dies.unit_of_block(plane, victim);
         if whole {

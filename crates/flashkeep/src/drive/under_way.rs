@@ -184,7 +184,7 @@ impl<C: Contents> Controller<C> {
         page: PageWrite,
         times: PageTimes,
         first: bool,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let op = page.op;
         let waited = if op.is_some() {
@@ -207,7 +207,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         op: Id<DriveOp>,
         times: PageTimes,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) -> Breakdown {
         let PageTimes { granted, sent, freed, .. } = times;
         if let Some(suspension) = &mut self.suspension {
@@ -229,7 +229,7 @@ impl<C: Contents> Controller<C> {
 
     /// All pages of a write have their places. Whether some of its programs are still under way; it is answered when
     /// they are over, but acknowledged now if it is when its data have crossed the channel.
-    pub(super) fn is_still_programmed(&mut self, op: Id<DriveOp>, backends: &mut DriveBackends<C>) -> bool {
+    pub(super) fn is_still_programmed(&mut self, op: Id<DriveOp>, backends: &DriveBackends<C>) -> bool {
         let Some(suspension) = &mut self.suspension else { return false };
         if *suspension.pending(op) == 0 {
             return false;
@@ -344,7 +344,7 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         operation: &OpenOperation,
         end: SimTime,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         if self.accounts.watch.is_none() {
             return;
@@ -399,7 +399,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// The last program of a write is over.
-    fn end_write(&mut self, op: Id<DriveOp>, backends: &mut DriveBackends<C>) {
+    fn end_write(&mut self, op: Id<DriveOp>, backends: &DriveBackends<C>) {
         let part = match self.flash.acknowledge {
             Acknowledge::Program => CompletionPart::Both,
             Acknowledge::Transfer => CompletionPart::Durable,
@@ -428,7 +428,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// A block is not erased before the operation granted last in a unit is over.
-    pub(super) fn guard_under_way(&mut self, unit: UnitId, block: usize, backends: &mut DriveBackends<C>) {
+    pub(super) fn guard_under_way(&mut self, unit: UnitId, block: usize, backends: &DriveBackends<C>) {
         let Some(suspension) = self.suspension.as_mut().filter(|_| backends.power.is_some()) else { return };
         if let Some(operation) = suspension.units[unit.0 as usize].operations.back_mut() {
             operation.guards.push(block);

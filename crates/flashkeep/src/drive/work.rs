@@ -254,7 +254,7 @@ impl<C: Contents> Controller<C> {
         kind: OpKind,
         page: &PageWrite,
         joins: bool,
-        backends: &mut DriveBackends<C>,
+        backends: &DriveBackends<C>,
     ) {
         let PageWrite { target, cause, .. } = *page;
         debug_assert!(
@@ -295,7 +295,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// Tells the observers of an operation.
-    pub(super) fn log_operation(&mut self, operation: &LoggedOperation, backends: &mut DriveBackends<C>) {
+    pub(super) fn log_operation(&mut self, operation: &LoggedOperation, backends: &DriveBackends<C>) {
         let operation = &LoggedOperation { logical_page: backends.page_at(operation), ..*operation };
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.add(operation));

@@ -165,7 +165,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Wakes the channels that may take writes of the queue.
-    fn wake_for(&mut self, now: SimTime, ftl: usize, write_queue: u32, controller: &mut Controller<C>) {
+    fn wake_for(&self, now: SimTime, ftl: usize, write_queue: u32, controller: &mut Controller<C>) {
         for die_queue in self.ftl.backends[ftl].die_queues.clone() {
             if self.ftl.die_queues[die_queue as usize].write_queue != write_queue {
                 continue;
@@ -188,7 +188,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Wakes the channels that may take an FTL's writes from its single write queue.
-    pub(super) fn wake_all(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
+    pub(super) fn wake_all(&self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
         self.wake_for(now, ftl, self.ftl.backends[ftl].first_write_queue, controller);
         let Ftl { domain, .. } = &self.ftl.backends[ftl];
         for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
@@ -484,7 +484,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether the page programmed last has filled its block, so that the block's summary page follows.
     #[inline]
     pub(super) fn closes(
-        &mut self,
+        &self,
         ftl: usize,
         stream: Option<u8>,
         plane: PlaneId,
@@ -499,7 +499,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// How many blocks the pages programmed last have filled.
     fn summaries_of(
-        &mut self,
+        &self,
         ftl: usize,
         stream: Option<u8>,
         pages: &[PageWrite],
@@ -513,7 +513,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Whether a physical page is the last one of its block, so that the block's summary page follows.
-    pub(super) fn ends_block(&mut self, ftl: usize, ppn: Ppn, controller: &mut Controller<C>) -> bool {
+    pub(super) fn ends_block(&self, ftl: usize, ppn: Ppn, controller: &mut Controller<C>) -> bool {
         let geometry = &self.flash.geometry;
         let ends = self.ftl.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
         if ends {
@@ -538,12 +538,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A write is over; or it is acknowledged, or has become durable.
     #[inline(always)]
-    pub(super) fn answer_write(
-        &mut self,
-        op: Id<DriveOp>,
-        part: CompletionPart,
-        controller: &mut Controller<C>,
-    ) {
+    pub(super) fn answer_write(&self, op: Id<DriveOp>, part: CompletionPart, controller: &mut Controller<C>) {
         if self.health.damaged && controller.queues.is_unasked(op) {
             return;
         }

@@ -442,7 +442,7 @@ impl<C: Contents> Controller<C> {
 
     /// Draws what becomes of a read that has the rates of its block's last read.
     #[inline(never)]
-    fn draw_again(&mut self, ppn: Ppn, backends: &mut DriveBackends<C>) -> Course {
+    fn draw_again(&mut self, ppn: Ppn, backends: &DriveBackends<C>) -> Course {
         let sensed = self.sensed(ppn, backends);
         self.errors.as_mut().map_or(Course::default(), |errors| errors.draw(sensed))
     }
@@ -482,7 +482,7 @@ impl<C: Contents> Controller<C> {
 
     /// A page has been copied to another one inside its plane.
     #[inline]
-    pub(super) fn note_copied(&mut self, now: SimTime, from: Ppn, to: Ppn, backends: &mut DriveBackends<C>) {
+    pub(super) fn note_copied(&mut self, now: SimTime, from: Ppn, to: Ppn, backends: &DriveBackends<C>) {
         if self.errors.is_none() {
             return;
         }
