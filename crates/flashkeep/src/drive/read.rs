@@ -6,10 +6,10 @@ use super::dies::UnitPhase;
 use super::errors::{Course, Verdict};
 use super::limit::UNASKED;
 use super::{DriveOp, OpKind};
-use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, TimeSpent};
 use crate::flash::{FlashOp, Ppn, Target, UnitId};
 use crate::ftl::MapEntry;
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Id, SimTime, Span};
 use std::collections::VecDeque;
 use std::iter::repeat_n;
 
@@ -287,34 +287,39 @@ impl<C: Contents> Controller<C> {
             let read = backends.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
             return backends.tell_read(read, end, self);
         }
-        let DriveOp { token, ppn, command, acknowledged: start, placed: along, course, .. } =
-            self.queues.ops[op];
+        let DriveOp { ppn, command, acknowledged: start, .. } = self.queues.ops[op];
         let target = Target::sectors(ppn, command.sectors);
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         let (service, answered) = self.decoded(op, service, end);
+        self.answer_read(op, [start, end], (service, answered), spent, backends);
+    }
+
+    /// A page has left the channel at the second instant, after an operation that began at the first: its read is answered.
+    pub(super) fn answer_read(
+        &mut self,
+        op: Id<DriveOp>,
+        [start, end]: [SimTime; 2],
+        (service, answered): (Span, SimTime),
+        spent: TimeSpent,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let DriveOp { token, command, ftl, ppn, placed: along, course, .. } = self.queues.ops[op];
         if token.slot == UNASKED {
             backends.end_scrub(op, end, self);
         } else if backends.fails(course, ppn, self) {
-            let failed = Some((BackendId(self.queues.ops[op].ftl), command.start));
+            let failed = Some((BackendId(ftl), command.start));
             self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
         } else {
             let contents = self.queues.take_carried(op);
             self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
         }
         self.queues.ops.release(op);
+        let (kind, cause, age) = (OpKind::Read, command.cause, Some(token.age));
         if along > 0 {
-            return self.tell_along(
-                start,
-                end,
-                ppn,
-                OpKind::Read,
-                command.cause,
-                transfer,
-                Some(token.age),
-                backends,
-            );
+            let transfer = self.flash.timing.transfer(command.sectors);
+            return self.tell_along(start, end, ppn, kind, cause, transfer, age, backends);
         }
-        self.tell(start, end, ppn, OpKind::Read, command.cause, sectors, Some(token.age), backends);
+        self.tell(start, end, ppn, kind, cause, command.sectors, age, backends);
     }
 }
 

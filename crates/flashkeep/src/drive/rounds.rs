@@ -16,12 +16,11 @@
 use super::backends::DriveBackends;
 use super::controller::Controller;
 use super::dies::{Channel, bits};
-use super::limit::UNASKED;
 use super::program::Full;
 use super::sources::{ByAge, Next, Writes};
 use super::{DriveOp, OpKind};
 use crate::drive::Dies;
-use crate::engine::{BackendId, Cause, Contents, Done};
+use crate::engine::{Cause, Contents};
 use crate::flash::scheduler::Class;
 use crate::flash::{FlashOp, OpPhases, Ppn, Round, Target, UnitId};
 use crate::ftl::GcRun;
@@ -364,8 +363,7 @@ impl<C: Contents> Controller<C> {
         array: &OpPhases,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { token, command, ftl, ppn, placed: along, .. } = self.queues.ops[op];
-        let course = self.queues.ops[op].course;
+        let DriveOp { command, course, .. } = self.queues.ops[op];
         if course.goes_on() {
             return self.try_in_next_round(op, begun, end, array, backends);
         }
@@ -373,29 +371,7 @@ impl<C: Contents> Controller<C> {
         let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
         let decoding = self.decoding_in_rounds(op);
         let (service, answered) = (end.since(begun) + decoding, end + decoding);
-        if token.slot == UNASKED {
-            backends.end_scrub(op, end, self);
-        } else if backends.fails(course, ppn, self) {
-            let failed = Some((BackendId(ftl), command.start));
-            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
-        } else {
-            let contents = self.queues.take_carried(op);
-            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
-        }
-        self.queues.ops.release(op);
-        if along > 0 {
-            return self.tell_along(
-                begun,
-                end,
-                ppn,
-                OpKind::Read,
-                command.cause,
-                transfer,
-                Some(token.age),
-                backends,
-            );
-        }
-        self.tell(begun, end, ppn, OpKind::Read, command.cause, command.sectors, Some(token.age), backends);
+        self.answer_read(op, [begun, end], (service, answered), spent, backends);
     }
 
     // ---------------------------------------------------------------- writes

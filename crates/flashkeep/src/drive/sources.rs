@@ -24,20 +24,8 @@ pub(super) enum Next {
     NotBefore(SimTime),
 }
 
-/// A class of operations.
-pub(super) trait OpSource<C> {
-    /// Grants an operation of one of the idle dies of a channel, a bit each.
-    fn next(
-        controller: &mut Controller<C>,
-        now: SimTime,
-        channel: usize,
-        idle: u64,
-        backends: &mut DriveBackends<C>,
-    ) -> Next;
-}
-
 /// A class whose operations have an age.
-pub(super) trait ByAge<C>: OpSource<C> {
+pub(super) trait ByAge<C: Contents> {
     /// An operation that could be granted.
     type Found: Copy;
 
@@ -60,6 +48,20 @@ pub(super) trait ByAge<C>: OpSource<C> {
         found: Self::Found,
         backends: &mut DriveBackends<C>,
     ) -> UnitId;
+
+    /// Grants an operation of one of the idle dies of a channel, a bit each.
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        match Self::find(controller, channel, idle, backends) {
+            Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
+            None => Next::Nothing,
+        }
+    }
 }
 
 /// Reads that wait for their die.
@@ -73,21 +75,6 @@ pub(super) struct Collections;
 
 /// Writes that wait in queues, and erases of physical-page leaves.
 pub(super) struct Writes<M>(PhantomData<M>);
-
-impl<C: Contents> OpSource<C> for ReadSource {
-    fn next(
-        controller: &mut Controller<C>,
-        now: SimTime,
-        channel: usize,
-        idle: u64,
-        backends: &mut DriveBackends<C>,
-    ) -> Next {
-        let found = Self::find(controller, channel, idle, backends);
-        found.map_or(Next::Nothing, |unit| {
-            Next::Granted(Self::grant(controller, now, channel, unit, backends))
-        })
-    }
-}
 
 impl<C: Contents> ByAge<C> for ReadSource {
     type Found = UnitId;
@@ -135,21 +122,6 @@ impl<C: Contents> ByAge<C> for ReadSource {
     }
 }
 
-impl<C: Contents> OpSource<C> for DataOut {
-    fn next(
-        controller: &mut Controller<C>,
-        now: SimTime,
-        channel: usize,
-        idle: u64,
-        backends: &mut DriveBackends<C>,
-    ) -> Next {
-        let found = Self::find(controller, channel, idle, backends);
-        found.map_or(Next::Nothing, |unit| {
-            Next::Granted(Self::grant(controller, now, channel, unit, backends))
-        })
-    }
-}
-
 impl<C: Contents> ByAge<C> for DataOut {
     type Found = UnitId;
 
@@ -190,9 +162,10 @@ impl<C: Contents> ByAge<C> for DataOut {
     }
 }
 
-impl<C: Contents> OpSource<C> for Collections {
+impl Collections {
+    /// Grants a step of a collection to one of the dies of a channel.
     #[inline(never)]
-    fn next(
+    pub(super) fn next<C: Contents>(
         controller: &mut Controller<C>,
         now: SimTime,
         channel: usize,
@@ -230,26 +203,6 @@ pub(super) struct Taker {
     pub(super) plane: PlaneId,
     pub(super) turn_of_planes: u32,
     pub(super) turn_of_die_queues: u32,
-}
-
-impl<C: Contents, M: ProgramMode> OpSource<C> for Writes<M> {
-    /// A program, the most frequent operation of all: compiled into the visit of a channel.
-    #[inline(always)]
-    fn next(
-        controller: &mut Controller<C>,
-        now: SimTime,
-        channel: usize,
-        idle: u64,
-        backends: &mut DriveBackends<C>,
-    ) -> Next {
-        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.physical;
-        let idle = if cached { idle | controller.accepting(now, channel) } else { idle };
-        match Self::find(controller, channel, idle, backends) {
-            Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
-            None if M::PLAIN => Next::Nothing,
-            None => backends.writes_later(now, channel, controller),
-        }
-    }
 }
 
 impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
@@ -306,6 +259,24 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
             controller.pass_on(now, channel, found.die_queue, backends);
         }
         unit
+    }
+
+    /// A program, the most frequent operation of all: compiled into the visit of a channel.
+    #[inline(always)]
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.physical;
+        let idle = if cached { idle | controller.accepting(now, channel) } else { idle };
+        match Self::find(controller, channel, idle, backends) {
+            Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
+            None if M::PLAIN => Next::Nothing,
+            None => backends.writes_later(now, channel, controller),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::controller::Controller;
 use super::dies::UnitPhase;
 use super::gangs::GangTurn;
 use super::program::{Full, PlainMode, PlainPhysical, ProgramMode, Programs};
-use super::sources::{ByAge, Collections, DataOut, Next, OpSource, ReadSource, Taker, Writes};
+use super::sources::{ByAge, Collections, DataOut, Next, ReadSource, Taker, Writes};
 use crate::engine::Contents;
 use crate::flash::BusUse;
 use crate::flash::UnitId;
