@@ -1,8 +1,7 @@
 //! Output files that cover several drives: adds the drive to each entry.
 
-use super::controller::Controller;
 use super::{BusyPeriod, HostRequest, LoggedOperation, OpKind, OperationObserver, RunState};
-use crate::engine::{Cause, Contents, Page};
+use crate::engine::{Cause, Page};
 use crate::kernel::SimTime;
 
 /// An operation of a disk: a run of pages that follow each other.
@@ -121,11 +120,4 @@ pub enum Told {
     Operation(LoggedOperation),
     /// A channel or a unit is in use.
     Hold(BusyPeriod),
-}
-
-impl<C: Contents> Controller<C> {
-    /// From now on reports are kept until they are taken ([`Controller::take_told`]).
-    pub(super) fn keep_told(&mut self) {
-        self.start_watch().kept.get_or_insert_default();
-    }
 }

@@ -4,7 +4,7 @@ use super::Drive;
 use super::backends::DriveBackends;
 use super::controller::Controller;
 use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
-use crate::flash::{Geometry, PlaneId, Pools};
+use crate::flash::PlaneId;
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
 
@@ -28,18 +28,6 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The geometry.
-    #[must_use]
-    pub(super) fn geometry(&self) -> &Geometry {
-        &self.flash.geometry
-    }
-
-    /// What each plane of the geometry consists of.
-    #[must_use]
-    pub(super) fn pools(&self) -> Pools {
-        self.flash.pools
-    }
-
     /// Whether no operation waits or is in progress that a request waits for.
     #[must_use]
     pub(super) fn is_quiet(&self) -> bool {

@@ -179,11 +179,6 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Controller<C> {
-    /// An observer that is told of each flash operation, in addition to others.
-    pub(super) fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
-        self.start_watch().logs.push(log);
-    }
-
     /// Observers of operations are told of channels and units as well.
     fn start_watch(&mut self) -> &mut Watch {
         let mut watch = self.accounts.watch.take().unwrap_or_default();
@@ -192,26 +187,6 @@ impl<C: Contents> Controller<C> {
         // A drive with an observer does not use the fast path.
         self.paths.programs = Programs::Full;
         watch
-    }
-
-    /// The time of a request that the controller's memory serves.
-    #[must_use]
-    pub(super) fn memory_time(&self) -> Span {
-        self.flash.timing.memory
-    }
-
-    /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
-    #[inline]
-    pub(super) fn admit(&mut self, admitted: SimTime, now: SimTime) {
-        self.admitted = admitted;
-        self.now = now;
-    }
-
-    /// The instant of what was done last.
-    #[must_use]
-    #[inline]
-    pub(super) fn now(&self) -> SimTime {
-        self.now
     }
 
     /// Ends a write that found no place or no longer needs one.
@@ -258,18 +233,22 @@ impl<C: Contents> Drive<C> {
 
     /// The seed of the drive's errors.
     pub fn seed_errors(&mut self, seed: u64) {
-        self.controller.seed_errors(seed)
+        if let Some(errors) = &mut self.controller.errors {
+            errors.seed(seed);
+        }
     }
 
     /// What error correction had to do; none without an error model.
     #[must_use]
     pub fn error_counts(&self) -> Option<ErrorCounts> {
-        self.controller.error_counts()
+        self.controller.errors.as_ref().map(|errors| errors.counts())
     }
 
     /// Forgets what was counted.
     pub fn reset_error_counts(&mut self) {
-        self.controller.reset_error_counts()
+        if let Some(errors) = &mut self.controller.errors {
+            errors.reset_counts();
+        }
     }
 
     /// Whether it has failed.
@@ -305,7 +284,7 @@ impl<C: Contents> Drive<C> {
 
     /// From now on reports are kept until they are taken ([`Drive::take_told`]).
     pub fn keep_told(&mut self) {
-        self.controller.keep_told()
+        self.controller.start_watch().kept.get_or_insert_default();
     }
 
     /// The reports since the last call, in order.
@@ -322,13 +301,13 @@ impl<C: Contents> Drive<C> {
     /// The geometry.
     #[must_use]
     pub fn geometry(&self) -> &Geometry {
-        self.controller.geometry()
+        &self.controller.flash.geometry
     }
 
     /// What each plane of the geometry consists of.
     #[must_use]
     pub fn pools(&self) -> Pools {
-        self.controller.pools()
+        self.controller.flash.pools
     }
 
     /// Blocks and planes.
@@ -415,7 +394,7 @@ impl<C: Contents> Drive<C> {
 
     /// An observer that is told of each flash operation, in addition to others.
     pub fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
-        self.controller.log_operations(log)
+        self.controller.start_watch().logs.push(log);
     }
 
     /// The warnings of the logs of a run that ended at `end`.
@@ -435,7 +414,7 @@ impl<C: Contents> Drive<C> {
     /// The time of a request that the controller's memory serves.
     #[must_use]
     pub fn memory_time(&self) -> Span {
-        self.controller.memory_time()
+        self.controller.flash.timing.memory
     }
 
     /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
@@ -448,14 +427,15 @@ impl<C: Contents> Drive<C> {
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
     #[inline]
     pub fn admit(&mut self, admitted: SimTime, now: SimTime) {
-        self.controller.admit(admitted, now)
+        self.controller.admitted = admitted;
+        self.controller.now = now;
     }
 
     /// The instant of what was done last.
     #[must_use]
     #[inline]
     pub fn now(&self) -> SimTime {
-        self.controller.now()
+        self.controller.now
     }
 
     /// All parts have come: the channels are offered the writes in turn and serve what the scheduler puts first. False if
@@ -505,7 +485,7 @@ impl<C: Contents> Drive<C> {
     /// Whether it does.
     #[must_use]
     pub fn expects_power_cuts(&self) -> bool {
-        self.backends.expects_power_cuts()
+        self.backends.power.is_some()
     }
 
     /// The wear of the drive.

@@ -106,12 +106,6 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Whether it does.
-    #[must_use]
-    pub(super) fn expects_power_cuts(&self) -> bool {
-        self.power.is_some()
-    }
-
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
     pub(super) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
         let power = self.power.as_ref()?;

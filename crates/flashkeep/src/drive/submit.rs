@@ -158,7 +158,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
                 if was_mapped {
                     self.backends.count_unmapped(backend, &mut self.controller);
                 }
-                self.backends.note_trim(backend, page.low(), &mut self.controller);
+                self.backends.note_trim(backend, page.low(), &self.controller);
             }
         }
     }
@@ -169,7 +169,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
         }
         match usize::from(backend.0).checked_sub(self.backends.ftl.backends.len()) {
             Some(memory) => self.backends.nvrams[memory].poison(page.low()),
-            None => self.backends.note_trim(usize::from(backend.0), page.low(), &mut self.controller),
+            None => self.backends.note_trim(usize::from(backend.0), page.low(), &self.controller),
         }
     }
 

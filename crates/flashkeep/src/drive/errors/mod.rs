@@ -387,26 +387,6 @@ impl ReadErrors {
 }
 
 impl<C: Contents> Controller<C> {
-    /// The seed of the drive's errors.
-    pub(super) fn seed_errors(&mut self, seed: u64) {
-        if let Some(errors) = &mut self.errors {
-            errors.seed(seed);
-        }
-    }
-
-    /// What error correction had to do; none without an error model.
-    #[must_use]
-    pub(super) fn error_counts(&self) -> Option<ErrorCounts> {
-        self.errors.as_ref().map(|errors| errors.counts())
-    }
-
-    /// Forgets what was counted.
-    pub(super) fn reset_error_counts(&mut self) {
-        if let Some(errors) = &mut self.errors {
-            errors.reset_counts();
-        }
-    }
-
     /// Draws what becomes of a read of a page that can be read so far.
     #[inline]
     pub(super) fn draw_errors(
