@@ -1,9 +1,8 @@
 //! Recomputes the drive's running counts from its raw state.
 
 use super::Drive;
-use super::backends::DriveBackends;
-use crate::engine::{BackendId, Contents, Page};
-use crate::flash::{PlaneId, Ppn};
+use crate::engine::{BackendId, Contents};
+use crate::flash::PlaneId;
 
 /// The most map entries of a drive that is checked. Those of a larger one would take longer than the run.
 const MOST_ENTRIES: u64 = 1 << 25;
@@ -55,31 +54,5 @@ impl<C: Contents> Drive<C> {
                 "free pages of {plane:?}"
             );
         }
-    }
-}
-
-impl<C: Contents> DriveBackends<C> {
-    fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
-        assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
-        let plane = self.flash.geometry.plane_of(ppn);
-        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
-        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
-        assert!(
-            !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
-            "page {lpn} lies on flash that has not failed"
-        );
-        if self.ftl.physical {
-            assert_eq!(self.physical_place(backend, Page::of(lpn)), ppn, "raw page {lpn} is where it says");
-        } else {
-            assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
-        }
-    }
-
-    /// Valid pages, and pages there are.
-    #[must_use]
-    pub(super) fn filled(&self) -> (u64, u64) {
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
-        (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())
     }
 }

@@ -1,36 +1,10 @@
-//! Failures of flash, and the drive's reaction.
-//!
-//! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers
-//! commands that wait for it as failed, and reports every page that was there as gone
-//! ([`CompletionPart::Lost`](crate::engine::CompletionPart::Lost)). If the whole backend is dead ([`DriveBackends::is_dead`]),
-//! that stands for all of its pages. An operation granted before the fault completes, because its end was reported when
-//! it was granted.
-//!
-//! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
-//! reader, which gets an error, or by GC, which then reports the page as gone.
+//! Faults of a drive's parts: which parts fail, and their replacement.
 
-use super::backends::DriveBackends;
-use super::controller::Controller;
-use super::dies::{BusyUnitState, UnitPhase};
-use super::limit::UNASKED;
-use super::submit::Commands;
-use super::{Drive, DriveLife, DriveOp, Resource};
-use crate::blocks::Levelled;
-use crate::engine::{BackendId, Command, CompletionToken, Contents, Done, Page, Verb};
-use crate::flash::{Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, StripingLevel, UnitId};
-use crate::ftl::MapEntry;
-use crate::kernel::{Bits, Id, SimTime, Span};
+use super::Drive;
+use crate::engine::{BackendId, Contents, Page};
+use crate::flash::{Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, StripingLevel};
+use crate::kernel::SimTime;
 use std::ops::Range;
-
-/// Failed and worn-out parts.
-#[derive(Clone, Debug)]
-pub(super) struct DriveHealth {
-    /// Whether any part has failed.
-    pub(super) damaged: bool,
-    /// Whether error correction has given up a page.
-    pub(super) unreadable: bool,
-    pub(super) life: DriveLife,
-}
 
 /// The parts that a fault affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,33 +92,13 @@ impl Fault {
     }
 
     /// The pages of a plane that it affects.
-    fn pages(self, geometry: &Geometry, plane: PlaneId) -> Vec<Ppn> {
+    pub(in crate::drive) fn pages(self, geometry: &Geometry, plane: PlaneId) -> Vec<Ppn> {
         if let Fault::Page(ppn) = self {
             return vec![ppn];
         }
         self.blocks(geometry)
             .flat_map(|block| (0..geometry.pages_in(block)).map(move |page| geometry.ppn(plane, block, page)))
             .collect()
-    }
-}
-
-impl DriveHealth {
-    /// Whether pages may be unreadable.
-    #[inline]
-    pub(super) fn checks_pages(&self) -> bool {
-        self.damaged || self.unreadable
-    }
-
-    /// Whether no part has failed and no page is unreadable.
-    #[must_use]
-    pub(super) fn is_healthy(&self) -> bool {
-        !self.checks_pages()
-    }
-
-    /// The wear of the drive.
-    #[must_use]
-    pub(super) fn life(&self) -> &DriveLife {
-        &self.life
     }
 }
 
@@ -173,369 +127,22 @@ impl<C: Contents> Drive<C> {
     }
 }
 
-impl<C: Contents> Controller<C> {
-    /// Fails the reads that wait for failed parts.
-    pub(super) fn fail_waiting_reads(
-        &mut self,
-        now: SimTime,
-        plane: PlaneId,
-        what: Fault,
-        backends: &mut DriveBackends<C>,
-    ) {
-        let geometry = self.flash.geometry.clone();
-        for unit in self.dies.units_of(plane) {
-            let reads = &mut self.dies.units[unit.0 as usize].reads;
-            let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
-            for op in self.no_longer_waiting(unit, waiting) {
-                self.fail_read(now, op, backends);
-            }
-        }
-    }
-
-    /// Reads have been taken out of a unit's queue.
-    pub(super) fn no_longer_waiting(&mut self, unit: UnitId, reads: Vec<Id<DriveOp>>) -> Vec<Id<DriveOp>> {
-        let state = &mut self.dies.units[unit.0 as usize];
-        for &op in &reads {
-            state.queued = state.queued - self.queues.ops[op].service;
-        }
-        if !state.reads.head.is_some() {
-            self.dies.channels[state.channel as usize].waiting &= !state.bit;
-        }
-        reads
-    }
-
-    /// A read that waited, or was being done, fails.
-    fn fail_read(&mut self, now: SimTime, op: Id<DriveOp>, backends: &mut DriveBackends<C>) {
-        let DriveOp { token, command, ftl, ppn, course, .. } = self.queues.ops[op];
-        self.forget_doomed(ppn);
-        if token.slot == UNASKED && !course.discarded {
-            backends.scrub_on(now, self);
-        } else if !course.discarded {
-            self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
-        }
-        self.queues.ops.release(op);
-    }
-
-    /// Answers commands for a failed backend.
-    pub(super) fn answer_for_dead(
-        &mut self,
-        now: SimTime,
-        backend: BackendId,
-        command: &Command,
-        token: CompletionToken,
-    ) {
-        if command.verb != Verb::Read {
-            return self.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
-        }
-        for n in 0..u32::from(command.count) {
-            let failed = Some((backend, command.start.plus(n)));
-            self.done.push(Done { failed, ..Done::at(token.plus(n), 1, now) });
-        }
-    }
-}
-
-impl<C: Contents> DriveBackends<C> {
-    /// A part has failed: from now on every command checks for failed parts.
-    pub(super) fn set_damaged(&mut self, controller: &mut Controller<C>) {
-        self.health.damaged = true;
-        controller.paths.commands = Commands::Checked;
-    }
-
-    /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
-    #[must_use]
-    pub(super) fn is_dead(&self, backend: BackendId) -> bool {
-        match self.ftl.backends.get(usize::from(backend.0)) {
-            Some(ftl) => ftl.dead,
-            None => self.nvram(backend).dead,
-        }
-    }
-
-    /// Freed resources serve waiting operations.
-    pub(super) fn look_again(&mut self, now: SimTime, controller: &mut Controller<C>) {
-        for channel in 0..controller.dies.channels.len() {
-            controller.visit(now, channel, self);
-        }
-        for ftl in 0..self.ftl.backends.len() {
-            if self.ftl.backends[ftl].rows.is_none() {
-                self.wake_all(now, ftl, controller);
-            }
-        }
-    }
-
-    // ---------------------------------------------------------------- for good
-
-    fn inject(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
-        if let Fault::PoolPart { .. } = what {
-            self.fail_last_parts(now, what, controller);
-        }
-        let planes = what.planes(&self.flash.geometry).map(PlaneId);
-        let planes: Vec<PlaneId> = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane)).collect();
-        for &plane in &planes {
-            self.abandon(now, plane, what, controller);
-        }
-        let all = matches!(what, Fault::Planes { .. });
-        for backend in self.ftl.backends_of(&planes) {
-            let of_backend = self.ftl.planes_of(backend);
-            let hit = |plane: &PlaneId| planes.contains(plane);
-            let whole = all && of_backend.iter().all(|plane| hit(plane) || self.ftl.blocks.is_dead(*plane));
-            for plane in of_backend.into_iter().filter(hit) {
-                if !whole {
-                    self.lose_pages(plane, what, controller);
-                }
-                self.retire(plane, what);
-            }
-            if whole {
-                self.bury(now, backend, controller);
-            } else if self.ftl.backends[backend].rows.is_some() {
-                self.void_physical(now, backend, what, controller);
-                self.tell_retired(backend, what, controller);
-            } else {
-                self.set_limit(now, backend, controller);
-            }
-        }
-    }
-
-    /// A pool whose last part fails has failed as a whole.
-    fn fail_last_parts(&mut self, now: SimTime, what: Fault, controller: &mut Controller<C>) {
-        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let stays = |block: u32| {
-                !what.takes_block(&self.flash.geometry, block)
-                    && !self.ftl.blocks.is_failed_block(plane, block)
-            };
-            if !self.ftl.blocks.is_dead(plane) && !(0..self.flash.geometry.blocks).any(stays) {
-                self.inject(now, Fault::Planes { first: plane, count: 1 }, controller);
-            }
-        }
-    }
-
-    fn retire(&mut self, plane: PlaneId, what: Fault) {
+impl<C: Contents> Drive<C> {
+    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new block, a page that
+    /// can be programmed after the next erase of its block, or a new and empty NVRAM. What has not failed stays as it
+    /// is. A backend that was dead begins empty; one that was damaged uses what is new too.
+    pub fn renew(&mut self, now: SimTime, what: Fault) {
+        self.controller.now = now;
         match what {
-            Fault::Planes { .. } => self.ftl.blocks.retire_plane(plane),
-            Fault::Page(ppn) if !self.ftl.blocks.is_failed(ppn) => self.ftl.blocks.retire_page(ppn),
-            Fault::PoolPart { .. } | Fault::Block(..) => {
-                for block in what.blocks(&self.flash.geometry) {
-                    if !self.ftl.blocks.is_failed_block(plane, block) {
-                        self.ftl.blocks.retire_block(plane, block);
-                    }
-                }
+            Fault::Nvram(backend) => self.backends.nvram_mut(backend).renew(),
+            Fault::Planes { .. } => self.backends.renew_planes(now, what, &mut self.controller),
+            Fault::PoolPart { .. } => self.backends.renew_parts(now, what, &mut self.controller),
+            Fault::Block(plane, block) => {
+                self.backends.renew_blocks(now, plane, [block], &mut self.controller)
             }
-            Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {}
+            Fault::Page(ppn) => self.backends.renew_page(now, ppn, &mut self.controller),
+            Fault::DiskPage(_) => {}
         }
-    }
-
-    /// The page is no longer mapped.
-    pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &mut Controller<C>) {
-        let backend = self.ftl.ftl_of(plane);
-        if self.is_older_copy(backend, lpn, ppn, controller) {
-            return self.give_up_older(backend, lpn, controller);
-        }
-        self.discard(ppn, controller);
-        self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
-        self.ftl.backends[backend].lost.set(lpn, true);
-        self.count_unmapped(backend, controller);
-        controller.done.push(Done::gone(BackendId(backend as u16), Page::of(lpn)));
-    }
-
-    fn lose_pages(&mut self, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
-        for ppn in what.pages(&self.flash.geometry, plane) {
-            let lpn = self.ftl.blocks.owner(ppn);
-            if self.is_current(plane, lpn, ppn, controller) {
-                self.lose(plane, lpn, ppn, controller);
-            }
-        }
-    }
-
-    /// Cancels reads and collections of failed parts.
-    fn abandon(&mut self, now: SimTime, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
-        // A migration under way becomes a collection like others.
-        self.ftl.blocks.let_go(plane);
-        if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
-            collection.levelled = Levelled::No;
-        }
-        controller.fail_waiting_reads(now, plane, what, self);
-        for unit in controller.dies.units_of(plane) {
-            match what {
-                Fault::Planes { .. } => self.stop_reading(now, unit, plane, controller),
-                _ => self.poison_reading(unit, what, controller),
-            }
-        }
-        if let Fault::Planes { .. } = what {
-            self.forget_collection(plane, controller);
-        }
-        if let Fault::PoolPart { .. } | Fault::Block(..) = what
-            && let Some(victim) = self.gc.collections[plane.0 as usize].victim()
-            && what.takes_block(&self.flash.geometry, victim)
-        {
-            self.gc.start_anew(plane);
-        }
-    }
-
-    /// A unit that reads a page of a plane that has failed is free: it may have other planes.
-    fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, controller: &mut Controller<C>) {
-        let state = &mut controller.dies.units[unit.0 as usize];
-        if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
-            state.programs = None;
-        }
-        let collects = !state.current.is_some() && state.collects == Some(plane);
-        if state.phase == UnitPhase::Free {
-            return;
-        }
-        if collects && let Some(reads) = self.gc.reads.get_mut(unit.0 as usize) {
-            reads.clear();
-        }
-        let gone = controller.empty_registers(unit, plane);
-        let state = &mut controller.dies.units[unit.0 as usize];
-        let untouched = gone.is_empty() && !collects;
-        if untouched || state.current.is_some() {
-            // Nothing of it was read, or other planes' pages still are.
-        } else if state.cached.is_some() {
-            state.current = std::mem::replace(&mut state.cached, Id::NONE);
-            state.phase = UnitPhase::Ready;
-            controller.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
-        } else {
-            controller.dies.cut_off_unit(now, unit.0 as usize, true);
-            let state = &controller.dies.units[unit.0 as usize];
-            controller.dies.channels[state.channel as usize].ready &= !state.bit;
-            if !controller.stop_suspended_read(now, unit) {
-                controller.dies.units[unit.0 as usize].phase = UnitPhase::Free;
-                controller.dies.free_at[unit.0 as usize] = now;
-            }
-            controller.tell_cut_off(now, Resource::Unit(unit));
-            controller.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
-        }
-        for op in gone {
-            controller.fail_read(now, op, self);
-        }
-    }
-
-    /// A read under way of a page that has failed ends in time, finds nothing, and is not repeated.
-    fn poison_reading(&mut self, unit: UnitId, what: Fault, controller: &mut Controller<C>) {
-        let BusyUnitState { cached, current, .. } = &controller.dies.units[unit.0 as usize];
-        let (cached, current) = (*cached, *current);
-        for first in [cached, current] {
-            let mut at = first;
-            while at.is_some() {
-                let DriveOp { ppn, next, .. } = controller.queues.ops[at];
-                if what.strikes(&self.flash.geometry, ppn) {
-                    self.ftl.blocks.poison(ppn);
-                    controller.queues.ops[at].course.give_up();
-                }
-                at = next;
-            }
-        }
-    }
-
-    /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
-    pub(super) fn void_physical(
-        &mut self,
-        now: SimTime,
-        backend: usize,
-        what: Fault,
-        controller: &mut Controller<C>,
-    ) {
-        let geometry = self.flash.geometry.clone();
-        let block_goes_on = matches!(what, Fault::Page(_));
-        let hit = |op: &DriveOp| {
-            what.strikes(&geometry, op.ppn) && (op.command.verb != Verb::Trim || !block_goes_on)
-        };
-        for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, hit) {
-                if controller.queues.ops[op].command.verb == Verb::Trim {
-                    controller.erased(op, now, Span::ZERO);
-                } else {
-                    self.void_write(now, backend, op, controller);
-                }
-            }
-        }
-    }
-
-    /// A write to a physical page that cannot be programmed any more, taken out of its queue.
-    pub(super) fn void_write(
-        &mut self,
-        now: SimTime,
-        backend: usize,
-        op: Id<DriveOp>,
-        controller: &mut Controller<C>,
-    ) {
-        let DriveOp { token, command, .. } = controller.queues.ops[op];
-        if self.ftl.maps.get(backend, command.start.low()) != MapEntry::Pending(op.raw()) {
-            return controller.answer_unplaced(now, op);
-        }
-        self.void(now, backend, command.start.low(), token, controller);
-        controller.answer_behind(now, op);
-        controller.queues.ops.release(op);
-    }
-
-    /// The map above a backend of blocks is told of each that it cannot go on with.
-    pub(super) fn tell_retired(&self, backend: usize, what: Fault, controller: &mut Controller<C>) {
-        let Some(rows) = self.ftl.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
-            return;
-        };
-        let geometry = &self.flash.geometry;
-        let hit = |ppn: Ppn| match what {
-            Fault::Page(page) => geometry.block_index_of(page) == geometry.block_index_of(ppn),
-            _ => what.strikes(geometry, ppn),
-        };
-        let firsts = (0..rows.groups()).map(|block| block * rows.superblock_pages());
-        let firsts: Vec<u32> = firsts.filter(|&first| hit(rows.ppn(geometry, first))).collect();
-        controller.done.extend(
-            firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page::of(first))),
-        );
-    }
-
-    /// A whole backend has failed: its pending writes are void, and it has no pages.
-    fn bury(&mut self, now: SimTime, backend: usize, controller: &mut Controller<C>) {
-        for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true) {
-                if controller.queues.ops[op].command.verb == Verb::Trim {
-                    controller.erased(op, now, Span::ZERO);
-                } else {
-                    controller.answer_unplaced(now, op);
-                }
-            }
-        }
-        self.ftl.maps.clear(backend);
-        let this = &mut self.ftl.backends[backend];
-        this.remapped.clear();
-        this.lost = Bits::default();
-        (this.dead, this.limit) = (true, None);
-        self.forget_all_hidden(backend);
-    }
-
-    // ---------------------------------------------------------------- contents alone
-
-    /// The contents of the pages become unreadable; pages in flight are not affected.
-    fn poison(&mut self, now: SimTime, what: Fault, controller: &Controller<C>) {
-        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let backend = self.ftl.ftl_of(plane);
-            for ppn in what.pages(&self.flash.geometry, plane) {
-                let unit = controller.unit_of_page(ppn);
-                let programmed = match self.ftl.backends[backend].rows {
-                    Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller),
-                    None => self.ftl.blocks.is_programmed(ppn) && !self.ftl.blocks.is_failed(ppn),
-                };
-                if programmed && !controller.is_being_programmed(now, unit, ppn) {
-                    self.ftl.blocks.poison(ppn);
-                }
-            }
-        }
-    }
-
-    /// Clears the mark of unreadable pages that are written now. Otherwise, while one of them is placed, GC might find
-    /// the next one and report it as gone after its write was submitted.
-    pub(super) fn forget_unreadable(
-        &mut self,
-        ftl: usize,
-        command: &Command,
-        controller: &mut Controller<C>,
-    ) {
-        for page in command.low_pages() {
-            if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, page)
-                && self.ftl.blocks.is_unreadable(ppn)
-            {
-                self.forget(ftl, page, controller);
-                self.count_unmapped(ftl, controller);
-            }
-        }
+        self.backends.look_again(now, &mut self.controller);
     }
 }

@@ -1,7 +1,9 @@
 //! Output files that cover several drives: adds the drive to each entry.
 
-use super::{BusyPeriod, HostRequest, LoggedOperation, OpKind, OperationObserver, RunState};
+use super::OperationObserver;
+use super::holds::{BusyPeriod, HostRequest, LoggedOperation, RunState};
 use crate::engine::{Cause, Page};
+use crate::flash::OpKind;
 use crate::kernel::SimTime;
 
 /// An operation of a disk: a run of pages that follow each other.

@@ -1,10 +1,7 @@
 //! Read access to a drive's state.
 
 use super::Drive;
-use super::backends::DriveBackends;
-use super::controller::Controller;
 use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
-use crate::flash::PlaneId;
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
 
@@ -24,41 +21,6 @@ impl<C: Contents> Drive<C> {
                 (!self.backends.ftl.blocks.is_unreadable(ppn)).then(|| self.backends.ftl.blocks.contents(ppn))
             }
         }
-    }
-}
-
-impl<C: Contents> Controller<C> {
-    /// Whether no operation waits or is in progress that a request waits for.
-    #[must_use]
-    pub(super) fn is_quiet(&self) -> bool {
-        self.queues.ops.live() == 0 && self.done.is_empty()
-    }
-}
-
-impl<C: Contents> DriveBackends<C> {
-    /// Pages of a backend, those of its hidden range left out.
-    #[must_use]
-    pub(super) fn pages(&self, backend: BackendId) -> u32 {
-        self.ftl
-            .backends
-            .get(usize::from(backend.0))
-            .map_or_else(|| self.nvram(backend).len(), |ftl| ftl.pages)
-    }
-
-    /// Erased blocks that are free.
-    #[must_use]
-    pub(super) fn free_blocks(&self) -> u64 {
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        let alive = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane));
-        alive.map(|plane| u64::from(self.ftl.blocks.erased(plane))).sum()
-    }
-
-    /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
-    #[must_use]
-    pub(super) fn is_sound(&self) -> bool {
-        let holds_all = || self.ftl.backends.iter().all(|backend| backend.lost.count() == 0);
-        let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
-        self.health.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
     }
 }
 

@@ -6,112 +6,44 @@
 //! ([`visit`]): the scheduler picks one operation and grants it, and its end is known from then on. The release of a
 //! resource for which no operation waits is a number, not an event.
 
-mod addresses;
 mod age;
 mod audit;
-mod backend;
 mod backends;
-mod before;
-mod behind;
 mod build;
-mod by_address;
-mod cache;
-mod choose;
-mod collect;
-mod collection;
 mod controller;
-mod copyback;
 mod counters;
-mod created;
-mod deal;
-mod dies;
-mod errors;
 mod faults;
-mod gangs;
-mod gc;
 mod holds;
-mod latency;
-mod limit;
+mod life;
 mod logs;
 mod look;
-mod maintenance;
-mod multiplane;
-mod nvram;
-mod older;
-mod open_latency;
-mod overflow;
-mod packing;
 mod parameters;
-mod parts;
-mod physical;
-mod power;
-mod program;
-mod queue;
-mod read;
 mod recovery;
-mod renew;
-mod retire;
-mod retry;
-mod rounds;
-mod slc;
 mod snapshot;
-mod soft;
-mod sources;
-mod spread;
-mod streams;
 mod submit;
-mod suspend;
 #[cfg(test)]
 mod tests;
-mod under_way;
 mod untimed;
-mod versions;
-mod visit;
 mod wear;
-mod work;
-mod write;
 
 pub use crate::flash::OpKind;
-pub use backend::FlashBackendKind;
+pub use backends::{FlashBackendKind, Nvram};
+pub use controller::{ErrorCounts, OperationTimes};
 pub use counters::{ByKindAndCause, Counters, SlcCounts};
-pub use dies::LoggedOperation;
-pub use errors::ErrorCounts;
 pub use faults::Fault;
-pub use holds::{BusyPeriod, HostRequest, Resource, RunState};
+pub use holds::{BusyPeriod, HostRequest, LoggedOperation, Resource, RunState};
+pub use life::DriveLife;
 pub use logs::{Alone, DeviceObserver, DiskAccess, Told};
-pub use nvram::Nvram;
 pub use parameters::Parameters;
 pub use recovery::Recovery;
-pub use retire::DriveLife;
 pub use wear::BlockErases;
-pub use work::OperationTimes;
 
-use crate::engine::{BackendId, Contents, Done, Page};
-use crate::flash::{FlashArray, Scheduler, UnitId};
-use crate::flash::{Geometry, Pools, Ppn};
-use crate::ftl::allocation::PagePlacement;
+use crate::engine::{BackendId, Contents, Page};
+use crate::flash::{Geometry, Pools, Ppn, UnitId};
 use crate::ftl::{Blocks, MapEntry};
-use crate::kernel::{Id, SimTime, Span};
-use backend::{DieQueue, Ftl, Remapped, Translation};
+use crate::kernel::{SimTime, Span};
 use backends::DriveBackends;
-use collection::PlaneCollection;
 use controller::Controller;
-use dies::Dies;
-use errors::ReadErrors;
-use faults::DriveHealth;
-use gc::Gc;
-use latency::DriveLatencies;
-use maintenance::Maintenance;
-use packing::Packing;
-use parts::Parts;
-use power::Power;
-use program::{Paths, Programs, Scratch};
-use queue::{DriveOp, OpQueue, Queues};
-use read::ReadRules;
-use slc::SlcPolicy;
-use under_way::Suspension;
-use untimed::Immediate;
-use work::{DriveAccounts, Watch};
 
 /// An observer of flash operations.
 pub trait OperationObserver: Send {
@@ -175,30 +107,6 @@ impl<C: Contents> Drive<C> {
             self.backends.scrub(now, &mut self.controller);
         }
         true
-    }
-}
-
-impl<C: Contents> Controller<C> {
-    /// Observers of operations are told of channels and units as well.
-    fn start_watch(&mut self) -> &mut Watch {
-        let mut watch = self.accounts.watch.take().unwrap_or_default();
-        watch.told.resize(self.dies.units.len() + self.dies.channels.len(), SimTime::ZERO);
-        let watch = self.accounts.watch.insert(watch);
-        // A drive with an observer does not use the fast path.
-        self.paths.programs = Programs::Full;
-        watch
-    }
-
-    /// Ends a write that found no place or no longer needs one.
-    fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
-        self.forget_under_way(op);
-        if !self.queues.is_unasked(op) {
-            let DriveOp { token, command, .. } = self.queues.ops[op];
-            let spent = self.breakdown_of_unplaced(now, op);
-            self.done.push(Done { spent, ..Done::at(token, u32::from(command.count), now) });
-        }
-        self.answer_behind(now, op);
-        self.queues.ops.release(op);
     }
 }
 

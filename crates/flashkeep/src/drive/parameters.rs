@@ -1,8 +1,8 @@
 //! Parameters of a drive: numbers and policies derived from the keys of a drive file.
 
-use super::{FlashBackendKind, Scheduler};
 use crate::blocks::Policies;
-use crate::flash::{ErrorModel, FlashSpec, PageTypes, Pools, SuspendRules, Times};
+use crate::drive::backends::FlashBackendKind;
+use crate::flash::{ErrorModel, FlashSpec, PageTypes, Pools, Scheduler, SuspendRules, Times};
 use crate::ftl::allocation::Binding;
 use crate::ftl::{GcSpec, InFlight, PlaneChoice, SlcCacheOptions};
 use std::sync::Arc;

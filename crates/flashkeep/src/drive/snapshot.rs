@@ -1,7 +1,7 @@
 //! The drive's part of a snapshot: the complete state at rest.
 
 use super::Drive;
-use super::power::Oob;
+use crate::drive::backends::Oob;
 use crate::engine::Contents;
 use crate::ftl::Blocks;
 use crate::kernel::Sparse;

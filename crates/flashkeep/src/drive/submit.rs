@@ -1,117 +1,12 @@
-//! Submission of commands: selects the path of each, by the kind of its backend and by failures.
+//! Submission of commands to a drive, and what it completes.
 
 use super::Drive;
-use super::backends::DriveBackends;
-use super::controller::Controller;
-use crate::engine::{BackendId, Backends, Breakdown, Command, CompletionToken, Contents, Done, Page, Verb};
+use crate::drive::backends::Nvram;
+use crate::drive::controller::Commands;
+use crate::engine::{BackendId, Backends, Breakdown, Command, CompletionToken, Contents, Done, Page};
+use crate::flash::PlaneId;
 use crate::kernel::{SimTime, Span};
 use std::ops::Range;
-
-/// Which code path commands take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Commands {
-    /// The fast path: all backends are FTLs, the run is timed, and no part has failed.
-    Direct,
-    /// The general path: checks the state for each command.
-    Checked,
-}
-
-impl Commands {
-    /// Of leaves that are all mapped, healthy and timed, or not.
-    pub(super) fn of_mapped(direct: bool) -> Commands {
-        if direct { Commands::Direct } else { Commands::Checked }
-    }
-}
-
-impl<C: Contents> Controller<C> {
-    pub(super) fn answer(
-        &mut self,
-        token: CompletionToken,
-        pages: u32,
-        at: SimTime,
-        service: Span,
-        contents: C,
-    ) {
-        self.done.push(Done { service, contents, ..Done::at(token, pages, at) });
-    }
-}
-
-impl<C: Contents> DriveBackends<C> {
-    /// A command for an FTL of which nothing has failed.
-    #[inline(always)]
-    pub(super) fn submit_plainly(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: &Command,
-        token: CompletionToken,
-        contents: &[C],
-        controller: &mut Controller<C>,
-    ) {
-        match command.verb {
-            Verb::Read => self.read(now, ftl, command, token, controller),
-            Verb::Write => self.write(now, ftl, command, token, contents, controller),
-            Verb::Trim => self.trim(ftl, command, controller),
-            Verb::Remap => self.remap(ftl, command, controller),
-        }
-        if matches!(command.verb, Verb::Trim | Verb::Remap) {
-            controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
-        }
-    }
-
-    /// A command in a drive with failed parts, or whose backends are not all FTLs.
-    #[inline(never)]
-    fn submit_otherwise(
-        &mut self,
-        now: SimTime,
-        backend: BackendId,
-        command: &Command,
-        token: CompletionToken,
-        contents: &[C],
-        controller: &mut Controller<C>,
-    ) {
-        let ftl = usize::from(backend.0);
-        let Some(this) = self.ftl.backends.get(ftl) else {
-            return self.ask_nvram(now, backend, command, token, contents, controller);
-        };
-        if this.dead {
-            return controller.answer_for_dead(now, backend, command, token);
-        }
-        let limited = this.limit.is_some();
-        if self.health.checks_pages() && !self.ftl.physical && command.verb == Verb::Write {
-            self.forget_unreadable(ftl, command, controller);
-        }
-        match (command.verb, self.ftl.physical) {
-            (Verb::Read, true) if self.immediate.active => {
-                self.submit_untimed(now, ftl, command, token, contents, controller)
-            }
-            (Verb::Write, true) => self.write_physical(now, ftl, command, token, contents, controller),
-            (Verb::Trim, true) => self.trim_physical(now, ftl, command, token, controller),
-            (Verb::Remap, true) => panic!("raw pages have no other address"),
-            (_, false) if limited => self.submit_damaged(now, ftl, command, token, contents, controller),
-            (Verb::Read, true) | (_, false) => {
-                self.submit_apart(now, ftl, command, token, contents, controller)
-            }
-        }
-    }
-
-    /// [`Self::submit_plainly`], a second time: where it is called from the short way it is a part of that.
-    #[inline(never)]
-    pub(super) fn submit_apart(
-        &mut self,
-        now: SimTime,
-        ftl: usize,
-        command: &Command,
-        token: CompletionToken,
-        contents: &[C],
-        controller: &mut Controller<C>,
-    ) {
-        if self.immediate.active {
-            return self.submit_untimed(now, ftl, command, token, contents, controller);
-        }
-        self.submit_plainly(now, ftl, command, token, contents, controller);
-    }
-}
 
 impl<C: Contents> Backends<C> for Drive<C> {
     #[inline(always)]
@@ -196,5 +91,34 @@ impl<C: Contents> Backends<C> for Drive<C> {
     #[inline]
     fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
         self.controller.latencies.as_mut().map(|latencies| &mut latencies.done)
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// From now on planes are collected below `ftl.gc.threshold` only.
+    pub fn end_idling(&mut self) {
+        self.backends.end_scrubbing(&mut self.controller);
+        self.backends.slc.end_idling();
+        if !self.backends.gc.is_soft() {
+            return;
+        }
+        self.backends.gc.thresholds.end_idling();
+        self.controller.dies.units.iter_mut().for_each(|unit| unit.soft = false);
+        // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
+        // still comes, for example a parity that waited for idle time, needs that collection to be finished.
+        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.backends.ftl.blocks.is_dead(plane) && !self.backends.ftl.blocks.has_room(plane) {
+                self.backends.ask_for_collection(plane, &mut self.controller);
+            }
+        }
+    }
+}
+
+impl<C: Contents> Drive<C> {
+    /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next backend.
+    pub fn add_nvram(&mut self, pages: u32, latency: Span) -> BackendId {
+        self.controller.paths.commands = Commands::Checked;
+        self.backends.nvrams.push(Nvram::new(pages, latency));
+        BackendId((self.backends.ftl.backends.len() + self.backends.nvrams.len() - 1) as u16)
     }
 }

@@ -1,10 +1,7 @@
 //! How often each block has been erased, in this run and before it.
 
-use super::backends::DriveBackends;
-use super::controller::Controller;
-use super::{Drive, OpKind};
-use crate::engine::{Cause, Contents};
-use crate::flash::PlaneId;
+use super::Drive;
+use crate::engine::Contents;
 use crate::kernel::SimTime;
 
 /// The number of erases of each of some blocks. Blocks behind the last one that is listed were not erased, so that a
@@ -80,7 +77,7 @@ impl BlockErases {
         self.listed.get(block).copied().unwrap_or_default()
     }
 
-    fn of(&mut self, block: usize) -> &mut u32 {
+    pub(in crate::drive) fn of(&mut self, block: usize) -> &mut u32 {
         if self.listed.len() <= block {
             self.listed.resize(block + 1, 0);
         }
@@ -110,45 +107,5 @@ impl<C: Contents> Drive<C> {
         }
         self.backends.begin_scrubbing(&mut self.controller);
         self.backends.look_at_caches(SimTime::ZERO, &mut self.controller);
-    }
-}
-
-impl<C: Contents> Controller<C> {
-    /// A block is new: it has no erases from before.
-    pub(super) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
-        *self.erases_before_of(plane, block) = 0;
-    }
-
-    fn erases_before_of(&mut self, plane: PlaneId, block: u32) -> &mut u32 {
-        let block = (plane.0 * self.flash.geometry.blocks + block) as usize;
-        self.accounts.erases_before.of(block)
-    }
-}
-
-impl<C: Contents> DriveBackends<C> {
-    /// An erase of a block without time. If it is not counted, it is not this run's.
-    pub(super) fn count_erase(
-        &mut self,
-        ftl: usize,
-        cause: Cause,
-        plane: PlaneId,
-        block: u32,
-        controller: &mut Controller<C>,
-    ) {
-        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
-        if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
-            *controller.erases_before_of(plane, block) += 1;
-        }
-    }
-
-    fn all_erases(&self) -> BlockErases {
-        let blocks = self.flash.geometry.block_count();
-        if self.ftl.backends.iter().all(|backend| backend.erases == 0) {
-            return BlockErases::none(blocks);
-        }
-        let mut all = Vec::with_capacity(blocks);
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        planes.for_each(|plane| all.extend_from_slice(self.ftl.blocks.erases(plane)));
-        BlockErases::from(all)
     }
 }

@@ -21,8 +21,8 @@ mod word_lines;
 use super::*;
 use crate::config::load_text;
 use crate::engine::{
-    BackendId, BackendView, Backends, Cause, Command, CompletionPart, CompletionToken, Flags, Page, Token,
-    Verb,
+    BackendId, BackendView, Backends, Cause, Command, CompletionPart, CompletionToken, Done, Flags, Page,
+    Token, Verb,
 };
 use crate::flash::{Across, Domain, Geometry, PlaneId};
 use std::sync::mpsc;

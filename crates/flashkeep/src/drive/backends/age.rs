@@ -1,0 +1,278 @@
+//! Flash that was written before time 0, by construction: an ageing model gives the state of its planes, and
+//! the valid pages wait as *slots* for host pages. In steady state, where a page may go to any plane, all pages have
+//! their places at once, by a rule ([`InitialPlaces`]); those that are not created lose them in the end.
+
+use super::DriveBackends;
+use super::backend::Ftl;
+use super::created::Created;
+use super::untimed::Immediate;
+use crate::blocks::victim::SteadyUnits;
+use crate::drive::controller::Controller;
+use crate::engine::{BackendId, Cause, Contents, Page};
+use crate::flash::{PlaneId, Pools, Ppn};
+use crate::ftl::ageing::{Aged, SteadyPlanes};
+use crate::ftl::{Allocation, InitialPlaces, MapEntry, SteadyPlaces};
+use flashkeep_trace::random::Random;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Slots that are still empty.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Slots {
+    pub(in crate::drive) of_plane: Vec<PlaneSlots>,
+    pub(in crate::drive) left: u64,
+    /// Of a drive in steady state: page numbers of a block in random order, twice.
+    pub(in crate::drive) shuffled: Vec<u32>,
+    /// The pages created of each backend all of whose pages have places; none of another one.
+    pub(in crate::drive) created: Vec<Option<Created>>,
+}
+
+/// The slots of a plane.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct PlaneSlots {
+    /// Those whose places have been drawn; the first is filled last.
+    pub(in crate::drive) drawn: Vec<Ppn>,
+    /// Blocks whose slots have not; the first is filled last.
+    blocks: Vec<BlockSlots>,
+}
+
+/// The slots of a block in steady state.
+#[derive(Clone, Copy, Debug)]
+struct BlockSlots {
+    first: Ppn,
+    aged: Aged,
+    /// Where its page numbers begin in the shuffled ones.
+    from: u32,
+}
+
+impl Slots {
+    /// No plane has slots.
+    pub(in crate::drive) fn clear(&mut self, planes: usize) {
+        self.of_plane = vec![PlaneSlots::default(); planes];
+    }
+
+    /// The numbers of the pages in a block that are slots.
+    fn numbers<'a>(shuffled: &'a [u32], block: &BlockSlots) -> impl Iterator<Item = u32> + 'a {
+        let (from, count, written) = (block.from as usize, shuffled.len() / 2, block.aged.written);
+        let numbers = shuffled[from..from + count].iter().copied();
+        numbers.filter(move |&number| number < written).take(block.aged.valid as usize)
+    }
+
+    /// What is created of a backend all of whose pages have places.
+    fn created(&self, backend: usize) -> Option<&Created> {
+        self.created.get(backend)?.as_ref()
+    }
+
+    /// Whether pages of a backend have their places.
+    pub(super) fn knows_places(&self, backend: usize) -> bool {
+        self.created(backend).is_some()
+    }
+
+    /// Pages of a backend are created, if they have places.
+    pub(super) fn note_created(&mut self, backend: usize, pages: Range<u32>) {
+        if let Some(created) = self.created.get_mut(backend).and_then(Option::as_mut) {
+            self.left -= created.add(pages);
+        }
+    }
+
+    fn is_filled(&self, plane: PlaneId) -> bool {
+        let slots = &self.of_plane[plane.0 as usize];
+        slots.drawn.is_empty() && slots.blocks.is_empty()
+    }
+
+    fn pop(&mut self, plane: PlaneId) -> Option<Ppn> {
+        let PlaneSlots { drawn, blocks } = &mut self.of_plane[plane.0 as usize];
+        while drawn.is_empty()
+            && let Some(block) = blocks.pop()
+        {
+            drawn.extend(Self::numbers(&self.shuffled, &block).map(|number| Ppn(block.first.0 + number)));
+            drawn.reverse();
+        }
+        let slot = drawn.pop()?;
+        self.left -= 1;
+        Some(slot)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// The planes of a backend are in steady state: a slot for each of its pages.
+    pub(in crate::drive) fn begin_steady(
+        &mut self,
+        backend: usize,
+        initial: &mut SteadyPlaces,
+        random: &mut Random,
+    ) {
+        initial.skip_backend();
+        self.immediate.slots.created.push(None);
+        for (plane, blocks) in self.steady_blocks(backend, false, random) {
+            let mut slots = blocks;
+            slots.retain(|block| block.aged.valid > 0);
+            slots.reverse();
+            self.immediate.slots.left += slots.iter().map(|block| u64::from(block.aged.valid)).sum::<u64>();
+            self.immediate.slots.of_plane[plane.0 as usize].blocks = slots;
+        }
+    }
+
+    /// The planes of a backend are in steady state, and each of its pages has a place.
+    pub(in crate::drive) fn place_steady(
+        &mut self,
+        backend: usize,
+        initial: &mut SteadyPlaces,
+        random: &mut Random,
+    ) {
+        let all = self.steady_blocks(backend, true, random);
+        initial.add_backend(self.ftl.backends[backend].pages, random);
+        for BlockSlots { first, aged, from } in all.into_iter().flat_map(|(_, blocks)| blocks) {
+            let full = aged.written == self.flash.geometry.pages;
+            initial.add_block(first, aged.valid, full.then_some(from));
+            self.ftl.blocks.validate_aged(first, aged.valid);
+        }
+        let pages = self.ftl.backends[backend].pages;
+        self.immediate.slots.created.push(Some(Created::none_of(pages)));
+        self.immediate.slots.left += u64::from(pages);
+    }
+
+    /// The blocks of each plane of a backend in steady state, in the order in which they were filled; nothing in them is
+    /// valid yet.
+    fn steady_blocks(
+        &mut self,
+        backend: usize,
+        wander: bool,
+        random: &mut Random,
+    ) -> Vec<(PlaneId, Vec<BlockSlots>)> {
+        let planes = self.ftl.planes_of(backend);
+        let steady = self.steady_planes(backend, planes.len());
+        let pages = u64::from(self.ftl.backends[backend].pages);
+        let valid = SteadyPlanes::valid(pages, planes.len(), wander, random);
+        let mut of_plane = |plane, valid| {
+            let mut blocks = Vec::new();
+            for aged in steady.blocks(valid, random) {
+                let block = match aged.written == self.flash.geometry.pages {
+                    true => self.ftl.blocks.age(plane, aged.written),
+                    false => self.ftl.blocks.age_open(plane, aged.written),
+                };
+                let first = self.flash.geometry.ppn(plane, block, 0);
+                let from = random.below(u64::from(self.flash.geometry.pages)) as u32;
+                blocks.push(BlockSlots { first, aged, from });
+            }
+            (plane, blocks)
+        };
+        planes.into_iter().zip(valid).map(|(plane, valid)| of_plane(plane, valid)).collect()
+    }
+
+    pub(in crate::drive) fn set_initial(&mut self, initial: SteadyPlaces) {
+        if self.immediate.slots.created.iter().any(Option::is_some) {
+            let initial = InitialPlaces::Steady(Arc::new(initial));
+            self.ftl.maps.set_initial(initial.clone());
+            self.ftl.blocks.set_initial(initial);
+        }
+    }
+
+    fn steady_planes(&self, backend: usize, planes: usize) -> SteadyPlanes {
+        let geometry = &self.flash.geometry;
+        let below = self.gc.thresholds.below;
+        let enough = match self.flash.pools == Pools::PLANES {
+            true => 0,
+            false => (below + geometry.pages).next_multiple_of(geometry.pages),
+        };
+        let units = SteadyUnits {
+            units: geometry.blocks,
+            pages: geometry.pages,
+            worth: u32::from(self.ftl.blocks.worth()),
+            below,
+            enough,
+            valid: f64::from(self.ftl.backends[backend].pages) / planes as f64,
+        };
+        let state = self.gc.chooser.steady_state(&units).expect("checked when the drive was resolved");
+        SteadyPlanes { units, state, places: geometry.word_line }
+    }
+
+    /// Whether a backend's page may go to one of the slots that are left, or to anywhere, as flash is not being aged.
+    #[must_use]
+    pub(in crate::drive) fn has_slot(&self, backend: BackendId, page: Page) -> bool {
+        let backend = usize::from(backend.0);
+        if let Some(created) = self.immediate.slots.created(backend) {
+            return page.low() < created.limit() && !created.has(page.low());
+        }
+        let free = matches!(self.ftl.backends[backend].allocation, Allocation::Dynamic);
+        let die_queues = &self.ftl.die_queues[self.ftl.backends[backend].die_queues_range()];
+        let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
+        let fits = |plane: PlaneId| {
+            (free || self.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
+        };
+        !self.immediate.is_ageing() || planes.any(fits)
+    }
+
+    fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
+        let Ftl { allocation, domain, .. } = &self.ftl.backends[ftl];
+        allocation.allows(&self.flash.geometry, domain, lpn, plane)
+    }
+
+    /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
+    /// parity), or that has its place anyway, stays where it is, with other contents.
+    pub(super) fn age_page(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let backend = BackendId(ftl as u16);
+        self.immediate.slots.note_created(ftl, lpn..lpn + 1);
+        if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
+            self.put_before(ppn, lpn, contents, controller);
+        } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn)) {
+            self.fill_slot(backend, lpn, contents, controller);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// A created page fills a slot; die queues take turns, and so do the planes of each.
+    pub(in crate::drive) fn fill_slot(
+        &mut self,
+        backend: BackendId,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = usize::from(backend.0);
+        if self.immediate.slots.knows_places(ftl) {
+            return self.place_immediately(ftl, lpn, Cause::Host, contents, controller);
+        }
+        debug_assert_eq!(self.ftl.maps.get(ftl, lpn), MapEntry::Unmapped);
+        let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
+        let ppn = loop {
+            let plane = self.ftl.next_to_fill(ftl);
+            if (free || self.may_go_to(ftl, lpn, plane))
+                && let Some(ppn) = self.immediate.slots.pop(plane)
+            {
+                break ppn;
+            }
+        };
+        self.put_before(ppn, lpn, contents, controller);
+        self.ftl.blocks.validate(ppn);
+        self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
+    }
+
+    fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, controller: &mut Controller<C>) {
+        self.ftl.blocks.age_page(ppn, lpn, contents);
+        controller.queues.sequence += 1;
+        self.note_oob(ppn, lpn, controller.queues.sequence);
+    }
+}
+
+impl Immediate {
+    /// The number of empty slots.
+    #[must_use]
+    pub(in crate::drive) fn slots(&self) -> u64 {
+        self.slots.left
+    }
+
+    /// Whether pages that are created fill slots.
+    #[inline]
+    pub(super) fn is_ageing(&self) -> bool {
+        !self.slots.of_plane.is_empty()
+    }
+}

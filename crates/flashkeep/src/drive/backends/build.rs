@@ -1,0 +1,181 @@
+//! Builds the backends, die queues and write queues of a resolved drive.
+
+use super::DriveBackends;
+use super::backend::{DieQueue, FlashBackendKind, Ftl, Translation};
+use super::faults::DriveHealth;
+use super::gc::Gc;
+use super::maintenance::Maintenance;
+use super::packing::Packing;
+use super::parts::Parts;
+use super::slc::SlcPolicy;
+use super::untimed::Immediate;
+use crate::drive::controller::{Controller, OpQueue, Programs};
+use crate::drive::{DriveLife, Parameters};
+use crate::engine::Contents;
+use crate::flash::{BusUse, Domain, FlashArray, MultiPlane, Rows, StripingLevel};
+use crate::ftl::allocation::{Order, PagePlacement};
+use crate::ftl::{Allocation, Maps, PlaneChoice};
+use crate::kernel::Bits;
+use smallvec::SmallVec;
+
+impl<C: Contents> DriveBackends<C> {
+    /// The backends of `flash`, erased; [`DriveBackends::add_backend`] adds each of `count`.
+    pub(in crate::drive) fn new(drive: &Parameters, flash: FlashArray, count: usize) -> Self {
+        let geometry = &flash.geometry;
+        let ftl = Translation::new(drive, geometry);
+        // The rows of a backend of physical pages go over its planes, each of which takes its own.
+        let configured = match ftl.physical {
+            true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
+            false => Allocation::new(drive.binding, drive.stride),
+        };
+        let planes = geometry.plane_count();
+        DriveBackends {
+            placement: PagePlacement::new(configured, drive.plane_choice, drive.stride, planes),
+            packing: Packing::new(drive, geometry, count),
+            parts: Parts::default(),
+            gc: Gc::new(drive, geometry),
+            slc: SlcPolicy::new(drive, geometry),
+            ftl,
+            immediate: Immediate::default(),
+            health: DriveHealth { damaged: false, unreadable: false, life: DriveLife::new(drive) },
+            power: None,
+            nvrams: Vec::new(),
+            maintenance: Maintenance::of(geometry),
+            flash,
+        }
+    }
+
+    /// Whether dies that fall idle are told of.
+    pub(in crate::drive) fn uses_idle_dies(&self) -> bool {
+        self.gc.is_soft() || self.slc.uses_idle_time()
+    }
+
+    /// All backends have been added.
+    pub(in crate::drive) fn complete(&mut self, drive: &Parameters) {
+        let hidden = if let FlashBackendKind::Mapped { hidden, .. } = drive.kind { hidden } else { 0 };
+        let pages = self.ftl.backends.first().map_or(0, |backend| backend.pages);
+        self.ftl.maps = Maps::new(self.ftl.backends.len(), pages + hidden);
+        self.ftl.remaps = hidden > 0;
+        if !self.ftl.physical {
+            self.ftl.blocks.set_padding(drive.padding);
+            self.ftl.set_streams(drive);
+        }
+    }
+
+    /// Determines whether programs take the fast path. Later failures do not change it.
+    pub(in crate::drive) fn simplify(&self, controller: &mut Controller<C>) {
+        let simple = !self.placement.selective
+            && !self.packing.active
+            && self.flash.commands.multi_plane == MultiPlane::Off
+            && !self.flash.commands.cache_program
+            && self.flash.timing.is_uniform()
+            && self.flash.bus == BusUse::Transfers
+            && controller.dies.gangs.size == 1
+            && controller.dies.spread.is_none()
+            && !self.ftl.summaries
+            && !controller.reads.behind
+            && self.placement.plane_choice == PlaneChoice::InTurn
+            && !self.ftl.streams.are_several()
+            && !self.gc.is_soft()
+            && controller.accounts.watch.is_none()
+            && self.power.is_none()
+            && controller.suspension.is_none();
+        controller.paths.programs = match (simple, self.ftl.physical) {
+            (true, false) => Programs::Plain,
+            (true, true) => Programs::PlainPhysical,
+            (false, _) => Programs::Full,
+        };
+    }
+
+    pub(in crate::drive) fn add_backend(
+        &mut self,
+        domain: &Domain,
+        kind: FlashBackendKind,
+        siblings: bool,
+        controller: &mut Controller<C>,
+    ) {
+        let backend = self.ftl.backends.len();
+        let first_die_queue = self.ftl.die_queues.len() as u32;
+        let planes = domain.planes(&self.flash.geometry).into_iter();
+        let parts = planes
+            .flat_map(|plane| controller.dies.units_of(plane).into_iter().map(move |unit| (plane, unit)));
+        for (plane, unit) in parts.collect::<Vec<_>>() {
+            let found = self.ftl.die_queues[first_die_queue as usize..]
+                .iter()
+                .position(|die_queue| die_queue.unit == unit);
+            let die_queue = found.map_or(self.ftl.die_queues.len(), |at| at + first_die_queue as usize);
+            if die_queue == self.ftl.die_queues.len() {
+                let channel = &mut controller.dies.channels[self.flash.geometry.channel_of(unit) as usize];
+                channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
+                self.ftl.die_queues.push(DieQueue {
+                    ftl: backend as u16,
+                    unit,
+                    planes: SmallVec::new(),
+                    turn: 0,
+                    write_queue: 0,
+                });
+            }
+            self.ftl.die_queues[die_queue].planes.push(plane);
+            if unit == controller.dies.of_plane[plane.0 as usize] {
+                self.ftl.die_queue_of[plane.0 as usize] = die_queue as u32;
+            }
+        }
+        let die_queues = first_die_queue..self.ftl.die_queues.len() as u32;
+        let (pages, rows) = match kind {
+            FlashBackendKind::Mapped { pages, .. } => (pages, None),
+            FlashBackendKind::Physical | FlashBackendKind::Blocks => {
+                let single = kind == FlashBackendKind::Blocks;
+                let rows = Rows::new(&self.flash.geometry, domain);
+                let rows = if single { rows.by_block() } else { rows };
+                (rows.pages(), Some(rows))
+            }
+        };
+        self.ftl.backends.push(Ftl {
+            pages,
+            rows,
+            lost: Bits::default(),
+            dead: false,
+            limit: None,
+            domain: *domain,
+            allocation: self.allocation_of(domain),
+            first_write_queue: controller.queues.write_queues.len() as u32,
+            in_turn: controller.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
+            die_queues,
+            turn: 0,
+            untimed_turn: 0,
+            erases: 0,
+            remapped: Vec::new(),
+        });
+        self.assign_write_queues(backend, controller);
+    }
+
+    /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
+    pub(super) fn assign_write_queues(&mut self, backend: usize, controller: &mut Controller<C>) {
+        let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.ftl.backends[backend];
+        let mut needed = controller.queues.write_queues.len();
+        for at in die_queues.clone() {
+            let die_queue = &mut self.ftl.die_queues[at as usize];
+            let place = self.flash.geometry.place(die_queue.planes[0]);
+            let write_queue = match allocation {
+                Allocation::Dynamic => 0,
+                Allocation::Partial(order) => {
+                    order.index(domain, self.flash.geometry.unit_levels(), domain.within(place))
+                }
+                Allocation::Static(_) if self.ftl.physical => at - die_queues.start,
+                // The die queues of a pool's units take what is bound to the pool.
+                Allocation::Static(_) => {
+                    self.ftl.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
+                }
+            };
+            die_queue.write_queue = first_write_queue + write_queue;
+            needed = needed.max(die_queue.write_queue as usize + 1);
+        }
+        controller.queues.write_queues.resize(needed, OpQueue::default());
+    }
+
+    /// The placement of pages in a domain; in a single plane there is no choice.
+    pub(super) fn allocation_of(&self, domain: &Domain) -> Allocation {
+        let choice = self.ftl.physical || domain.plane_count() > 1;
+        if choice { self.placement.configured.clone() } else { Allocation::Dynamic }
+    }
+}

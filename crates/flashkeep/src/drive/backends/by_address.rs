@@ -1,0 +1,136 @@
+//! Where pages from before time 0 lie in drives whose programs take several pages (`packing`): where they would if all of
+//! the drive had been written in order of addresses, whichever of them a run creates, and in which order.
+//!
+//! The pages that a program takes go together: by their address, one word line of them after the other to the next die.
+//! The first page of a word line that is created sets the whole of it aside, on the plane that follows from the address,
+//! and each page has its place in it. Places of pages that are never created hold nothing: to GC they are invalid. Where
+//! that would leave a plane with so little room that it collects, or where a word line has been begun, a page gets the
+//! next place of its plane.
+
+use super::DriveBackends;
+use crate::drive::controller::Controller;
+use crate::engine::{Contents, FixedMap};
+use crate::flash::{Geometry, PlaneId, Ppn};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice};
+use std::ops::Range;
+
+/// Word lines that have been set aside, by backend and the first of their pages.
+pub(super) type WordLines = FixedMap<(u16, u32), WordLine>;
+
+/// A word line that has been set aside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordLine {
+    /// The place of its first page.
+    first: Ppn,
+    /// How often its block had been erased.
+    erases: u32,
+}
+
+/// The pages that share a word line by their addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Neighbours {
+    first: u32,
+    together: u32,
+    plane: PlaneId,
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// The plane and the place that a page from before time 0 has by its address; none if it goes where there is room.
+    #[inline(never)]
+    pub(super) fn place_by_address(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        contents: C,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, Ppn)> {
+        let neighbours = self.neighbours(ftl, lpn)?;
+        let Neighbours { first, plane, .. } = neighbours;
+        let slot = |word_line: WordLine| Ppn(word_line.first.0 + lpn - first);
+        let slot = match self.set_aside_before(ftl, first).map(slot) {
+            Some(slot) => self.is_unused(ftl, slot, controller).then_some(slot),
+            None => self.set_aside(ftl, neighbours).map(slot),
+        };
+        if let Some(slot) = slot {
+            self.ftl.streams.warm(ftl, lpn);
+            self.ftl.blocks.fill(slot, lpn, contents);
+            return Some((plane, slot));
+        }
+        let has_room = self.ftl.blocks.has_room(plane);
+        has_room.then(|| (plane, self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents)))
+    }
+
+    /// The plane of the first of these pages, and how many of them follow each other there in a word line of which nothing
+    /// has been set aside. None where the plane does not go on with such places.
+    pub(super) fn word_line_by_address(&self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
+        let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
+        let count = (first + together).min(pages.end) - pages.start;
+        let is_set_aside = self.packing.word_lines.contains_key(&(ftl as u16, first));
+        if is_set_aside || !self.ftl.blocks.has_room_for(plane, count) {
+            return None;
+        }
+        let number = self.ftl.blocks.next_number(0, plane);
+        (number % together == pages.start - first).then_some((plane, count))
+    }
+
+    /// The pages that share a word line with this one. None where the address says nothing about that, or where flash
+    /// has failed.
+    fn neighbours(&self, ftl: usize, lpn: u32) -> Option<Neighbours> {
+        let Geometry { places, word_line, .. } = self.flash.geometry;
+        let backend = &self.ftl.backends[ftl];
+        if self.health.damaged {
+            return None;
+        }
+        let (together, plane) = match &backend.allocation {
+            Allocation::Dynamic if self.placement.plane_choice == PlaneChoice::InTurn => {
+                (word_line, self.ftl.plane_of_turn(ftl, lpn / word_line))
+            }
+            Allocation::Static(_) => {
+                let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
+                let together = [word_line, places].into_iter().find(fits).filter(|&together| together > 1)?;
+                (together, backend.allocation.plane(&self.flash.geometry, &backend.domain, lpn)?)
+            }
+            Allocation::Dynamic | Allocation::Partial(_) => return None,
+        };
+        Some(Neighbours { first: lpn - lpn % together, together, plane })
+    }
+
+    /// The word line that has been set aside for pages from `first` on, if it is still there.
+    fn set_aside_before(&self, ftl: usize, first: u32) -> Option<WordLine> {
+        let word_line = *self.packing.word_lines.get(&(ftl as u16, first))?;
+        let plane = self.flash.geometry.plane_of(word_line.first);
+        let block = self.flash.geometry.block_of(word_line.first);
+        let erased = self.ftl.blocks.erases_of(plane, block) != word_line.erases;
+        // A collection does not look at the same page twice.
+        let collected = self.gc.collections[plane.0 as usize].victim() == Some(block);
+        (!erased && !collected).then_some(word_line)
+    }
+
+    /// Sets a word line aside, if that leaves enough room and the open block has a whole one to program.
+    fn set_aside(&mut self, ftl: usize, neighbours: Neighbours) -> Option<WordLine> {
+        let Neighbours { first: page, together, plane } = neighbours;
+        let left = self.ftl.blocks.plane(plane).free_pages.checked_sub(together)?;
+        if self.gc.thresholds.is_low(left) || !self.ftl.blocks.has_room_for(plane, together) {
+            return None;
+        }
+        let several = self.ftl.streams.are_several();
+        let stream = if several { self.ftl.streams.of_written(ftl, page) } else { 0 };
+        let first = self.ftl.blocks.set_aside(stream, plane, together)?;
+        if self.power.is_some() {
+            (first.0..first.0 + together).for_each(|ppn| self.note_oob(Ppn(ppn), 0, 0));
+        }
+        let erases = self.ftl.blocks.erases_of(plane, self.flash.geometry.block_of(first));
+        let word_line = WordLine { first, erases };
+        self.packing.word_lines.insert((ftl as u16, page), word_line);
+        Some(word_line)
+    }
+
+    /// Whether no page lies in a place that has been set aside, not even an old version of one.
+    fn is_unused(&self, ftl: usize, slot: Ppn, controller: &Controller<C>) -> bool {
+        let owner = self.ftl.blocks.owner(slot);
+        let is_there = owner < self.ftl.maps.len()
+            && (self.ftl.maps.get(ftl, owner) == MapEntry::At(slot)
+                || self.is_older_copy(ftl, owner, slot, controller));
+        !is_there && !self.ftl.blocks.is_unreadable(slot)
+    }
+}

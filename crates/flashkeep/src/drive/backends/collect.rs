@@ -1,0 +1,312 @@
+//! Garbage collection: the valid pages of a victim move within their plane, then the block is erased.
+//!
+//! It occupies dies and channels: page by page under the scheduler, or, as SSDSim does it, atomically,
+//! holding the channel for the sum of its moves. Its steps are in [`super::gc`].
+
+use super::DriveBackends;
+use super::backend::DieQueue;
+use super::collection::PlaneCollection;
+use crate::drive::controller::{Controller, Full, Manner, PageWrite};
+use crate::engine::{BackendId, Contents, Done, Page};
+use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
+use crate::ftl::{GcRun, MapEntry};
+use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> DriveBackends<C> {
+    /// A plane is below its threshold: queues it for collection, once.
+    pub(in crate::drive) fn ask_for_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        let this = &mut self.gc.collections[plane.0 as usize];
+        if std::mem::replace(&mut this.queued, !self.immediate.active || self.health.damaged) || !this.queued
+        {
+            return;
+        }
+        this.next = None;
+        let unit = controller.dies.of_plane[plane.0 as usize];
+        let state = &mut controller.dies.units[unit.0 as usize];
+        match state.collect_tail {
+            Some(tail) if state.collect_head.is_some() => {
+                self.gc.collections[tail.0 as usize].next = Some(plane)
+            }
+            _ => state.collect_head = Some(plane),
+        }
+        state.collect_tail = Some(plane);
+        let (channel, bit) = (state.channel as usize, state.bit);
+        controller.dies.channels[channel].collecting |= bit;
+    }
+
+    /// A plane without room is queued for collection, and its unit is woken: writes may wait for it.
+    #[inline]
+    pub(in crate::drive) fn ask_if_full(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        if !self.ftl.blocks.has_room(plane) {
+            self.ask_for_collection(plane, controller);
+            self.wake_collector(controller.now, plane, controller);
+        }
+    }
+
+    /// Wakes the unit that has to collect a plane, which may be idle.
+    pub(in crate::drive) fn wake_collector(
+        &self,
+        now: SimTime,
+        plane: PlaneId,
+        controller: &mut Controller<C>,
+    ) {
+        if !self.gc.collections[plane.0 as usize].queued {
+            return;
+        }
+        let unit = controller.dies.of_plane[plane.0 as usize];
+        let channel = controller.dies.units[unit.0 as usize].channel as usize;
+        controller.dies.arm_unit(now, unit);
+        if controller.dies.is_idle(now, unit) || controller.dies.spread.is_some() {
+            let at = controller.dies.channels[channel].free_at.max(now);
+            let slot = controller.dies.units.len() + channel;
+            controller.dies.agenda.set(slot, controller.dies.agenda.at(slot).min(at));
+        }
+    }
+
+    /// The plane has been collected, or GC gains nothing in it: the next plane of its unit follows.
+    fn collected(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        let unit = controller.dies.of_plane[plane.0 as usize];
+        let this = std::mem::take(&mut self.gc.collections[plane.0 as usize]);
+        self.gc.hands[plane.0 as usize].clear();
+        let state = &mut controller.dies.units[unit.0 as usize];
+        state.collect_head = this.next;
+        if state.collect_head.is_none() {
+            let (channel, bit) = (state.channel as usize, state.bit);
+            controller.dies.channels[channel].collecting &= !bit;
+        }
+        // Other planes may take a write that was waiting for this one.
+        let DieQueue { ftl, write_queue, .. } =
+            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
+        if self.placement.selective && controller.queues.write_queues[write_queue as usize].head.is_some() {
+            self.wake_all(controller.now, usize::from(ftl), controller);
+        }
+    }
+
+    /// Takes the next step of GC for the first plane that waits at one of the `idle` units of the channel; returns the
+    /// unit, or none if there was no step to take.
+    pub(in crate::drive) fn collect(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        idle: u64,
+        controller: &mut Controller<C>,
+    ) -> Option<UnitId> {
+        while let Some(plane) = controller.dies.units[unit.0 as usize].collect_head {
+            let whole = self.gc.run == GcRun::HoldChannel;
+            // What is folded in idle time waits for other work.
+            if self.folds(plane) && !self.is_due(plane) {
+                self.gc.start_anew(plane);
+            }
+            match self.collect_plane(now, channel, plane, idle, whole, controller) {
+                Some(begun) => return begun,
+                None => self.collected(plane, controller),
+            }
+        }
+        None
+    }
+
+    /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
+    pub(super) fn tell_leaving(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        let ftl = self.ftl.ftl_of(plane);
+        let first = self.ftl.backends[ftl].pages;
+        for page in 0..self.flash.geometry.pages_in(victim) {
+            let ppn = self.flash.geometry.ppn(plane, victim, page);
+            let lpn = self.ftl.blocks.owner(ppn);
+            if lpn >= first && self.ftl.maps.is_at(ftl, lpn, ppn) {
+                controller.done.push(Done::leaving(BackendId(ftl as u16), Page::of(lpn)));
+            }
+        }
+    }
+
+    /// A failed plane is not collected.
+    pub(super) fn forget_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        let unit = controller.dies.of_plane[plane.0 as usize];
+        self.gc.collections[plane.0 as usize].queued = false;
+        let mut waiting = Vec::new();
+        let mut at = controller.dies.units[unit.0 as usize].collect_head;
+        while let Some(queued) = at {
+            at = self.gc.collections[queued.0 as usize].next;
+            if queued != plane {
+                waiting.push(queued);
+            }
+        }
+        self.gc.collections[plane.0 as usize] = PlaneCollection::default();
+        self.gc.hands[plane.0 as usize].clear();
+        let state = &mut controller.dies.units[unit.0 as usize];
+        (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
+        for (n, queued) in waiting.iter().enumerate() {
+            self.gc.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
+        }
+        if waiting.is_empty() {
+            controller.dies.channels[state.channel as usize].collecting &= !state.bit;
+        }
+    }
+
+    /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
+    pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
+        let ftl = self.ftl.ftl_of(plane);
+        self.ftl.maps.is_at(ftl, lpn, ppn) || self.is_older_copy(ftl, lpn, ppn, controller)
+    }
+
+    /// The page has moved within its plane; reads that wait for it follow.
+    pub(super) fn move_page(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> Ppn {
+        let ftl = self.ftl.ftl_of(plane);
+        let to = self.program_moved(ftl, plane, lpn, self.ftl.blocks.contents(from));
+        self.ftl.blocks.invalidate(from);
+        self.ftl.blocks.validate(to);
+        if self.folds(plane) {
+            self.note_fold(plane, from, controller);
+        }
+        if self.power.is_some() {
+            self.note_move(from, to);
+        }
+        if !self.move_older(ftl, lpn, from, to, controller) {
+            self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
+        }
+        let unit = controller.unit_of_page(from);
+        if controller.dies.spread.is_none() || controller.unit_of_page(to) == unit {
+            let reads = controller.dies.units[unit.0 as usize].reads;
+            reads.redirect(&mut controller.queues.ops, |ppn| (ppn == from).then_some(to));
+            controller.move_doomed(from, to);
+        }
+        to
+    }
+
+    /// Reports a moved page to a map that keeps places elsewhere.
+    pub(super) fn tell_moved(&self, plane: PlaneId, lpn: u32, controller: &mut Controller<C>) {
+        if self.gc.notices.moves {
+            controller.done.push(Done::moved(BackendId(self.ftl.ftl_of(plane) as u16), Page::of(lpn)));
+        }
+    }
+
+    /// Whether a read waits for the old contents of a page of the victim that has been overwritten since: the block is
+    /// kept until the read is served.
+    pub(in crate::drive) fn is_owed(
+        &self,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        controller: &Controller<C>,
+    ) -> bool {
+        let block = self.flash.geometry.block_index(plane, victim);
+        controller.dies.units[unit.0 as usize].reads.any(&controller.queues.ops, |op| {
+            self.flash.geometry.block_index_of(op.ppn) == block
+                && !self.is_current(plane, self.ftl.blocks.owner(op.ppn), op.ppn, controller)
+        })
+    }
+
+    pub(super) fn erase_victim(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        controller: &mut Controller<C>,
+    ) -> Option<UnitId> {
+        if self.is_owed(unit, plane, victim, controller)
+            || self.is_guarded(now, unit, plane, victim, controller)
+        {
+            return None;
+        }
+        let counter = self.flash.commands.multi_plane != MultiPlane::Off;
+        let others = if counter { controller.joining_erases(plane, victim, self) } else { Vec::new() };
+        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
+        pages.push(self.erase_of(plane, victim));
+        let end = controller.commit::<Full>(now, channel, unit, Manner::erase(), &pages, self);
+        pages.clear();
+        controller.scratch.pages = pages;
+        for (plane, victim) in others {
+            self.erase(end, plane, victim, controller);
+            if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
+                self.forget_collection(plane, controller);
+            }
+        }
+        self.finish_erase(end, plane, victim, controller);
+        Some(unit)
+    }
+
+    /// The erase behind moves that have held the channel for so long since `now`; it lets go of the channel.
+    pub(super) fn erase_held(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        held: Span,
+        controller: &mut Controller<C>,
+    ) {
+        let end = controller.commit_held(now, unit, held, self.erase_of(plane, victim), self);
+        self.finish_erase(end, plane, victim, controller);
+    }
+
+    fn erase_of(&self, plane: PlaneId, victim: u32) -> PageWrite {
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
+        PageWrite::moved(ftl, cause, plane, Target::page(self.flash.geometry.ppn(plane, victim, 0)))
+    }
+
+    /// The victim is erased at `end`; then the next collection, if the plane still keeps the host waiting.
+    fn finish_erase(&mut self, end: SimTime, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        self.erase(end, plane, victim, controller);
+        if self.slc.active {
+            self.look_at_cache(plane, controller);
+        }
+        if self.gc.collections[plane.0 as usize].under_way.is_none()
+            && self.has_enough(plane)
+            && !self.has_refresh(plane)
+        {
+            let home = controller.dies.of_plane[plane.0 as usize];
+            if controller.dies.units[home.0 as usize].collect_head == Some(plane) {
+                self.collected(plane, controller);
+            } else if self.gc.collections[plane.0 as usize].queued {
+                self.forget_collection(plane, controller);
+            }
+        }
+    }
+
+    /// Whether collection of a plane can end: the host can continue, and a pool of several planes has one erased block
+    /// more than its threshold.
+    pub(super) fn has_enough(&self, plane: PlaneId) -> bool {
+        let erased = self.ftl.blocks.erased(plane) * self.flash.geometry.pages;
+        let enough = self.flash.pools == Pools::PLANES
+            || erased >= self.gc.thresholds.below + self.flash.geometry.pages;
+        enough && self.ftl.blocks.has_room(plane)
+    }
+
+    /// The victim is erased, which is over at `end`; a migration has the next one already.
+    pub(super) fn erase(
+        &mut self,
+        end: SimTime,
+        plane: PlaneId,
+        victim: u32,
+        controller: &mut Controller<C>,
+    ) {
+        if self.flash.geometry.is_slc_block(victim) {
+            return self.erase_cached(end, plane, victim, controller);
+        }
+        let collection = self.gc.collections[plane.0 as usize].under_way;
+        if self.gc.collections[plane.0 as usize].migrates() {
+            self.forget_held(plane);
+            self.ftl.blocks.let_go(plane);
+        }
+        self.ftl.blocks.erase(plane, victim);
+        controller.note_erased(plane, victim);
+        self.maintenance.forget_refresh(plane, victim);
+        let ftl = self.ftl.ftl_of(plane);
+        self.ftl.backends[ftl].erases += 1;
+        self.gc.start_anew(plane);
+        if self.is_used_up(plane, victim, controller) {
+            self.expire(end, plane, victim, controller);
+        } else if let Some(cold) = collection.and_then(|collection| collection.follower()) {
+            self.migrate(plane, victim, cold, controller);
+        }
+    }
+}

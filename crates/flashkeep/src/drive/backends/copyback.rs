@@ -1,0 +1,132 @@
+//! Copyback: which moves stay inside their plane.
+//!
+//! On chips with the parity restriction, copyback joins odd pages to odd ones and even pages to even ones. A
+//! page whose destination has the other parity crosses the pins, or its plane skips that destination.
+//!
+//! If a program takes several logical pages, a word line is copied back if all of its places are valid and go to the same
+//! open block, whose next word line is empty: its flash pages are read into the die one after the other, and programmed
+//! at once. Other pages are read over the pins and programmed: copyback would also move what is invalid.
+//!
+//! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
+
+use super::DriveBackends;
+use super::collection::PlaneCollection;
+use crate::drive::controller::Controller;
+use crate::engine::Contents;
+use crate::flash::{PlaneId, Pools, Ppn};
+use crate::ftl::Copyback;
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether a page of a victim is moved without crossing the pins. With `parity-skip`, its plane has skipped
+    /// destinations of the other parity.
+    pub(super) fn copies_back(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        match self.gc.copyback {
+            Copyback::Off => false,
+            Copyback::On if self.flash.pools == Pools::PLANES && !self.packing.active => true,
+            Copyback::On => controller.stays(plane, lpn, from, self),
+            Copyback::Parity => {
+                controller.parity_fits(plane, lpn, from, self) && controller.stays(plane, lpn, from, self)
+            }
+            // A page that goes to another plane crosses the pins, whichever parity it has.
+            Copyback::ParitySkip => {
+                controller.stays_in_plane(plane, lpn, from, self)
+                    && self.make_parity_fit(plane, lpn, from, controller)
+            }
+        }
+    }
+
+    /// Whether all places of a page's word line, of which it is the first, are valid and go to the same open block.
+    #[inline]
+    pub(super) fn fills_its_word_line(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        first: Ppn,
+        controller: &Controller<C>,
+    ) -> bool {
+        !self.packing.active
+            || (self.gc.copyback != Copyback::Off && self.is_full_word_line(plane, lpn, first, controller))
+    }
+
+    #[inline(never)]
+    fn is_full_word_line(&self, plane: PlaneId, lpn: u32, first: Ppn, controller: &Controller<C>) -> bool {
+        let (geometry, stream) = (&self.flash.geometry, self.stream_of_move(plane, lpn));
+        geometry.page_of(first).is_multiple_of(geometry.word_line)
+            && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
+                let lpn = self.ftl.blocks.owner(ppn);
+                self.is_current(plane, lpn, ppn, controller)
+                    && self.stream_of_move(plane, lpn) == stream
+                    && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+            })
+    }
+
+    /// Where a word line that is moved now will be; none if the next one has been programmed in part.
+    pub(in crate::drive) fn next_of_move(&mut self, plane: PlaneId, lpn: u32) -> Option<Ppn> {
+        let stream = self.stream_of_move(plane, lpn);
+        let next = match stream {
+            // Without a free page it will be evicted.
+            Some(_) if self.ftl.blocks.plane(plane).free_pages == 0 => None,
+            Some(stream) => Some(self.ftl.blocks.next_in(stream, plane)),
+            None => self.ftl.blocks.next_held(plane),
+        };
+        let places = self.flash.geometry.word_line;
+        next.filter(|_| places == 1 || self.ftl.blocks.places_left(stream, plane) == places)
+    }
+
+    /// Skips a destination of the other parity, as long as the plane has room for the host and the victim's erase frees
+    /// more pages than its moves take; otherwise GC might never end.
+    #[inline(never)]
+    fn make_parity_fit(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let mut fits = controller.parity_fits(plane, lpn, from, self);
+        while !fits && self.may_leave_out(plane) {
+            let Some(stream) = self.stream_of_move(plane, lpn) else { break };
+            controller.leave_out_word_line(plane, stream, self);
+            fits = controller.parity_fits(plane, lpn, from, self)
+                && controller.stays_in_plane(plane, lpn, from, self);
+        }
+        // What crosses the pins into a word line of its own is counted there.
+        if fits || !self.packing.active {
+            self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
+        }
+        fits
+    }
+
+    fn may_leave_out(&self, plane: PlaneId) -> bool {
+        let PlaneCollection { under_way: Some(collection), spent, .. } =
+            self.gc.collections[plane.0 as usize]
+        else {
+            return false;
+        };
+        let still = self.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
+        let together = self.flash.geometry.word_line;
+        !self.health.checks_pages()
+            && self.ftl.blocks.has_room(plane)
+            && spent + together + still < self.flash.geometry.pages
+    }
+
+    /// The stream in whose open block a page will be; none for the held block.
+    pub(super) fn stream_of_move(&self, plane: PlaneId, lpn: u32) -> Option<u8> {
+        let migrates = self.gc.collections[plane.0 as usize].migrates();
+        if migrates && self.ftl.blocks.has_held(plane) {
+            return None;
+        }
+        let ftl = self.ftl.ftl_of(plane);
+        Some(if self.folds(plane) {
+            self.ftl.streams.of_present(ftl, lpn)
+        } else {
+            self.ftl.streams.of_moved(ftl, lpn)
+        })
+    }
+}

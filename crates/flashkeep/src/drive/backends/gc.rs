@@ -1,0 +1,715 @@
+//! A step of garbage collection. Three drivers take steps: the channel scheduler, one at a time
+//! ([`DriveBackends::collect_plane`]); a collection that holds its channel until its block is erased, as SSDSim does
+//! it; and the immediate driver, without simulated time.
+//!
+//! Valid pages of the victim are read, a flash page at a time. They are then in *hand* until as many of them
+//! as a word line holds go to the same open block, or until nothing is left to read. A page that may be
+//! copied back is never in hand. Finally the block is erased.
+
+use super::DriveBackends;
+use super::backend::FlashBackendKind;
+use super::collection::PlaneCollection;
+use crate::blocks::{Chooser, Collection, GcThresholds};
+use crate::drive::controller::{Controller, Course, Full, Manner, PageWrite, Verdict};
+use crate::drive::{Fault, Parameters};
+use crate::engine::{Cause, Contents};
+use crate::flash::{BusUse, Geometry, OpKind, PlaneId, Ppn, Target, UnitId};
+use crate::ftl::{Copyback, GcRun};
+use crate::kernel::{SimTime, Span};
+use std::collections::VecDeque;
+
+/// Events of GC for the scheme above the FTLs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Notices {
+    /// Pages of the hidden range that are about to be collected.
+    pub(super) leaving: bool,
+    /// Pages that collection has moved.
+    pub(super) moves: bool,
+}
+
+/// Garbage collection: its options, and the state of each plane's collection.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Gc {
+    /// The victim and wear-leveling policies.
+    pub(in crate::drive) chooser: Chooser,
+    /// How GC uses the channel.
+    pub(in crate::drive) run: GcRun,
+    pub(super) copyback: Copyback,
+    /// Whether planes are collected also while nothing waits for them.
+    pub(in crate::drive) background: bool,
+    /// How few free pages of a plane make it collect.
+    pub(in crate::drive) thresholds: GcThresholds,
+    pub(super) notices: Notices,
+    pub(in crate::drive) collections: Vec<PlaneCollection>,
+    /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
+    pub(in crate::drive) hands: Vec<Vec<Ppn>>,
+    /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
+    pub(in crate::drive) reads: Vec<VecDeque<GcRead>>,
+}
+
+/// A read of GC whose data are still in the die.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct GcRead {
+    start: SimTime,
+    cause: Cause,
+    /// The logical pages that share the flash page.
+    ppns: Vec<Ppn>,
+}
+
+impl GcRead {
+    /// The flash page.
+    pub(in crate::drive) fn first(&self) -> Ppn {
+        self.ppns[0]
+    }
+}
+
+impl Gc {
+    /// Whether no collection is in progress.
+    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry) -> Gc {
+        let planes = geometry.plane_count() as usize;
+        let pages = geometry.pages_per_plane() as f64;
+        let mapped = matches!(drive.kind, FlashBackendKind::Mapped { .. });
+        // A block's worth of free pages for each stream is kept from the host, so collection starts before it is
+        // reached.
+        let threshold = (drive.gc.threshold * pages) as u32;
+        let below = threshold.max(u32::from(drive.streams) * geometry.pages + 1);
+        let soft = drive.gc.soft_threshold.filter(|_| mapped).unwrap_or(0.0);
+        let notices = match drive.kind {
+            FlashBackendKind::Mapped { notify_leaving, notify_moves, .. } => {
+                Notices { leaving: notify_leaving, moves: notify_moves }
+            }
+            FlashBackendKind::Physical | FlashBackendKind::Blocks => Notices::default(),
+        };
+        Gc {
+            chooser: Chooser::new(drive.policies.clone()),
+            run: drive.gc.run,
+            copyback: drive.gc.copyback,
+            background: drive.gc.background,
+            thresholds: GcThresholds::new(below, (soft * pages) as u32),
+            notices,
+            collections: vec![PlaneCollection::default(); planes],
+            hands: vec![Vec::new(); planes],
+            reads: Vec::new(),
+        }
+    }
+
+    /// Whether planes are also collected in idle moments, before they have to be.
+    pub(in crate::drive) fn is_soft(&self) -> bool {
+        self.thresholds.uses_idle_time()
+    }
+}
+
+/// The next step of a collection.
+pub(super) enum GcStep {
+    /// Reads a flash page for this many valid pages, which are then in hand; with the first of them.
+    Read(Ppn, u16),
+    /// Moves pages that have their places, over the pins or by copyback. The caller returns the list with
+    /// [`Controller::put_back`].
+    Move(Manner, Vec<PageWrite>),
+    /// A page could not be moved: the caller checks again whether the collection can continue.
+    Again,
+    /// Erases the block.
+    Erase,
+}
+
+/// The driver of a collection's steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Steps take time.
+    Timed,
+    /// Steps take no time. Pages are moved one by one, and further pages fill the other slots of a word line later.
+    Immediate,
+}
+
+impl Gc {
+    /// The run's seed, from which the random numbers of policies come.
+    pub(in crate::drive) fn seed(&mut self, seed: u64) {
+        self.chooser.seed(seed);
+    }
+
+    /// Removes the plane's victim, if it has one; the plane keeps its place in the queue.
+    pub(super) fn start_anew(&mut self, plane: PlaneId) {
+        let PlaneCollection { queued, next, .. } = self.collections[plane.0 as usize];
+        self.collections[plane.0 as usize] = PlaneCollection { queued, next, ..PlaneCollection::default() };
+        self.hands[plane.0 as usize].clear();
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// The next step of the collection of a victim; its pages have their places when it is known.
+    pub(super) fn gc_step(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        victim: u32,
+        pace: Pace,
+        controller: &mut Controller<C>,
+    ) -> GcStep {
+        let mut hand = self.hand_of(plane, victim, controller);
+        let step = match self.next_of_hand(plane, victim, &hand, pace) {
+            NextMove::Program(stream) => {
+                let pages = self.move_hand(now, plane, &mut hand, stream, pace, controller);
+                self.moved(plane, OpKind::Program, stream, pages, pace, controller)
+            }
+            NextMove::Read => self.read_or_copy(now, plane, victim, &mut hand, pace, controller),
+            NextMove::Erase => GcStep::Erase,
+        };
+        self.gc.hands[plane.0 as usize] = hand;
+        step
+    }
+
+    /// The pages that a collection has in hand.
+    fn hand_of(&mut self, plane: PlaneId, victim: u32, controller: &Controller<C>) -> Vec<Ppn> {
+        let mut hand = std::mem::take(&mut self.gc.hands[plane.0 as usize]);
+        let Some(collection) = self.gc.collections[plane.0 as usize].under_way else { return Vec::new() };
+        let geometry = &self.flash.geometry;
+        hand.retain(|&ppn| {
+            let read = geometry.block_of(ppn) == victim && collection.has_passed(geometry.page_of(ppn));
+            read && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
+        });
+        hand
+    }
+
+    /// The stream that the next step of a collection programs, if it does.
+    pub(super) fn stream_of_step(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        controller: &Controller<C>,
+    ) -> Option<Option<u8>> {
+        let hand = self.hand_of(plane, victim, controller);
+        let next = self.next_of_hand(plane, victim, &hand, Pace::Timed);
+        self.gc.hands[plane.0 as usize] = hand;
+        match next {
+            NextMove::Program(stream) => Some(stream),
+            NextMove::Read | NextMove::Erase => None,
+        }
+    }
+
+    /// Pages that fill a word line are programmed; then the next flash page is read; at the end the remaining pages in
+    /// hand are programmed.
+    fn next_of_hand(&self, plane: PlaneId, victim: u32, hand: &[Ppn], pace: Pace) -> NextMove {
+        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.word_line as usize };
+        let stream = |ppn: &Ppn| self.stream_of_move(plane, self.ftl.blocks.owner(*ppn));
+        let waiting = |of: Option<u8>| hand.iter().filter(|ppn| stream(ppn) == of).count();
+        let full = if places > 1 && self.ftl.streams.are_several() {
+            hand.iter().map(stream).find(|&of| waiting(of) >= places)
+        } else {
+            hand.first().filter(|_| hand.len() >= places).map(stream)
+        };
+        match (full, hand.first()) {
+            (Some(stream), _) => NextMove::Program(stream),
+            _ if self.ftl.blocks.valid_in(plane, victim) > hand.len() as u32 => NextMove::Read,
+            (None, Some(first)) => NextMove::Program(stream(first)),
+            (None, None) => NextMove::Erase,
+        }
+    }
+
+    /// The next valid page of the victim is copied back, or it comes in hand with the others of its flash page.
+    fn read_or_copy(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        victim: u32,
+        hand: &mut Vec<Ppn>,
+        pace: Pace,
+        controller: &mut Controller<C>,
+    ) -> GcStep {
+        let (lpn, first) =
+            self.next_valid(plane, victim, controller).expect("a valid page that has not been read");
+        if pace == Pace::Timed
+            && self.fills_its_word_line(plane, lpn, first, controller)
+            && self.copies_back(plane, lpn, first, controller)
+        {
+            if self.health.checks_pages() && self.cannot_move(now, plane, lpn, first, controller) {
+                return GcStep::Again;
+            }
+            return self.copy_back(now, plane, lpn, first, controller);
+        }
+        let places = if pace == Pace::Immediate { 1 } else { self.flash.geometry.places };
+        let number = self.flash.geometry.page_of(first);
+        let end = (number / places + 1) * places;
+        let before = hand.len();
+        hand.push(first);
+        for page in number + 1..end {
+            let ppn = self.flash.geometry.ppn(plane, victim, page);
+            if self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller) {
+                hand.push(ppn);
+            }
+        }
+        self.gc.collections[plane.0 as usize].pass(end);
+        GcStep::Read(first, (hand.len() - before) as u16)
+    }
+
+    /// Copies a word line back: all of its places hold pages that stay together.
+    fn copy_back(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        lpn: u32,
+        first: Ppn,
+        controller: &mut Controller<C>,
+    ) -> GcStep {
+        let stream = self.stream_of_move(plane, lpn);
+        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        let together = self.flash.geometry.word_line;
+        for from in (first.0..first.0 + together).map(Ppn) {
+            let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed, controller);
+            controller.note_copied(now, from, page.target.to, self);
+            page.target.along = from != first && self.flash.geometry.share_a_page(from, Ppn(from.0 - 1));
+            pages.push(page);
+        }
+        let next = self.flash.geometry.page_of(first) + together;
+        self.gc.collections[plane.0 as usize].pass(next);
+        self.moved(plane, OpKind::Copyback, stream, pages, Pace::Timed, controller)
+    }
+
+    /// Moves what is in hand for a stream to the next word line of it, in the order in which it was read: the pages
+    /// that have moved. The others have been lost, or went to the controller's memory.
+    fn move_hand(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        hand: &mut Vec<Ppn>,
+        stream: Option<u8>,
+        pace: Pace,
+        controller: &mut Controller<C>,
+    ) -> Vec<PageWrite> {
+        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        hand.retain(|&from| {
+            let lpn = self.ftl.blocks.owner(from);
+            let first = pages.first().map(|page: &PageWrite| page.target.to);
+            let full = first.is_some_and(|first| !self.ftl.blocks.goes_on(stream, plane, first));
+            if full || self.stream_of_move(plane, lpn) != stream {
+                return true;
+            }
+            if !(self.health.checks_pages() && self.cannot_move(now, plane, lpn, from, controller)) {
+                let is_copied =
+                    pace == Pace::Immediate && self.is_copied_without_time(plane, lpn, from, controller);
+                let page = self.move_one(plane, lpn, from, pace, controller);
+                if is_copied {
+                    controller.note_copied(now, from, page.target.to, self);
+                }
+                pages.push(page);
+            }
+            false
+        });
+        if pace == Pace::Timed && self.packing.active {
+            self.share_flash_pages(&mut pages);
+            if let Some(first) = pages.first() {
+                self.leave_rest(stream, plane, first.target.to, controller);
+                self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
+                // Folding in idle time does not go on to collect the plane that it fills.
+                if self.folds(plane) && self.is_low_for_idle(plane) {
+                    self.look_at(plane, controller);
+                }
+            }
+        }
+        pages
+    }
+
+    /// Whether a page is copied back, where pages move without time. With `parity-skip`, its plane skips what it has to.
+    fn is_copied_without_time(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let matters = self.gc.copyback == Copyback::ParitySkip || controller.errors.is_some();
+        matters && !self.packing.active && self.copies_back(plane, lpn, from, controller)
+    }
+
+    /// A page gets its new place.
+    fn move_one(
+        &mut self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        pace: Pace,
+        controller: &mut Controller<C>,
+    ) -> PageWrite {
+        let to = self.move_page(plane, lpn, from, controller);
+        if self.immediate.is_told(pace) {
+            self.tell_moved(plane, lpn, controller);
+        }
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
+        PageWrite::moved(ftl, cause, plane, Target { from, ..Target::page(to) })
+    }
+
+    /// The step that moves these pages.
+    fn moved(
+        &mut self,
+        plane: PlaneId,
+        kind: OpKind,
+        stream: Option<u8>,
+        pages: Vec<PageWrite>,
+        pace: Pace,
+        controller: &mut Controller<C>,
+    ) -> GcStep {
+        if pages.is_empty() {
+            controller.put_back(pages);
+            return GcStep::Again;
+        }
+        let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
+        let filled =
+            self.immediate.is_told(pace) && self.closes(self.ftl.ftl_of(plane), stream, plane, controller);
+        let summaries = u32::from(left_out) + u32::from(filled);
+        GcStep::Move(Manner { kind, summaries, cached: false }, pages)
+    }
+
+    // ---------------------------------------------------------------- one step at a time
+
+    /// Takes the next step for a plane, or all steps, in one of the `idle` units of the channel. Returns the unit if a
+    /// step could be taken now; none if there is nothing to collect.
+    pub(super) fn collect_plane(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        plane: PlaneId,
+        idle: u64,
+        whole: bool,
+        controller: &mut Controller<C>,
+    ) -> Option<Option<UnitId>> {
+        if self.slc.active {
+            self.give_way(plane, whole);
+        }
+        loop {
+            let Some(victim) = self.victim_of(plane, controller) else {
+                self.turn_to_others(now, plane, controller);
+                return None;
+            };
+            // Folding has looked for the room that it needs.
+            let folds = self.folds(plane);
+            let lacks_room = self.power.is_some() && !folds && self.lacks_room(plane, victim);
+            if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
+                || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
+            {
+                // When the plane is asked again, another victim may have become the better one.
+                self.gc.start_anew(plane);
+                return None;
+            }
+            let Some(unit) = controller.unit_of_step(plane, victim, idle, whole, self) else {
+                return Some(None);
+            };
+            if whole {
+                return Some(self.collect_whole(now, unit, plane, victim, controller));
+            }
+            match self.gc_step(now, plane, victim, Pace::Timed, controller) {
+                GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
+                    let cause = self.moves_because(plane);
+                    let since = now + self.time_of_reads(first, pages);
+                    let longer = self.time_of_errors(now, since, plane, first, pages, controller);
+                    let sectors = pages * self.packing.page;
+                    let (start, end) = controller.read_in_round(unit, first, sectors, longer, cause);
+                    let read = self.count_read(start, plane, first, pages, controller);
+                    self.tell_read(read, end, controller);
+                }
+                GcStep::Read(first, pages) => {
+                    let course = self.draw_for_hand(now, plane, first, pages, controller);
+                    let state = &mut controller.dies.units[unit.0 as usize];
+                    (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
+                    state.gc_course = course;
+                    if let Some(read) = self.count_read(now, plane, first, pages, controller) {
+                        self.gc.reads.resize_with(controller.dies.units.len(), VecDeque::new);
+                        self.gc.reads[unit.0 as usize].push_back(read);
+                    }
+                    let cause = self.moves_because(plane);
+                    controller.start_array_read(now, channel, unit, first, 1, cause, Span::ZERO, self);
+                }
+                GcStep::Move(manner, pages) => {
+                    let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
+                    controller.guard_moved(unit, plane, victim, end, self);
+                    controller.put_back(pages);
+                }
+                GcStep::Again => continue,
+                GcStep::Erase => {
+                    return Some(self.erase_victim(now, channel, unit, plane, victim, controller));
+                }
+            }
+            return Some(Some(unit));
+        }
+    }
+
+    /// The time to read this many pages of a flash page, if no other operation runs.
+    fn time_of_reads(&self, first: Ppn, pages: u16) -> Span {
+        let target = Target::sectors(first, pages * self.packing.page);
+        self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole()
+    }
+
+    /// Draws what becomes of the read of a flash page for this many pages, those that came into hand last.
+    fn draw_for_hand(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
+        controller: &mut Controller<C>,
+    ) -> Course {
+        if controller.errors.is_none() {
+            return Course::default();
+        }
+        let hand = &self.gc.hands[plane.0 as usize];
+        let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
+        let ppns: Vec<Ppn> = std::iter::once(first).chain(along).collect();
+        controller.draw_for_gc(now, &ppns, self)
+    }
+
+    /// How much longer such a read takes because of errors, if it holds its channel, until `since` without them.
+    fn time_of_errors(
+        &mut self,
+        now: SimTime,
+        since: SimTime,
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
+        controller: &mut Controller<C>,
+    ) -> Span {
+        if controller.errors.is_none() {
+            return Span::ZERO;
+        }
+        let course = self.draw_for_hand(now, plane, first, pages, controller);
+        let whole = self.time_of_reads(first, pages);
+        controller.time_of_attempts(since, first, pages * self.packing.page, course, whole, self)
+    }
+
+    /// Counts the read of a flash page for this many pages, those that came into hand last. Returns it if operations
+    /// are observed, to be reported when its end is known.
+    fn count_read(
+        &self,
+        start: SimTime,
+        plane: PlaneId,
+        first: Ppn,
+        pages: u16,
+        controller: &mut Controller<C>,
+    ) -> Option<GcRead> {
+        let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
+        controller.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
+        controller.accounts.counters.along[OpKind::Read as usize] += u64::from(pages) - 1;
+        if controller.accounts.watch.is_none() && controller.accounts.work.is_none() {
+            return None;
+        }
+        let hand = &self.gc.hands[plane.0 as usize];
+        let along = &hand[hand.len() + 1 - usize::from(pages)..];
+        let ppns = std::iter::once(first).chain(along.iter().copied()).collect();
+        Some(GcRead { start, cause, ppns })
+    }
+
+    /// The data of a unit's read of GC have left the die at `end` and could not be corrected: reports it, and that it is
+    /// repeated from `begins` on.
+    pub(in crate::drive) fn tell_retry_of_gc(
+        &mut self,
+        unit: usize,
+        end: SimTime,
+        begins: SimTime,
+        controller: &mut Controller<C>,
+    ) {
+        let Some(read) = self.gc.reads.get_mut(unit).and_then(VecDeque::front_mut) else { return };
+        let retry = GcRead { start: begins, cause: Cause::Retry, ppns: vec![read.first()] };
+        let failed = std::mem::replace(read, retry);
+        self.tell_read(Some(failed), end, controller);
+    }
+
+    /// Reports a read of GC, whose data have left the die at `end`.
+    pub(in crate::drive) fn tell_read(
+        &mut self,
+        read: Option<GcRead>,
+        end: SimTime,
+        controller: &mut Controller<C>,
+    ) {
+        let Some(GcRead { start, cause, ppns }) = read else { return };
+        controller.tell(
+            start,
+            end,
+            ppns[0],
+            OpKind::Read,
+            cause,
+            ppns.len() as u16 * self.packing.page,
+            None,
+            self,
+        );
+        for &ppn in &ppns[1..] {
+            controller.tell_along(start, end, ppn, OpKind::Read, cause, Span::ZERO, None, self);
+        }
+    }
+
+    // ---------------------------------------------------------------- a whole block
+
+    /// The channel is held for the sum of the moves, the die until the erase is over.
+    fn collect_whole(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        controller: &mut Controller<C>,
+    ) -> Option<UnitId> {
+        // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
+        // to another unit.
+        let leaves_behind =
+            self.health.checks_pages() || controller.errors.is_some() || controller.dies.spread.is_some();
+        let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
+        if waits
+            || self.is_owed(unit, plane, victim, controller)
+            || self.is_guarded(now, unit, plane, victim, controller)
+        {
+            return None;
+        }
+        let cause = self.moves_because(plane);
+        // Pages that were read in idle time are read again.
+        if let Some(collection) = &mut self.gc.collections[plane.0 as usize].under_way {
+            collection.begin_anew();
+        }
+        let (mut held, mut others) = (Span::ZERO, Vec::new());
+        loop {
+            let start = now + held;
+            let kind = match self.gc_step(now, plane, victim, Pace::Timed, controller) {
+                GcStep::Read(first, pages) => {
+                    held += self.time_of_reads(first, pages);
+                    let read = self.count_read(start, plane, first, pages, controller);
+                    self.tell_read(read, now + held, controller);
+                    held += self.time_of_errors(now, now + held, plane, first, pages, controller);
+                    OpKind::Read
+                }
+                GcStep::Move(manner, pages) => {
+                    let taker = controller.unit_of_page(pages[0].target.to);
+                    if taker != unit && !others.contains(&taker) {
+                        others.push(taker);
+                    }
+                    held += controller.commit_within(start, taker, manner, &pages, self).busy();
+                    controller.put_back(pages);
+                    manner.kind
+                }
+                GcStep::Again => continue,
+                GcStep::Erase => break,
+            };
+            controller.tell_part(now, now + held, unit, kind, cause);
+        }
+        self.erase_held(now, unit, plane, victim, held, controller);
+        self.hold_others(now, &others, now + held, cause, controller);
+        Some(unit)
+    }
+
+    // ---------------------------------------------------------------- without time
+
+    /// Collects a plane without time: in untimed runs, and before time 0.
+    pub(super) fn collect_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        // A collection that is under way is finished: pages that it has moved leave no room for those of another
+        // victim.
+        let under_way = self.gc.collections[plane.0 as usize].under_way.filter(|_| !self.folds(plane));
+        let collection = under_way.or_else(|| self.choose(plane));
+        self.collect_now(
+            plane,
+            collection.expect("the caller has seen that there is something to collect"),
+            controller,
+        );
+    }
+
+    /// Collects a victim without time.
+    pub(super) fn collect_now(
+        &mut self,
+        plane: PlaneId,
+        mut collection: Collection,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = self.ftl.ftl_of(plane);
+        collection.begin_anew();
+        let victim = collection.victim;
+        self.gc.start_anew(plane);
+        self.land(plane, controller);
+        self.gc.collections[plane.0 as usize].under_way = Some(collection);
+        let cause = self.moves_because(plane);
+        loop {
+            match self.gc_step(controller.now, plane, victim, Pace::Immediate, controller) {
+                GcStep::Read(from, pages) => {
+                    self.count_untimed(ftl, OpKind::Read, cause, from, controller);
+                    if self.immediate.counting {
+                        let course = self.draw_for_hand(controller.now, plane, from, pages, controller);
+                        controller.accounts.count_attempts(ftl, course);
+                    }
+                    if self.health.checks_pages() && self.ftl.blocks.is_unreadable(from) {
+                        controller.fail_waiting_reads(controller.now, plane, Fault::Page(from), self);
+                    }
+                }
+                GcStep::Move(manner, pages) => {
+                    if manner.summaries > 0 {
+                        controller.accounts.tell_summaries(
+                            controller.now,
+                            Span::ZERO,
+                            &pages,
+                            manner.summaries,
+                        );
+                    }
+                    pages.iter().for_each(|page| {
+                        self.count_untimed(ftl, OpKind::Program, cause, page.target.to, controller)
+                    });
+                    controller.put_back(pages);
+                }
+                GcStep::Again => {}
+                GcStep::Erase => break,
+            }
+        }
+        self.count_erase(ftl, cause, plane, victim, controller);
+        self.send_owed_reads_elsewhere(plane, victim, controller);
+        self.erase(controller.now, plane, victim, controller);
+    }
+
+    /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
+    /// plane, which takes as long. Where its unit has none, they bring what they carry.
+    fn send_owed_reads_elsewhere(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        let unit = controller.dies.unit_of_block(plane, victim);
+        let block = self.flash.geometry.block_index(plane, victim);
+        let geometry = &self.flash.geometry;
+        let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
+        let elsewhere = self.ftl.blocks.programmed_page(plane, victim);
+        let elsewhere = elsewhere.filter(|&ppn| controller.unit_of_page(ppn) == unit);
+        let reads = &mut controller.dies.units[unit.0 as usize].reads;
+        if let Some(elsewhere) = elsewhere {
+            reads.redirect(&mut controller.queues.ops, |ppn| is_owed(ppn).then_some(elsewhere));
+            // A read that is being sensed may have to be repeated.
+            let mut at = controller.dies.units[unit.0 as usize].current;
+            while at.is_some() {
+                let op = &mut controller.queues.ops[at];
+                if is_owed(op.ppn) && op.course.verdict != Verdict::Unreadable {
+                    op.ppn = elsewhere;
+                }
+                at = op.next;
+            }
+            return;
+        }
+        let owed = reads.take(&mut controller.queues.ops, |op| is_owed(op.ppn));
+        for op in controller.no_longer_waiting(unit, owed) {
+            let (token, contents) = (controller.queues.ops[op].token, controller.queues.take_carried(op));
+            controller.accounts.counters.reads_from_memory += 1;
+            controller.answer(token, 1, controller.now, Span::ZERO, contents);
+            controller.queues.ops.release(op);
+        }
+    }
+}
+
+/// What to do with the pages in hand.
+enum NextMove {
+    /// Program those of a stream.
+    Program(Option<u8>),
+    /// Read the next one.
+    Read,
+    /// No pages are in hand, and none are left to read.
+    Erase,
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether a read ends in an error.
+    #[inline]
+    pub(in crate::drive) fn fails(
+        &mut self,
+        course: Course,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        if course.verdict == Verdict::Unreadable {
+            self.note_uncorrectable(ppn, controller);
+            return true;
+        }
+        self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn)
+    }
+}

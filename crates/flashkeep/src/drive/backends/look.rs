@@ -1,0 +1,111 @@
+//! Read access to the state of the backends.
+
+use super::DriveBackends;
+use crate::drive::LoggedOperation;
+use crate::drive::controller::Controller;
+use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
+use crate::flash::{OpKind, PlaneId, Ppn};
+use crate::kernel::SimTime;
+
+impl<C: Contents> DriveBackends<C> {
+    /// Pages of a backend, those of its hidden range left out.
+    #[must_use]
+    pub(in crate::drive) fn pages(&self, backend: BackendId) -> u32 {
+        self.ftl
+            .backends
+            .get(usize::from(backend.0))
+            .map_or_else(|| self.nvram(backend).len(), |ftl| ftl.pages)
+    }
+
+    /// Erased blocks that are free.
+    #[must_use]
+    pub(in crate::drive) fn free_blocks(&self) -> u64 {
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        let alive = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane));
+        alive.map(|plane| u64::from(self.ftl.blocks.erased(plane))).sum()
+    }
+
+    /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
+    #[must_use]
+    pub(in crate::drive) fn is_sound(&self) -> bool {
+        let holds_all = || self.ftl.backends.iter().all(|backend| backend.lost.count() == 0);
+        let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
+        self.health.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    #[inline(never)]
+    pub(in crate::drive) fn tell_watch(
+        &mut self,
+        operation: &LoggedOperation,
+        controller: &mut Controller<C>,
+    ) {
+        let LoggedOperation { ppn, kind, cause, .. } = *operation;
+        controller.log_operation(operation, self);
+        if self.power.is_some() {
+            self.note_flight(*operation, controller);
+        }
+        // Reads hold their unit and their channel at other times.
+        if kind != OpKind::Read {
+            controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
+        }
+    }
+
+    /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
+    /// that a scheme has placed.
+    pub(in crate::drive) fn page_at(&self, operation: &LoggedOperation) -> Option<u32> {
+        let ppn = operation.ppn;
+        if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
+            return None;
+        }
+        let backend = self.ftl.ftl_of(self.flash.geometry.plane_of(ppn));
+        Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(super) fn read(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
+        if (self.packing.shares && command.count > 1) || controller.pages_may_join(command) {
+            return self.read_together(now, ftl, command, token, controller);
+        }
+        for n in 0..command.count {
+            let page = command.start.plus(u32::from(n));
+            let one = command.over(page, 1);
+            controller.read_page(now, ftl, one, token.plus(u32::from(n)), self);
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
+        assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
+        let plane = self.flash.geometry.plane_of(ppn);
+        let die_queue = &self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
+        assert_eq!(die_queue.ftl, backend.0, "page {lpn} lies within its backend's domain");
+        assert!(
+            !self.health.damaged || !self.ftl.blocks.is_failed(ppn),
+            "page {lpn} lies on flash that has not failed"
+        );
+        if self.ftl.physical {
+            assert_eq!(self.physical_place(backend, Page::of(lpn)), ppn, "raw page {lpn} is where it says");
+        } else {
+            assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
+        }
+    }
+
+    /// Valid pages, and pages there are.
+    #[must_use]
+    pub(in crate::drive) fn filled(&self) -> (u64, u64) {
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
+        (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())
+    }
+}

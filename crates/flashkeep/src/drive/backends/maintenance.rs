@@ -1,0 +1,207 @@
+//! What a controller does so that data stay readable (`errors.maintenance`): it moves the data of blocks that were read
+//! often (*read reclaim*) or are old (*refresh*), reads all pages in turn (*scrubbing*), and gives up blocks whose pages
+//! were unreadable too often.
+//!
+//! A block is found to be due when one of its pages is read, by the host, by GC or by scrubbing. It is then collected
+//! like a victim of GC, with the cause `refresh`, when its plane has room for its valid pages. The open blocks of a plane
+//! wait until they are closed. If what is above the drive determines the place of each page, it is told, and moves the data:
+//! a log, or a map of blocks.
+
+use super::DriveBackends;
+use super::limit::UNASKED;
+use crate::blocks::{Collection, Levelled};
+use crate::drive::controller::{Controller, DriveOp};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Page, Verb};
+use crate::flash::{Geometry, PlaneId, Ppn};
+use crate::ftl::MapEntry;
+use crate::kernel::{Id, SimTime, Span};
+
+/// Blocks that are due, and the page that scrubbing reads next.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Maintenance {
+    /// Blocks of each plane whose data are to be moved.
+    due: Vec<Vec<u32>>,
+    /// The time between two reads of scrubbing; none without it, and after the last request.
+    every: Option<Span>,
+    /// The last page that scrubbing has read.
+    read: Ppn,
+    /// While that read is under way: when the next one is due.
+    reading: Option<SimTime>,
+}
+
+impl Maintenance {
+    /// No block is due, and nothing is scrubbed.
+    pub(in crate::drive) fn of(geometry: &Geometry) -> Self {
+        Maintenance { due: vec![Vec::new(); geometry.plane_count() as usize], ..Maintenance::default() }
+    }
+}
+
+impl Maintenance {
+    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
+    pub(in crate::drive) fn forget_maintenance(&mut self) {
+        self.due.iter_mut().for_each(Vec::clear);
+        self.reading = None;
+    }
+
+    /// A block has been erased: it is not due any more.
+    #[inline]
+    pub(super) fn forget_refresh(&mut self, plane: PlaneId, block: u32) {
+        if let Some(due) = self.due.get_mut(plane.0 as usize)
+            && !due.is_empty()
+        {
+            due.retain(|&other| other != block);
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Begins scrubbing at time 0. What was found to be due before is found again.
+    pub(in crate::drive) fn begin_scrubbing(&mut self, controller: &mut Controller<C>) {
+        self.maintenance = Maintenance::of(&self.flash.geometry);
+        let Some(errors) = &controller.errors else { return };
+        let geometry = &self.flash.geometry;
+        let pages =
+            u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
+        self.maintenance.every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.scrub_from(SimTime::ZERO, controller);
+    }
+
+    /// After the last request nothing is scrubbed.
+    pub(in crate::drive) fn end_scrubbing(&mut self, controller: &mut Controller<C>) {
+        if self.maintenance.every.take().is_some() {
+            controller.dies.agenda.set(controller.dies.scrub_slot(), SimTime::NEVER);
+        }
+    }
+
+    /// Scrubbing goes on after a power loss.
+    pub(in crate::drive) fn scrub_from(&self, ready: SimTime, controller: &mut Controller<C>) {
+        if let Some(every) = self.maintenance.every {
+            controller.dies.agenda.set(controller.dies.scrub_slot(), ready + every);
+        }
+    }
+
+    /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
+    /// drive that is too slow for its rate scrubs as fast as it can.
+    #[cold]
+    pub(in crate::drive) fn scrub(&mut self, now: SimTime, controller: &mut Controller<C>) {
+        let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
+        let (passed, found) = self.next_to_scrub(controller);
+        let next = now + Span(every.0.saturating_mul(passed));
+        let Some((plane, ppn)) = found else {
+            return controller.dies.agenda.set(controller.dies.scrub_slot(), next);
+        };
+        self.maintenance.reading = Some(next);
+        let ftl = self.ftl.ftl_of(plane);
+        let page = Page::of(self.ftl.blocks.owner(ppn));
+        let command = Command::new(Verb::Read, page, 1).because(Cause::Scrub);
+        let command = Command { flags: Flags::BACKGROUND, ..command };
+        let token = CompletionToken { slot: UNASKED, ..CompletionToken::default() };
+        let contents = self.ftl.blocks.contents(ppn);
+        let unit = controller.unit_of_page(ppn);
+        controller.queue_read(now, ftl, command, token, unit, ppn, contents, self);
+    }
+
+    /// How many pages are passed until the next one that holds the newest version of a page and is not being programmed, and
+    /// that page with its plane. It looks at a few blocks' worth of pages at a time.
+    fn next_to_scrub(&mut self, controller: &Controller<C>) -> (u64, Option<(PlaneId, Ppn)>) {
+        let geometry = self.flash.geometry.clone();
+        let most = u64::from(4 * geometry.pages);
+        for passed in 1..=most {
+            let ppn = controller.page_after(self.maintenance.read);
+            self.maintenance.read = ppn;
+            let plane = geometry.plane_of(ppn);
+            if !self.ftl.blocks.is_dead(plane)
+                && self.ftl.blocks.is_programmed(ppn)
+                && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
+                && !controller.is_being_programmed(controller.now, controller.unit_of_page(ppn), ppn)
+                && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
+            {
+                return (passed, Some((plane, ppn)));
+            }
+        }
+        (most, None)
+    }
+
+    /// The read of scrubbing is over at `end`, or has failed: the next one follows.
+    pub(in crate::drive) fn scrub_on(&mut self, end: SimTime, controller: &mut Controller<C>) {
+        if let Some(next) = self.maintenance.reading.take()
+            && self.maintenance.every.is_some()
+        {
+            controller.dies.agenda.set(controller.dies.scrub_slot(), next.max(end));
+        }
+    }
+
+    /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
+    pub(in crate::drive) fn end_scrub(
+        &mut self,
+        op: Id<DriveOp>,
+        end: SimTime,
+        controller: &mut Controller<C>,
+    ) {
+        let DriveOp { ppn, ftl, command, course, .. } = controller.queues.ops[op];
+        let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
+        self.scrub_on(end, controller);
+        let failed = self.fails(course, ppn, controller);
+        if C::KEEP {
+            controller.queues.take_carried(op);
+        }
+        if failed && self.ftl.maps.get(usize::from(ftl), page) == MapEntry::At(ppn) {
+            self.lose(plane, page, ppn, controller);
+        }
+    }
+
+    /// A block is due: its data are moved when its plane has room for them.
+    #[cold]
+    pub(in crate::drive) fn ask_for_refresh(
+        &mut self,
+        now: SimTime,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+        if self.ftl.physical {
+            // What is above the drive decides where pages are.
+            let backend = BackendId(self.ftl.ftl_of(plane) as u16);
+            return controller.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
+        }
+        if self.flash.geometry.is_slc_block(block) {
+            return;
+        }
+        let due = &mut self.maintenance.due[plane.0 as usize];
+        if !due.contains(&block) {
+            due.push(block);
+        }
+        if self.immediate.active {
+            return self.refresh_immediately(plane, controller);
+        }
+        if self.has_refresh(plane) {
+            self.ask_for_collection(plane, controller);
+            self.wake_collector(now, plane, controller);
+        }
+    }
+
+    /// The collection of a block of a plane that is due, if there is room for its pages.
+    pub(super) fn next_refresh(&mut self, plane: PlaneId) -> Option<Collection> {
+        let due = self.maintenance.due.get_mut(plane.0 as usize).filter(|due| !due.is_empty())?;
+        due.retain(|&block| self.ftl.blocks.holds_data(plane, block));
+        let at = due.iter().position(|&block| self.ftl.blocks.can_move(plane, block))?;
+        let block = due.remove(at);
+        self.ftl.blocks.choose_victim(plane, block);
+        Some(Collection::of((block, Levelled::Refreshed)))
+    }
+
+    /// Whether a block of the plane is due that can be moved.
+    pub(super) fn has_refresh(&self, plane: PlaneId) -> bool {
+        let due = self.maintenance.due.get(plane.0 as usize);
+        due.is_some_and(|due| due.iter().any(|&block| self.ftl.blocks.can_move(plane, block)))
+    }
+
+    /// In untimed runs: moves the data of the blocks that are due now.
+    pub(super) fn refresh_immediately(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        while self.gc.collections[plane.0 as usize].under_way.is_none()
+            && let Some(collection) = self.next_refresh(plane)
+        {
+            self.collect_now(plane, collection, controller);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Programs of several pages of the map: pages that are smaller than those of the flash have S *places* in each of them
+//! (`ftl.logical_page_kib`), and one program may fill several pages of the flash, a *word line*
+//! (`flash.pages_per_program`). Without that a page of the flash is a word line.
+//!
+//! Maps, blocks, victims, schemes and counts know places only. A program takes as many pages as wait for the open block
+//! of its plane and have places in the next word line of it, and the other places stay empty. All of a flash page that
+//! has a page crosses the channel, as its check codes cover all of it; one without stays erased and is not sent. The
+//! first page may wait for others (`ftl.gather_us`) until they fill a word line or its time is over. What is read at
+//! once is a page of the flash: a read reads all slots of a flash page for which reads wait, and only these cross the
+//! channel. GC reads a flash page once, keeps its pages in *hand* until they fill a word line (for each stream), and
+//! programs the rest when no more pages are left to read.
+//!
+//! Placement without time fills every slot, because no page has to wait for others. Pages from before time 0 lie where
+//! their addresses say (`by_address`).
+//!
+//! In a backend of physical pages each page has a fixed slot: the drive programs the waiting pages of a flash page
+//! together, and later ones by another, partial program of the same flash page. The flash forbids a second program of a
+//! word line of several flash pages, so a drive with such a backend programs page by page.
+//!
+//! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column
+//! addresses and partial page programs.
+
+use super::DriveBackends;
+use super::backend::DieQueue;
+use super::by_address::WordLines;
+use crate::drive::Parameters;
+use crate::drive::controller::{Controller, DriveOp, PageWrite};
+use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
+use crate::flash::{Geometry, PlaneId, Ppn, Target};
+use crate::ftl::SLC_STREAM;
+use crate::kernel::{Id, SimTime, Span};
+
+/// What a drive whose programs take several pages knows besides.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Packing {
+    /// Whether a program may take several pages of a plane.
+    pub(in crate::drive) active: bool,
+    /// Whether pages of the flash have several places each.
+    pub(in crate::drive) shares: bool,
+    /// Sectors of a page of the flash, and of one of the map.
+    flash_page: u16,
+    pub(super) page: u16,
+    /// Word lines that have been set aside for pages from before time 0.
+    pub(super) word_lines: WordLines,
+    /// Pages that each backend has placed without time in the word line that it is filling.
+    placed: Vec<u32>,
+    /// How long a write waits for others, and until when each one does.
+    gather: Span,
+    until: Vec<SimTime>,
+}
+
+impl Packing {
+    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> Packing {
+        let page = drive.page_sectors as u16;
+        Packing {
+            active: geometry.word_line > 1,
+            shares: geometry.places > 1,
+            gather: Span(drive.gather_ns),
+            flash_page: page * geometry.places as u16,
+            page,
+            placed: vec![0; backends],
+            ..Packing::default()
+        }
+    }
+
+    /// Whether writes wait for others.
+    pub(in crate::drive) fn gathers_writes(&self) -> bool {
+        self.gather > Span::ZERO
+    }
+
+    /// A backend places a page without time: whether its next one shares a word line with that.
+    pub(super) fn stays_in_word_line(&mut self, ftl: usize, places: u32) -> bool {
+        let placed = &mut self.placed[ftl];
+        *placed = (*placed + 1) % places;
+        *placed != 0
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    // ---------------------------------------------------------------- writes
+
+    /// Pages that the address binds come together where it binds them to the same plane.
+    #[inline(never)]
+    pub(super) fn write_packed(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+        controller: &mut Controller<C>,
+    ) {
+        let channels = self.ftl.channels_offered(ftl);
+        let Geometry { places, word_line, .. } = self.flash.geometry;
+        let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
+        let step = [word_line, places].into_iter().find(fits).unwrap_or(1);
+        let mut at = 0;
+        while at < u32::from(command.count) {
+            let page = command.start.plus(at);
+            let count = (step - page.low() % step).min(u32::from(command.count) - at);
+            let contents = if C::KEEP { &contents[at as usize..(at + count) as usize] } else { contents };
+            let write_queue = self.bound_write_queue(ftl, page.low(), controller);
+            let part = command.over(page, count as u16);
+            self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels, controller);
+            at += count;
+        }
+    }
+
+    /// Whether writes wait for others, and this one does from now on. One that may not wait ends the wait of its queue.
+    pub(super) fn gathers(
+        &mut self,
+        now: SimTime,
+        write_queue: u32,
+        op: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> bool {
+        let Packing { gather, until, .. } = &mut self.packing;
+        if *gather == Span::ZERO {
+            return false;
+        }
+        if until.len() <= op.index() {
+            until.resize(op.index() + 1, SimTime::ZERO);
+        }
+        until[op.index()] = now + *gather;
+        if controller.queues.ops[op].command.flags.has(Flags::SOON) {
+            self.stop_gathering(write_queue, controller);
+        }
+        true
+    }
+
+    /// The writes of a queue wait for others no more.
+    fn stop_gathering(&mut self, write_queue: u32, controller: &Controller<C>) {
+        let mut at = controller.queues.write_queues[write_queue as usize].head;
+        while at.is_some() {
+            // One that a failed block has sent back did not wait.
+            if let Some(until) = self.packing.until.get_mut(at.index()) {
+                *until = SimTime::ZERO;
+            }
+            at = controller.queues.ops[at].next;
+        }
+    }
+
+    /// A FLUSH: all writes are programmed with what there is.
+    #[cold]
+    pub(in crate::drive) fn end_all_gathering(&mut self, now: SimTime, controller: &mut Controller<C>) {
+        if !self.packing.active || !self.packing.gathers_writes() || self.immediate.active {
+            return;
+        }
+        controller.now = now;
+        for die_queue in 0..self.ftl.die_queues.len() {
+            let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
+            if controller.queues.write_queues[write_queue as usize].head.is_some()
+                && self.gathers_until(write_queue, controller).is_some()
+            {
+                self.stop_gathering(write_queue, controller);
+                self.offer(
+                    now,
+                    usize::from(ftl),
+                    write_queue,
+                    self.ftl.channels_offered(usize::from(ftl)),
+                    controller,
+                );
+            }
+        }
+    }
+
+    /// Until when the first write of a write queue waits for others, if it still does: they do not fill a word line.
+    pub(in crate::drive) fn gathers_until(
+        &self,
+        write_queue: u32,
+        controller: &Controller<C>,
+    ) -> Option<SimTime> {
+        let mut at = controller.queues.write_queues[write_queue as usize].head;
+        let until = self.packing.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
+        let together = self.gathered_pages(usize::from(controller.queues.ops[at].ftl));
+        let mut pages = 0;
+        while at.is_some() {
+            let DriveOp { placed, command, next, .. } = controller.queues.ops[at];
+            pages += u32::from(command.count - placed);
+            if pages >= together {
+                return None;
+            }
+            at = next;
+        }
+        Some(until)
+    }
+
+    /// When a write that waits for others, and that a channel could take, waits for them no more.
+    pub(super) fn gathered_at(&self, channel: usize, controller: &Controller<C>) -> Option<SimTime> {
+        if self.packing.gather == Span::ZERO {
+            return None;
+        }
+        let die_queues = controller.dies.channels[channel]
+            .die_queues
+            .iter()
+            .map(|&(die_queue, _)| &self.ftl.die_queues[die_queue as usize]);
+        let waiting = die_queues.filter(|die_queue| {
+            controller.queues.write_queues[die_queue.write_queue as usize].head.is_some()
+        });
+        waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, controller)).min()
+    }
+
+    /// The stream of a page that waits.
+    pub(super) fn stream_of_waiting(
+        &self,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> u8 {
+        self.ftl.streams.of_written(ftl, controller.queues.ops[op].command.start.low() + u32::from(n))
+    }
+
+    /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.
+    pub(super) fn share_flash_pages(&self, pages: &mut [PageWrite]) {
+        for at in 0..pages.len() {
+            let target = Target::sectors(pages[at].target.to, self.packing.flash_page);
+            let before = at.checked_sub(1).map(|before| pages[before].target.to);
+            let along = before.is_some_and(|before| self.flash.geometry.share_a_page(before, target.to));
+            pages[at].target = Target { along, ..target };
+        }
+    }
+
+    /// What is left of the word lines that have been placed stays empty.
+    pub(super) fn leave_rest_of(&mut self, pages: &[PageWrite], stream: u8, controller: &mut Controller<C>) {
+        if !self.packing.active || self.ftl.physical {
+            return;
+        }
+        for page in pages {
+            self.leave_rest(Some(stream), page.plane, page.target.to, controller);
+            // What stays empty may be what the host had left.
+            if self.is_low_for_idle(page.plane) {
+                self.look_at(page.plane, controller);
+            }
+            if stream == SLC_STREAM && self.ftl.blocks.cache(page.plane).is_between_blocks() {
+                self.look_at_cache(page.plane, controller);
+            }
+        }
+    }
+
+    /// What is left of a word line stays empty.
+    pub(super) fn leave_rest(
+        &mut self,
+        stream: Option<u8>,
+        plane: PlaneId,
+        programmed: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        while self.ftl.blocks.goes_on(stream, plane, programmed) {
+            let left = self.ftl.blocks.leave_empty(stream, plane);
+            self.note_oob(left, 0, 0);
+            controller.accounts.counters.empty_places += 1;
+        }
+    }
+
+    // ---------------------------------------------------------------- reads
+
+    /// All pages of a read are queued before any of them begins.
+    #[inline(never)]
+    pub(super) fn read_together(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
+        let begins = self.parts.hold_parts();
+        for n in 0..u32::from(command.count) {
+            controller.read_page(now, ftl, command.over(command.start.plus(n), 1), token.plus(n), self);
+        }
+        if begins {
+            self.begin_parts(now, controller);
+        }
+    }
+
+    // ---------------------------------------------------------------- collection
+
+    /// The number of pages of a plane that this many moves may take.
+    pub(super) fn room_to_move(&self, valid: u32) -> u32 {
+        match self.packing.active {
+            false => valid,
+            true if self.ftl.streams.are_several() => valid + u32::from(self.ftl.blocks.padding()),
+            true => valid.next_multiple_of(self.flash.geometry.word_line),
+        }
+    }
+
+    // ---------------------------------------------------------------- physical-page backends
+
+    /// Takes the first write out of a physical-page backend's write queue, and those that follow it there and are in
+    /// the same page of the flash.
+    pub(super) fn gather_physical(
+        &self,
+        write_queue: usize,
+        plane: PlaneId,
+        pages: &mut Vec<PageWrite>,
+        controller: &mut Controller<C>,
+    ) {
+        let first = controller.queues.ops[controller.queues.write_queues[write_queue].head].ppn;
+        loop {
+            let op = controller.queues.pop(write_queue);
+            pages.push(controller.queues.page_of_write(op, 0, plane));
+            let next = controller.queues.write_queues[write_queue].head;
+            let counters = |op: &DriveOp| {
+                op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)
+            };
+            if !(self.packing.active && next.is_some() && counters(&controller.queues.ops[next])) {
+                break;
+            }
+        }
+        if self.packing.active {
+            let whole = |sectors| if sectors == 0 { self.packing.page } else { sectors };
+            pages[0].target.sectors = pages.iter().map(|page| whole(page.target.sectors)).sum();
+            pages[1..].iter_mut().for_each(|page| page.target.along = true);
+        }
+    }
+}

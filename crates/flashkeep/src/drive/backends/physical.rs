@@ -1,0 +1,274 @@
+//! Physical-page leaves: pages by their physical numbers, for schemes that are their own FTL.
+//!
+//! The scheme decides where each page goes, and erases whole superblocks (the same block of every plane of
+//! the backend) by trimming them. Programs and erases of a unit are executed in the order of their submission,
+//! so the rules of flash are checked at submission: pages of a block in ascending order, each once after an
+//! erase. As for other backends, the map says of every page whether it is programmed, in flight or neither,
+//! which ensures the laws of order.
+
+use super::DriveBackends;
+use crate::drive::controller::{Controller, DriveOp};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
+use crate::flash::{OpKind, Ppn};
+use crate::ftl::MapEntry;
+use crate::kernel::{Id, SimTime, Span};
+
+impl<C: Contents> DriveBackends<C> {
+    /// The physical page behind a physical-page backend's address.
+    ///
+    /// # Panics
+    /// With a backend that has no physical pages.
+    #[must_use]
+    pub(in crate::drive) fn physical_place(&self, backend: BackendId, page: Page) -> Ppn {
+        self.physical_ppn(usize::from(backend.0), page.low())
+    }
+
+    /// A page of each block of the erase unit that a physical-page backend's page is in.
+    pub(in crate::drive) fn blocks_of_unit(
+        &self,
+        backend: BackendId,
+        page: Page,
+    ) -> impl Iterator<Item = Ppn> + '_ {
+        let rows = self.ftl.rows(usize::from(backend.0));
+        let first = page.low() / rows.superblock_pages() * rows.superblock_pages();
+        (first..first + rows.group_blocks()).map(|page| rows.ppn(&self.flash.geometry, page))
+    }
+
+    #[inline]
+    fn physical_ppn(&self, backend: usize, page: u32) -> Ppn {
+        self.ftl.rows(backend).ppn(&self.flash.geometry, page)
+    }
+
+    // ---------------------------------------------------------------- programs
+
+    pub(super) fn write_physical(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+        controller: &mut Controller<C>,
+    ) {
+        for n in 0..command.count {
+            let one = command.part(u32::from(n), 1);
+            let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
+            self.write_physical_page(now, backend, &one, token.plus(u32::from(n)), contents, controller);
+        }
+    }
+
+    fn write_physical_page(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+        controller: &mut Controller<C>,
+    ) {
+        let page = command.start.low();
+        let ppn = self.physical_ppn(backend, page);
+        if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
+            return self.void(now, backend, page, token, controller);
+        }
+        let next = &mut self.ftl.next_pages[self.flash.geometry.block_index_of(ppn)];
+        let number = self.flash.geometry.page_of(ppn);
+        assert!(
+            number >= *next,
+            "page {page}: pages of a block are programmed in order, once after an erase"
+        );
+        *next = number + 1;
+        if self.immediate.is_immediate(command) {
+            controller.hurry(now, backend, ppn, false, self);
+            if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
+                // That was its last erase.
+                return self.void(now, backend, page, token, controller);
+            }
+            self.ftl.maps.set(backend, page, MapEntry::At(ppn));
+            controller.queues.sequence += 1;
+            let contents = if C::KEEP { contents[0] } else { C::default() };
+            self.put_physical(ppn, command, contents, controller.queues.sequence);
+            self.ftl.blocks.validate(ppn);
+            self.immediate.counting = !command.flags.has(Flags::BEFORE);
+            self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
+            if self.immediate.counting && self.ends_block(backend, ppn, controller) {
+                controller.accounts.tell_summary(now, now, ppn);
+            }
+            self.immediate.counting = false;
+            return controller.answer(token, 1, now, Span::ZERO, C::default());
+        }
+        let op = controller.queues.claim(DriveOp {
+            token,
+            command: *command,
+            ftl: backend as u16,
+            ppn,
+            since: now,
+            late: controller.admitted > now,
+            ..DriveOp::default()
+        });
+        if C::KEEP {
+            controller.queues.carry(op, contents);
+        }
+        self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
+        controller.queue_physical(now, backend, op, self);
+    }
+
+    /// The write queue of the unit that a page is in.
+    pub(in crate::drive) fn write_queue_of(&self, ppn: Ppn, controller: &Controller<C>) -> u32 {
+        let plane = self.flash.geometry.plane_of(ppn);
+        let mut die_queue = self.ftl.die_queue_of[plane.0 as usize] as usize;
+        if controller.dies.spread.is_some() {
+            let unit = controller.unit_of_page(ppn);
+            let mut die_queues = self.ftl.backends[self.ftl.ftl_of(plane)].die_queues_range();
+            die_queue = die_queues
+                .find(|&die_queue| self.ftl.die_queues[die_queue].unit == unit)
+                .unwrap_or(die_queue);
+        }
+        self.ftl.die_queues[die_queue].write_queue
+    }
+
+    /// A page of a physical-page backend is where it was meant to be.
+    pub(super) fn place_physical(&mut self, op: Id<DriveOp>, controller: &Controller<C>) {
+        let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues.ops[op];
+        let contents = controller.queues.take_carried(op);
+        self.put_physical(ppn, &command, contents, sequence);
+        // A page whose group has been trimmed meanwhile is born invalid.
+        if self.ftl.maps.arrive(usize::from(ftl), command.start.low(), op.raw(), ppn) {
+            self.ftl.blocks.validate(ppn);
+        }
+    }
+
+    /// A page is programmed where its number says, with what its spare area says of it.
+    fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
+        self.ftl.blocks.program_at(ppn, command.start.low(), contents);
+        self.note_oob(ppn, command.start.low(), sequence);
+        self.note_mark(ppn, command.to.low());
+    }
+
+    // ---------------------------------------------------------------- erases
+
+    /// Groups are erased: every block of them, each behind what its unit was given before. A group of more pages than a
+    /// command can name is trimmed in parts, and erased with the last one.
+    pub(super) fn trim_physical(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        command: &Command,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
+        let group = self.ftl.rows(backend).superblock_pages();
+        let whole =
+            command.start.low().is_multiple_of(group) && u32::from(command.count).is_multiple_of(group);
+        let in_parts = group > u32::from(u16::MAX);
+        assert!(whole || in_parts, "whole groups are erased");
+        for page in command.low_pages() {
+            if let MapEntry::At(ppn) = self.ftl.maps.get(backend, page) {
+                self.ftl.blocks.invalidate(ppn);
+            }
+            self.ftl.maps.set(backend, page, MapEntry::Unmapped);
+        }
+        let width = self.ftl.rows(backend).group_blocks();
+        let ends = command.end() as u32 / group * group;
+        let first = if in_parts { command.start.low() / group * group } else { command.start.low() };
+        let groups = (first..ends).step_by(group as usize);
+        let firsts = groups.flat_map(|first| first..first + width);
+        let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.physical_ppn(backend, page))).collect();
+        let good = |(_, ppn): &(u32, Ppn)| !self.health.damaged || !self.is_in_failed_block(*ppn);
+        let blocks: Vec<(u32, Ppn)> = blocks.into_iter().filter(good).collect();
+        for (_, ppn) in &blocks {
+            self.ftl.next_pages[self.flash.geometry.block_index_of(*ppn)] = 0;
+        }
+        if self.immediate.is_immediate(command) {
+            self.immediate.counting = !command.flags.has(Flags::BEFORE);
+            for &(_, ppn) in &blocks {
+                if self.power.is_some() {
+                    self.finish_plane(now, backend, ppn, controller);
+                } else {
+                    controller.hurry(now, backend, ppn, true, self);
+                }
+                self.erase_immediately(now, backend, command.cause, ppn, controller);
+            }
+            self.immediate.counting = false;
+        }
+        if self.immediate.is_immediate(command) || blocks.is_empty() {
+            return controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
+        }
+        controller.queue_erases(now, backend, command, token, &blocks, self);
+    }
+
+    fn is_in_failed_block(&self, ppn: Ppn) -> bool {
+        self.ftl.blocks.is_failed_block(self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn))
+    }
+
+    /// Whether an erase comes first in a physical-page die queue's write queue.
+    pub(in crate::drive) fn erases_next(&self, die_queue: usize, controller: &Controller<C>) -> bool {
+        let head = controller.queues.write_queues[self.ftl.die_queues[die_queue].write_queue as usize].head;
+        self.ftl.physical && controller.queues.ops[head].command.verb == Verb::Trim
+    }
+
+    pub(in crate::drive) fn erase_physical_block(
+        &mut self,
+        end: SimTime,
+        backend: usize,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+        self.ftl.blocks.erase_any(plane, block);
+        controller.note_erased(plane, block);
+        self.forget_oobs(plane, block);
+        self.ftl.backends[backend].erases += 1;
+        if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {
+            self.expire(end, plane, block, controller);
+        }
+    }
+
+    /// Erases a block of a physical-page backend without time.
+    pub(in crate::drive) fn erase_immediately(
+        &mut self,
+        now: SimTime,
+        backend: usize,
+        cause: Cause,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        self.erase_physical_block(now, backend, ppn, controller);
+        self.count_erase(
+            backend,
+            cause,
+            self.flash.geometry.plane_of(ppn),
+            self.flash.geometry.block_of(ppn),
+            controller,
+        );
+    }
+
+    /// A block is erased before time 0, while its plane has operations queued or in progress. After a power loss,
+    /// copies of pages of that block must not be missing: all these operations have been done by then.
+    fn finish_plane(&mut self, now: SimTime, backend: usize, ppn: Ppn, controller: &mut Controller<C>) {
+        let plane = self.flash.geometry.plane_of(ppn);
+        self.land(plane, controller);
+        let geometry = self.flash.geometry.clone();
+        let write_queue = self.write_queue_of(ppn, controller);
+        for op in controller.queues.take(write_queue, |op| geometry.plane_of(op.ppn) == plane) {
+            let DriveOp { ppn, command, .. } = controller.queues.ops[op];
+            if command.verb == Verb::Trim {
+                self.erase_immediately(now, backend, command.cause, ppn, controller);
+                controller.erased(op, now, Span::ZERO);
+            } else if self.ftl.blocks.is_failed(ppn) {
+                self.void_write(now, backend, op, controller);
+            } else {
+                self.place_physical(op, controller);
+                controller.answer_unplaced(now, op);
+            }
+        }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
+    /// because pages may have no place for a long time.
+    pub(in crate::drive) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
+        controller.reads.behind && self.ftl.backends[ftl].limit.is_none()
+    }
+}

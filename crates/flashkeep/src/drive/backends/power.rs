@@ -1,0 +1,393 @@
+//! Power loss: the information that the flash keeps for rebuilding its maps (see `recovery`).
+//!
+//! Everything in the controller's memory is lost: map, queues, pending work. An interrupted program leaves an
+//! unreadable page, and its block continues behind it; an interrupted erase is repeated. The *OOB area* of a
+//! programmed page has its logical address and the sequence number of its write. The newest version of a page
+//! is the one with the highest number; GC copies the number with the page. Trims are logged as they come (the
+//! log itself is not modelled).
+//!
+//! To find every page that was ever durable, a drive that will lose its power delays two actions; other
+//! drives do not, so their results do not change:
+//! - a version that got another address stays valid as long as the write that has superseded it has no place;
+//! - a block is not erased before the successors of its pages are programmed (`guard`).
+
+use super::DriveBackends;
+use crate::drive::LoggedOperation;
+use crate::drive::controller::{Controller, DriveOp};
+use crate::engine::{BackendId, Contents, FixedMap, OobData, Verb};
+use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
+use crate::ftl::MapEntry;
+use crate::kernel::{Id, SimTime, sorted};
+use serde::{Deserialize, Serialize};
+
+/// The data that a drive keeps for recovery.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Power {
+    /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
+    pub(super) reverse_map: Vec<u32>,
+    pub(super) sequences: Vec<u64>,
+    /// The OOB metadata that the scheme gave for each physical page; empty for FTLs.
+    marks: Vec<u32>,
+    /// For each backend's pages, the number of the last write before the last trim; this is logged.
+    pub(super) trims: FixedMap<(u16, u32), u64>,
+    /// What a non-volatile memory says of old versions that got another address: by backend and that address, the
+    /// logical page of each and the number of its write.
+    pub(in crate::drive) hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
+    /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
+    pub(in crate::drive) flights: Vec<LoggedOperation>,
+    prune_at: usize,
+    /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
+    pub(in crate::drive) numbered: Vec<(u64, SimTime)>,
+    /// For each block, when the last successor of one of its pages is programmed.
+    pub(in crate::drive) guard: Vec<SimTime>,
+    /// When the last recovery is over.
+    pub(in crate::drive) ready: SimTime,
+}
+
+/// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
+#[derive(Debug, Serialize, Deserialize)]
+pub(in crate::drive) struct Oob {
+    reverse_map: Vec<u32>,
+    sequences: Vec<u64>,
+    marks: Vec<u32>,
+    trims: Vec<((u16, u32), u64)>,
+    hidden_pages: Vec<((u16, u32), (u32, u64))>,
+    /// The number of the last write.
+    last: u64,
+}
+
+impl Power {
+    /// The time begins anew: what was done before, in idle time for instance, is not under way at an instant that has
+    /// the same number.
+    pub(in crate::drive) fn begin_anew(&mut self) {
+        (self.flights, self.numbered) = Default::default();
+        self.guard.fill(SimTime::ZERO);
+    }
+
+    /// What is kept in a snapshot of a drive at rest.
+    pub(in crate::drive) fn snapshot(&self, last: u64) -> Oob {
+        Oob {
+            reverse_map: self.reverse_map.clone(),
+            sequences: self.sequences.clone(),
+            marks: self.marks.clone(),
+            trims: sorted(&self.trims),
+            hidden_pages: sorted(&self.hidden_pages),
+            last,
+        }
+    }
+
+    /// Takes over what a snapshot has; the number of the last write.
+    pub(in crate::drive) fn restore(&mut self, oob: Oob) -> u64 {
+        (self.reverse_map, self.sequences, self.marks) = (oob.reverse_map, oob.sequences, oob.marks);
+        self.trims = oob.trims.into_iter().collect();
+        self.hidden_pages = oob.hidden_pages.into_iter().collect();
+        oob.last
+    }
+}
+
+/// The least number of flights at which those that have ended are taken out.
+const FLIGHTS: usize = 256;
+
+impl<C: Contents> DriveBackends<C> {
+    /// Recovery data are kept from now on.
+    pub(in crate::drive) fn begin_recording(&mut self) {
+        let geometry = &self.flash.geometry;
+        let pages = geometry.ppn_space();
+        self.power = Some(Box::new(Power {
+            reverse_map: vec![0; pages],
+            sequences: vec![0; pages],
+            marks: vec![0; if self.ftl.physical { pages } else { 0 }],
+            guard: vec![SimTime::ZERO; geometry.block_space()],
+            ..Power::default()
+        }));
+    }
+
+    /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
+    pub(in crate::drive) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
+        let power = self.power.as_ref()?;
+        let Some(entry) = self.ftl.entry(backend, page) else {
+            return self.nvram(BackendId(backend as u16)).oob(page);
+        };
+        let MapEntry::At(ppn) = entry else { return None };
+        let readable = !self.ftl.blocks.is_unreadable(ppn);
+        readable.then(|| OobData {
+            sequence: power.sequences[ppn.0 as usize],
+            stamp: self.ftl.blocks.contents(ppn).stamp(),
+            mark: power.marks.get(ppn.0 as usize).copied().unwrap_or_default(),
+        })
+    }
+
+    // ---------------------------------------------------------------- while there is power
+
+    /// An operation has been granted.
+    pub(super) fn note_flight(&mut self, operation: LoggedOperation, controller: &Controller<C>) {
+        let now = controller.now;
+        let Some(power) = &mut self.power else { return };
+        if operation.kind == OpKind::Read {
+            return;
+        }
+        if power.flights.len() >= power.prune_at {
+            power.flights.retain(|flight| flight.end > now);
+            power.prune_at = FLIGHTS.max(2 * power.flights.len());
+        }
+        power.flights.push(operation);
+    }
+
+    /// A page is programmed for `lpn`, in a write with this number.
+    pub(in crate::drive) fn note_oob(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
+        if let Some(power) = &mut self.power {
+            (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]) = (lpn, sequence);
+        }
+    }
+
+    /// A page of a physical-page backend is programmed, with this beside it.
+    pub(super) fn note_mark(&mut self, ppn: Ppn, mark: u32) {
+        if let Some(power) = &mut self.power {
+            power.marks[ppn.0 as usize] = mark;
+        }
+    }
+
+    /// A page is copied as it is.
+    pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
+        let Some(power) = &mut self.power else { return };
+        let (from, to) = (from.0 as usize, to.0 as usize);
+        power.reverse_map[to] = power.reverse_map[from];
+        power.sequences[to] = power.sequences[from];
+    }
+
+    /// Whether the version at a place is known to be newer than a write.
+    pub(super) fn is_newer(&self, ppn: Ppn, sequence: u64) -> bool {
+        self.power.as_ref().is_some_and(|power| power.sequences[ppn.0 as usize] > sequence)
+    }
+
+    /// The block of a version is not erased before its successor is programmed, if that is under way.
+    fn guard_until_programmed(&mut self, older: Ppn, newer: Ppn, controller: &mut Controller<C>) {
+        let block = self.flash.geometry.block_index_of(older);
+        let Some(power) = &mut self.power else { return };
+        if let Some(flight) = power.flights.iter().find(|flight| flight.ppn == newer) {
+            power.guard[block] = power.guard[block].max(flight.end);
+        }
+        controller.guard_while_programmed(newer, block);
+    }
+
+    /// An old version that has got another address is needed there no more; where its successor is not programmed
+    /// yet, it is kept for that.
+    pub(super) fn outlive(
+        &mut self,
+        ftl: usize,
+        address: u32,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let Some(power) = &self.power else { return false };
+        let lpn = power.reverse_map[ppn.0 as usize];
+        if lpn == address {
+            return false;
+        }
+        match self.ftl.maps.get(ftl, lpn) {
+            MapEntry::Pending(_) => {
+                let sequence = power.sequences[ppn.0 as usize];
+                let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn, controller) else { return false };
+                self.ftl.blocks.remap(ppn, lpn);
+                if let Some(older) = older {
+                    self.guard_until_programmed(older, ppn, controller);
+                    self.discard(older, controller);
+                }
+                true
+            }
+            MapEntry::At(newer) => {
+                self.guard_until_programmed(ppn, newer, controller);
+                false
+            }
+            MapEntry::Unmapped => false,
+        }
+    }
+
+    /// A page is forgotten: so is what non-volatile memory says of it.
+    pub(super) fn forget_hidden(&mut self, ftl: usize, lpn: u32) {
+        if let Some(power) = &mut self.power {
+            power.hidden_pages.remove(&(ftl as u16, lpn));
+        }
+    }
+
+    /// A whole backend has failed.
+    pub(super) fn forget_all_hidden(&mut self, ftl: usize) {
+        if let Some(power) = &mut self.power {
+            power.hidden_pages.retain(|&(backend, _), _| usize::from(backend) != ftl);
+        }
+    }
+
+    /// A block is not erased before `until`.
+    pub(in crate::drive) fn guard(&mut self, block: Option<usize>, until: SimTime) {
+        if let (Some(power), Some(block)) = (&mut self.power, block) {
+            power.guard[block] = power.guard[block].max(until);
+        }
+    }
+
+    /// Whether a block must not be erased yet; the unit is woken when it may be.
+    pub(super) fn is_guarded(
+        &self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let Some(power) = &self.power else { return false };
+        let block = self.flash.geometry.block_index(plane, block);
+        let until = power.guard[block];
+        if until <= now {
+            // The end of what is under way wakes the units that wait for it.
+            return controller.is_guarded_under_way(block);
+        }
+        let slot = controller.dies.units.len() + controller.dies.units[unit.0 as usize].channel as usize;
+        controller.dies.wake_slot(slot, until);
+        true
+    }
+
+    /// A write of a physical-page backend has been granted.
+    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime, controller: &Controller<C>) {
+        let now = controller.now;
+        let Some(power) = &mut self.power else { return };
+        power.numbered.retain(|&(_, end)| end > now);
+        let durable = if controller.suspension.is_some() { SimTime::NEVER } else { durable };
+        power.numbered.push((sequence, durable));
+    }
+
+    /// The program of a write of a physical-page backend is over, whose end was open.
+    pub(in crate::drive) fn note_over(&mut self, sequence: u64) {
+        if let Some(power) = &mut self.power {
+            power.numbered.retain(|&(number, _)| number != sequence);
+        }
+    }
+
+    /// In physical-page backends operations have their places from the beginning: a block is not erased before
+    /// everything is programmed that was submitted before.
+    pub(in crate::drive) fn is_ahead(&self, sequence: u64, controller: &Controller<C>) -> bool {
+        let Some(power) = &self.power else { return false };
+        let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
+        power.numbered.iter().any(|&(number, end)| number < sequence && end > controller.now)
+            || controller
+                .queues
+                .write_queues
+                .iter()
+                .any(|write_queue| write_queue.any(&controller.queues.ops, older))
+    }
+
+    /// A write may wait for programs of others: when the channel is visited again.
+    pub(super) fn look_again_at(&self, now: SimTime, controller: &Controller<C>) -> Option<SimTime> {
+        let waits = self.power.is_some() && controller.queues.waiting > 0;
+        waits.then(|| now + self.flash.timing.slowest_read().sense)
+    }
+
+    /// A version gets another address. Only a non-volatile memory remembers that.
+    pub(super) fn note_remap(
+        &mut self,
+        ftl: usize,
+        from: u32,
+        to: u32,
+        entry: MapEntry,
+        controller: &Controller<C>,
+    ) {
+        let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
+        let version = match entry {
+            MapEntry::At(ppn) => (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]),
+            MapEntry::Pending(op) => (from, controller.queues.ops[Id::new(op)].sequence),
+            MapEntry::Unmapped => return,
+        };
+        power.hidden_pages.insert((ftl as u16, to), version);
+    }
+
+    /// A page is trimmed, which is logged.
+    pub(in crate::drive) fn note_trim(&mut self, ftl: usize, lpn: u32, controller: &Controller<C>) {
+        let sequence = controller.queues.sequence;
+        if let Some(power) = &mut self.power {
+            power.trims.insert((ftl as u16, lpn), sequence);
+        }
+    }
+
+    /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
+    /// garbage.
+    pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
+        let free = self.ftl.blocks.plane(plane).free_pages;
+        self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
+    }
+
+    /// Whether all planes for some of an FTL's writes are in that state, so that waiting would never end. Such an FTL is
+    /// degraded: it places pages in any plane, evicts pages to the controller's memory, and a power loss may lose those.
+    pub(super) fn must_evict(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) -> bool {
+        let is_stopped = |&plane: &PlaneId| self.ftl.blocks.is_dead(plane) || self.is_wedged(plane);
+        let write_queue = |plane: &PlaneId| {
+            self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
+        };
+        let mut planes = self.ftl.planes_of(ftl);
+        planes.sort_by_key(write_queue);
+        if !planes.chunk_by(|a, b| write_queue(a) == write_queue(b)).any(|all| all.iter().all(is_stopped)) {
+            return false;
+        }
+        if self.ftl.backends[ftl].limit.is_none() {
+            self.set_damaged(controller);
+            self.set_limit(now, ftl, controller);
+        }
+        true
+    }
+
+    /// A plane has nothing to collect. If it has no room either, and was the last one that could have had some, the
+    /// planes that have been left alone for want of room are collected, by eviction.
+    pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
+        let ftl = self.ftl.ftl_of(plane);
+        if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
+            return;
+        }
+        for other in self.ftl.planes_of(ftl) {
+            if other != plane && self.has_garbage(other) {
+                self.ask_for_collection(other, controller);
+                self.wake_collector(now, other, controller);
+            }
+        }
+    }
+
+    /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
+    /// successors have a place, or because of torn pages: what is bound to it goes elsewhere.
+    pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
+        let lacks_room = |victim| self.power.is_some() && self.lacks_room(plane, victim);
+        !self.ftl.blocks.has_room(plane) && self.next_victim_of(plane).is_none_or(lacks_room)
+    }
+
+    /// What was under way in a plane has been done: something happens to it before time 0.
+    pub(super) fn land(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        let geometry = self.flash.geometry.clone();
+        if let Some(power) = &mut self.power {
+            power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
+            controller.land_under_way(|ppn| geometry.plane_of(ppn) == plane);
+        }
+    }
+
+    /// The same of a block.
+    pub(super) fn land_in(&mut self, plane: PlaneId, block: u32, controller: &mut Controller<C>) {
+        let geometry = self.flash.geometry.clone();
+        let index = geometry.block_index(plane, block);
+        if let Some(power) = &mut self.power {
+            power.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
+            controller.land_under_way(|ppn| geometry.block_index_of(ppn) == index);
+        }
+    }
+
+    /// The held block of a plane is to be closed as it is: what has not been programmed of it says nothing.
+    pub(in crate::drive) fn forget_held(&mut self, plane: PlaneId) {
+        if let Some(power) = &mut self.power
+            && let Some(next) = self.ftl.blocks.next_held(plane)
+        {
+            let left = self.flash.geometry.pages - self.flash.geometry.page_of(next);
+            power.sequences[next.0 as usize..(next.0 + left) as usize].fill(0);
+        }
+    }
+
+    /// A block of a physical-page backend is erased.
+    pub(super) fn forget_oobs(&mut self, plane: PlaneId, block: u32) {
+        if let Some(power) = &mut self.power {
+            let first = self.flash.geometry.ppn(plane, block, 0).0 as usize;
+            power.sequences[first..first + self.flash.geometry.pages_in(block) as usize].fill(0);
+        }
+    }
+}

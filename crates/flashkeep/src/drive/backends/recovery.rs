@@ -1,0 +1,318 @@
+//! Recovery after a power loss: what remains on flash, and how the maps are rebuilt. `power` ensures that
+//! every durable page remains.
+
+use super::DriveBackends;
+use super::collection::PlaneCollection;
+use crate::drive::controller::{Controller, OpQueue, UnitPhase};
+use crate::drive::{LoggedOperation, Recovery, Resource};
+use crate::engine::{Cause, Contents};
+use crate::flash::{OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
+use crate::ftl::{GcRun, MapEntry, Maps};
+use crate::kernel::{Arena, Id, SimTime, Span};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+impl<C: Contents> DriveBackends<C> {
+    /// What is under way at `now` is cut off. Returns the blocks that are to be erased again, by their first pages.
+    pub(in crate::drive) fn cut_flights(
+        &mut self,
+        now: SimTime,
+        flights: Vec<LoggedOperation>,
+        recovering: bool,
+        controller: &mut Controller<C>,
+    ) -> Vec<Ppn> {
+        let mut erased_anew = Vec::new();
+        let (waiting, others): (Vec<_>, Vec<_>) = flights.into_iter().partition(|flight| {
+            let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
+            programs && flight.start >= now && !self.ftl.physical
+        });
+        self.take_back_programs(waiting.into_iter().map(|flight| flight.ppn).collect());
+        for flight in others {
+            let erase =
+                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
+            // Taken in steps, an erase is granted when all that it follows is on flash.
+            let begun = self.gc.run == GcRun::Steps || now + erase.busy() >= flight.end;
+            let (plane, block) =
+                (self.flash.geometry.plane_of(flight.ppn), self.flash.geometry.block_of(flight.ppn));
+            match flight.kind {
+                OpKind::Erase
+                    if !begun && !self.ftl.physical && self.has_expired(plane, block, controller) =>
+                {
+                    self.take_back_expiry(plane, block);
+                    self.take_back_erase(flight.ppn, controller);
+                }
+                _ if self.ftl.blocks.is_failed_block(plane, block) => {}
+                // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
+                OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
+                OpKind::Erase => self.take_back_erase(flight.ppn, controller),
+                OpKind::Program | OpKind::Copyback | OpKind::Read => self.tear(flight.ppn),
+            }
+        }
+        erased_anew
+    }
+
+    /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
+    fn tear(&mut self, ppn: Ppn) {
+        self.ftl.blocks.poison(ppn);
+        if let Some(power) = &mut self.power {
+            power.sequences[ppn.0 as usize] = 0;
+        }
+    }
+
+    /// Programs that were granted together with the moves before them had not been begun: their pages are clean. A page that
+    /// cannot be programmed next, since the rest of its word line was left out or a page of its block has failed, counts
+    /// as torn.
+    fn take_back_programs(&mut self, mut ppns: Vec<Ppn>) {
+        ppns.sort_unstable_by_key(|&ppn| Reverse(self.ftl.blocks.version(ppn)));
+        for ppn in ppns {
+            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+            if self.ftl.blocks.is_failed_block(plane, block) {
+                continue;
+            }
+            if !self.ftl.blocks.take_back_program(ppn) {
+                self.tear(ppn);
+            } else if let Some(power) = &mut self.power {
+                power.sequences[ppn.0 as usize] = 0;
+            }
+        }
+    }
+
+    /// An erase that was granted together with the moves before it had not been begun.
+    fn take_back_erase(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
+        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+        self.ftl.blocks.take_back_erase(plane, block);
+        controller.note_erase_taken_back(plane, block);
+        let (ftl, cached) = (self.ftl.ftl_of(plane), self.flash.geometry.is_slc_block(block));
+        self.ftl.backends[ftl].erases -= u64::from(!cached);
+        controller.accounts.counters.slc.erases -= u64::from(cached);
+    }
+
+    pub(in crate::drive) fn forget_everything(&mut self, controller: &mut Controller<C>) {
+        controller.queues.ops = Arena::default();
+        controller.forget_all_doomed();
+        controller.queues.behind.clear();
+        controller.queues.carried.clear();
+        controller.done.clear();
+        controller.queues.write_queues.fill(OpQueue::default());
+        controller.queues.waiting = 0;
+        self.gc.collections.fill(PlaneCollection::default());
+        self.gc.hands.iter_mut().for_each(Vec::clear);
+        self.gc.reads.clear();
+        controller.dies.agenda.clear();
+        for unit in &mut controller.dies.units {
+            (unit.phase, unit.current, unit.programs) = (UnitPhase::Free, Id::NONE, None);
+            unit.cached = Id::NONE;
+            (unit.reads, unit.queued) = (OpQueue::default(), Span::ZERO);
+            (unit.collect_head, unit.collect_tail) = (None, None);
+        }
+        for channel in &mut controller.dies.channels {
+            (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
+        }
+        for ftl in &mut self.ftl.backends {
+            ftl.remapped.clear();
+        }
+        self.packing.word_lines.clear();
+        self.ftl.maps = Maps::new(self.ftl.backends.len(), self.ftl.maps.len());
+    }
+
+    /// How many pages of a block have been programmed, torn ones included.
+    fn programmed_in(&self, plane: PlaneId, block: u32) -> u32 {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let page = |page: &u32| {
+            let ppn = self.flash.geometry.ppn(plane, block, *page);
+            if self.ftl.physical {
+                power.sequences[ppn.0 as usize] != 0 || self.ftl.blocks.is_unreadable(ppn)
+            } else {
+                self.ftl.blocks.is_programmed(ppn)
+            }
+        };
+        (0..self.flash.geometry.pages_in(block)).rev().find(page).map_or(0, |last| last + 1)
+    }
+
+    /// Maps each page to its newest version on flash.
+    pub(in crate::drive) fn read_oobs(&mut self, backend: usize) {
+        if self.ftl.backends[backend].dead {
+            return;
+        }
+        let old = self.old_versions(backend);
+        for plane in self.ftl.planes_of(backend) {
+            for block in 0..self.flash.geometry.all_blocks() {
+                if self.ftl.blocks.is_failed_block(plane, block) {
+                    continue;
+                }
+                let end = self.programmed_in(plane, block);
+                if self.ftl.physical {
+                    self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = end;
+                }
+                for page in 0..end {
+                    self.read_oob(backend, self.flash.geometry.ppn(plane, block, page), &old);
+                }
+            }
+        }
+        self.tell_apart(backend, &old);
+    }
+
+    /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
+    fn old_versions(&self, backend: usize) -> BTreeMap<(u32, u64), u32> {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let version = |to| power.hidden_pages.get(&(backend as u16, to)).map(|&version| (version, to));
+        (self.ftl.backends[backend].pages..self.ftl.maps.len()).filter_map(version).collect()
+    }
+
+    /// An old version whose successor has not come to flash is the page itself, as before.
+    fn tell_apart(&mut self, backend: usize, old: &BTreeMap<(u32, u64), u32>) {
+        let power = self.power.as_mut().expect("a drive that was told");
+        let maps = &mut self.ftl.maps;
+        for (&(lpn, sequence), &to) in old {
+            let newer = match maps.get(backend, lpn) {
+                MapEntry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
+                _ => power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
+            };
+            match maps.get(backend, to) {
+                MapEntry::At(ppn) if newer => self.ftl.blocks.remap(ppn, to),
+                _ => {
+                    maps.set(backend, to, MapEntry::Unmapped);
+                    power.hidden_pages.remove(&(backend as u16, to));
+                }
+            }
+        }
+    }
+
+    fn read_oob(&mut self, backend: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>) {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let (lpn, sequence) = (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]);
+        if sequence == 0 || self.ftl.blocks.is_unreadable(ppn) || self.ftl.blocks.is_failed(ppn) {
+            return;
+        }
+        #[cfg(debug_assertions)]
+        if crate::kernel::is_planted(crate::kernel::Planted::ForgottenPage) && lpn % 8 == 5 {
+            return;
+        }
+        self.ftl.blocks.remap(ppn, lpn);
+        let trimmed = power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
+        // An address at which an old version is kept belongs to that.
+        let taken = power.hidden_pages.contains_key(&(backend as u16, lpn));
+        if let Some(&to) = old.get(&(lpn, sequence)) {
+            self.take_newer(backend, to, ppn);
+        }
+        if !trimmed && !taken {
+            self.take_newer(backend, lpn, ppn);
+        }
+    }
+
+    /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the younger
+    /// block: collections would lack the room to begin anew.
+    fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn) {
+        let power = self.power.as_ref().expect("a drive that was told");
+        let age = |ppn: Ppn| {
+            let folded = !self.flash.geometry.is_slc(ppn);
+            (power.sequences[ppn.0 as usize], folded, self.ftl.blocks.block_age(ppn))
+        };
+        if !matches!(self.ftl.maps.get(backend, lpn), MapEntry::At(other) if age(ppn) <= age(other)) {
+            self.ftl.maps.set(backend, lpn, MapEntry::At(ppn));
+        }
+    }
+
+    pub(in crate::drive) fn recount(&mut self) {
+        let mut valid = vec![0; self.flash.geometry.block_space()];
+        for backend in 0..self.ftl.backends.len() {
+            for lpn in 0..self.ftl.maps.len() {
+                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
+                    valid[self.flash.geometry.block_index_of(ppn)] += 1;
+                }
+            }
+        }
+        self.ftl.blocks.recount(&valid);
+    }
+
+    /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
+    fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
+        let full = self.ftl.summaries && !self.ftl.physical && end == self.flash.geometry.pages_in(block);
+        let together = self.flash.geometry.word_line_of(block);
+        full && !self.ftl.blocks.is_unreadable(self.flash.geometry.ppn(
+            plane,
+            block,
+            (end - 1) / together * together,
+        ))
+    }
+
+    /// Nothing is read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary
+    /// is known from that, one read; of another every page is read, for its spare area. The units of a channel read
+    /// side by side and hand over what they have one after the other. Then those blocks are erased whose erase was cut
+    /// off.
+    pub(in crate::drive) fn take_time(
+        &mut self,
+        now: SimTime,
+        erased_anew: &[Ppn],
+        controller: &mut Controller<C>,
+    ) -> Recovery {
+        let mut recovery = Recovery { ready: now, ..Recovery::default() };
+        let mut left = vec![Vec::new(); controller.dies.units.len()];
+        for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
+            for block in (0..self.flash.geometry.all_blocks()).rev() {
+                if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
+                    continue;
+                }
+                let end = self.programmed_in(plane, block);
+                let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
+                let places = self.flash.geometry.places;
+                let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
+                let pages = &mut left[controller.dies.unit_of_block(plane, block).0 as usize];
+                pages.extend(numbers.map(|page| self.flash.geometry.ppn(plane, block, page)));
+            }
+        }
+        controller.let_go_of_all(now);
+        let read = if self.immediate.active { OpPhases::default() } else { self.flash.timing.slowest_read() };
+        let (access, transfer) = (read.busy(), read.data_out);
+        let mut free_at = vec![now; controller.dies.units.len()];
+        for channel in 0..controller.dies.channels.len() {
+            let units = channel * controller.dies.per_channel..(channel + 1) * controller.dies.per_channel;
+            let mut bus_free = now;
+            loop {
+                let next = units.clone().filter(|&unit| !left[unit].is_empty());
+                let Some(unit) = next.min_by_key(|&unit| free_at[unit]) else { break };
+                let Some(ppn) = left[unit].pop() else { break };
+                let start = free_at[unit];
+                let sent = (start + access).max(bus_free);
+                let end = sent + transfer;
+                (free_at[unit], bus_free) = (end, end);
+                controller.dies.units[unit].busy += end.since(start);
+                controller.dies.channels[channel].busy += transfer;
+                recovery.reads += 1;
+                let unit = Resource::Unit(UnitId(unit as u32));
+                controller.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
+                controller.tell_hold(
+                    Resource::Channel(channel as u32),
+                    sent,
+                    end,
+                    OpKind::Read,
+                    Cause::Metadata,
+                );
+                controller.count_recovery(start, end, ppn, OpKind::Read, self);
+            }
+        }
+        for &ppn in erased_anew {
+            let plane = self.flash.geometry.plane_of(ppn);
+            let unit = controller.unit_of_page(ppn).0 as usize;
+            let start = free_at[unit];
+            let erase =
+                self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
+            free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
+            controller.dies.units[unit].busy += free_at[unit].since(start);
+            self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
+            let ftl = self.ftl.ftl_of(plane);
+            let cached = self.flash.geometry.is_slc(ppn);
+            self.ftl.backends[ftl].erases += u64::from(!cached);
+            controller.accounts.counters.slc.erases += u64::from(cached);
+            recovery.erases += 1;
+            let what = Resource::Unit(UnitId(unit as u32));
+            controller.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
+            controller.count_recovery(start, free_at[unit], ppn, OpKind::Erase, self);
+        }
+        recovery.ready = free_at.iter().copied().max().unwrap_or(now);
+        controller.dies.free_at.fill(recovery.ready);
+        controller.dies.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
+        controller.record_recovery(now, recovery.ready);
+        recovery
+    }
+}

@@ -1,0 +1,147 @@
+//! Retired blocks, and the end of the drive.
+//!
+//! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is lost, because
+//! it has just been erased. From the first retirement on the backend works in degraded mode ([`limit`](super::limit)):
+//! it places pages wherever there is room, and maps no more pages than it can sustain. The first write beyond that is
+//! refused, which is the drive's end. A backend of physical pages refuses nothing by itself: the map or log above it is
+//! told, and says when it finds no room.
+
+use super::DriveBackends;
+use crate::drive::controller::Controller;
+use crate::drive::{BlockErases, DriveLife, Fault};
+use crate::engine::{Cause, Contents};
+use crate::flash::{OpKind, PlaneId};
+use crate::kernel::SimTime;
+
+impl<C: Contents> DriveBackends<C> {
+    /// Retires a block after its last erase, which ends at `end`.
+    #[cold]
+    pub(in crate::drive) fn expire(
+        &mut self,
+        end: SimTime,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = self.ftl.ftl_of(plane);
+        if self.flash.geometry.is_slc_block(block) {
+            // The drive goes on with a smaller cache, or without one.
+            self.set_damaged(controller);
+            return self.ftl.blocks.retire_block(plane, block);
+        }
+        self.health.life.expired += 1;
+        if self.health.life.first_death.is_none() {
+            self.health.life.first_death = Some(end);
+            controller.note_first_death(controller.dies.unit_of_block(plane, block));
+        }
+        self.set_damaged(controller);
+        if self.ftl.physical {
+            self.ftl.blocks.retire_block(plane, block);
+            self.void_physical(controller.now, ftl, Fault::Block(plane, block), controller);
+            return self.tell_retired(ftl, Fault::Block(plane, block), controller);
+        }
+        let before = self.mappable(plane);
+        self.ftl.blocks.retire_block(plane, block);
+        let lost = before - self.mappable(plane);
+        let Some(limit) = &mut self.ftl.backends[ftl].limit else {
+            return self.set_limit(controller.now, ftl, controller);
+        };
+        limit.most -= lost;
+        self.cut_waiting_writes(controller.now, ftl, controller);
+        // A collection in idle time may have spent the plane's last pages for this block.
+        self.ask_if_full(plane, controller);
+    }
+
+    /// Whether the blocks that a fault strikes have had, on average, all their erases.
+    #[must_use]
+    pub(in crate::drive) fn is_worn(&self, what: Fault) -> bool {
+        let (mut erases, mut budgets, mut blocks) = (0, 0, 0);
+        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
+            for block in what.blocks(&self.flash.geometry) {
+                // The cache of a plane wears by itself.
+                if self.flash.geometry.is_slc_block(block)
+                    && !matches!(what, Fault::Block(..) | Fault::Page(_))
+                {
+                    continue;
+                }
+                blocks += 1;
+                erases += u64::from(self.ftl.blocks.erases_of(plane, block));
+                budgets += u64::from(self.budget_of(block));
+            }
+        }
+        blocks > 0 && erases >= budgets
+    }
+
+    /// Whether a block has reached the erase budget.
+    pub(super) fn has_expired(&self, plane: PlaneId, block: u32, controller: &Controller<C>) -> bool {
+        self.is_used_up(plane, block, controller)
+            && self.ftl.blocks.is_failed_block(plane, block)
+            && !self.ftl.blocks.is_dead(plane)
+    }
+
+    /// The last erase of a block was granted together with the moves before it, and the power was cut before it began.
+    #[cold]
+    pub(super) fn take_back_expiry(&mut self, plane: PlaneId, block: u32) {
+        self.ftl.blocks.reinstate_block(plane, block);
+        if self.flash.geometry.is_slc_block(block) {
+            return;
+        }
+        self.health.life.expired -= 1;
+        if self.health.life.expired == 0 {
+            self.health.life.first_death = None;
+        }
+    }
+
+    /// A block may have died while pages were submitted one by one to a backend that did not count them yet: they are
+    /// counted now.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::drive) fn count_anew(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
+        if self.ftl.backends[ftl].limit.is_some() {
+            self.set_limit(now, ftl, controller);
+        }
+    }
+
+    /// The number of pages of a plane that can be mapped so that it can always continue.
+    pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
+        let DriveLife { spare_blocks, padding, .. } = self.health.life;
+        let others = self.flash.geometry.blocks.saturating_sub(spare_blocks);
+        let spare = spare_blocks * self.flash.geometry.pages + others * padding;
+        self.ftl.blocks.good_pages(plane).saturating_sub(spare)
+    }
+
+    /// A page that was there before time 0, or one that is written without time, finds no room any more.
+    #[cold]
+    pub(super) fn void_before(&mut self, now: SimTime, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
+        self.count_unmapped(ftl, controller);
+        self.refuse(now, ftl, lpn, controller);
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// An erase of a block without time. If it is not counted, it is not this run's.
+    pub(super) fn count_erase(
+        &mut self,
+        ftl: usize,
+        cause: Cause,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) {
+        self.count_untimed(ftl, OpKind::Erase, cause, self.flash.geometry.ppn(plane, block, 0), controller);
+        if !self.immediate.counting && !self.flash.geometry.is_slc_block(block) {
+            *controller.erases_before_of(plane, block) += 1;
+        }
+    }
+
+    pub(in crate::drive) fn all_erases(&self) -> BlockErases {
+        let blocks = self.flash.geometry.block_count();
+        if self.ftl.backends.iter().all(|backend| backend.erases == 0) {
+            return BlockErases::none(blocks);
+        }
+        let mut all = Vec::with_capacity(blocks);
+        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
+        planes.for_each(|plane| all.extend_from_slice(self.ftl.blocks.erases(plane)));
+        BlockErases::from(all)
+    }
+}

@@ -1,0 +1,119 @@
+//! GC in idle time (`ftl.gc.soft_threshold`): a plane below the soft threshold is collected while no
+//! operation waits for its unit or its channel, one step at a time: a page's read, its program or copy, the
+//! block's erase. A step starts when its unit becomes free and a visit of the channel has found nothing else
+//! to do. Other operations go first, and GC then continues from where it was. Below `ftl.gc.threshold` it is
+//! completed like other collections.
+//!
+//! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
+
+use super::DriveBackends;
+use crate::drive::controller::Controller;
+use crate::engine::{Cause, Contents};
+use crate::flash::{PlaneId, UnitId};
+use crate::ftl::Copyback;
+use crate::kernel::SimTime;
+
+impl<C: Contents> DriveBackends<C> {
+    /// A plane is short of free pages, by one threshold or the other.
+    #[inline(never)]
+    pub(super) fn look_at(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        if self.gc.is_soft() {
+            controller.dies.units[controller.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
+        }
+        if self.is_low(plane) {
+            self.ask_for_collection(plane, controller);
+        }
+    }
+
+    /// The unit is busy until then; reports this to waiting operations.
+    #[inline(never)]
+    pub(in crate::drive) fn mind(
+        &mut self,
+        unit: UnitId,
+        until: SimTime,
+        cause: Cause,
+        controller: &mut Controller<C>,
+    ) {
+        if self.slc.active && cause != Cause::Fold {
+            self.slc.note_busy(unit.0 as usize, until);
+        }
+        if self.flash.commands.cache_program {
+            controller.dies.accepts_at[unit.0 as usize] = until;
+        }
+        let channel = controller.dies.units[unit.0 as usize].channel as usize;
+        let write_queue_waits =
+            controller.dies.spread.is_some() && controller.dies.channels[channel].collecting != 0;
+        if write_queue_waits || controller.dies.units[controller.home_of(unit, self).0 as usize].soft {
+            controller.dies.agenda.set(unit.0 as usize, until);
+        }
+    }
+
+    /// The next step in idle time: of garbage collection, else of folding the SLC cache; as [`DriveBackends::collect_softly`].
+    pub(in crate::drive) fn work_softly(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        [unit, home]: [UnitId; 2],
+        idle: u64,
+        controller: &mut Controller<C>,
+    ) -> Option<Option<UnitId>> {
+        let collected =
+            if self.gc.is_soft() { self.collect_softly(now, channel, home, idle, controller) } else { None };
+        if !self.slc.uses_idle_time() || matches!(collected, Some(Some(_))) {
+            return collected;
+        }
+        self.fold_softly(now, channel, [unit, home], idle, controller).or(collected)
+    }
+
+    /// Whether idle time is used at all.
+    pub(in crate::drive) fn uses_idle_time(&self) -> bool {
+        self.gc.is_soft() || self.slc.uses_idle_time()
+    }
+
+    /// The next step of a plane of the unit that is below the soft threshold: of one that is under way, else of the one
+    /// with the fewest free pages. The unit that does it, one of the `idle` ones, if it can be done now; none where
+    /// there is nothing to do.
+    pub(super) fn collect_softly(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        idle: u64,
+        controller: &mut Controller<C>,
+    ) -> Option<Option<UnitId>> {
+        let planes = controller.planes_at_home(unit);
+        let (mut tried, mut waits) = (None, None);
+        loop {
+            let short = planes.iter().copied().filter(|plane| !self.ftl.blocks.is_dead(*plane));
+            let keys = short.filter_map(|plane| self.urgency(plane)).filter(|key| Some(*key) > tried);
+            let Some(key) = keys.min() else { return waits };
+            match self.collect_plane(now, channel, key.2, idle, false, controller) {
+                Some(Some(unit)) => return Some(Some(unit)),
+                Some(None) => waits = Some(None),
+                None => {}
+            }
+            tried = Some(key);
+        }
+    }
+
+    /// Collections under way first, then planes with few free pages; none for a plane that has enough of them.
+    fn urgency(&self, plane: PlaneId) -> Option<(bool, u32, PlaneId)> {
+        let news = self.gc.collections[plane.0 as usize].under_way.is_none();
+        if self.folds(plane) {
+            return None;
+        }
+        let free = self.ftl.blocks.plane(plane).free_pages;
+        let begins = || self.gc.thresholds.is_low_for_idle(free) && self.is_sure_to_gain(plane);
+        (!news || begins()).then_some((news, free, plane))
+    }
+
+    /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each
+    /// copy may leave out a page, and GC in idle time would go on forever if it gained nothing.
+    fn is_sure_to_gain(&self, plane: PlaneId) -> bool {
+        if self.gc.copyback != Copyback::ParitySkip {
+            return true;
+        }
+        let victim = self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
+        victim.is_some_and(|victim| 2 * self.ftl.blocks.valid_in(plane, victim) < self.flash.geometry.pages)
+    }
+}

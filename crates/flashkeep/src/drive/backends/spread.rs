@@ -1,0 +1,83 @@
+//! Placement of pages in pools of several busy units.
+
+use super::DriveBackends;
+use super::backend::DieQueue;
+use crate::drive::controller::{Controller, DriveOp};
+use crate::engine::{Cause, Contents};
+use crate::flash::{PlaneId, UnitId};
+use crate::kernel::{Id, SimTime};
+
+impl<C: Contents> DriveBackends<C> {
+    /// The block that a stream of a plane programs next.
+    pub(super) fn next_block(&self, plane: PlaneId, stream: Option<u8>) -> Option<u32> {
+        let front = self.ftl.blocks.front(stream, plane);
+        front
+            .map(|ppn| self.flash.geometry.block_of(ppn))
+            .or_else(|| self.ftl.blocks.next_block(stream, plane))
+    }
+
+    // ---------------------------------------------------------------- writes
+
+    /// The plane of a die queue that would take the first write of its write queue, in the die queue's unit.
+    #[inline(never)]
+    pub(super) fn plane_in_unit(
+        &self,
+        die_queue: &DieQueue,
+        head: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        if self.ftl.physical {
+            return controller
+                .physical_plane_for(die_queue.unit, head, self)
+                .map(|plane| (plane, die_queue.turn));
+        }
+        let op = &controller.queues.ops[head];
+        let lpn = op.command.start.low() + u32::from(op.placed);
+        self.bound_plane(die_queue, lpn, |plane| {
+            let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
+            let block = self.next_block(plane, Some(stream));
+            block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
+        })
+    }
+
+    #[inline(never)]
+    pub(in crate::drive) fn unit_in_pool(
+        &mut self,
+        plane: PlaneId,
+        victim: u32,
+        idle: u64,
+        whole: bool,
+        controller: &Controller<C>,
+    ) -> Option<UnitId> {
+        let source = controller.dies.unit_of_block(plane, victim);
+        if whole {
+            let mut units = controller.dies.units_of(plane).into_iter();
+            return units.all(|unit| controller.dies.is_among(idle, unit)).then_some(source);
+        }
+        if controller.dies.reads_for_collection(source) {
+            return None;
+        }
+        // Where nothing is free, what is read goes to the controller's memory.
+        let unit = match self.stream_of_step(plane, victim, controller) {
+            Some(stream) => self
+                .next_block(plane, stream)
+                .map_or(source, |block| controller.dies.unit_of_block(plane, block)),
+            None => source,
+        };
+        controller.dies.is_among(idle, unit).then_some(unit)
+    }
+
+    /// A collection that holds its channel has programmed pages in these units, besides that of its victim.
+    pub(super) fn hold_others(
+        &mut self,
+        now: SimTime,
+        others: &[UnitId],
+        until: SimTime,
+        cause: Cause,
+        controller: &mut Controller<C>,
+    ) {
+        for &unit in others {
+            controller.occupy_unit(now, unit, until, cause, self);
+        }
+    }
+}

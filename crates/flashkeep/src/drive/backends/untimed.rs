@@ -1,0 +1,242 @@
+//! The immediate driver: commands complete at submission, with the same placement, victims and limits,
+//! against a counter instead of a clock.
+//!
+//! A page is placed where its allocation says; die queues take turns channel by channel, as idle dies would.
+//! A plane that falls below its threshold collects one block at once, and continues while it has no room.
+//! Pages from before time 0 take the same path and are not counted.
+
+use super::DriveBackends;
+use super::age::Slots;
+use super::gc::Pace;
+use crate::drive::controller::Controller;
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
+use crate::flash::{OpKind, PlaneId, Ppn};
+use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice, TurnCursor};
+use crate::kernel::{SimTime, Span};
+
+/// The immediate driver: pages are placed, read and collected without time.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Immediate {
+    /// Whether it does all commands, as in an untimed run; otherwise only those of before time 0.
+    pub(in crate::drive) active: bool,
+    /// Whether what it does is counted.
+    pub(in crate::drive) counting: bool,
+    /// The owners of a victim's pages, kept for their memory.
+    pub(super) reverse_map: Vec<u32>,
+    /// Pages that ageing left valid and that belong to no host page yet.
+    pub(in crate::drive) slots: Slots,
+    /// Follows pages that are created in order, if there is a rule for their places.
+    pub(super) cursor: Option<TurnCursor>,
+}
+
+/// The number of writes by which map entries are prefetched ahead.
+pub(in crate::drive) const AHEAD: usize = 24;
+
+impl Immediate {
+    /// Whether steps are counted and reported.
+    pub(super) fn is_told(&self, pace: Pace) -> bool {
+        pace == Pace::Timed || self.counting
+    }
+
+    /// Whether a command takes no time: it is untimed, or before time 0.
+    pub(super) fn is_immediate(&self, command: &Command) -> bool {
+        self.active || command.flags.has(Flags::BEFORE)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    /// A command for a backend of flash that answers.
+    pub(super) fn submit_untimed(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+        controller: &mut Controller<C>,
+    ) {
+        self.immediate.counting = !command.flags.has(Flags::BEFORE);
+        match command.verb {
+            Verb::Read => {
+                for n in 0..u32::from(command.count) {
+                    self.read_untimed(now, ftl, command.part(n, 1), token.plus(n), controller);
+                }
+            }
+            Verb::Write => self.write_immediately(now, ftl, command, token, contents, controller),
+            Verb::Trim | Verb::Remap => self.submit_plainly(now, ftl, command, token, contents, controller),
+        }
+        self.immediate.counting = false;
+    }
+
+    fn read_untimed(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        controller: &mut Controller<C>,
+    ) {
+        match self.ftl.maps.get(ftl, command.start.low()) {
+            MapEntry::Unmapped
+                if self.ftl.physical || self.ftl.backends[ftl].lost.has(command.start.low()) =>
+            {
+                controller.read_of_lost(now, ftl, command, token, self)
+            }
+            MapEntry::Unmapped => {
+                controller.accounts.counters.reads_of_nothing += 1;
+                controller.answer(token, 1, now, Span::ZERO, C::default());
+            }
+            // A damaged FTL has lifted the page, and its program takes time.
+            MapEntry::Pending(op) => {
+                let contents = controller.carried_page(ftl, op, command.start.low(), self);
+                controller.accounts.counters.reads_from_memory += 1;
+                controller.answer(token, 1, now, Span::ZERO, contents);
+            }
+            MapEntry::At(ppn) => {
+                self.count_untimed(ftl, OpKind::Read, command.cause, ppn, controller);
+                if self.ftl.blocks.is_unreadable(ppn) {
+                    let failed = Some((BackendId(ftl as u16), command.start));
+                    return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
+                }
+                let mut contents = self.ftl.blocks.contents(ppn);
+                if controller.errors.is_some() && self.immediate.counting {
+                    let course = controller.draw_errors(now, ppn, command.sectors, self);
+                    let Some(read) = controller.end_untimed(ftl, course, ppn, contents, self) else {
+                        let failed = Some((BackendId(ftl as u16), command.start));
+                        return controller.done.push(Done { failed, ..Done::at(token, 1, now) });
+                    };
+                    contents = read;
+                }
+                controller.answer(token, 1, now, Span::ZERO, contents);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_untimed(
+        &mut self,
+        ftl: usize,
+        kind: OpKind,
+        cause: Cause,
+        ppn: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        if self.immediate.counting {
+            if kind == OpKind::Program {
+                controller.note_data(controller.now, ppn);
+            }
+            controller.accounts.counters.count(ftl as u16, kind, cause);
+            controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
+        }
+    }
+
+    /// A page goes to a plane that has room for it: nothing is collected before it is there.
+    #[inline(always)]
+    pub(in crate::drive) fn rewrite(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        plane: PlaneId,
+        controller: &mut Controller<C>,
+    ) {
+        let ppn = self.ftl.blocks.program(plane, lpn, C::default());
+        self.ftl.blocks.validate(ppn);
+        if let MapEntry::At(old) = self.ftl.maps.replace(ftl, lpn, MapEntry::At(ppn)) {
+            self.ftl.blocks.invalidate(old);
+        }
+        if self.is_low(plane) {
+            self.collect_untimed(plane, controller);
+        }
+    }
+
+    /// Where [`DriveBackends::plane_before`] puts a page that may go anywhere and whose turn finds room.
+    #[inline(always)]
+    pub(in crate::drive) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
+        let this = &mut self.ftl.backends[ftl];
+        let in_turn = matches!(this.allocation, Allocation::Dynamic)
+            && self.placement.plane_choice == PlaneChoice::InTurn;
+        if !in_turn || self.health.damaged {
+            return None;
+        }
+        let die_queue = &mut self.ftl.die_queues[this.in_turn[this.untimed_turn] as usize];
+        let plane = die_queue.planes[die_queue.turn as usize];
+        if !self.ftl.blocks.has_room(plane) {
+            return None;
+        }
+        if self.packing.active && self.packing.stays_in_word_line(ftl, self.flash.geometry.word_line) {
+            return Some(plane);
+        }
+        let next = |at: usize, count: usize| if at + 1 == count { 0 } else { at + 1 };
+        die_queue.turn = next(die_queue.turn as usize, die_queue.planes.len()) as u32;
+        this.untimed_turn = next(this.untimed_turn, this.in_turn.len());
+        Some(plane)
+    }
+
+    /// A plane has fallen below its threshold.
+    #[inline(never)]
+    pub(super) fn collect_untimed(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        loop {
+            let news = self.gc.collections[plane.0 as usize].under_way.is_none();
+            let Some(victim) = self.victim_of(plane, controller) else { return };
+            if self.health.damaged && self.ftl.is_stuck(plane, victim) {
+                return self.gc.start_anew(plane);
+            }
+            // The scheme that keeps pages of the victim is told, and may act before the plane is written again.
+            if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
+                return;
+            }
+            if self.health.checks_pages() || C::KEEP || !self.is_plainly_collected(controller) {
+                self.collect_immediately(plane, controller);
+            } else {
+                self.sweep(plane, victim, controller);
+            }
+            if self.has_enough(plane) {
+                return;
+            }
+        }
+    }
+
+    /// Whether collections only move pages into the first stream, without observers and without writes that wait.
+    fn is_plainly_collected(&self, controller: &Controller<C>) -> bool {
+        controller.queues.waiting == 0
+            && controller.is_unheard()
+            && !self.gc.notices.moves
+            && !self.ftl.summaries
+            && !self.ftl.streams.are_several()
+            && !self.gc.chooser.levels()
+            && self.gc.copyback != Copyback::ParitySkip
+            && (controller.errors.is_none() || self.gc.copyback == Copyback::Off)
+    }
+
+    /// [`DriveBackends::collect_immediately`] where nothing has failed, no read waits and pages hold nothing: the block's
+    /// owners are looked up together, so that their map entries come side by side, and moved together.
+    fn sweep(&mut self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        let (ftl, first) = (self.ftl.ftl_of(plane), self.flash.geometry.ppn(plane, victim, 0).0);
+        self.gc.start_anew(plane);
+        let mut reverse_map = std::mem::take(&mut self.immediate.reverse_map);
+        reverse_map.clear();
+        self.ftl.blocks.list_owners(Ppn(first), self.flash.geometry.pages, &mut reverse_map);
+        let maps = &mut self.ftl.maps;
+        reverse_map.iter().for_each(|&lpn| maps.prefetch(ftl, lpn));
+        let mut valid = 0;
+        for at in 0..reverse_map.len() {
+            let lpn = reverse_map[at];
+            reverse_map[valid] = lpn;
+            valid += usize::from(maps.is_at(ftl, lpn, Ppn(first + at as u32)));
+        }
+        let mut left = &reverse_map[..valid];
+        while !left.is_empty() {
+            let (to, count) = self.ftl.blocks.program_valid(plane, left);
+            for (to, &lpn) in (to.0..).map(Ppn).zip(&left[..count]) {
+                maps.set(ftl, lpn, MapEntry::At(to));
+            }
+            left = &left[count..];
+        }
+        self.immediate.reverse_map = reverse_map;
+        self.ftl.blocks.invalidate_all(plane, victim);
+        for (kind, count) in [(OpKind::Read, valid), (OpKind::Program, valid), (OpKind::Erase, 1)] {
+            controller.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
+        }
+        self.erase(controller.now, plane, victim, controller);
+    }
+}

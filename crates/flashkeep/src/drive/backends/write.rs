@@ -1,0 +1,561 @@
+//! Writes: they wait in a write queue until a die may take them, and are then placed and programmed.
+
+use super::DriveBackends;
+use super::backend::{DieQueue, Ftl};
+use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker, UnitPhase};
+use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
+use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
+use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
+use crate::kernel::{Id, SimTime};
+
+impl<C: Contents> DriveBackends<C> {
+    #[inline(always)]
+    pub(super) fn write(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+        controller: &mut Controller<C>,
+    ) {
+        if command.flags.has(Flags::BEFORE) {
+            return self.write_immediately(now, ftl, command, token, contents, controller);
+        }
+        let channels = self.ftl.channels_offered(ftl);
+        if matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic) {
+            let write_queue = self.ftl.backends[ftl].first_write_queue;
+            self.queue_write(now, ftl, command, token, contents, write_queue, channels, controller);
+            return;
+        }
+        if self.packing.active {
+            self.write_packed(now, ftl, command, token, contents, controller);
+            if self.health.damaged {
+                self.count_anew(now, ftl, controller);
+            }
+            return;
+        }
+        let begins = controller.pages_may_join(command) && self.parts.hold_parts();
+        for n in 0..command.count {
+            let page = command.start.plus(u32::from(n));
+            let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
+            let write_queue = self.bound_write_queue(ftl, page.low(), controller);
+            let (one, token) = (command.over(page, 1), token.plus(u32::from(n)));
+            self.queue_write(now, ftl, &one, token, contents, write_queue, channels, controller);
+        }
+        if begins {
+            self.begin_parts(now, controller);
+        }
+        if self.health.damaged {
+            self.count_anew(now, ftl, controller);
+        }
+    }
+
+    /// The write queue of an address of which some levels are bound.
+    pub(super) fn bound_write_queue(&self, ftl: usize, lpn: u32, controller: &Controller<C>) -> u32 {
+        let this = &self.ftl.backends[ftl];
+        let write_queue = match &this.allocation {
+            Allocation::Dynamic => this.first_write_queue,
+            Allocation::Partial(order) => {
+                let at = order.coordinates(&this.domain, lpn);
+                this.first_write_queue + order.index(&this.domain, self.flash.geometry.unit_levels(), at)
+            }
+            Allocation::Static(order) => {
+                let plane = this.domain.plane(&self.flash.geometry, order.coordinates(&this.domain, lpn));
+                self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
+            }
+        };
+        if self.ftl.remaps { self.write_queue_with_room(ftl, write_queue, controller) } else { write_queue }
+    }
+
+    /// From now on the pages are those of this write, wherever they will be.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn queue_write(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: &Command,
+        token: CompletionToken,
+        contents: &[C],
+        write_queue: u32,
+        channels: u32,
+        controller: &mut Controller<C>,
+    ) {
+        let (since, late) = (now, controller.admitted > now);
+        let op = DriveOp { token, command: *command, ftl: ftl as u16, since, late, ..DriveOp::default() };
+        let op = controller.queues.claim(op);
+        if C::KEEP {
+            controller.queues.carry(op, contents);
+        }
+        controller.queues.begin_older(op);
+        for lpn in command.low_pages() {
+            let older = match self.ftl.maps.replace(ftl, lpn, MapEntry::Pending(op.raw())) {
+                MapEntry::At(ppn) => Some(ppn),
+                MapEntry::Pending(earlier) => self.leave_write(ftl, earlier, lpn, controller),
+                MapEntry::Unmapped => None,
+            };
+            controller.queues.note_older(op, older);
+        }
+        let waiting = &mut controller.queues.write_queues[write_queue as usize];
+        let somebody_waits = waiting.head.is_some();
+        controller.queues.waiting += u32::from(!somebody_waits);
+        waiting.push(&mut controller.queues.ops, op);
+        // An older request's comes first: those who could not take what was first may be able to take this.
+        let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
+        let gathers = self.packing.active && self.gathers(now, write_queue, op, controller);
+        if (!somebody_waits || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
+            self.offer(now, ftl, write_queue, channels, controller);
+        }
+    }
+
+    /// Offers the writes of a queue to its channels, in turn; a busy channel is visited again when it becomes free.
+    #[inline(always)]
+    pub(in crate::drive) fn offer(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        write_queue: u32,
+        channels: u32,
+        controller: &mut Controller<C>,
+    ) {
+        let first = self.ftl.backends[ftl].domain.first.channel;
+        let whole = channels > 1;
+        let mut at = if whole { self.ftl.backends[ftl].turn } else { 0 };
+        for _ in 0..channels {
+            if !controller.queues.write_queues[write_queue as usize].head.is_some() {
+                return;
+            }
+            let channel =
+                if whole { first + at } else { self.channel_of_write_queue(ftl, write_queue, controller) };
+            at = if at + 1 >= channels { 0 } else { at + 1 };
+            if controller.dies.channels[channel as usize].free_at <= now {
+                controller.visit(now, channel as usize, self);
+            }
+        }
+        if controller.queues.write_queues[write_queue as usize].head.is_some() {
+            self.wake_for(now, ftl, write_queue, controller);
+        }
+    }
+
+    fn channel_of_write_queue(&self, ftl: usize, write_queue: u32, controller: &Controller<C>) -> u32 {
+        let this = &self.ftl.backends[ftl];
+        let die_queue = match this.allocation {
+            Allocation::Static(_) => this.die_queues.start + (write_queue - this.first_write_queue),
+            _ => this
+                .die_queues
+                .clone()
+                .find(|&die_queue| self.ftl.die_queues[die_queue as usize].write_queue == write_queue)
+                .expect("some die queue takes it"),
+        };
+        controller.dies.units[self.ftl.die_queues[die_queue as usize].unit.0 as usize].channel
+    }
+
+    /// Wakes the channels that may take writes of the queue.
+    fn wake_for(&self, now: SimTime, ftl: usize, write_queue: u32, controller: &mut Controller<C>) {
+        for die_queue in self.ftl.backends[ftl].die_queues.clone() {
+            if self.ftl.die_queues[die_queue as usize].write_queue != write_queue {
+                continue;
+            }
+            let unit = self.ftl.die_queues[die_queue as usize].unit;
+            controller.dies.arm_unit(now, unit);
+            // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
+            // there.
+            let at = unit.0 as usize;
+            let is_free = controller.dies.units[at].phase == UnitPhase::Free;
+            if self.flash.commands.cache_program && is_free && controller.dies.accepts_at[at] > now {
+                controller.dies.agenda.set(at, controller.dies.accepts_at[at]);
+            }
+            let channel = controller.dies.units[unit.0 as usize].channel as usize;
+            let able = controller.dies.is_idle(now, unit) || controller.accepts(now, unit);
+            if able && controller.dies.channels[channel].free_at > now {
+                controller.dies.arm_channel(channel);
+            }
+        }
+    }
+
+    /// Wakes the channels that may take an FTL's writes from its single write queue.
+    pub(super) fn wake_all(&self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
+        self.wake_for(now, ftl, self.ftl.backends[ftl].first_write_queue, controller);
+        let Ftl { domain, .. } = &self.ftl.backends[ftl];
+        for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
+            let at = controller.dies.channels[channel as usize].free_at.max(now);
+            let slot = controller.dies.units.len() + channel as usize;
+            controller.dies.agenda.set(slot, controller.dies.agenda.at(slot).min(at));
+        }
+    }
+
+    /// The plane of a die queue that would take the first write of its write queue.
+    #[inline(always)]
+    pub(in crate::drive) fn plane_for<M: ProgramMode>(
+        &self,
+        die_queue: usize,
+        controller: &Controller<C>,
+    ) -> Option<(PlaneId, u32)> {
+        let die_queue = &self.ftl.die_queues[die_queue];
+        let head = controller.queues.write_queues[die_queue.write_queue as usize].head;
+        if !head.is_some() {
+            return None;
+        }
+        if !M::PLAIN && self.packing.active && self.gathers_until(die_queue.write_queue, controller).is_some()
+        {
+            return None;
+        }
+        if !M::PLAIN
+            && self.slc.active
+            && let Some(found) = self.plane_in_cache(die_queue, head, controller)
+        {
+            return Some(found);
+        }
+        if !M::PLAIN && controller.dies.spread.is_some() {
+            return self.plane_in_unit(die_queue, head, controller);
+        }
+        let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
+        if !matches!(ftl.allocation, Allocation::Dynamic) {
+            if M::PHYSICAL || (!M::PLAIN && self.ftl.physical) {
+                return controller
+                    .physical_plane_for(die_queue.unit, head, self)
+                    .map(|plane| (plane, die_queue.turn));
+            }
+            let op = &controller.queues.ops[head];
+            let lpn = op.command.start.low() + u32::from(op.placed);
+            if let Allocation::Partial(order) = &ftl.allocation {
+                let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
+                return if chooses {
+                    self.plane_by_version(die_queue, head, controller)
+                } else {
+                    self.bound_plane(die_queue, lpn, |_| true)
+                };
+            }
+            if self.ftl.remaps {
+                return self.bound_plane(die_queue, lpn, |_| true);
+            }
+            let bound = ftl.allocation.plane(&self.flash.geometry, &ftl.domain, lpn);
+            return bound
+                .filter(|&plane| self.ftl.blocks.has_room(plane))
+                .map(|plane| (plane, die_queue.turn));
+        }
+        if !M::PLAIN && self.placement.plane_choice != PlaneChoice::InTurn {
+            return self.plane_by_version(die_queue, head, controller);
+        }
+        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| self.ftl.blocks.has_room(plane))
+    }
+
+    /// The plane of a die queue that comes first among those where a page of which some levels are bound may go.
+    #[inline(never)]
+    pub(super) fn allowed_plane(
+        &self,
+        die_queue: &DieQueue,
+        lpn: u32,
+        fits: impl Fn(PlaneId) -> bool,
+    ) -> Option<(PlaneId, u32)> {
+        let Ftl { allocation, domain, .. } = &self.ftl.backends[usize::from(die_queue.ftl)];
+        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| {
+            allocation.allows(&self.flash.geometry, domain, lpn, plane)
+                && self.takes(plane, lpn)
+                && fits(plane)
+        })
+    }
+
+    /// Programs the first page of a die queue's write queue, and with it what else one command can take.
+    #[inline(always)]
+    pub(in crate::drive) fn grant_write<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        taker: Taker,
+        controller: &mut Controller<C>,
+    ) -> UnitId {
+        let Taker { die_queue, plane, turn_of_planes, .. } = taker;
+        let this = &mut self.ftl.die_queues[die_queue];
+        this.turn = turn_of_planes;
+        let (unit, ftl, write_queue) = (this.unit, usize::from(this.ftl), this.write_queue as usize);
+        if M::PHYSICAL {
+            let op = controller.queues.pop(write_queue);
+            let page = controller.queues.page_of_write(op, 0, plane);
+            self.place_physical(op, controller);
+            controller.commit_page::<M>(now, channel, unit, page, true, self);
+            self.all_placed(op, controller);
+        } else if M::PLAIN {
+            let op = controller.queues.write_queues[write_queue].head;
+            let DriveOp { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
+                controller.queues.ops[op];
+            let to = self.place_plainly(ftl, plane, op, n, start.low() + u32::from(n), controller);
+            if self.placement.many_planes {
+                self.ftl.prefetch_for(die_queue);
+            }
+            let target = Target::sectors(to, sectors);
+            let page = PageWrite { op, n, ftl: ftl as u16, cause, plane, target, guards: None };
+            let last = n + 1 == count;
+            controller.commit_page::<M>(now, channel, unit, page, last, self);
+            if last {
+                controller.queues.pop(write_queue);
+                self.all_placed(op, controller);
+            }
+        } else {
+            self.grant_gathered(now, channel, die_queue, plane, controller);
+            self.ftl.next_turn(ftl);
+        }
+        unit
+    }
+
+    /// [`DriveBackends::grant_write`] where commands may have several pages.
+    #[inline(never)]
+    fn grant_gathered(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        die_queue: usize,
+        plane: PlaneId,
+        controller: &mut Controller<C>,
+    ) {
+        let DieQueue { unit, ftl, .. } = self.ftl.die_queues[die_queue];
+        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        let stream = self.gather(now, die_queue, plane, &mut pages, controller);
+        for page in &mut pages {
+            self.place(page, stream, controller);
+        }
+        if self.packing.active && !self.ftl.physical {
+            self.share_flash_pages(&mut pages);
+        }
+        if self.placement.many_planes && !self.ftl.physical {
+            self.ftl.prefetch_for(die_queue);
+        }
+        self.leave_rest_of(&pages, stream, controller);
+        let summaries = match self.ftl.physical {
+            true => {
+                u32::from(self.ends_block(usize::from(ftl), pages[pages.len() - 1].target.to, controller))
+            }
+            false => self.summaries_of(usize::from(ftl), Some(stream), &pages, controller),
+        };
+        let manner = Manner {
+            cached: self.flash.commands.cache_program && !self.ftl.physical,
+            ..Manner::program(summaries)
+        };
+        let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
+        for page in &pages {
+            if self.ftl.physical {
+                self.note_number(controller.queues.ops[page.op].sequence, end, controller);
+                self.all_placed(page.op, controller);
+            } else {
+                controller.take_if_placed(die_queue, page, self);
+            }
+        }
+        pages.clear();
+        controller.scratch.pages = pages;
+    }
+
+    /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
+    /// that go with it. The stream that they belong to.
+    fn gather(
+        &mut self,
+        now: SimTime,
+        die_queue: usize,
+        plane: PlaneId,
+        pages: &mut Vec<PageWrite>,
+        controller: &mut Controller<C>,
+    ) -> u8 {
+        let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
+        let head = controller.queues.write_queues[write_queue as usize].head;
+        if self.ftl.physical {
+            self.gather_physical(write_queue as usize, plane, pages, controller);
+            return 0;
+        }
+        let stream =
+            self.stream_into(plane, usize::from(ftl), head, controller.queues.ops[head].placed, controller);
+        controller.share_out(now, die_queue, plane, stream, pages, self);
+        stream
+    }
+
+    /// [`DriveBackends::place`] in a plain drive; the next channel is offered the next write first.
+    #[inline(always)]
+    fn place_plainly(
+        &mut self,
+        ftl: usize,
+        plane: PlaneId,
+        op: Id<DriveOp>,
+        n: u16,
+        lpn: u32,
+        controller: &mut Controller<C>,
+    ) -> Ppn {
+        let backend = &mut self.ftl.backends[ftl];
+        backend.next_turn();
+        if !backend.remapped.is_empty() {
+            let mut page = controller.queues.page_of_write(op, n, plane);
+            self.place(&mut page, 0, controller);
+            return page.target.to;
+        }
+        let contents =
+            if C::KEEP { controller.queues.carried[op.index()][usize::from(n)] } else { C::default() };
+        let ppn = self.ftl.blocks.program(plane, lpn, contents);
+        let arrived = self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn);
+        if let Some(older) = self.succeed(ftl, lpn, op, ppn, arrived.then_some(n), controller) {
+            self.discard(older, controller);
+        }
+        if self.is_low(plane) {
+            self.ask_for_collection(plane, controller);
+        }
+        ppn
+    }
+
+    /// A page of a write has been programmed: the copy that is given up for it, which is the one that it replaces. If it
+    /// has been written again meanwhile, it is itself the copy that the later write replaces; if that is not so either,
+    /// because the later write was placed before, or because the page has been trimmed, it is born invalid.
+    #[inline(always)]
+    fn succeed(
+        &mut self,
+        ftl: usize,
+        lpn: u32,
+        op: Id<DriveOp>,
+        ppn: Ppn,
+        arrived: Option<u16>,
+        controller: &mut Controller<C>,
+    ) -> Option<Ppn> {
+        if let Some(n) = arrived {
+            self.ftl.blocks.validate(ppn);
+            return controller.queues.older[op.index()][usize::from(n)].take();
+        }
+        let older = self.replace_older(ftl, lpn, controller.queues.ops[op].sequence, ppn, controller).ok()?;
+        self.ftl.blocks.validate(ppn);
+        older
+    }
+
+    /// A page of a write gets its place.
+    #[inline(never)]
+    fn place(&mut self, page: &mut PageWrite, stream: u8, controller: &mut Controller<C>) {
+        if self.ftl.physical {
+            self.place_physical(page.op, controller);
+            return controller.follow(page.op, page.n, page.target.to, self);
+        }
+        let PageWrite { ftl, plane, op, .. } = *page;
+        let ftl = usize::from(ftl);
+        let (lpn, contents) = controller.queues.written(page);
+        let this = &mut self.ftl.backends[ftl];
+        let first = controller.queues.ops[op].command.start.low();
+        let owner = if this.remapped.is_empty() {
+            Some(lpn)
+        } else {
+            // Its address must not match among the pages that are still to be placed.
+            this.reverse_map(op.raw())
+                .map_or(Some(lpn), |reverse_map| reverse_map[(lpn - first) as usize].take())
+        };
+        let owned = owner.unwrap_or(lpn);
+        let ppn = match stream {
+            SLC_STREAM => self.program_cached(ftl, plane, owned, contents, controller),
+            // Pages of a program stay together, also if one of them is written twice and so gets warmer twice.
+            _ if self.packing.active => {
+                self.ftl.streams.warm(ftl, owned);
+                self.ftl.blocks.program_in(stream, plane, owned, contents)
+            }
+            _ => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents),
+        };
+        let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
+        let older = self.succeed(ftl, owned, op, ppn, arrived.then_some(page.n), controller);
+        if self.power.is_some() {
+            self.note_oob(ppn, lpn, controller.queues.ops[op].sequence);
+            page.guards = older.map(|older| self.flash.geometry.block_index_of(older));
+        }
+        if let Some(older) = older {
+            self.discard(older, controller);
+        }
+        if self.is_low_for_idle(plane) {
+            self.look_at(plane, controller);
+        }
+        if self.slc.active {
+            self.note_placement(plane, owned, stream == SLC_STREAM, controller);
+        }
+        page.target.to = ppn;
+        controller.follow(op, page.n, ppn, self);
+    }
+
+    /// Whether the page programmed last has filled its block, so that the block's summary page follows.
+    #[inline]
+    pub(in crate::drive) fn closes(
+        &self,
+        ftl: usize,
+        stream: Option<u8>,
+        plane: PlaneId,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        if !self.ftl.summaries || self.ftl.blocks.front(stream, plane).is_some() {
+            return false;
+        }
+        controller.accounts.counters.count(ftl as u16, OpKind::Program, Cause::Metadata);
+        true
+    }
+
+    /// How many blocks the pages programmed last have filled.
+    fn summaries_of(
+        &self,
+        ftl: usize,
+        stream: Option<u8>,
+        pages: &[PageWrite],
+        controller: &mut Controller<C>,
+    ) -> u32 {
+        if !self.ftl.summaries {
+            return 0;
+        }
+        let planes = (0..pages.len()).filter(|&at| at == 0 || pages[at - 1].plane != pages[at].plane);
+        planes.map(|at| u32::from(self.closes(ftl, stream, pages[at].plane, controller))).sum()
+    }
+
+    /// Whether a physical page is the last one of its block, so that the block's summary page follows.
+    pub(super) fn ends_block(&self, ftl: usize, ppn: Ppn, controller: &mut Controller<C>) -> bool {
+        let geometry = &self.flash.geometry;
+        let ends = self.ftl.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
+        if ends {
+            controller.accounts.counters.count(ftl as u16, OpKind::Program, Cause::Metadata);
+        }
+        ends
+    }
+
+    #[inline(never)]
+    pub(in crate::drive) fn all_placed(&mut self, op: Id<DriveOp>, controller: &mut Controller<C>) {
+        let remapped = &mut self.ftl.backends[usize::from(controller.queues.ops[op].ftl)].remapped;
+        if !remapped.is_empty() {
+            remapped.retain(|remapped| remapped.op != op.raw());
+        }
+        if controller.suspension.is_some() && controller.is_still_programmed(op, self) {
+            return controller.answer_behind(controller.now, op);
+        }
+        self.answer_write(op, CompletionPart::Both, controller);
+        controller.answer_behind(controller.now, op);
+        controller.queues.ops.release(op);
+    }
+
+    /// A write is over; or it is acknowledged, or has become durable.
+    #[inline(always)]
+    pub(in crate::drive) fn answer_write(
+        &self,
+        op: Id<DriveOp>,
+        part: CompletionPart,
+        controller: &mut Controller<C>,
+    ) {
+        if self.health.damaged && controller.queues.is_unasked(op) {
+            return;
+        }
+        let noted = self.ftl.memory.write;
+        let spent = match part {
+            CompletionPart::Durable => controller.breakdown_of_durable(op, noted),
+            _ => controller.breakdown_of_write(op, noted, self),
+        };
+        let DriveOp { token, command, acknowledged, durable, service, .. } = &controller.queues.ops[op];
+        let done = Done::at(*token, u32::from(command.count), *durable + noted);
+        let (acknowledged, service) = (*acknowledged + noted, *service + noted);
+        controller.done.push(Done { part, acknowledged, service, spent, ..done });
+    }
+
+    /// Which page of a write in flight belongs to an address.
+    pub(in crate::drive) fn place_in_write(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        controller: &Controller<C>,
+    ) -> usize {
+        let remapped = self.ftl.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
+        let place =
+            remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
+        place.unwrap_or_else(|| (lpn - controller.queues.ops[Id::new(op)].command.start.low()) as usize)
+    }
+}

@@ -1,0 +1,82 @@
+//! Builds a controller from the parameters of its drive.
+
+use super::Controller;
+use super::dies::Dies;
+use super::errors::ReadErrors;
+use super::program::{Paths, Programs, Scratch};
+use super::queue::Queues;
+use super::read::{Commands, ReadRules};
+use super::under_way::Suspension;
+use super::work::DriveAccounts;
+use crate::drive::{FlashBackendKind, Parameters};
+use crate::engine::Contents;
+use crate::flash::{FlashArray, Geometry, Timing};
+use crate::kernel::SimTime;
+
+impl<C: Contents> Controller<C> {
+    /// The controller of `flash`, with `backends` backends. It tells of dies that fall idle if `minded`.
+    pub(in crate::drive) fn new(
+        drive: &Parameters,
+        flash: FlashArray,
+        backends: usize,
+        minded: bool,
+    ) -> Self {
+        let geometry = &flash.geometry;
+        let units = geometry.unit_count() as usize;
+        Controller {
+            dies: Dies::new(drive, geometry, flash.commands.cache_program || minded),
+            queues: Queues::default(),
+            reads: ReadRules::new(drive, &flash),
+            paths: Paths {
+                commands: Commands::of_mapped(matches!(drive.kind, FlashBackendKind::Mapped { .. })),
+                programs: Programs::Full,
+            },
+            accounts: DriveAccounts::new(drive, geometry, backends),
+            done: Vec::new(),
+            scratch: Scratch::default(),
+            latencies: None,
+            suspension: drive.suspend.map(|rules| Box::new(Suspension::new(rules, units))),
+            errors: ReadErrors::of(drive, geometry),
+            now: SimTime::ZERO,
+            admitted: SimTime::ZERO,
+            flash,
+        }
+    }
+
+    /// Die queues, which come channel by channel, one of each channel after the other. Where there are several FTLs each
+    /// round begins one channel further on: a scheme that reads its members in turn, page by page, would otherwise
+    /// ask for pages of always the same channels.
+    pub(in crate::drive) fn die_queues_in_turn(
+        &self,
+        die_queues: std::ops::Range<u32>,
+        channels: u32,
+        siblings: bool,
+    ) -> Vec<u32> {
+        let per_channel = (die_queues.end - die_queues.start) / channels;
+        let skew = |n: u32| if siblings { n } else { 0 };
+        let nth = |n: u32| (0..channels).map(move |at| (at + skew(n)) % channels * per_channel + n);
+        (0..per_channel).flat_map(nth).map(|die_queue| die_queues.start + die_queue).collect()
+    }
+}
+
+impl FlashArray {
+    /// The flash array of a drive.
+    pub(in crate::drive) fn of(drive: &Parameters) -> FlashArray {
+        FlashArray {
+            geometry: Geometry::new(&drive.flash)
+                .with_places(drive.places)
+                .with_pools(&drive.flash, drive.pools),
+            pools: drive.pools,
+            timing: Timing::new(
+                &drive.flash,
+                &drive.times,
+                &drive.page_types,
+                drive.page_sectors,
+                drive.places,
+            ),
+            bus: drive.flash.bus,
+            commands: drive.flash.commands.clone(),
+            acknowledge: drive.flash.acknowledge,
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! State of channels and busy units: until when each is busy, and what waits for it.
+
+use super::Controller;
+use super::errors::Course;
+use super::gangs::Gangs;
+use super::queue::{DriveOp, OpQueue};
+use super::rounds::InStep;
+use super::spread::PoolUnits;
+use crate::drive::backends::DriveBackends;
+use crate::drive::{Parameters, Resource};
+use crate::engine::{Cause, Contents};
+use crate::flash::{Geometry, PlaneId, Ppn, Scheduler, UnitId};
+use crate::kernel::{Agenda, Id, SimTime, Span};
+
+/// The phase of a busy unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::drive) enum UnitPhase {
+    /// Free, or busy until a known instant.
+    #[default]
+    Free,
+    /// The array is being read; an event says when the page is in the register.
+    Array,
+    /// The page waits in the register for the channel.
+    Ready,
+    /// Its program or erase is suspended, and the data of the last read leave or have left: the next read, or the rest
+    /// of the operation, follows.
+    Suspended,
+}
+
+/// A busy unit (chip, die or plane), which performs one operation at a time.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct BusyUnitState {
+    pub channel: u32,
+    /// Its bit in the channel's masks.
+    pub bit: u64,
+    pub phase: UnitPhase,
+    /// Reads that wait for it, and their total time.
+    pub reads: OpQueue,
+    pub queued: Span,
+    /// The current read, linked to those that joined it; none while it reads for GC.
+    pub current: Id<DriveOp>,
+    /// With cache reads: a page that has been read and makes room for the next one.
+    pub cached: Id<DriveOp>,
+    /// The page that it programs, or programmed last.
+    pub programs: Option<Ppn>,
+    /// All pages of a program of several pages, beginning with that one.
+    pub together: Vec<Ppn>,
+    /// The number of sectors that GC has read; 0 for a whole page.
+    pub carries: u16,
+    /// What the errors of the pages that GC reads ask for.
+    pub gc_course: Course,
+    /// The plane for whose collection it reads a page, or read the last one.
+    pub collects: Option<PlaneId>,
+    /// Planes that wait to be collected.
+    pub collect_head: Option<PlaneId>,
+    pub collect_tail: Option<PlaneId>,
+    /// Whether one of its planes may be collected in idle time.
+    pub soft: bool,
+    pub busy: Span,
+}
+
+/// A channel and the work that waits for it.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Channel {
+    pub free_at: SimTime,
+    pub first_unit: u32,
+    /// Units with reads waiting.
+    pub waiting: u64,
+    /// Units with a page in the register.
+    pub ready: u64,
+    /// Units with planes to be collected.
+    pub collecting: u64,
+    /// Its die queues, each with its unit's bit in the masks.
+    pub die_queues: Vec<(u32, u32)>,
+    /// The die queue to which the next write is offered first.
+    pub turn: u32,
+    pub busy: Span,
+}
+
+/// The state of dies and channels, and the events that they wait for.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Dies {
+    /// The scheduling rule.
+    pub(super) scheduler: Scheduler,
+    pub(in crate::drive) units: Vec<BusyUnitState>,
+    /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
+    pub(in crate::drive) free_at: Vec<SimTime>,
+    /// With cache programs: when each unit can take the data of its next program.
+    pub(in crate::drive) accepts_at: Vec<SimTime>,
+    pub(in crate::drive) channels: Vec<Channel>,
+    /// Units of a channel.
+    pub(in crate::drive) per_channel: usize,
+    /// Which unit each plane is in, or the first of a pool's.
+    pub(in crate::drive) of_plane: Vec<UnitId>,
+    /// Where pools have several units: which one each block is in.
+    pub(in crate::drive) spread: Option<Box<PoolUnits>>,
+    /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or
+    /// pools of several units.
+    pub(super) minded: bool,
+    pub(in crate::drive) gangs: Gangs,
+    /// With rounds: the round that is being assembled.
+    pub(super) in_step: InStep,
+    /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
+    /// its operation is over. With scrubbing, its next read is the last one.
+    pub(in crate::drive) agenda: Agenda,
+}
+
+impl Dies {
+    /// All gangs free.
+    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
+        let units = geometry.unit_count() as usize;
+        let spread = PoolUnits::of(geometry, drive.pools);
+        let slots = if drive.suspend.is_some() { 2 * units } else { units };
+        let scrubs = drive.errors.as_ref().is_some_and(|errors| errors.scrub.is_some());
+        Dies {
+            scheduler: drive.scheduler,
+            units: self::units(geometry),
+            free_at: vec![SimTime::ZERO; units],
+            accepts_at: vec![SimTime::ZERO; units],
+            channels: channels(geometry),
+            per_channel: geometry.units_per_channel() as usize,
+            of_plane: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
+            minded: minded || spread.is_some(),
+            spread,
+            gangs: Gangs::new(drive.flash.control_gang, geometry.channels),
+            in_step: InStep::default(),
+            agenda: Agenda::new(slots + geometry.channels as usize + usize::from(scrubs)),
+        }
+    }
+
+    /// All of them free at time 0, and nothing counted.
+    pub(in crate::drive) fn reset(&mut self) {
+        self.free_at.fill(SimTime::ZERO);
+        self.accepts_at.fill(SimTime::ZERO);
+        self.gangs.reset();
+        for unit in &mut self.units {
+            (unit.programs, unit.busy) = (None, Span::ZERO);
+        }
+        for channel in &mut self.channels {
+            (channel.free_at, channel.busy) = (SimTime::ZERO, Span::ZERO);
+        }
+    }
+
+    /// What is under way ends at `now`, and what was accounted for beyond that does not count. In rounds units are free
+    /// later than they are busy, and after a recovery all are free together: there only the whole time is the limit.
+    pub(in crate::drive) fn cut_off(&mut self, now: SimTime, rounds: bool, recovering: bool) {
+        let most = now.since(SimTime::ZERO);
+        for at in 0..self.units.len() {
+            self.cut_off_unit(now, at, !rounds && !recovering);
+        }
+        for channel in &mut self.channels {
+            let beyond = if recovering { Span::ZERO } else { channel.free_at.since(now) };
+            channel.busy = most.min(channel.busy.beyond(beyond));
+        }
+    }
+
+    /// The same for a unit.
+    pub(in crate::drive) fn cut_off_unit(&mut self, now: SimTime, at: usize, is_exact: bool) {
+        let until = self.counted_until(at).unwrap_or(now);
+        let unit = &mut self.units[at];
+        let beyond = if is_exact { until.since(now) } else { Span::ZERO };
+        unit.busy = now.since(SimTime::ZERO).min(unit.busy.beyond(beyond));
+    }
+
+    /// The end of what a unit has been counted as busy for; none if it waits for its channel or for nothing.
+    pub(super) fn counted_until(&self, at: usize) -> Option<SimTime> {
+        let until = match self.units[at].phase {
+            UnitPhase::Free => self.free_at[at],
+            UnitPhase::Array | UnitPhase::Suspended => self.agenda.at(at),
+            UnitPhase::Ready => SimTime::NEVER,
+        };
+        Some(until).filter(|&until| until != SimTime::NEVER)
+    }
+
+    #[inline]
+    pub(in crate::drive) fn is_idle(&self, now: SimTime, unit: UnitId) -> bool {
+        self.free_at[unit.0 as usize] <= now
+    }
+}
+
+fn units(geometry: &Geometry) -> Vec<BusyUnitState> {
+    let unit = |id: u32| {
+        let channel = geometry.channel_of(UnitId(id));
+        let bit = 1 << (id - channel * geometry.units_per_channel());
+        BusyUnitState { channel, bit, ..BusyUnitState::default() }
+    };
+    (0..geometry.unit_count()).map(unit).collect()
+}
+
+pub(in crate::drive) fn channels(geometry: &Geometry) -> Vec<Channel> {
+    let first_unit = |channel: u32| channel * geometry.units_per_channel();
+    (0..geometry.channels).map(|c| Channel { first_unit: first_unit(c), ..Channel::default() }).collect()
+}
+
+/// The unit whose bit is set, where it is the only one.
+#[inline]
+pub(super) fn only_bit(mask: u64) -> Option<u32> {
+    mask.is_power_of_two().then(|| mask.trailing_zeros())
+}
+
+/// The units whose bits are set, lowest first.
+pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        if mask == 0 {
+            return None;
+        }
+        let bit = mask.trailing_zeros();
+        mask &= mask - 1;
+        Some(bit)
+    })
+}
+
+impl Dies {
+    /// A unit that was woken to take data for its cache register will be woken again when it is free.
+    #[inline(never)]
+    pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
+        let at = unit.0 as usize;
+        if self.agenda.at(at) == SimTime::NEVER && self.units[at].phase == UnitPhase::Free {
+            self.arm_unit(now, unit);
+        }
+    }
+
+    /// Units of a channel whose page is in the register and can make room for another one, a bit each.
+    pub(super) fn overlapping(&self, channel: usize) -> u64 {
+        let first = self.channels[channel].first_unit as usize;
+        let overlaps = |&n: &usize| {
+            let BusyUnitState { phase, current, cached, .. } = &self.units[first + n];
+            *phase == UnitPhase::Ready && current.is_some() && !cached.is_some()
+        };
+        (0..self.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
+    }
+
+    /// The read whose page leaves the unit next; none if that page is read for GC.
+    #[inline]
+    pub(super) fn leaving(&self, unit: UnitId) -> Id<DriveOp> {
+        let BusyUnitState { cached, current, .. } = &self.units[unit.0 as usize];
+        if cached.is_some() { *cached } else { *current }
+    }
+
+    /// The channel that a unit is on.
+    #[inline(always)]
+    pub(super) fn channel_of(&self, unit: UnitId) -> usize {
+        self.units[unit.0 as usize].channel as usize
+    }
+
+    /// An operation waits for a busy unit: its release becomes an event.
+    #[inline]
+    pub(in crate::drive) fn arm_unit(&mut self, now: SimTime, unit: UnitId) {
+        let free_at = self.free_at[unit.0 as usize];
+        if free_at > now && free_at != SimTime::NEVER {
+            self.agenda.set(unit.0 as usize, free_at);
+        }
+    }
+
+    /// An operation waits for a busy channel: its release becomes an event.
+    #[inline]
+    pub(in crate::drive) fn arm_channel(&mut self, channel: usize) {
+        self.agenda.set(self.units.len() + channel, self.channels[channel].free_at);
+    }
+
+    pub(super) fn place_of(&self, what: Resource) -> usize {
+        match what {
+            Resource::Unit(unit) => unit.0 as usize,
+            Resource::Channel(channel) => self.units.len() + channel as usize,
+        }
+    }
+
+    /// When a unit and its channel have become free, if they have.
+    #[inline(always)]
+    pub(super) fn freed(&self, channel: usize, unit: UnitId) -> [SimTime; 2] {
+        [self.free_at[unit.0 as usize], self.channels[channel].free_at]
+    }
+
+    /// How long each channel has been in use.
+    #[must_use]
+    pub(in crate::drive) fn channel_busy(&self) -> Vec<Span> {
+        self.channels.iter().map(|channel| channel.busy).collect()
+    }
+
+    /// How long each unit has been busy.
+    #[must_use]
+    pub(in crate::drive) fn unit_busy(&self) -> Vec<Span> {
+        self.units.iter().map(|unit| unit.busy).collect()
+    }
+
+    /// When all channels and units are free, as far as is known.
+    #[must_use]
+    pub(in crate::drive) fn at_rest(&self) -> SimTime {
+        let channels = self.channels.iter().map(|channel| channel.free_at);
+        let units = (0..self.units.len()).filter_map(|unit| self.counted_until(unit));
+        channels.chain(units).max().unwrap_or(SimTime::ZERO)
+    }
+
+    /// The slot of scrubbing, the last one.
+    pub(in crate::drive) fn scrub_slot(&self) -> usize {
+        self.agenda.len() - 1
+    }
+
+    /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
+    #[must_use]
+    #[inline]
+    pub(in crate::drive) fn next_event(&self) -> SimTime {
+        self.agenda.next()
+    }
+
+    /// Ensures that an event occurs at `until` or earlier.
+    pub(in crate::drive) fn wake_slot(&mut self, slot: usize, until: SimTime) {
+        self.agenda.set(slot, self.agenda.at(slot).min(until));
+    }
+
+    /// Whether the page is one of those that the unit programs together.
+    pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
+        let state = &self.units[unit.0 as usize];
+        state.programs.is_some()
+            && state.programs == state.together.first().copied()
+            && state.together.contains(&ppn)
+    }
+
+    pub(in crate::drive) fn is_among(&self, idle: u64, unit: UnitId) -> bool {
+        idle & self.units[unit.0 as usize].bit != 0
+    }
+
+    /// Whether a unit has a page in its register, or reads one, that a collection is to move.
+    pub(in crate::drive) fn reads_for_collection(&self, unit: UnitId) -> bool {
+        let state = &self.units[unit.0 as usize];
+        matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
+    }
+
+    /// The units of a channel that can start something, a bit each.
+    #[inline]
+    pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
+        let first = self.channels[channel].first_unit as usize;
+        let units = &self.free_at[first..first + self.per_channel];
+        units.iter().rev().fold(0, |idle, &free_at| idle << 1 | u64::from(free_at <= now))
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// The unit is busy from `now` until `until` because of this cause.
+    #[inline(always)]
+    pub(in crate::drive) fn occupy_unit(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        until: SimTime,
+        cause: Cause,
+        backends: &mut DriveBackends<C>,
+    ) {
+        if cause != Cause::Host && self.latencies.is_some() {
+            self.record_unit(now, unit, until, cause);
+        }
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.phase = UnitPhase::Free;
+        state.busy += until.since(now);
+        self.dies.free_at[unit.0 as usize] = until;
+        // Writes may wait in a queue of the unit; checking costs more than an unnecessary event.
+        if self.queues.waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
+            self.dies.agenda.set(unit.0 as usize, until);
+        }
+        if self.dies.minded {
+            backends.mind(unit, until, cause, self);
+        }
+    }
+
+    /// The channel is in use from `now` for `span` because of this cause.
+    #[inline]
+    pub(super) fn occupy_channel(&mut self, now: SimTime, channel: usize, span: Span, cause: Cause) {
+        if cause != Cause::Host && self.latencies.is_some() {
+            self.record_channel(now, channel, now + span, cause);
+        }
+        let state = &mut self.dies.channels[channel];
+        debug_assert!(state.free_at <= now, "a channel does one thing at a time");
+        state.free_at = now + span;
+        state.busy += span;
+    }
+
+    /// A lower bound of the waiting time of a read in the unit.
+    pub(in crate::drive) fn wait_for(&self, now: SimTime, unit: UnitId) -> Span {
+        let state = &self.dies.units[unit.0 as usize];
+        let channel = &self.dies.channels[state.channel as usize];
+        let mut wait = channel.free_at.since(now);
+        wait += match state.phase {
+            UnitPhase::Free => self.wait_for_suspension(unit, self.dies.free_at[unit.0 as usize].since(now)),
+            UnitPhase::Suspended => Span::ZERO,
+            UnitPhase::Array => {
+                self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer(0)
+            }
+            UnitPhase::Ready => self.flash.timing.transfer(0),
+        };
+        wait + state.queued
+    }
+}

@@ -1,0 +1,110 @@
+//! Gangs: channels that share their control lines (`flash.control_gang`). All channels of a gang begin their operations
+//! together, and none begins the next before all have ended. With `flash.bus = "operations"` that is an operation with
+//! its array time; with `transfers`, a command or a transfer of data. Rounds of a gang are in [`super::rounds`].
+//!
+//! Source: Agrawal et al., USENIX ATC 2008, section 3.3 (shared control).
+
+use super::Controller;
+use crate::drive::backends::DriveBackends;
+use crate::engine::Contents;
+use crate::flash::{BusUse, UnitId};
+use crate::kernel::SimTime;
+use std::ops::Range;
+
+/// Channels that share their control lines.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Gangs {
+    /// Channels per gang; 1 if each has control lines of its own.
+    pub(in crate::drive) size: usize,
+    /// The state of each gang.
+    rounds: Vec<GangRound>,
+}
+
+/// The operations that began together on the channels of a gang.
+#[derive(Clone, Copy, Debug)]
+struct GangRound {
+    begun: SimTime,
+    end: SimTime,
+}
+
+impl GangRound {
+    const NONE: GangRound = GangRound { begun: SimTime::NEVER, end: SimTime::ZERO };
+}
+
+/// The permission of a channel of a gang.
+pub(super) enum GangTurn {
+    /// It may begin an operation.
+    Begins,
+    /// It continues the operation that it has begun.
+    GoesOn,
+    /// It waits until the others have ended.
+    Waits,
+}
+
+impl Gangs {
+    /// Gangs of `size` channels each.
+    pub(super) fn new(size: u32, channels: u32) -> Gangs {
+        Gangs { size: size as usize, rounds: vec![GangRound::NONE; (channels / size) as usize] }
+    }
+
+    /// All gangs are idle.
+    pub(super) fn reset(&mut self) {
+        self.rounds.fill(GangRound::NONE);
+    }
+
+    /// The channels of the gang that a channel belongs to.
+    pub(super) fn of(&self, channel: usize) -> Range<usize> {
+        let first = channel / self.size * self.size;
+        first..first + self.size
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// The present permission of a channel of a gang; a channel that waits is visited again when the others have ended.
+    pub(super) fn turn_of(&mut self, now: SimTime, channel: usize) -> GangTurn {
+        let GangRound { begun, end } = self.dies.gangs.rounds[channel / self.dies.gangs.size];
+        if end <= now || begun == now {
+            return GangTurn::Begins;
+        }
+        if self.flash.bus == BusUse::Operations && self.dies.channels[channel].ready != 0 {
+            return GangTurn::GoesOn;
+        }
+        self.dies.agenda.set(self.dies.units.len() + channel, end);
+        GangTurn::Waits
+    }
+
+    /// An operation was granted; the other channels of the gang begin now or wait until it has ended.
+    pub(super) fn begin(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let gang = channel / self.dies.gangs.size;
+        let end = self.ends_at(now, channel, unit);
+        let round = &mut self.dies.gangs.rounds[gang];
+        if round.end <= now && round.begun != now {
+            *round = GangRound { begun: now, end };
+            self.dies
+                .gangs
+                .of(channel)
+                .filter(|&other| other != channel)
+                .for_each(|other| self.visit(now, other, backends));
+        } else {
+            round.end = round.end.max(end);
+        }
+    }
+
+    /// When the granted operations let the gang continue.
+    fn ends_at(&self, now: SimTime, channel: usize, unit: UnitId) -> SimTime {
+        let free_at = self.dies.free_at[unit.0 as usize];
+        if self.flash.bus == BusUse::Transfers {
+            self.dies.channels[channel].free_at
+        } else if free_at == SimTime::NEVER {
+            now + self.flash.timing.slowest_read().busy() + self.flash.timing.transfer(0)
+        } else {
+            free_at
+        }
+    }
+}

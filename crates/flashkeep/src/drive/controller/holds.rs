@@ -1,0 +1,101 @@
+//! Records which operation holds each channel and die, and from when to when, for timelines. A hold is
+//! recorded when it is granted. So the holds of one resource are in order, never overlap, and add up to its
+//! busy time.
+//!
+//! Recording operations would not suffice: a read releases its channel, and later its die, while other
+//! operations go first; planes that work together hold their die once.
+
+use super::Controller;
+use super::dies::UnitPhase;
+use crate::drive::backends::DriveBackends;
+use crate::drive::{BusyPeriod, Resource, Told};
+use crate::engine::{Cause, Contents};
+use crate::flash::{OpKind, UnitId};
+use crate::kernel::SimTime;
+
+impl<C: Contents> Controller<C> {
+    /// A unit and its channel have been granted at `now`, for as long as their states say.
+    #[inline(never)]
+    pub(in crate::drive) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: OpKind, cause: Cause) {
+        let state = &self.dies.units[unit.0 as usize];
+        let channel = state.channel;
+        let until = match state.phase {
+            UnitPhase::Free => self.dies.free_at[unit.0 as usize],
+            UnitPhase::Array | UnitPhase::Suspended => self.dies.agenda.at(unit.0 as usize),
+            // It waits for its channel, and does nothing meanwhile.
+            UnitPhase::Ready => now,
+        };
+        self.tell_hold(Resource::Unit(unit), now, until, kind, cause);
+        let until = self.dies.channels[channel as usize].free_at;
+        self.tell_hold(Resource::Channel(channel), now, until, kind, cause);
+    }
+
+    /// Data leave a unit over its channel because of `cause`; none for its collection.
+    #[inline(never)]
+    pub(super) fn tell_data_out(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        cause: Option<Cause>,
+        backends: &DriveBackends<C>,
+    ) {
+        let collects =
+            || self.dies.units[unit.0 as usize].collect_head.map(|plane| backends.moves_because(plane));
+        let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
+        self.tell_granted(now, unit, OpKind::Read, cause);
+    }
+
+    /// A part of what holds a unit and its channel together since `now` is over at `end`.
+    pub(in crate::drive) fn tell_part(
+        &mut self,
+        now: SimTime,
+        end: SimTime,
+        unit: UnitId,
+        kind: OpKind,
+        cause: Cause,
+    ) {
+        if self.accounts.watch.is_some() {
+            let channel = self.dies.units[unit.0 as usize].channel;
+            self.tell_hold(Resource::Unit(unit), now, end, kind, cause);
+            self.tell_hold(Resource::Channel(channel), now, end, kind, cause);
+        }
+    }
+
+    /// Reports that a resource is in use from `start` to `end`, without the part that has been reported already.
+    pub(in crate::drive) fn tell_hold(
+        &mut self,
+        what: Resource,
+        start: SimTime,
+        end: SimTime,
+        kind: OpKind,
+        cause: Cause,
+    ) {
+        let place = self.dies.place_of(what);
+        let Some(watch) = &mut self.accounts.watch else { return };
+        let Some(told) = watch.told.get_mut(place) else { return };
+        let start = start.max(*told);
+        if start < end {
+            *told = end;
+            let hold = BusyPeriod { what, start, end, kind, cause };
+            watch.logs.iter_mut().for_each(|log| log.hold(&hold));
+            watch.keep(Told::Hold(hold));
+        }
+    }
+
+    /// The current operation is cut off at `now`, so that the next one may begin.
+    pub(in crate::drive) fn tell_cut_off(&mut self, now: SimTime, what: Resource) {
+        let place = self.dies.place_of(what);
+        if let Some(told) = self.accounts.watch.as_mut().and_then(|watch| watch.told.get_mut(place)) {
+            *told = now.min(*told);
+        }
+    }
+
+    /// The power has failed: all operations are cut off, and all resources are free.
+    pub(in crate::drive) fn let_go_of_all(&mut self, now: SimTime) {
+        self.dies.free_at.fill(now);
+        self.dies.channels.iter_mut().for_each(|channel| channel.free_at = now);
+        if let Some(watch) = &mut self.accounts.watch {
+            watch.told.iter_mut().for_each(|told| *told = now.min(*told));
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Programs: the only code that places and programs pages, in every command mode.
+//!
+//! A grant gathers the pages that one command programs ([`DriveBackends::grant_write`]; `write` selects them), gives
+//! each its place, and commits the operation ([`Controller::commit`]): the commit occupies die and channel, and
+//! updates counters and logs.
+
+use super::Controller;
+use super::latency::PlacedPage;
+use super::queue::DriveOp;
+use super::read::Commands;
+use crate::drive::LoggedOperation;
+use crate::drive::backends::DriveBackends;
+use crate::engine::{Cause, Contents};
+use crate::flash::{Acknowledge, BusUse, FlashOp, OpKind, OpPhases, PlaneId, Pools, Ppn, Target, UnitId};
+use crate::kernel::{Id, SimTime, Span};
+
+/// A page that an operation programs, or the first page of a block that it erases.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct PageWrite {
+    /// The write that it is a page of, and which one; no write for a page that collection moves.
+    pub(in crate::drive) op: Id<DriveOp>,
+    pub(in crate::drive) n: u16,
+    pub(in crate::drive) ftl: u16,
+    pub(in crate::drive) cause: Cause,
+    pub(in crate::drive) plane: PlaneId,
+    /// Where it goes, once that is known, and what crosses the channel for it.
+    pub(in crate::drive) target: Target,
+    /// The block of the version that it supersedes: not to be erased before this program is over.
+    pub(in crate::drive) guards: Option<usize>,
+}
+
+impl PageWrite {
+    /// A page without a write: one that GC moves, or the first page of a block to erase.
+    pub(in crate::drive) fn moved(ftl: u16, cause: Cause, plane: PlaneId, target: Target) -> PageWrite {
+        PageWrite { op: Id::NONE, n: 0, ftl, cause, plane, target, guards: None }
+    }
+}
+
+/// The instants of a page of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageTimes {
+    /// The operation is granted.
+    pub(super) granted: SimTime,
+    /// The page's command begins.
+    pub(super) begun: SimTime,
+    /// Its data are in the register.
+    pub(super) sent: SimTime,
+    /// It is programmed.
+    end: SimTime,
+    /// How long the array works for it.
+    pub(super) array: Span,
+    /// When its unit and its channel had become free.
+    pub(super) freed: [SimTime; 2],
+    /// Whether its write may be measured by this page.
+    measured: bool,
+    /// Whether the end may still move.
+    open: bool,
+}
+
+/// The instants of an operation.
+#[derive(Clone, Copy, Debug)]
+struct OperationCourse {
+    granted: SimTime,
+    /// Its transfers begin.
+    first: SimTime,
+    end: SimTime,
+    /// When its unit and its channel had become free.
+    freed: [SimTime; 2],
+    /// Whether the end may still move.
+    open: bool,
+}
+
+/// What a page comes behind in its operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Follows {
+    Nothing,
+    /// A page of another plane.
+    OtherPlane,
+    /// A page of its word line.
+    SamePlane,
+}
+
+/// The command mode of an operation.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Manner {
+    pub(in crate::drive) kind: OpKind,
+    /// Blocks that are full then, whose summary pages follow.
+    pub(in crate::drive) summaries: u32,
+    /// Whether the data may cross the channel while the die works: through its cache register.
+    pub(in crate::drive) cached: bool,
+}
+
+impl Manner {
+    pub(in crate::drive) fn program(summaries: u32) -> Manner {
+        Manner { kind: OpKind::Program, summaries, cached: false }
+    }
+
+    pub(in crate::drive) fn erase() -> Manner {
+        Manner { kind: OpKind::Erase, summaries: 0, cached: false }
+    }
+}
+
+/// The mode of programs, as a type; what a mode does not need is compiled away.
+pub(in crate::drive) trait ProgramMode {
+    /// Whether pages are programmed one by one, all with the same time, in one open block per plane, without older
+    /// versions and without observers.
+    const PLAIN: bool;
+    /// Whether the backends of a plain drive are physical pages.
+    const PHYSICAL: bool = false;
+}
+
+/// See [`ProgramMode::PLAIN`].
+pub(super) struct PlainMode;
+
+/// The same, with leaves of physical pages.
+pub(in crate::drive) struct PlainPhysical;
+
+/// All features of drive files.
+pub(in crate::drive) struct Full;
+
+impl ProgramMode for PlainMode {
+    const PLAIN: bool = true;
+}
+
+impl ProgramMode for PlainPhysical {
+    const PLAIN: bool = true;
+    const PHYSICAL: bool = true;
+}
+
+impl ProgramMode for Full {
+    const PLAIN: bool = false;
+}
+
+/// The mode of programs ([`ProgramMode`]), determined once ([`DriveBackends::simplify`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Programs {
+    /// [`PlainMode`].
+    Plain,
+    /// [`PlainPhysical`].
+    PlainPhysical,
+    /// [`Full`].
+    Full,
+}
+
+/// The code paths of a drive.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Paths {
+    pub(in crate::drive) commands: Commands,
+    pub(in crate::drive) programs: Programs,
+}
+
+/// Lists that are empty between two programs, kept to reuse their memory.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Scratch {
+    /// The pages of one program.
+    pub(in crate::drive) pages: Vec<PageWrite>,
+    /// Planes that could take more of them.
+    pub(super) free_planes: Vec<PlaneId>,
+}
+
+impl<C: Contents> Controller<C> {
+    /// A program, a copyback or an erase whose pages have their places: its die and its channel are in use, accounts
+    /// are kept of it, and its writes know when they are acknowledged, and when durable. When it is over.
+    #[inline(always)]
+    pub(in crate::drive) fn commit<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        manner: Manner,
+        pages: &[PageWrite],
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        let phases = self.cost_of_pages(manner, pages);
+        let freed = self.dies.freed(channel, unit);
+        let (first, end) =
+            self.occupy::<M>(now, (channel, unit), &phases, manner.cached, pages[0].cause, backends);
+        let open = !M::PLAIN && self.suspension.is_some();
+        if open {
+            self.put_under_way([now, end], unit, &phases, manner, pages[0].cause);
+        }
+        let course = OperationCourse { granted: now, first, end, freed, open };
+        self.conclude(course, &phases, unit, manner.kind, pages, backends);
+        if manner.summaries > 0 && !open {
+            self.accounts.tell_summaries(end, phases.summary, pages, manner.summaries);
+        }
+        end
+    }
+
+    /// [`Controller::commit`] of a program of a single page, which is not described by a list. All pages take as long, so that
+    /// the `last` one of a write is acknowledged last.
+    #[inline(always)]
+    pub(in crate::drive) fn commit_page<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        page: PageWrite,
+        last: bool,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        let kind = OpKind::Program;
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
+        let waited = last && self.latencies.is_some() && self.queues.ops[page.op].since < now;
+        let freed = if waited { self.dies.freed(channel, unit) } else { [now; 2] };
+        let (begun, end) = self.occupy::<M>(now, (channel, unit), &phases, false, page.cause, backends);
+        let array = phases.array();
+        let sent = begun + phases.sent();
+        let times = PageTimes { granted: now, begun, sent, end, array, freed, measured: last, open: false };
+        self.conclude_page::<M>(times, unit, kind, page, Follows::Nothing, backends);
+        end
+    }
+
+    /// [`Controller::commit`] of a part of what holds its die and its channel already: what it takes.
+    pub(in crate::drive) fn commit_within(
+        &mut self,
+        start: SimTime,
+        unit: UnitId,
+        manner: Manner,
+        pages: &[PageWrite],
+        backends: &mut DriveBackends<C>,
+    ) -> OpPhases {
+        let phases = self.cost_of_pages(manner, pages);
+        let end = start + phases.busy();
+        let course = OperationCourse { granted: start, first: start, end, freed: [start; 2], open: false };
+        self.conclude(course, &phases, unit, manner.kind, pages, backends);
+        if manner.summaries > 0 {
+            self.accounts.tell_summaries(end, phases.summary, pages, manner.summaries);
+        }
+        phases
+    }
+
+    /// [`Controller::commit`] of an erase behind moves that have held its channel for so long since `now`: when it is over.
+    pub(in crate::drive) fn commit_held(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        held: Span,
+        block: PageWrite,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, block.target);
+        let end = now + held + phases.busy();
+        self.occupy_channel(now, self.dies.channel_of(unit), held + phases.sent(), block.cause);
+        self.occupy_unit(now, unit, end, block.cause, backends);
+        let open = self.suspension.is_some();
+        if open {
+            self.put_under_way([now, end], unit, &phases, Manner::erase(), block.cause);
+        }
+        let course = OperationCourse { granted: now, first: now, end, freed: [now; 2], open };
+        self.conclude(course, &phases, unit, OpKind::Erase, &[block], backends);
+        end
+    }
+
+    #[inline(always)]
+    fn cost_of_pages(&self, Manner { kind, summaries, .. }: Manner, pages: &[PageWrite]) -> OpPhases {
+        let targets = pages.iter().map(|page| page.target);
+        self.flash.timing.cost(&self.flash.geometry, FlashOp { kind, targets, summaries })
+    }
+
+    /// Accounts are kept of an operation that is granted; its writes know when they are acknowledged, and when durable.
+    #[inline(always)]
+    fn conclude(
+        &mut self,
+        OperationCourse { granted, first, end, freed, open }: OperationCourse,
+        phases: &OpPhases,
+        unit: UnitId,
+        kind: OpKind,
+        pages: &[PageWrite],
+        backends: &mut DriveBackends<C>,
+    ) {
+        let (mut before, mut planes) = (None, 0);
+        for (at, page) in pages.iter().enumerate() {
+            let (begun, sent) = match pages.len() {
+                1 => (first, first + phases.sent()),
+                _ => self.flash.timing.sent(&page.target, first, before),
+            };
+            before = Some((begun, sent));
+            let follows = match at.checked_sub(1).map(|before| pages[before].plane == page.plane) {
+                None => Follows::Nothing,
+                Some(false) => Follows::OtherPlane,
+                Some(true) => Follows::SamePlane,
+            };
+            planes += u64::from(follows != Follows::SamePlane);
+            let (array, measured) = (phases.array(), true);
+            let times = PageTimes { granted, begun, sent, end, array, freed, measured, open };
+            self.conclude_page::<Full>(times, unit, kind, *page, follows, backends);
+        }
+        if pages.len() > 1 {
+            self.accounts.counters.multi_plane[kind as usize] += u64::from(planes > 1);
+        }
+    }
+
+    /// Accounts are kept of a page of an operation, and its write knows when it is acknowledged, and when durable.
+    #[inline(always)]
+    fn conclude_page<M: ProgramMode>(
+        &mut self,
+        times: PageTimes,
+        unit: UnitId,
+        kind: OpKind,
+        page: PageWrite,
+        follows: Follows,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let PageTimes { granted, begun, sent, end, measured, open, .. } = times;
+        let first = follows == Follows::Nothing;
+        self.note_programmed::<M>(unit, kind, page.target.to, first);
+        self.accounts.counters.count(page.ftl, kind, page.cause);
+        if !M::PLAIN && open {
+            self.count_page(kind, &page, follows == Follows::SamePlane, backends);
+            return self.put_page_under_way(unit, kind, page, times, first, backends);
+        }
+        // In a round everything has begun together, and blocks are erased together.
+        let start = if first || kind == OpKind::Erase { granted } else { begun };
+        self.account::<M>(start, end, kind, &page, follows, backends);
+        if page.op.is_some() {
+            let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
+            if measured
+                && let Some(latencies) = &mut self.latencies
+                && (M::PLAIN || acknowledged > self.queues.ops[page.op].acknowledged)
+            {
+                let cached = !M::PLAIN && self.flash.commands.cache_program;
+                latencies.note_placed(page.op, PlacedPage::new(&times, unit, acknowledged, cached));
+            }
+            self.queues.ops[page.op].note_placed(granted, acknowledged, end);
+        }
+    }
+
+    /// Tells the observers of an operation of one of its pages.
+    #[inline(always)]
+    fn account<M: ProgramMode>(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        kind: OpKind,
+        page: &PageWrite,
+        follows: Follows,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let PageWrite { target, cause, guards, .. } = *page;
+        if M::PLAIN {
+            if self.accounts.work.is_some() {
+                self.note_work(target.to, kind, cause, target.sectors);
+            }
+            return;
+        }
+        backends.guard(guards, end);
+        self.count_page(kind, page, follows == Follows::SamePlane, backends);
+        if self.accounts.watch.is_some() {
+            let ppn = target.to;
+            let age = self.queues.age_of_write(page.op);
+            backends.tell_watch(
+                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
+                self,
+            );
+        }
+    }
+
+    /// A channel and a die are taken for an operation: when its transfers begin, and when its array has worked.
+    #[inline(always)]
+    fn occupy<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        (channel, unit): (usize, UnitId),
+        phases: &OpPhases,
+        cached: bool,
+        cause: Cause,
+        backends: &mut DriveBackends<C>,
+    ) -> (SimTime, SimTime) {
+        if !M::PLAIN && self.flash.bus == BusUse::Rounds {
+            return self.join_round(unit, phases, cause);
+        }
+        if !M::PLAIN && cached {
+            return (now, self.start_cached(now, channel, unit, phases, cause, backends));
+        }
+        let end = now + phases.busy();
+        let held = if M::PLAIN { phases.sent() } else { phases.held(self.flash.bus) };
+        self.occupy_channel(now, channel, held, cause);
+        self.occupy_unit(now, unit, end, cause, backends);
+        (now, end)
+    }
+
+    /// The unit programs the page; with `first`, it starts to. An erase ends what it was programming.
+    #[inline(always)]
+    fn note_programmed<M: ProgramMode>(&mut self, unit: UnitId, kind: OpKind, ppn: Ppn, first: bool) {
+        let state = &mut self.dies.units[unit.0 as usize];
+        if kind == OpKind::Erase {
+            state.programs = None;
+            return;
+        }
+        if first {
+            state.programs = Some(ppn);
+        }
+        self.note_data(self.now, ppn);
+        let state = &mut self.dies.units[unit.0 as usize];
+        if !M::PLAIN && self.reads.together {
+            if first {
+                state.together.clear();
+            }
+            state.together.push(ppn);
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    #[inline(never)]
+    pub(in crate::drive) fn parity_fits(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
+        let to = backends.next_of_move(plane, lpn);
+        let number = |ppn| self.flash.geometry.flash_page_of(ppn);
+        to.is_some_and(|to| (number(from) ^ number(to)) & 1 == 0)
+    }
+
+    /// Whether a page of a pool moves within its plane of the flash.
+    pub(in crate::drive) fn stays_in_plane(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
+        self.flash.pools == Pools::PLANES || self.stays(plane, lpn, from, backends)
+    }
+
+    #[inline(never)]
+    pub(in crate::drive) fn stays(
+        &self,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
+        let to = backends.next_of_move(plane, lpn);
+        to.is_some_and(|to| self.flash.pools.share_a_plane(&self.flash.geometry, from, to))
+    }
+
+    /// The rest of the word line that a stream programs next stays empty.
+    pub(in crate::drive) fn leave_out_word_line(
+        &mut self,
+        plane: PlaneId,
+        stream: u8,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let counts = !backends.immediate.active || backends.immediate.counting;
+        for _ in 0..backends.ftl.blocks.places_left(Some(stream), plane) {
+            let left_out = backends.ftl.blocks.leave_empty(Some(stream), plane);
+            backends.note_oob(left_out, 0, 0);
+            backends.gc.collections[plane.0 as usize].spent += 1;
+            self.accounts.counters.wasted_pages += u64::from(counts);
+        }
+        if counts && backends.closes(backends.ftl.ftl_of(plane), Some(stream), plane, self) {
+            backends.gc.collections[plane.0 as usize].summaries += 1;
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// The list of a step's pages is kept for its memory.
+    pub(in crate::drive) fn put_back(&mut self, mut pages: Vec<PageWrite>) {
+        pages.clear();
+        self.scratch.pages = pages;
+    }
+}

@@ -1,0 +1,383 @@
+//! Operations that wait or are in progress, and their queues.
+
+use super::Controller;
+use super::behind::ReadBehindWrite;
+use super::errors::Course;
+use super::program::PageWrite;
+use crate::drive::backends::{DriveBackends, UNASKED};
+use crate::engine::{Command, CompletionToken, Contents};
+use crate::flash::{PlaneId, Ppn, Target, UnitId};
+use crate::kernel::{Arena, Id, SimTime, Span};
+
+/// An operation that waits or is in progress: a read of one page, or the rest of a run of writes; in a backend of
+/// physical pages also an erase, or the trim that it is a part of.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::drive) struct DriveOp {
+    pub(in crate::drive) token: CompletionToken,
+    pub(in crate::drive) command: Command,
+    /// Pages of a write that have found their place; erases of a trim that are still to come; of a read, whether it
+    /// came up along with another page.
+    pub(in crate::drive) placed: u16,
+    pub(in crate::drive) ftl: u16,
+    /// Not beside `acknowledged`: a load of both at once would wait for the two stores before it.
+    pub(in crate::drive) durable: SimTime,
+    /// When it came, and whether its request was admitted after that: late, but served from its arrival on.
+    pub(in crate::drive) since: SimTime,
+    pub(in crate::drive) late: bool,
+    /// Of a write: the plane to which it has been dealt out, in rounds.
+    pub(in crate::drive) dealt: Option<PlaneId>,
+    pub(in crate::drive) sequence: u64,
+    pub(in crate::drive) next: Id<DriveOp>,
+    pub(in crate::drive) previous: Id<DriveOp>,
+    pub(in crate::drive) ppn: Ppn,
+    pub(in crate::drive) acknowledged: SimTime,
+    pub(in crate::drive) service: Span,
+    /// Of a read: what its errors ask for.
+    pub(in crate::drive) course: Course,
+}
+
+impl DriveOp {
+    /// One more page of a write has its place, granted at `now`; when it is acknowledged, and when durable.
+    #[inline(always)]
+    pub(super) fn note_placed(&mut self, now: SimTime, acknowledged: SimTime, durable: SimTime) {
+        self.placed += 1;
+        self.acknowledged = self.acknowledged.max(acknowledged);
+        self.durable = self.durable.max(durable);
+        self.service = self.service.max(acknowledged.since(now));
+    }
+}
+
+/// Operations in the order in which their requests came; within a request, in the order in which they came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::drive) struct OpQueue {
+    pub(in crate::drive) head: Id<DriveOp>,
+    pub(in crate::drive) tail: Id<DriveOp>,
+}
+
+impl OpQueue {
+    /// Adds an operation. It is nearly always the youngest, so its place is searched from the end.
+    #[inline]
+    pub(in crate::drive) fn push(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
+        let age = ops[op].token.age;
+        let mut after = self.tail;
+        while after.is_some() && (age.wrapping_sub(ops[after].token.age) as i32) < 0 {
+            after = ops[after].previous;
+        }
+        let before = if after.is_some() { ops[after].next } else { self.head };
+        let this = &mut ops[op];
+        (this.previous, this.next) = (after, before);
+        if after.is_some() {
+            ops[after].next = op
+        } else {
+            self.head = op
+        }
+        if before.is_some() { ops[before].previous = op } else { self.tail = op }
+    }
+
+    /// Adds an operation behind all others, also if it is older.
+    pub(in crate::drive) fn push_last(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
+        (ops[op].previous, ops[op].next) = (self.tail, Id::NONE);
+        if self.tail.is_some() {
+            ops[self.tail].next = op
+        } else {
+            self.head = op
+        }
+        self.tail = op;
+    }
+
+    /// Adds an operation before all others.
+    pub(super) fn push_first(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
+        (ops[op].previous, ops[op].next) = (Id::NONE, self.head);
+        if self.head.is_some() {
+            ops[self.head].previous = op
+        } else {
+            self.tail = op
+        }
+        self.head = op;
+    }
+
+    /// Takes out all operations that `which` picks, in order.
+    pub(in crate::drive) fn take(
+        &mut self,
+        ops: &mut Arena<DriveOp>,
+        which: impl Fn(&DriveOp) -> bool,
+    ) -> Vec<Id<DriveOp>> {
+        let (mut kept, mut taken) = (OpQueue::default(), Vec::new());
+        let mut at = self.head;
+        while at.is_some() {
+            let next = ops[at].next;
+            if which(&ops[at]) {
+                taken.push(at)
+            } else {
+                kept.push_last(ops, at)
+            }
+            at = next;
+        }
+        *self = kept;
+        taken
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, ops: &mut Arena<DriveOp>) -> Id<DriveOp> {
+        let head = self.head;
+        self.head = std::mem::replace(&mut ops[head].next, Id::NONE);
+        if self.head.is_some() {
+            ops[self.head].previous = Id::NONE;
+        } else {
+            self.tail = Id::NONE;
+        }
+        head
+    }
+
+    /// Takes one out, wherever it stands.
+    pub(super) fn remove(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
+        let DriveOp { previous, next, .. } = ops[op];
+        if previous.is_some() {
+            ops[previous].next = next
+        } else {
+            self.head = next
+        }
+        if next.is_some() { ops[next].previous = previous } else { self.tail = previous }
+    }
+
+    /// Sends every operation that waits for a page elsewhere, where `elsewhere` says so.
+    pub(in crate::drive) fn redirect(
+        &self,
+        ops: &mut Arena<DriveOp>,
+        elsewhere: impl Fn(Ppn) -> Option<Ppn>,
+    ) {
+        let mut at = self.head;
+        while at.is_some() {
+            if let Some(ppn) = elsewhere(ops[at].ppn) {
+                ops[at].ppn = ppn;
+            }
+            at = ops[at].next;
+        }
+    }
+
+    pub(in crate::drive) fn any(&self, ops: &Arena<DriveOp>, mut test: impl FnMut(&DriveOp) -> bool) -> bool {
+        let mut at = self.head;
+        while at.is_some() {
+            if test(&ops[at]) {
+                return true;
+            }
+            at = ops[at].next;
+        }
+        false
+    }
+}
+
+/// Operations that wait for dies and channels, or are in progress.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Queues<C> {
+    /// The write queues; each write waits in the queue of the dies that may take it.
+    pub(in crate::drive) write_queues: Vec<OpQueue>,
+    /// The write queues that are not empty.
+    pub(in crate::drive) waiting: u32,
+    /// Operations that wait or are under way.
+    pub(in crate::drive) ops: Arena<DriveOp>,
+    /// The number of the last operation.
+    pub(in crate::drive) sequence: u64,
+    /// The copy that each page of a write in flight replaces, as long as that is so.
+    pub(in crate::drive) older: Vec<Vec<Option<Ppn>>>,
+    /// The contents of writes in flight; unused if contents are not kept.
+    pub(in crate::drive) carried: Vec<Vec<C>>,
+    /// Reads of pages that have no place yet.
+    pub(in crate::drive) behind: Vec<ReadBehindWrite>,
+}
+
+impl<C> Queues<C> {
+    /// A new operation, which has the next number.
+    #[inline(always)]
+    pub(in crate::drive) fn claim(&mut self, op: DriveOp) -> Id<DriveOp> {
+        let id = self.ops.claim();
+        self.sequence += 1;
+        self.ops[id] = DriveOp { sequence: self.sequence, ..op };
+        id
+    }
+
+    /// Removes the first write of a write queue.
+    #[inline(always)]
+    pub(in crate::drive) fn pop(&mut self, write_queue: usize) -> Id<DriveOp> {
+        let queue = &mut self.write_queues[write_queue];
+        let op = queue.pop(&mut self.ops);
+        self.waiting -= u32::from(!queue.head.is_some());
+        op
+    }
+
+    /// Takes operations out of a write queue.
+    pub(in crate::drive) fn take(
+        &mut self,
+        write_queue: u32,
+        which: impl Fn(&DriveOp) -> bool,
+    ) -> Vec<Id<DriveOp>> {
+        let queue = &mut self.write_queues[write_queue as usize];
+        let before = queue.head.is_some();
+        let taken = queue.take(&mut self.ops, which);
+        self.waiting -= u32::from(before && !queue.head.is_some());
+        taken
+    }
+}
+
+impl<C: Contents> Queues<C> {
+    /// Writes that the batch has not taken wait as before.
+    pub(super) fn collect_dealt(&mut self, write_queues: Vec<u32>) {
+        for write_queue in write_queues {
+            let mut left = self.take(write_queue, |_| true);
+            for &op in &left {
+                self.ops[op].dealt = None;
+            }
+            let ops = &self.ops;
+            let age =
+                |op: Id<DriveOp>, than: Id<DriveOp>| ops[op].token.age.wrapping_sub(ops[than].token.age);
+            left.sort_by(|&one, &other| {
+                let sequence = ops[one].sequence.cmp(&ops[other].sequence);
+                (age(one, other) as i32).cmp(&0).then(sequence)
+            });
+            self.put_in_order(write_queue, &left);
+        }
+    }
+
+    /// Puts all writes of an empty write queue into it.
+    pub(super) fn put_in_order(&mut self, write_queue: u32, order: &[Id<DriveOp>]) {
+        self.waiting += u32::from(!order.is_empty());
+        for &op in order {
+            self.write_queues[write_queue as usize].push_last(&mut self.ops, op);
+        }
+    }
+
+    /// Whether no request waits for a write: for an evicted or a void page.
+    #[cold]
+    pub(in crate::drive) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
+        self.ops[op].token.slot == UNASKED || self.ops[op].command.count == 0
+    }
+
+    /// Notes the copy that the next page of a write replaces.
+    #[inline(always)]
+    pub(in crate::drive) fn note_older(&mut self, op: Id<DriveOp>, older: Option<Ppn>) {
+        self.older[op.index()].push(older);
+    }
+
+    /// A write has no pages yet.
+    #[inline(always)]
+    pub(in crate::drive) fn begin_older(&mut self, op: Id<DriveOp>) {
+        if self.older.len() <= op.index() {
+            self.older.resize_with(op.index() + 1, Vec::new);
+        }
+        self.older[op.index()].clear();
+    }
+
+    /// The number of the last write.
+    #[must_use]
+    pub(in crate::drive) fn last_number(&self) -> u64 {
+        self.sequence
+    }
+
+    /// The next write has a higher number than this.
+    pub(in crate::drive) fn number_from(&mut self, last: u64) {
+        self.sequence = self.sequence.max(last);
+    }
+
+    /// A page of the write that comes first in a write queue, or of one behind it.
+    #[inline(always)]
+    pub(in crate::drive) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
+        let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.ops[op];
+        let target = Target::sectors(ppn, sectors);
+        PageWrite { op, n, ftl, cause, plane, target, guards: None }
+    }
+
+    /// The age of the request that a write is for; none for pages that GC has evicted.
+    pub(super) fn age_of_write(&self, op: Id<DriveOp>) -> Option<u32> {
+        (op.is_some() && self.ops[op].token.slot != UNASKED).then(|| self.ops[op].token.age)
+    }
+
+    /// The contents of a page of a write, and its address when it was written.
+    #[inline(always)]
+    pub(in crate::drive) fn written(&self, page: &PageWrite) -> (u32, C) {
+        let lpn = self.ops[page.op].command.start.low() + u32::from(page.n);
+        (lpn, if C::KEEP { self.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
+    }
+
+    pub(in crate::drive) fn carry(&mut self, op: Id<DriveOp>, contents: &[C]) {
+        if self.carried.len() <= op.index() {
+            self.carried.resize_with(op.index() + 1, Vec::new);
+        }
+        let carried = &mut self.carried[op.index()];
+        carried.clear();
+        carried.extend_from_slice(contents);
+    }
+
+    pub(in crate::drive) fn take_carried(&self, op: Id<DriveOp>) -> C {
+        if C::KEEP { self.carried[op.index()][0] } else { C::default() }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// The plane of the page that a write replaces, or that it was dealt out to, if it must go there.
+    pub(in crate::drive) fn plane_of_replaced(
+        &self,
+        head: Id<DriveOp>,
+        backends: &DriveBackends<C>,
+    ) -> Option<PlaneId> {
+        self.queues.ops[head].dealt.or_else(|| backends.only_plane_for(backends.replaced_by(head, self)))
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// The contents of a page in a write in flight.
+    pub(in crate::drive) fn carried_page(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        backends: &DriveBackends<C>,
+    ) -> C {
+        if !C::KEEP {
+            return C::default();
+        }
+        self.queues.carried[Id::<DriveOp>::new(op).index()][backends.place_in_write(ftl, op, lpn, self)]
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// The copy that a page of a write in flight replaces, where that is noted.
+    pub(in crate::drive) fn older_place(
+        &mut self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        backends: &DriveBackends<C>,
+    ) -> &mut Option<Ppn> {
+        let n = backends.place_in_write(ftl, op, lpn, self);
+        &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
+    }
+
+    /// The copy that a page of a write in flight replaces.
+    pub(in crate::drive) fn older_copy(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        backends: &DriveBackends<C>,
+    ) -> Option<Ppn> {
+        let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
+        copies.get(backends.place_in_write(ftl, op, lpn, self)).copied().flatten()
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// Whether no operation waits or is in progress that a request waits for.
+    #[must_use]
+    pub(in crate::drive) fn is_quiet(&self) -> bool {
+        self.queues.ops.live() == 0 && self.done.is_empty()
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    pub(in crate::drive) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
+        let block = self.flash.geometry.block_index(plane, victim);
+        self.dies.units[unit.0 as usize]
+            .reads
+            .any(&self.queues.ops, |op| self.flash.geometry.block_index_of(op.ppn) == block)
+    }
+}

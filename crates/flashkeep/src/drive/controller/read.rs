@@ -1,0 +1,365 @@
+//! Reads: from flash, from the controller's memory, or of nothing.
+
+use super::Controller;
+use super::dies::UnitPhase;
+use super::errors::{Course, Verdict};
+use super::queue::DriveOp;
+use crate::drive::Parameters;
+use crate::drive::backends::{DriveBackends, UNASKED};
+use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, TimeSpent};
+use crate::flash::{FlashArray, FlashOp, MultiPlane, OpKind, Ppn, Target, UnitId};
+use crate::ftl::{InFlight, MapEntry};
+use crate::kernel::{Id, SimTime, Span};
+use std::collections::VecDeque;
+use std::iter::repeat_n;
+
+/// How reads are served.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct ReadRules {
+    /// Whether a read may bring up pages of several planes, or all that are waited for of a flash page.
+    pub(super) joins: bool,
+    /// Whether a program may have several pages, which are all in the controller's memory meanwhile.
+    pub(super) together: bool,
+    /// Whether a read of a page that is already being read on the same channel rides along.
+    pub(super) coalesce: bool,
+    /// Whether pages on their way to flash are read from there, behind their program.
+    pub(in crate::drive) behind: bool,
+}
+
+impl ReadRules {
+    pub(super) fn new(drive: &Parameters, flash: &FlashArray) -> ReadRules {
+        let multi_plane = flash.commands.multi_plane != MultiPlane::Off;
+        ReadRules {
+            joins: flash.geometry.places > 1 || multi_plane,
+            together: flash.geometry.word_line > 1 || multi_plane,
+            coalesce: drive.coalesce_reads,
+            behind: drive.read_in_flight == InFlight::Flash,
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    pub(in crate::drive) fn read_page(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let memory = self.flash.timing.memory;
+        match backends.ftl.maps.get(ftl, command.start.low()) {
+            MapEntry::Unmapped
+                if backends.ftl.physical || backends.ftl.backends[ftl].lost.has(command.start.low()) =>
+            {
+                self.read_of_lost(now, ftl, command, token, backends)
+            }
+            MapEntry::Unmapped => {
+                let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
+                self.accounts.counters.reads_of_nothing += 1;
+                self.answer(token, 1, now + memory, memory, C::default());
+            }
+            MapEntry::Pending(op)
+                if backends.waits_behind(ftl, self) && !command.flags.has(Flags::BEFORE) =>
+            {
+                self.wait_behind(ftl, command, token, op, backends)
+            }
+            MapEntry::Pending(op) => {
+                let contents = self.carried_page(ftl, op, command.start.low(), backends);
+                self.answer_in_flight(now, token, contents);
+            }
+            MapEntry::At(ppn) => {
+                let contents = backends.ftl.blocks.contents(ppn);
+                let unit = self.unit_of_page(ppn);
+                if command.flags.has(Flags::BEFORE) {
+                    if backends.ftl.blocks.is_unreadable(ppn) {
+                        let failed = Some((BackendId(ftl as u16), command.start));
+                        return self.done.push(Done { failed, ..Done::at(token, 1, now) });
+                    }
+                    self.answer(token, 1, now, Span::ZERO, contents);
+                } else if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
+                    self.answer_in_flight(now, token, contents);
+                } else if self.is_being_read(unit, ppn, command.cause, backends) {
+                    self.accounts.counters.reads_from_memory += 1;
+                    self.answer(token, 1, now + memory, memory, contents);
+                } else {
+                    // The first law of order: the read returns the present contents of the page, even if the page is
+                    // overwritten before the read is granted.
+                    self.queue_read(now, ftl, command, token, unit, ppn, contents, backends);
+                }
+            }
+        }
+    }
+
+    /// A page on its way to flash is still in the controller's memory (the second law of order), and has been there
+    /// since its write was admitted, but not longer.
+    pub(super) fn answer_in_flight(&mut self, now: SimTime, token: CompletionToken, contents: C) {
+        let memory = self.flash.timing.memory;
+        self.accounts.counters.reads_from_memory += 1;
+        let spent = self.breakdown_of_late_read(now);
+        let done = Done::at(token, 1, now.max(self.admitted) + memory);
+        self.done.push(Done { service: memory, contents, spent, ..done });
+    }
+
+    /// The page has been lost, and the caller may not know yet. Physical pages are never known zeros.
+    pub(in crate::drive) fn read_of_lost(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        backends: &DriveBackends<C>,
+    ) {
+        assert!(
+            backends.health.checks_pages(),
+            "only programmed pages of a backend of physical pages are read"
+        );
+        let failed = Some((BackendId(ftl as u16), command.start));
+        self.done.push(Done { failed, ..Done::at(token, 1, now) });
+    }
+
+    #[inline]
+    pub(in crate::drive) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
+        if let Some(suspension) = &self.suspension {
+            return suspension.is_being_programmed(now, unit, ppn);
+        }
+        let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
+            || (self.reads.together && self.dies.is_programmed_along(unit, ppn));
+        programs && self.dies.free_at[unit.0 as usize] > now
+    }
+
+    /// With coalescing, a page that another read is bringing up soon will be in memory. As in SSDSim, the old part of
+    /// a page is always read for itself.
+    fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause, backends: &DriveBackends<C>) -> bool {
+        if !self.reads.coalesce
+            || cause == Cause::Update
+            || (backends.health.checks_pages() && backends.ftl.blocks.is_unreadable(ppn))
+        {
+            return false;
+        }
+        let same = |op: &DriveOp| op.ppn == ppn;
+        self.any_read(unit, same) || self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, same)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::drive) fn queue_read(
+        &mut self,
+        now: SimTime,
+        ftl: usize,
+        command: Command,
+        token: CompletionToken,
+        unit: UnitId,
+        ppn: Ppn,
+        contents: C,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let course = self.draw_errors(now, ppn, command.sectors, backends);
+        let contents = if course.verdict == Verdict::Wrong { contents.corrupted() } else { contents };
+        // A read adds its service time without the command to the waiting time of its unit.
+        let target = Target::sectors(ppn, command.sectors);
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
+        let service = phases.sense + phases.data_out;
+        let op = self.queues.claim(DriveOp {
+            token,
+            command,
+            ftl: ftl as u16,
+            ppn,
+            service,
+            since: now,
+            late: self.admitted > now,
+            course,
+            ..DriveOp::default()
+        });
+        if C::KEEP {
+            self.queues.carry(op, &[contents]);
+        }
+        if self.suspension.is_some() {
+            self.note_read(now, unit);
+        }
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.reads.push(&mut self.queues.ops, op);
+        state.queued += service;
+        let (channel, bit) = (state.channel as usize, state.bit);
+        self.dies.channels[channel].waiting |= bit;
+        self.dies.arm_unit(now, unit);
+        if !backends.parts.visits_later(channel) {
+            self.visit(now, channel, backends);
+        }
+    }
+
+    /// Starts the first read that waits for an idle unit.
+    pub(super) fn grant_read(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &DriveBackends<C>,
+    ) {
+        if self.flash.commands.cache_read {
+            self.make_way(unit);
+        }
+        let mut lead = self.interrupt(now, unit);
+        let state = &mut self.dies.units[unit.0 as usize];
+        let op = state.reads.pop(&mut self.queues.ops);
+        if self.queues.ops[op].course.again {
+            lead = lead.max(self.queues.ops[op].since.since(now));
+        }
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.queued = state.queued - self.queues.ops[op].service;
+        state.current = op;
+        // A read's field for the end holds its start until the end is known.
+        self.queues.ops[op].acknowledged = now;
+        let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
+        // Reads of physical pages were checked when they were submitted.
+        debug_assert!(
+            backends.ftl.blocks.is_programmed(ppn) || backends.ftl.physical,
+            "only programmed pages are read"
+        );
+        self.accounts.counters.count(ftl, OpKind::Read, command.cause);
+        let joined = if self.reads.joins { self.join_reads(now, unit, op, backends) } else { 1 };
+        let state = &self.dies.units[unit.0 as usize];
+        if !state.reads.head.is_some() {
+            self.dies.channels[channel].waiting &= !state.bit;
+        }
+        self.start_array_read(now, channel, unit, ppn, joined, command.cause, lead, backends);
+    }
+
+    /// A command for each plane on the channel, then the array, once it can sense (`lead`); the channel is free meanwhile
+    /// unless it is held for operations.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::drive) fn start_array_read(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        ppn: Ppn,
+        planes: usize,
+        cause: Cause,
+        lead: Span,
+        backends: &DriveBackends<C>,
+    ) {
+        let target = Target::page(ppn);
+        let phases = if cause == Cause::Retry {
+            self.phases_of_retry(ppn)
+        } else if planes == 1 {
+            self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target)
+        } else {
+            let targets = repeat_n(target, planes);
+            let op = FlashOp { kind: OpKind::Read, targets, summaries: 0 };
+            self.flash.timing.cost(&self.flash.geometry, op)
+        };
+        let in_register = now + lead + phases.busy();
+        if self.latencies.is_some() {
+            self.record_sensing(now, unit, &phases, lead, cause, backends);
+        }
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.phase = UnitPhase::Array;
+        state.programs = None;
+        state.busy += in_register.since(now);
+        self.dies.free_at[unit.0 as usize] = SimTime::NEVER;
+        self.dies.agenda.set(unit.0 as usize, in_register);
+        self.occupy_channel(now, channel, phases.held(self.flash.bus), cause);
+        if self.accounts.watch.is_some() {
+            self.tell_granted(now, unit, OpKind::Read, cause);
+        }
+    }
+
+    /// The page in the unit's register goes over the channel.
+    pub(super) fn grant_data_out(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let op = self.dies.leaving(unit);
+        let last = self.let_go(channel, unit, op);
+        let sectors = if op.is_some() {
+            self.queues.ops[op].command.sectors
+        } else {
+            self.dies.units[unit.0 as usize].carries
+        };
+        let transfer = self.flash.timing.transfer(sectors);
+        if self.errors.is_some() && self.is_given_up(unit, op) {
+            return self.end_attempt(now, unit, op, last, transfer, backends);
+        }
+        let end = now + transfer;
+        let spent = self.breakdown_of_read(now, channel, op, transfer);
+        let cause = self.cause_of_transfer(unit, op, backends);
+        self.occupy_channel(now, channel, transfer, cause);
+        if last && !self.stays_suspended(now, unit, end, cause) {
+            // The data that GC moves have to be decoded before they are programmed.
+            let until = if op.is_some() { end } else { end + self.decoding(Course::default()) };
+            self.occupy_unit(now, unit, until, cause, backends);
+        }
+        if self.accounts.watch.is_some() {
+            self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause), backends);
+        }
+        if !op.is_some() {
+            let read = backends.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
+            return backends.tell_read(read, end, self);
+        }
+        let DriveOp { ppn, command, acknowledged: start, .. } = self.queues.ops[op];
+        let target = Target::sectors(ppn, command.sectors);
+        let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
+        let (service, answered) = self.decoded(op, service, end);
+        self.answer_read(op, [start, end], (service, answered), spent, backends);
+    }
+
+    /// A page has left the channel at the second instant, after an operation that began at the first: its read is answered.
+    pub(super) fn answer_read(
+        &mut self,
+        op: Id<DriveOp>,
+        [start, end]: [SimTime; 2],
+        (service, answered): (Span, SimTime),
+        spent: TimeSpent,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let DriveOp { token, command, ftl, ppn, placed: along, course, .. } = self.queues.ops[op];
+        if token.slot == UNASKED {
+            backends.end_scrub(op, end, self);
+        } else if backends.fails(course, ppn, self) {
+            let failed = Some((BackendId(ftl), command.start));
+            self.done.push(Done { failed, service, spent, ..Done::at(token, 1, answered) });
+        } else {
+            let contents = self.queues.take_carried(op);
+            self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
+        }
+        self.queues.ops.release(op);
+        let (kind, cause, age) = (OpKind::Read, command.cause, Some(token.age));
+        if along > 0 {
+            let transfer = self.flash.timing.transfer(command.sectors);
+            return self.tell_along(start, end, ppn, kind, cause, transfer, age, backends);
+        }
+        self.tell(start, end, ppn, kind, cause, command.sectors, age, backends);
+    }
+}
+
+/// Which code path commands take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drive) enum Commands {
+    /// The fast path: all backends are FTLs, the run is timed, and no part has failed.
+    Direct,
+    /// The general path: checks the state for each command.
+    Checked,
+}
+
+impl Commands {
+    /// Of leaves that are all mapped, healthy and timed, or not.
+    pub(in crate::drive) fn of_mapped(direct: bool) -> Commands {
+        if direct { Commands::Direct } else { Commands::Checked }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    pub(in crate::drive) fn answer(
+        &mut self,
+        token: CompletionToken,
+        pages: u32,
+        at: SimTime,
+        service: Span,
+        contents: C,
+    ) {
+        self.done.push(Done { service, contents, ..Done::at(token, pages, at) });
+    }
+}

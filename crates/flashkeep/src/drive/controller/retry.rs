@@ -1,0 +1,238 @@
+//! Reads whose data could not be corrected: retries, and sensings for soft decoding.
+//!
+//! How often a page is sensed is drawn when its read is submitted ([`errors`](super::errors)). A read that goes on after an
+//! attempt returns to the head of its die's queue when its data have been transferred: the die can serve no other read
+//! before, and begins to sense when the decoder has given up. With `errors.retry.pipelined` the die goes on sensing while the
+//! data of the last attempt are in its cache register; the transfer of these is an operation of its own. Reads of GC go on
+//! in the same way, without a queue.
+
+use super::Controller;
+use super::dies::UnitPhase;
+use super::errors::{Course, Verdict};
+use super::queue::DriveOp;
+use crate::drive::backends::DriveBackends;
+use crate::engine::{Cause, CompletionToken, Contents};
+use crate::flash::{OpKind, OpPhases, Ppn, Target, UnitId};
+use crate::kernel::{Id, SimTime, Span};
+
+impl<C: Contents> Controller<C> {
+    /// Whether the data that leave a unit are of an attempt that fails.
+    #[inline]
+    pub(super) fn is_given_up(&self, unit: UnitId, op: Id<DriveOp>) -> bool {
+        match op.is_some() {
+            true => {
+                let course = self.queues.ops[op].course;
+                course.goes_on() || course.discarded
+            }
+            false => self.dies.units[unit.0 as usize].gc_course.goes_on(),
+        }
+    }
+
+    /// Data that cannot be corrected cross the channel from `now` on; with `last` no other page waits in the unit.
+    #[cold]
+    pub(super) fn end_attempt(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        op: Id<DriveOp>,
+        last: bool,
+        transfer: Span,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let (channel, end) = (self.dies.channel_of(unit), now + transfer);
+        let cause = self.cause_of_transfer(unit, op, backends);
+        if op.is_some() && !self.queues.ops[op].course.discarded {
+            self.keep_attempt(now, channel, op, transfer);
+            self.tell_attempt(op, self.queues.ops[op].acknowledged, end, backends);
+            self.queue_again(channel, unit, op, end);
+        }
+        self.occupy_channel(now, channel, transfer, cause);
+        if self.accounts.watch.is_some() {
+            self.tell_data_out(now, unit, op.is_some().then_some(cause), backends);
+        }
+        if !op.is_some() {
+            return self.sense_again_for_gc(now, unit, end, backends);
+        }
+        if self.queues.ops[op].course.discarded {
+            self.queues.ops.release(op);
+        }
+        if last && !self.stays_suspended(now, unit, end, cause) {
+            self.occupy_unit(now, unit, end, cause, backends);
+        }
+    }
+
+    /// A read goes back to the head of its queue. It may sense when its data have been decoded in vain.
+    fn queue_again(&mut self, channel: usize, unit: UnitId, op: Id<DriveOp>, end: SimTime) {
+        let decoding = self.decoding(self.queues.ops[op].course);
+        let DriveOp { ppn, command, .. } = self.queues.ops[op];
+        let target = Target::sectors(ppn, command.sectors);
+        let whole = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
+        let this = &mut self.queues.ops[op];
+        this.course.advance();
+        this.command.cause = Cause::Retry;
+        this.durable = this.durable + whole + decoding;
+        (this.since, this.placed) = (end + decoding, 0);
+        let service = this.service;
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.reads.push_first(&mut self.queues.ops, op);
+        state.queued += service;
+        self.dies.channels[channel].waiting |= state.bit;
+    }
+
+    /// A unit has a page in its register. With pipelined retries, the page goes into the cache register if it will be read
+    /// again, and the unit goes on sensing.
+    pub(super) fn goes_on_sensing(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) -> bool {
+        let Some(errors) = self.errors.as_ref().filter(|errors| errors.model.pipelined) else { return false };
+        let state = &self.dies.units[unit.0 as usize];
+        let op = state.current;
+        if !op.is_some() || self.queues.ops[op].next.is_some() || state.cached.is_some() {
+            return false;
+        }
+        let course = self.queues.ops[op].course;
+        let senses_softly = errors.model.soft.is_some_and(|soft| course.sensings < soft.sensings);
+        if course.retries == 0 && !(course.sensings > 0 && senses_softly) {
+            return false;
+        }
+        self.tell_attempt(op, self.queues.ops[op].acknowledged, now, backends);
+        let attempt = DriveOp {
+            token: CompletionToken::default(),
+            course: Course { discarded: true, ..Course::default() },
+            ..self.queues.ops[op]
+        };
+        let cached = self.queues.ops.claim();
+        self.queues.ops[cached] = attempt;
+        let phases = self.phases_of_retry(self.queues.ops[op].ppn);
+        let this = &mut self.queues.ops[op];
+        this.course.advance();
+        this.command.cause = Cause::Retry;
+        this.durable = this.durable + phases.busy();
+        let ftl = this.ftl;
+        this.acknowledged = now;
+        self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
+        if let Some(latencies) = &mut self.latencies {
+            latencies.go_on_sensing(op, phases.busy(), course.again);
+        }
+        let state = &mut self.dies.units[unit.0 as usize];
+        (state.cached, state.phase) = (cached, UnitPhase::Array);
+        state.busy += phases.busy();
+        self.dies.channels[channel].ready |= state.bit;
+        self.dies.agenda.set(unit.0 as usize, now + phases.busy());
+        true
+    }
+
+    /// The phases of a retry of a page.
+    pub(super) fn phases_of_retry(&self, ppn: Ppn) -> OpPhases {
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, Target::page(ppn));
+        let sense = self.errors.as_ref().and_then(|errors| errors.model.retry_sense);
+        OpPhases { sense: sense.unwrap_or(phases.sense), ..phases }
+    }
+
+    /// How long a read was served, and when its data are decoded, which have left the unit at `end`.
+    #[inline]
+    pub(super) fn decoded(&self, op: Id<DriveOp>, service: Span, end: SimTime) -> (Span, SimTime) {
+        if self.errors.is_none() {
+            return (service, end);
+        }
+        let DriveOp { course, durable: before, .. } = self.queues.ops[op];
+        let decoding = self.decoding(course);
+        (service + decoding + before.since(SimTime::ZERO), end + decoding)
+    }
+
+    /// Reports an attempt of a read from `start` to `end`.
+    pub(super) fn tell_attempt(
+        &mut self,
+        op: Id<DriveOp>,
+        start: SimTime,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let DriveOp { token, ppn, command, placed: along, .. } = self.queues.ops[op];
+        let (kind, age) = (OpKind::Read, Some(token.age));
+        if along > 0 {
+            let transfer = self.flash.timing.transfer(command.sectors);
+            return self.tell_along(start, end, ppn, kind, command.cause, transfer, age, backends);
+        }
+        self.tell(start, end, ppn, kind, command.cause, command.sectors, age, backends);
+    }
+
+    // ---------------------------------------------------------------- GC
+
+    /// Draws what becomes of the pages that GC reads together: the course of the read.
+    pub(in crate::drive) fn draw_for_gc(
+        &mut self,
+        now: SimTime,
+        ppns: &[Ppn],
+        backends: &mut DriveBackends<C>,
+    ) -> Course {
+        if self.errors.is_none() {
+            return Course::default();
+        }
+        let mut all = Course::default();
+        for &ppn in ppns {
+            let course = self.draw_errors(now, ppn, 0, backends);
+            all.retries = all.retries.max(course.retries);
+            all.sensings = all.sensings.max(course.sensings);
+            all.soft |= course.soft;
+            match course.verdict {
+                Verdict::Right => {}
+                Verdict::Wrong => backends.ftl.blocks.corrupt(ppn),
+                Verdict::Unreadable => backends.note_uncorrectable(ppn, self),
+            }
+        }
+        all
+    }
+
+    /// The data of a page that GC reads could not be corrected: the unit senses it again.
+    fn sense_again_for_gc(
+        &mut self,
+        now: SimTime,
+        unit: UnitId,
+        end: SimTime,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let at = unit.0 as usize;
+        let (course, collects) = (self.dies.units[at].gc_course, self.dies.units[at].collects);
+        let begins = end + self.decoding(course);
+        let ppn = backends.gc.reads.get(at).and_then(|reads| reads.front()).map(|read| read.first());
+        let busy = self.phases_of_retry(ppn.unwrap_or_default()).busy();
+        if let Some(plane) = collects {
+            let ftl = backends.ftl.ftl_of(plane) as u16;
+            self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
+        }
+        backends.tell_retry_of_gc(at, end, begins, self);
+        let state = &mut self.dies.units[at];
+        state.gc_course.advance();
+        state.phase = UnitPhase::Array;
+        state.busy += (begins + busy).since(now);
+        self.dies.agenda.set(at, begins + busy);
+    }
+
+    /// How much longer a read of GC takes that holds its channel until `since` and has this course, if one sensing and
+    /// transfer takes `whole`.
+    pub(in crate::drive) fn time_of_attempts(
+        &mut self,
+        since: SimTime,
+        ppn: Ppn,
+        sectors: u16,
+        mut course: Course,
+        whole: Span,
+        backends: &mut DriveBackends<C>,
+    ) -> Span {
+        let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        let mut time = Span::ZERO;
+        while course.goes_on() {
+            let begins = since + time + self.decoding(course);
+            time = (begins + whole).since(since);
+            self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
+            self.tell(begins, begins + whole, ppn, OpKind::Read, Cause::Retry, sectors, None, backends);
+            course.advance();
+        }
+        time + self.decoding(course)
+    }
+}

@@ -1,0 +1,458 @@
+//! Busy units that work in rounds (`flash.bus = "rounds"`): a channel takes all waiting operations at once,
+//! reads first, then writes, at most [`BATCH`] of each. A round has one operation per unit. All of them start
+//! together; the k-th is done when its array operation has ended and k transfers have passed; the next round
+//! starts when the last one of this round is done. Later operations wait until the channel has completed the
+//! batch. Channels that share their control lines take one batch together, whose rounds have an operation for each of
+//! their units; transfers follow each other on each channel.
+//!
+//! Collection (`ftl.gc.run`): with `hold-channel`, all units that are short of pages collect a block each, side by
+//! side, and the channel waits for the longest. With `steps`, each such unit takes one step (a page's read, its program
+//! or copyback, the block's erase) in the first round of a batch, if the scheduler's rule does not prefer a read of
+//! that unit. So a step begins when the steps before it are over. Below the soft threshold, units take a step each in a
+//! round of their own when nothing else waits.
+//!
+//! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
+
+use super::Controller;
+use super::dies::{Channel, Dies, bits};
+use super::program::Full;
+use super::queue::DriveOp;
+use super::sources::{ByAge, Next, Writes};
+use crate::drive::backends::DriveBackends;
+use crate::engine::{Cause, Contents};
+use crate::flash::scheduler::Class;
+use crate::flash::{FlashOp, OpKind, OpPhases, Ppn, Round, Target, UnitId};
+use crate::ftl::GcRun;
+use crate::kernel::{Id, SimTime, Span};
+use std::iter::repeat_n;
+use std::ops::Range;
+
+/// Reads, or writes, that each channel takes at once.
+pub(super) const BATCH: usize = 100;
+
+/// The round that is being put together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InStep {
+    /// Its part on each channel of the gang.
+    parts: Vec<Round>,
+    /// The channel of a gang, counted from its first, that takes the next write.
+    turn: usize,
+    /// For each write queue that is dealt out, the plane that takes the next write if several have as much room.
+    turns_of_planes: Vec<u32>,
+}
+
+impl InStep {
+    fn start(&mut self, begun: SimTime, channels: usize) {
+        self.parts.clear();
+        self.parts.resize(channels, Round::at(begun));
+    }
+
+    pub(super) fn turn_of_planes(&self, write_queue: u32) -> u32 {
+        self.turns_of_planes.get(write_queue as usize).copied().unwrap_or_default()
+    }
+
+    pub(super) fn set_turn_of_planes(&mut self, write_queue: u32, turn: u32) {
+        if self.turns_of_planes.len() <= write_queue as usize {
+            self.turns_of_planes.resize(write_queue as usize + 1, 0);
+        }
+        self.turns_of_planes[write_queue as usize] = turn;
+    }
+
+    /// When the last operation so far is done.
+    fn end(&self) -> SimTime {
+        self.parts.iter().map(|part| part.end).max().unwrap_or_default()
+    }
+}
+
+/// Units of the channels of a gang that take steps of collections in the first round of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    /// They have taken theirs, or collections are not taken in steps.
+    Taken,
+    /// They come before reads of the same units.
+    BeforeReads,
+    /// Units read first.
+    BehindReads,
+}
+
+impl<C: Contents> Controller<C> {
+    /// A gang of channels that is free takes what waits for it.
+    #[inline(never)]
+    pub(super) fn visit_in_rounds(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+        let gang = self.dies.gangs.of(channel);
+        let free_at = gang.clone().map(|channel| self.dies.channels[channel].free_at).max().unwrap_or(now);
+        if free_at > now {
+            return self.dies.agenda.set(self.dies.units.len() + channel, free_at);
+        }
+        let mut end = now;
+        let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
+        match backends.gc.run {
+            GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang, backends),
+            GcRun::Steps => steps = self.dies.steps_in_turn(),
+        }
+        if end > now {
+            cause = Cause::Gc;
+        } else {
+            end = self.read_in_rounds(now, &gang, &mut steps, backends);
+            let dealt = backends.deal_out(&gang, self);
+            end = self.write_in_rounds(now, end, &gang, steps, backends);
+            self.queues.collect_dealt(dealt);
+        }
+        if end == now && backends.uses_idle_time() {
+            end = self.collect_softly_in_step(now, &gang, backends);
+            cause = if backends.gc.is_soft() { Cause::Gc } else { Cause::Fold };
+        }
+        if end == now {
+            // An erase may wait for what is still under way.
+            for channel in gang {
+                if let Next::NotBefore(at) = backends.writes_later(now, channel, self) {
+                    self.dies.wake_slot(self.dies.units.len() + channel, at);
+                }
+            }
+            return;
+        }
+        self.occupy_gang(now, end, channel, cause, backends);
+    }
+
+    /// The channels of a gang and their units are busy until the batch is over; then they look for more.
+    fn occupy_gang(
+        &mut self,
+        now: SimTime,
+        end: SimTime,
+        channel: usize,
+        cause: Cause,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let mut more = self.queues.waiting > 0;
+        for channel in self.dies.gangs.of(channel) {
+            if cause != Cause::Host && self.latencies.is_some() {
+                self.record_channel(now, channel, end, cause);
+            }
+            let state = &mut self.dies.channels[channel];
+            state.free_at = end;
+            state.busy += end.since(now);
+            more |= state.waiting | state.collecting != 0;
+            let first = state.first_unit as usize;
+            if backends.slc.active && cause != Cause::Fold {
+                (first..first + self.dies.per_channel).for_each(|unit| backends.slc.note_busy(unit, end));
+            }
+            self.dies.free_at[first..first + self.dies.per_channel].fill(end);
+            let units = &self.dies.units[first..first + self.dies.per_channel];
+            more |= backends.uses_idle_time() && units.iter().any(|unit| unit.soft);
+        }
+        if more {
+            self.dies.arm_channel(channel);
+        }
+    }
+
+    // ---------------------------------------------------------------- collection
+
+    /// The units of a channel that are to collect, a bit each: where planes are not collected in the background, all
+    /// that are short of pages as soon as anything waits for the gang, so that it pauses for them once.
+    fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &DriveBackends<C>) -> u64 {
+        let wanted = || gang.clone().any(|channel| self.wanted_units(channel, backends) != 0);
+        let collecting = self.dies.channels[channel].collecting;
+        if collecting != 0 && (backends.gc.background || wanted()) { collecting } else { 0 }
+    }
+
+    /// A block of each unit that is short of pages, one beside the other; until when, or `now` where there is none.
+    fn collect_side_by_side(
+        &mut self,
+        now: SimTime,
+        gang: &Range<usize>,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        let mut end = now;
+        for channel in gang.clone() {
+            let first_unit = self.dies.channels[channel].first_unit;
+            for unit in
+                bits(self.collecting_in_step(gang, channel, backends)).map(|bit| UnitId(first_unit + bit))
+            {
+                // The channel is in use for the batch, which is accounted for at its end.
+                let busy = self.dies.channels[channel].busy;
+                if let Some(unit) = backends.collect(now, channel, unit, u64::MAX, self) {
+                    end = end.max(self.dies.free_at[unit.0 as usize]);
+                }
+                let state = &mut self.dies.channels[channel];
+                (state.free_at, state.busy) = (now, busy);
+            }
+        }
+        end
+    }
+
+    /// Units of a channel, of those in `idle`, take the next steps of their collections in this round: which ones.
+    fn collect_in_step(
+        &mut self,
+        now: SimTime,
+        gang: &Range<usize>,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> u64 {
+        let first_unit = self.dies.channels[channel].first_unit;
+        let mut taken = 0;
+        let able = if self.dies.spread.is_some() { u64::MAX } else { idle };
+        for bit in bits(self.collecting_in_step(gang, channel, backends) & able) {
+            if let Some(unit) = backends.collect(now, channel, UnitId(first_unit + bit), idle & !taken, self)
+            {
+                taken |= self.dies.units[unit.0 as usize].bit;
+            }
+        }
+        taken
+    }
+
+    /// Nothing waits: a step of each unit below the soft threshold.
+    fn collect_softly_in_step(
+        &mut self,
+        now: SimTime,
+        gang: &Range<usize>,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        self.dies.in_step.start(now, gang.len());
+        for channel in gang.clone() {
+            let (first, mut idle) = (self.dies.channels[channel].first_unit, u64::MAX);
+            for unit in (first..first + self.dies.per_channel as u32).map(UnitId) {
+                if !self.dies.units[unit.0 as usize].soft {
+                    continue;
+                }
+                match backends.work_softly(now, channel, [unit, unit], idle, self) {
+                    None => self.dies.units[unit.0 as usize].soft = false,
+                    Some(begun) => idle &= !begun.map_or(0, |unit| self.dies.units[unit.0 as usize].bit),
+                }
+            }
+        }
+        self.dies.in_step.end()
+    }
+
+    /// A collection reads a flash page, which takes `longer` because of errors: when, and until when.
+    pub(in crate::drive) fn read_in_round(
+        &mut self,
+        unit: UnitId,
+        first: Ppn,
+        sectors: u16,
+        longer: Span,
+        cause: Cause,
+    ) -> (SimTime, SimTime) {
+        let target = Target::sectors(first, sectors);
+        let mut phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
+        phases.sense += longer;
+        self.dies.units[unit.0 as usize].programs = None;
+        let (_, end) = self.join_round(unit, &phases, cause);
+        (self.dies.round_of(unit).begun, end)
+    }
+
+    // ---------------------------------------------------------------- reads
+
+    fn read_in_rounds(
+        &mut self,
+        mut begun: SimTime,
+        gang: &Range<usize>,
+        steps: &mut Steps,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        let mut left = BATCH * gang.len();
+        loop {
+            let waits = gang.clone().any(|channel| self.dies.channels[channel].waiting != 0);
+            if !waits || left == 0 {
+                return begun;
+            }
+            self.dies.in_step.start(begun, gang.len());
+            for channel in gang.clone() {
+                let mut idle = u64::MAX;
+                if *steps == Steps::BeforeReads {
+                    idle = !self.collect_in_step(begun, gang, channel, idle, backends);
+                }
+                let Channel { waiting, first_unit, .. } = self.dies.channels[channel];
+                for bit in bits(waiting & idle).take(left) {
+                    self.read_in_step(channel, UnitId(first_unit + bit), backends);
+                    left -= 1;
+                }
+                if *steps == Steps::BehindReads {
+                    self.collect_in_step(begun, gang, channel, !waiting, backends);
+                }
+            }
+            *steps = Steps::Taken;
+            begun = self.dies.in_step.end();
+        }
+    }
+
+    /// The first read that waits for a unit, and those that go with it.
+    fn read_in_step(&mut self, channel: usize, unit: UnitId, backends: &mut DriveBackends<C>) {
+        let begun = self.dies.round_of(unit).begun;
+        let state = &mut self.dies.units[unit.0 as usize];
+        let first = state.reads.pop(&mut self.queues.ops);
+        let DriveOp { command, ftl, ppn, service, .. } = self.queues.ops[first];
+        state.queued = state.queued - service;
+        state.programs = None;
+        self.accounts.counters.count(ftl, OpKind::Read, command.cause);
+        let planes = if self.reads.joins { self.join_reads(begun, unit, first, backends) } else { 1 };
+        let state = &self.dies.units[unit.0 as usize];
+        if !state.reads.head.is_some() {
+            self.dies.channels[channel].waiting &= !state.bit;
+        }
+        let array = if command.cause == Cause::Retry {
+            self.phases_of_retry(ppn)
+        } else {
+            let targets = repeat_n(Target::page(ppn), planes);
+            let op = FlashOp { kind: OpKind::Read, targets, summaries: 0 };
+            self.flash.timing.cost(&self.flash.geometry, op)
+        };
+        let data_out = self.sum_of_transfers(first);
+        if self.latencies.is_some() {
+            self.begin_reads(begun, channel, unit, first, &OpPhases::default(), backends);
+        }
+        let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
+        let mut at = first;
+        while at.is_some() {
+            let next = self.queues.ops[at].next;
+            self.bring(at, begun, end, &array, backends);
+            at = next;
+        }
+    }
+
+    /// What reads that are linked to each other take on the channel.
+    fn sum_of_transfers(&self, first: Id<DriveOp>) -> Span {
+        let (mut sum, mut at) = (Span::ZERO, first);
+        while at.is_some() {
+            sum += self.flash.timing.transfer(self.queues.ops[at].command.sectors);
+            at = self.queues.ops[at].next;
+        }
+        sum
+    }
+
+    /// A read whose data could not be corrected goes back to the head of its queue, for the next round. What decoding
+    /// takes is added to its answer: rounds do not wait for it.
+    fn try_in_next_round(
+        &mut self,
+        op: Id<DriveOp>,
+        begun: SimTime,
+        end: SimTime,
+        array: &OpPhases,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let DriveOp { ppn, command, service, course, .. } = self.queues.ops[op];
+        let transfer = self.flash.timing.transfer(command.sectors);
+        self.keep_attempt_in_round(op, end, array, transfer);
+        self.tell_attempt(op, begun, end, backends);
+        let decoding = self.decoding(course);
+        let this = &mut self.queues.ops[op];
+        this.course.advance();
+        this.command.cause = Cause::Retry;
+        this.durable = this.durable + decoding;
+        (this.since, this.placed) = (end, 0);
+        let unit = self.unit_of_page(ppn);
+        let state = &mut self.dies.units[unit.0 as usize];
+        state.reads.push_first(&mut self.queues.ops, op);
+        state.queued += service;
+        self.dies.channels[state.channel as usize].waiting |= state.bit;
+    }
+
+    /// What decoding takes of a read in rounds, attempts before included.
+    pub(super) fn decoding_in_rounds(&self, op: Id<DriveOp>) -> Span {
+        let DriveOp { course, durable: before, .. } = self.queues.ops[op];
+        if self.errors.is_none() { Span::ZERO } else { self.decoding(course) + before.since(SimTime::ZERO) }
+    }
+
+    /// A page that was read in a round is answered.
+    fn bring(
+        &mut self,
+        op: Id<DriveOp>,
+        begun: SimTime,
+        end: SimTime,
+        array: &OpPhases,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let DriveOp { command, course, .. } = self.queues.ops[op];
+        if course.goes_on() {
+            return self.try_in_next_round(op, begun, end, array, backends);
+        }
+        let transfer = self.flash.timing.transfer(command.sectors);
+        let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
+        let decoding = self.decoding_in_rounds(op);
+        let (service, answered) = (end.since(begun) + decoding, end + decoding);
+        self.answer_read(op, [begun, end], (service, answered), spent, backends);
+    }
+
+    // ---------------------------------------------------------------- writes
+
+    fn write_in_rounds(
+        &mut self,
+        now: SimTime,
+        mut begun: SimTime,
+        gang: &Range<usize>,
+        mut steps: Steps,
+        backends: &mut DriveBackends<C>,
+    ) -> SimTime {
+        let all = u64::MAX >> (64 - self.dies.per_channel);
+        let mut left = BATCH * gang.len();
+        let mut idle = vec![all; gang.len()];
+        loop {
+            idle.fill(all);
+            self.dies.in_step.start(begun, gang.len());
+            if steps != Steps::Taken {
+                for channel in gang.clone() {
+                    idle[channel - gang.start] &= !self.collect_in_step(begun, gang, channel, all, backends);
+                }
+                steps = Steps::Taken;
+            }
+            self.write_in_step(now, begun, gang, &mut idle, &mut left, backends);
+            if idle.iter().all(|&idle| idle == all) {
+                return begun;
+            }
+            begun = self.dies.in_step.end();
+        }
+    }
+
+    /// Idle units take writes, channel by channel in turn, until none can take one.
+    fn write_in_step(
+        &mut self,
+        now: SimTime,
+        begun: SimTime,
+        gang: &Range<usize>,
+        idle: &mut [u64],
+        left: &mut usize,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let mut without = 0;
+        while *left > 0 && without < gang.len() {
+            let at = self.dies.in_step.turn % gang.len();
+            self.dies.in_step.turn = at + 1;
+            let channel = gang.start + at;
+            let Some(taker) = Writes::<Full>::find(self, channel, idle[at], backends) else {
+                without += 1;
+                continue;
+            };
+            let unit = self.give::<Full>(begun, channel, taker, backends);
+            self.pass_on(now, channel, taker.die_queue, backends);
+            idle[at] &= !self.dies.units[unit.0 as usize].bit;
+            (*left, without) = (*left - 1, 0);
+        }
+    }
+
+    /// A program enters the round that is being put together: when its transfers begin, and when it is over.
+    #[inline(never)]
+    pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases, cause: Cause) -> (SimTime, SimTime) {
+        let round = self.dies.round_of(unit);
+        let (first, end) = round.add(phases);
+        let begun = round.begun;
+        if cause != Cause::Host && self.latencies.is_some() {
+            self.record_unit(begun, unit, end, cause);
+        }
+        self.dies.units[unit.0 as usize].busy += end.since(begun);
+        (first, end)
+    }
+}
+
+impl Dies {
+    fn steps_in_turn(&self) -> Steps {
+        let place = |class| self.scheduler.order.iter().position(|&other| other == class);
+        let before = place(Class::Collect) < place(Class::Read);
+        if before { Steps::BeforeReads } else { Steps::BehindReads }
+    }
+
+    /// A unit's channel in the round that is being put together.
+    fn round_of(&mut self, unit: UnitId) -> &mut Round {
+        let channel = self.units[unit.0 as usize].channel as usize;
+        &mut self.in_step.parts[channel % self.gangs.size]
+    }
+}

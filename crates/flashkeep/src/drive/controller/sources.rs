@@ -1,0 +1,333 @@
+//! Sources of work for the dies of a channel, one for each class of the scheduler's rule. A visit of the
+//! channel ([`super::visit`]) asks them in the rule's order. It does not know where operations wait or which
+//! pages they get.
+
+use super::Controller;
+use super::dies::{Channel, bits, only_bit};
+use super::program::ProgramMode;
+use crate::drive::backends::{DieQueue, DriveBackends};
+use crate::engine::Contents;
+use crate::flash::{PlaneId, UnitId};
+use crate::kernel::SimTime;
+use std::marker::PhantomData;
+
+/// The answer of a source.
+pub(in crate::drive) enum Next {
+    /// An operation of this die was granted.
+    Granted(UnitId),
+    /// It has no operation that can start now.
+    Nothing,
+    /// It has no operation that can start now, and no other source may start one.
+    BlockChannel,
+    /// It has no operation that can start before this instant.
+    NotBefore(SimTime),
+}
+
+/// A class whose operations have an age.
+pub(super) trait ByAge<C: Contents> {
+    /// An operation that could be granted.
+    type Found: Copy;
+
+    /// The one that is granted next, without side effects.
+    fn find(
+        controller: &Controller<C>,
+        channel: usize,
+        idle: u64,
+        backends: &DriveBackends<C>,
+    ) -> Option<Self::Found>;
+
+    /// Its place in the order in which operations came; those of collections come first.
+    fn age(controller: &Controller<C>, found: Self::Found, backends: &DriveBackends<C>) -> u64;
+
+    /// Grants what was found.
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        found: Self::Found,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId;
+
+    /// Grants an operation of one of the idle dies of a channel, a bit each.
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        match Self::find(controller, channel, idle, backends) {
+            Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
+            None => Next::Nothing,
+        }
+    }
+}
+
+/// Reads that wait for their die.
+pub(super) struct ReadSource;
+
+/// Pages in registers that wait for the channel.
+pub(super) struct DataOut;
+
+/// Planes that wait to be collected.
+pub(super) struct Collections;
+
+/// Writes that wait in queues, and erases of physical-page leaves.
+pub(super) struct Writes<M>(PhantomData<M>);
+
+impl<C: Contents> ByAge<C> for ReadSource {
+    type Found = UnitId;
+
+    /// The oldest read that waits for an idle unit.
+    #[inline]
+    fn find(
+        controller: &Controller<C>,
+        channel: usize,
+        idle: u64,
+        backends: &DriveBackends<C>,
+    ) -> Option<UnitId> {
+        let Channel { waiting, first_unit, .. } = controller.dies.channels[channel];
+        let mut able = if controller.flash.commands.cache_read {
+            idle | controller.dies.overlapping(channel)
+        } else {
+            idle
+        };
+        if controller.suspension.is_some() {
+            able = controller.readable(controller.now, channel, able);
+        }
+        if let Some(only) = only_bit(waiting & able) {
+            return Some(UnitId(first_unit + only));
+        }
+        bits(waiting & able)
+            .map(|bit| UnitId(first_unit + bit))
+            .min_by_key(|&unit| Self::age(controller, unit, backends))
+    }
+
+    #[inline]
+    fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
+        controller.queues.ops[controller.dies.units[unit.0 as usize].reads.head].sequence
+    }
+
+    #[inline]
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        controller.grant_read(now, channel, unit, backends);
+        unit
+    }
+}
+
+impl<C: Contents> ByAge<C> for DataOut {
+    type Found = UnitId;
+
+    /// The unit whose page has waited longest in the register; a collection's comes last.
+    #[inline]
+    fn find(controller: &Controller<C>, channel: usize, _: u64, _: &DriveBackends<C>) -> Option<UnitId> {
+        let (ready, first) =
+            (controller.dies.channels[channel].ready, controller.dies.channels[channel].first_unit);
+        if ready == 0 {
+            return None;
+        }
+        if let Some(only) = only_bit(ready) {
+            return Some(UnitId(first + only));
+        }
+        let age = |unit: &UnitId| {
+            let leaving = controller.dies.leaving(*unit);
+            if leaving.is_some() { controller.queues.ops[leaving].sequence } else { u64::MAX }
+        };
+        bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
+    }
+
+    #[inline]
+    fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
+        let leaving = controller.dies.leaving(unit);
+        if leaving.is_some() { controller.queues.ops[leaving].sequence } else { 0 }
+    }
+
+    #[inline]
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        unit: UnitId,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        controller.grant_data_out(now, channel, unit, backends);
+        unit
+    }
+}
+
+impl Collections {
+    /// Grants a step of a collection to one of the dies of a channel.
+    #[inline(never)]
+    pub(super) fn next<C: Contents>(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let Channel { mut collecting, first_unit, .. } = controller.dies.channels[channel];
+        // The home of a write queue may be busy while other units of it are not.
+        let spread = controller.dies.spread.is_some();
+        if !backends.gc.background {
+            let wanted = controller.wanted_units(channel, backends);
+            collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
+        }
+        for bit in bits(if spread { collecting } else { collecting & idle }) {
+            if let Some(unit) = backends.collect(now, channel, UnitId(first_unit + bit), idle, controller) {
+                return Next::Granted(unit);
+            }
+        }
+        // A page that waits in a register keeps its unit busy until the channel has served it.
+        let Channel { collecting, ready, .. } = controller.dies.channels[channel];
+        let waits = !spread && collecting & !idle != 0 && ready == 0;
+        if waits && controller.dies.scheduler.collection_holds_channel {
+            Next::BlockChannel
+        } else {
+            Next::Nothing
+        }
+    }
+}
+
+/// A die queue that takes a write, and the plane that the page goes to; whose turn it is then, of die queues and
+/// planes.
+#[derive(Clone, Copy)]
+pub(in crate::drive) struct Taker {
+    pub(in crate::drive) die_queue: usize,
+    pub(in crate::drive) plane: PlaneId,
+    pub(in crate::drive) turn_of_planes: u32,
+    pub(in crate::drive) turn_of_die_queues: u32,
+}
+
+impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
+    type Found = Taker;
+
+    /// The first die queue from the one whose turn it is whose unit is idle and that has both something to take and
+    /// room for it.
+    #[inline(always)]
+    fn find(
+        controller: &Controller<C>,
+        channel: usize,
+        idle: u64,
+        backends: &DriveBackends<C>,
+    ) -> Option<Taker> {
+        if idle == 0 || controller.queues.waiting == 0 {
+            return None;
+        }
+        let Channel { die_queues, turn, .. } = &controller.dies.channels[channel];
+        let first = *turn as usize;
+        let mut at = first;
+        loop {
+            let (die_queue, bit) = die_queues[at];
+            at = if at + 1 == die_queues.len() { 0 } else { at + 1 };
+            if idle >> bit & 1 == 1
+                && let Some((plane, turn_of_planes)) = backends.plane_for::<M>(die_queue as usize, controller)
+            {
+                let die_queue = die_queue as usize;
+                return Some(Taker { die_queue, plane, turn_of_planes, turn_of_die_queues: at as u32 });
+            }
+            if at == first {
+                return None;
+            }
+        }
+    }
+
+    #[inline]
+    fn age(controller: &Controller<C>, found: Taker, backends: &DriveBackends<C>) -> u64 {
+        controller.queues.ops[controller.queues.write_queues
+            [backends.ftl.die_queues[found.die_queue].write_queue as usize]
+            .head]
+            .sequence
+    }
+
+    #[inline(always)]
+    fn grant(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        found: Taker,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        let unit = controller.give::<M>(now, channel, found, backends);
+        if !M::PLAIN {
+            controller.pass_on(now, channel, found.die_queue, backends);
+        }
+        unit
+    }
+
+    /// A program, the most frequent operation of all: compiled into the visit of a channel.
+    #[inline(always)]
+    fn next(
+        controller: &mut Controller<C>,
+        now: SimTime,
+        channel: usize,
+        idle: u64,
+        backends: &mut DriveBackends<C>,
+    ) -> Next {
+        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.physical;
+        let idle = if cached { idle | controller.accepting(now, channel) } else { idle };
+        match Self::find(controller, channel, idle, backends) {
+            Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
+            None if M::PLAIN => Next::Nothing,
+            None => backends.writes_later(now, channel, controller),
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// A die queue takes what comes first in its write queue.
+    #[inline(always)]
+    pub(super) fn give<M: ProgramMode>(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        taker: Taker,
+        backends: &mut DriveBackends<C>,
+    ) -> UnitId {
+        let unit = if (M::PHYSICAL || !M::PLAIN) && backends.erases_next(taker.die_queue, self) {
+            self.erase_physical(now, channel, taker.die_queue, backends)
+        } else {
+            backends.grant_write::<M>(now, channel, taker, self)
+        };
+        self.dies.channels[channel].turn = taker.turn_of_die_queues;
+        unit
+    }
+
+    /// Another write comes first in the write queue that a die queue has taken from: where planes are bound, other
+    /// channels may be able to take it that could not take the one before.
+    pub(super) fn pass_on(
+        &mut self,
+        now: SimTime,
+        channel: usize,
+        die_queue: usize,
+        backends: &DriveBackends<C>,
+    ) {
+        let DieQueue { ftl, write_queue, .. } = backends.ftl.die_queues[die_queue];
+        if !backends.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {
+            return;
+        }
+        for die_queue in backends.ftl.backends[usize::from(ftl)].die_queues_range() {
+            let other = self.dies.units[backends.ftl.die_queues[die_queue].unit.0 as usize].channel as usize;
+            if other != channel && backends.ftl.die_queues[die_queue].write_queue == write_queue {
+                let slot = self.dies.units.len() + other;
+                let at = self.dies.channels[other].free_at.max(now);
+                self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
+            }
+        }
+    }
+
+    /// The units of a channel that a read or a write waits for.
+    pub(super) fn wanted_units(&self, channel: usize, backends: &DriveBackends<C>) -> u64 {
+        let Channel { waiting, die_queues, .. } = &self.dies.channels[channel];
+        let written = |&&(die_queue, _): &&(u32, u32)| {
+            let write_queue = backends.ftl.die_queues[die_queue as usize].write_queue;
+            self.queues.write_queues[write_queue as usize].head.is_some()
+        };
+        die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)
+    }
+}

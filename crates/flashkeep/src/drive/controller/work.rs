@@ -1,0 +1,354 @@
+//! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
+//! the drive file has currents.
+
+use super::Controller;
+use super::errors::Course;
+use super::program::PageWrite;
+use crate::drive::backends::DriveBackends;
+use crate::drive::{
+    BlockErases, ByKindAndCause, Counters, HostRequest, LoggedOperation, OperationObserver, Parameters,
+    RunState, Told,
+};
+use crate::engine::{Cause, Contents};
+use crate::flash::{Geometry, OpKind, PlaneId, Ppn, Target};
+use crate::kernel::{SimTime, Span};
+
+/// Time in the arrays and on the pins, ns; an erase has no data to move.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperationTimes {
+    array: ByKindAndCause,
+    pins: ByKindAndCause,
+}
+
+impl OperationTimes {
+    fn add(&mut self, kind: OpKind, cause: Cause, array: Span, pins: Span) {
+        self.array[kind as usize][cause as usize] += array.0;
+        self.pins[kind as usize][cause as usize] += pins.0;
+    }
+
+    /// Time that arrays worked, ns, each page or block on its own.
+    #[must_use]
+    pub fn array_ns(&self, kind: OpKind, cause: Cause) -> u64 {
+        self.array[kind as usize][cause as usize]
+    }
+
+    /// Time that data crossed the channels, ns.
+    #[must_use]
+    pub fn pins_ns(&self, kind: OpKind, cause: Cause) -> u64 {
+        self.pins[kind as usize][cause as usize]
+    }
+
+    /// What has been done since `before`.
+    #[must_use]
+    pub fn since(&self, before: &OperationTimes) -> OperationTimes {
+        let mut difference = self.clone();
+        for (all, old) in [(&mut difference.array, &before.array), (&mut difference.pins, &before.pins)] {
+            for (ns, old) in all.as_flattened_mut().iter_mut().zip(old.as_flattened()) {
+                *ns -= old;
+            }
+        }
+        difference
+    }
+}
+
+/// Counters and observers.
+#[derive(Clone, Default)]
+pub(in crate::drive) struct DriveAccounts {
+    pub(in crate::drive) counters: Counters,
+    /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
+    /// existed then. By plane and block, and only up to the last block that has one.
+    pub(in crate::drive) erases_before: BlockErases,
+    /// Busy times, if the drive file gives currents.
+    pub(in crate::drive) work: Option<Box<OperationTimes>>,
+    pub(in crate::drive) watch: Option<Box<Watch>>,
+}
+
+/// The observers of operations.
+#[derive(Default)]
+pub(in crate::drive) struct Watch {
+    pub logs: Vec<Box<dyn OperationObserver>>,
+    /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
+    pub told: Vec<SimTime>,
+    /// Reports that another component passes on.
+    pub kept: Option<Vec<Told>>,
+}
+
+/// A copy of a drive tells no log of the original.
+impl Clone for Watch {
+    fn clone(&self) -> Self {
+        Watch { logs: Vec::new(), told: self.told.clone(), kept: self.kept.clone() }
+    }
+}
+
+impl Watch {
+    /// Keeps reports that another component passes on.
+    #[inline]
+    pub(super) fn keep(&mut self, told: Told) {
+        if let Some(kept) = &mut self.kept {
+            kept.push(told);
+        }
+    }
+}
+
+impl DriveAccounts {
+    /// Accounts of a drive of `backends` backends that counts nothing yet.
+    pub(super) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> DriveAccounts {
+        DriveAccounts {
+            erases_before: BlockErases::none(geometry.block_count()),
+            counters: Counters::new(backends),
+            work: drive.draws.then(Box::default),
+            watch: None,
+        }
+    }
+
+    /// Counts the retries and further sensings of a read without time.
+    pub(in crate::drive) fn count_attempts(&mut self, ftl: usize, course: Course) {
+        let again = u64::from(course.retries) + u64::from(course.sensings);
+        if again > 0 {
+            self.counters.add(ftl as u16, OpKind::Read, Cause::Retry, again);
+        }
+    }
+
+    /// Passes a request of the host on to the logs.
+    pub(in crate::drive) fn tell_request(&mut self, request: &HostRequest) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.request(request));
+        }
+    }
+
+    /// Passes on to the logs which request the commands of an age are for.
+    pub(in crate::drive) fn tell_opened(&mut self, age: u32, number: u64) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.opened(age, number));
+        }
+    }
+
+    /// Passes the state of the run on to the logs.
+    pub(in crate::drive) fn tell_state(&mut self, state: &RunState) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.state(state));
+        }
+    }
+
+    /// Passes an event of the run on to the logs.
+    pub(in crate::drive) fn tell_mark(&mut self, at: SimTime, text: &str) {
+        if let Some(watch) = &mut self.watch {
+            watch.logs.iter_mut().for_each(|log| log.mark(at, text));
+        }
+    }
+
+    /// The reports since the last call, in order.
+    pub(in crate::drive) fn take_told(&mut self) -> impl Iterator<Item = Told> + '_ {
+        self.watch.iter_mut().flat_map(|watch| &mut watch.kept).flat_map(|kept| kept.drain(..))
+    }
+
+    /// The counters.
+    #[must_use]
+    pub(in crate::drive) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The warnings of the logs of a run that ended at `end`.
+    #[must_use]
+    pub(in crate::drive) fn log_notes(&self, end: SimTime) -> Vec<String> {
+        self.watch.iter().flat_map(|watch| &watch.logs).filter_map(|log| log.note(end)).collect()
+    }
+
+    /// Ends the logs of operations.
+    ///
+    /// # Errors
+    /// A message, if a log could not be written.
+    pub(in crate::drive) fn close_log(&mut self) -> Result<(), String> {
+        let logs = self.watch.as_mut().map(|watch| std::mem::take(&mut watch.logs));
+        logs.into_iter().flatten().try_for_each(|log| log.close())
+    }
+
+    /// The other erases of every block: those before time 0, and those that have made room for pages that existed then.
+    #[must_use]
+    pub(in crate::drive) fn erases_before(&self) -> &BlockErases {
+        &self.erases_before
+    }
+
+    /// The summary pages of blocks that these pages have filled, behind an operation that ends at `end`.
+    #[cold]
+    pub(in crate::drive) fn tell_summaries(
+        &mut self,
+        end: SimTime,
+        summary: Span,
+        pages: &[PageWrite],
+        summaries: u32,
+    ) {
+        let is_first = |&at: &usize| at == 0 || pages[at - 1].plane != pages[at].plane;
+        for at in (0..pages.len()).filter(is_first).cycle().take(summaries as usize) {
+            self.tell_summary(SimTime(end.0 - summary.0), end, pages[at].target.to);
+        }
+    }
+
+    /// The summary page of the block of this page.
+    #[cold]
+    pub(in crate::drive) fn tell_summary(&mut self, start: SimTime, end: SimTime, ppn: Ppn) {
+        let Some(watch) = &mut self.watch else { return };
+        let (kind, cause) = (OpKind::Program, Cause::Metadata);
+        let operation =
+            LoggedOperation { summary: true, ..LoggedOperation::new([start, end], ppn, kind, cause) };
+        watch.logs.iter_mut().for_each(|log| log.add(&operation));
+        watch.keep(Told::Operation(operation));
+    }
+
+    /// Busy times of arrays and pins; none if they are not recorded.
+    #[must_use]
+    pub(in crate::drive) fn work(&self) -> Option<&OperationTimes> {
+        self.work.as_deref()
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// An operation whose end is known; `sectors` cross the channel, 0 for a whole page. `age` is that of its request.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::drive) fn tell(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: OpKind,
+        cause: Cause,
+        sectors: u16,
+        age: Option<u32>,
+        backends: &mut DriveBackends<C>,
+    ) {
+        debug_assert!(
+            !backends.health.damaged || !backends.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
+            "nothing is done in a plane that has failed"
+        );
+        if self.accounts.work.is_some() {
+            self.note_work(ppn, kind, cause, sectors);
+        }
+        if self.accounts.watch.is_some() {
+            backends.tell_watch(
+                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
+                self,
+            );
+        }
+    }
+
+    /// A page that was read or programmed together with another one of the same page of the flash, and was so long on
+    /// the pins besides.
+    #[allow(clippy::too_many_arguments)]
+    pub(in crate::drive) fn tell_along(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: OpKind,
+        cause: Cause,
+        pins: Span,
+        age: Option<u32>,
+        backends: &mut DriveBackends<C>,
+    ) {
+        if let Some(work) = &mut self.accounts.work {
+            work.add(kind, cause, Span::ZERO, pins);
+        }
+        if self.accounts.watch.is_some() {
+            backends.tell_watch(
+                &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
+                self,
+            );
+        }
+    }
+
+    /// Counts a page that is programmed, or a block that is erased, besides its kind and cause: whether it shares a flash
+    /// page, or joins another page of its word line, and the time that it takes.
+    #[inline]
+    pub(super) fn count_page(
+        &mut self,
+        kind: OpKind,
+        page: &PageWrite,
+        joins: bool,
+        backends: &DriveBackends<C>,
+    ) {
+        let PageWrite { target, cause, .. } = *page;
+        debug_assert!(
+            !backends.health.damaged || !backends.ftl.blocks.is_dead(self.flash.geometry.plane_of(target.to)),
+            "nothing is done in a plane that has failed"
+        );
+        if target.along {
+            self.accounts.counters.along[kind as usize] += 1;
+        } else if joins {
+            self.accounts.counters.joined[kind as usize] += 1;
+            self.note_joined(kind, cause, target);
+        } else if self.accounts.work.is_some() {
+            self.note_work(target.to, kind, cause, target.sectors);
+        }
+    }
+
+    /// A page is programmed in the operation of another one of the same word line: the array programs once.
+    fn note_joined(&mut self, kind: OpKind, cause: Cause, target: Target) {
+        if let Some(work) = &mut self.accounts.work {
+            let target = Target { from: target.to, ..target };
+            let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
+            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
+            work.add(kind, cause, Span::ZERO, phases.data_in);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn note_work(&mut self, ppn: Ppn, kind: OpKind, cause: Cause, sectors: u16) {
+        let target = Target { from: ppn, ..Target::sectors(ppn, sectors) };
+        let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, target);
+        let Some(work) = &mut self.accounts.work else { return };
+        if kind == OpKind::Copyback {
+            // It reads and programs, and nothing crosses the pins.
+            work.add(OpKind::Read, cause, phases.sense, Span::ZERO);
+            return work.add(OpKind::Program, cause, phases.program, Span::ZERO);
+        }
+        work.add(kind, cause, phases.array(), phases.data_in + phases.data_out);
+    }
+
+    /// Tells the observers of an operation.
+    pub(in crate::drive) fn log_operation(
+        &mut self,
+        operation: &LoggedOperation,
+        backends: &DriveBackends<C>,
+    ) {
+        let operation = &LoggedOperation { logical_page: backends.page_at(operation), ..*operation };
+        if let Some(watch) = &mut self.accounts.watch {
+            watch.logs.iter_mut().for_each(|log| log.add(operation));
+            watch.keep(Told::Operation(*operation));
+        }
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// There are no observers of operations, and no errors that depend on them.
+    pub(in crate::drive) fn is_unheard(&self) -> bool {
+        self.accounts.watch.is_none() && self.accounts.work.is_none() && self.errors.is_none()
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    pub(in crate::drive) fn count_recovery(
+        &mut self,
+        start: SimTime,
+        end: SimTime,
+        ppn: Ppn,
+        kind: OpKind,
+        backends: &mut DriveBackends<C>,
+    ) {
+        let ftl = backends.ftl.ftl_of(self.flash.geometry.plane_of(ppn)) as u16;
+        self.accounts.counters.count(ftl, kind, Cause::Metadata);
+        self.tell(start, end, ppn, kind, Cause::Metadata, 0, None, backends);
+    }
+}
+
+impl<C: Contents> Controller<C> {
+    /// A block is new: it has no erases from before.
+    pub(in crate::drive) fn begin_wear_of(&mut self, plane: PlaneId, block: u32) {
+        *self.erases_before_of(plane, block) = 0;
+    }
+
+    pub(in crate::drive) fn erases_before_of(&mut self, plane: PlaneId, block: u32) -> &mut u32 {
+        let block = (plane.0 * self.flash.geometry.blocks + block) as usize;
+        self.accounts.erases_before.of(block)
+    }
+}
