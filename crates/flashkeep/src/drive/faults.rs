@@ -111,7 +111,7 @@ impl<C: Contents> Drive<C> {
         match what {
             Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
             _ if !lasting => self.backends.poison(now, what, &self.controller),
-            Fault::Page(ppn) if self.backends.ftl.blocks.is_last_good(ppn) => {
+            Fault::Page(ppn) if self.backends.ftl.blocks().is_last_good(ppn) => {
                 self.backends.inject(
                     now,
                     Fault::Block(

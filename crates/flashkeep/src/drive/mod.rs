@@ -6,8 +6,6 @@
 //! ([`visit`]): the scheduler picks one operation and grants it, and its end is known from then on. The release of a
 //! resource for which no operation waits is a number, not an event.
 
-mod age;
-mod audit;
 mod backends;
 mod build;
 mod controller;
@@ -19,11 +17,9 @@ mod logs;
 mod look;
 mod parameters;
 mod recovery;
-mod snapshot;
 mod submit;
 #[cfg(test)]
 mod tests;
-mod untimed;
 mod wear;
 
 pub use crate::flash::OpKind;
@@ -40,8 +36,10 @@ pub use wear::BlockErases;
 
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{Geometry, Pools, Ppn, UnitId};
+use crate::ftl::ageing::{Model, Wish};
 use crate::ftl::{Blocks, MapEntry};
 use crate::kernel::{SimTime, Span};
+use crate::snapshot::{Reader, Writer};
 use backends::DriveBackends;
 use controller::Controller;
 
@@ -88,19 +86,19 @@ impl<C: Contents> Drive<C> {
     /// Handles the next event if it is due by `until`; false if none is.
     #[inline(always)]
     pub fn step(&mut self, until: SimTime) -> bool {
-        let Some((now, slot)) = self.controller.dies.agenda.pop_due(until) else { return false };
+        let Some((now, slot)) = self.controller.dies.pop_due(until) else { return false };
         self.controller.now = now;
-        let units = self.controller.dies.units.len();
+        let units = self.controller.dies.unit_count();
         if slot < units {
             self.controller.unit_wakes(now, UnitId(slot as u32), &mut self.backends);
-        } else if slot - units < self.controller.dies.channels.len() {
+        } else if slot - units < self.controller.dies.channel_count() {
             self.controller.channel_wakes(now, slot - units, &mut self.backends);
         } else if self.controller.suspension.is_some()
-            && slot - units - self.controller.dies.channels.len() < units
+            && slot - units - self.controller.dies.channel_count() < units
         {
             self.controller.settle_unit(
                 now,
-                UnitId((slot - units - self.controller.dies.channels.len()) as u32),
+                UnitId((slot - units - self.controller.dies.channel_count()) as u32),
                 &mut self.backends,
             );
         } else {
@@ -418,5 +416,102 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn work(&self) -> Option<&OperationTimes> {
         self.controller.accounts.work()
+    }
+
+    /// Ages every plane of the first leaves; pages created from now on fill the slots until [`Drive::end_ageing`].
+    ///
+    /// # Panics
+    /// With physical-page backends, or flash that has been used.
+    pub fn begin_ageing(&mut self, model: Model, wish: &Wish, seed: u64, backends: u16) {
+        self.backends.begin_ageing(model, wish, seed, backends, &mut self.controller)
+    }
+
+    /// From now on pages are created as usual. Slots that no page has filled become invalid pages.
+    pub fn end_ageing(&mut self) {
+        self.backends.end_ageing(&mut self.controller)
+    }
+
+    /// Sets the time to 0; from now on commands complete at submission, or take time again.
+    ///
+    /// # Panics
+    /// Where something is under way.
+    pub fn set_untimed(&mut self, untimed: bool) {
+        self.backends.set_untimed(untimed, &mut self.controller)
+    }
+
+    /// Forgets what has been counted.
+    pub fn reset_counters(&mut self) {
+        self.backends.reset_counters(&mut self.controller)
+    }
+
+    /// Writes whole pages of a backend, one after the other, for the host: what
+    /// [`submit`](crate::engine::Backends::submit) would do, without anybody who is answered.
+    pub fn write_untimed(&mut self, backend: BackendId, pages: &[u32]) {
+        self.backends.write_untimed(backend, pages, &mut self.controller)
+    }
+
+    /// The power fails at `now` and returns immediately: everything in volatile memory is lost, and the maps are
+    /// restored from flash. The caller must not submit commands before [`Recovery::ready`].
+    ///
+    /// # Panics
+    /// If no power cut was expected ([`Drive::expect_power_cuts`]).
+    #[cold]
+    pub fn cut_power(&mut self, now: SimTime) -> Recovery {
+        self.backends.cut_power(now, &mut self.controller)
+    }
+
+    /// The power will fail during the run: from now on the drive keeps recovery data.
+    pub fn expect_power_cuts(&mut self) {
+        self.backends.expect_power_cuts(&mut self.controller)
+    }
+
+    /// Checks that map and reverse map are each other's inverse, also for the copies that writes in flight replace, that
+    /// every block counts its valid pages, that every plane counts what it has free and every backend its erases, and that
+    /// nothing lies on what has failed; not of a drive of 32 Mi pages and more.
+    ///
+    /// # Panics
+    /// If the state contradicts itself, which is a mistake in the simulator.
+    pub fn audit(&self) {
+        self.backends.audit(&self.controller)
+    }
+
+    /// Adds the state of a drive that is at rest and of which nothing has failed; with what its pages hold, if that is
+    /// anything.
+    ///
+    /// # Panics
+    /// Where something is under way, or has failed.
+    pub fn save(&self, snapshot: &mut Writer) {
+        self.backends.save(snapshot, &self.controller)
+    }
+
+    /// Takes over a state.
+    ///
+    /// # Errors
+    /// In words: it is not one of a drive like this.
+    pub fn load(&mut self, snapshot: &mut Reader) -> Result<(), String> {
+        self.backends.load(snapshot, &mut self.controller)
+    }
+
+    /// The contents of a backend's page, including writes in flight; none if the page does not exist or cannot be read.
+    /// Without time and side effects.
+    #[must_use]
+    pub fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
+        self.backends.contents_of(backend, page, &self.controller)
+    }
+
+    /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
+    #[must_use]
+    pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
+        self.backends.backlog_at(now, backend, page, &self.controller)
+    }
+
+    /// From now on planes are collected below `ftl.gc.threshold` only.
+    pub fn end_idling(&mut self) {
+        self.backends.end_idling(&mut self.controller)
+    }
+
+    /// Time 0: erases so far are not this run's.
+    pub fn begin_wear(&mut self) {
+        self.backends.begin_wear(&mut self.controller)
     }
 }

@@ -19,7 +19,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
         contents: &[C],
     ) {
         self.controller.now = now;
-        if self.controller.paths.commands == Commands::Direct {
+        if self.controller.takes_commands_directly() {
             self.backends.submit_plainly(
                 now,
                 usize::from(backend.0),
@@ -43,10 +43,10 @@ impl<C: Contents> Backends<C> for Drive<C> {
 
     fn invalidate(&mut self, backend: BackendId, page: Page) {
         let backend = usize::from(backend.0);
-        match backend.checked_sub(self.backends.ftl.backends.len()) {
+        match backend.checked_sub(self.backends.ftl.count()) {
             Some(memory) => self.backends.nvrams[memory].poison(page.low()),
             // A physical-page backend's pages are the scheme's own.
-            None if self.backends.ftl.physical => {}
+            None if self.backends.ftl.is_physical() => {}
             None => {
                 let was_mapped = self.backends.ftl.is_mapped(backend, page);
                 self.backends.forget(backend, page.low(), &mut self.controller);
@@ -59,17 +59,17 @@ impl<C: Contents> Backends<C> for Drive<C> {
     }
 
     fn poison(&mut self, backend: BackendId, page: Page) {
-        if self.backends.power.is_none() || self.backends.ftl.physical {
+        if self.backends.power.is_none() || self.backends.ftl.is_physical() {
             return;
         }
-        match usize::from(backend.0).checked_sub(self.backends.ftl.backends.len()) {
+        match usize::from(backend.0).checked_sub(self.backends.ftl.count()) {
             Some(memory) => self.backends.nvrams[memory].poison(page.low()),
             None => self.backends.note_trim(usize::from(backend.0), page.low(), &self.controller),
         }
     }
 
     fn note_refusal(&mut self, now: SimTime, _: BackendId) {
-        self.backends.health.life.refuse(now);
+        self.backends.health.refuse(now);
     }
 
     fn end_gathering(&mut self, now: SimTime) {
@@ -90,35 +90,15 @@ impl<C: Contents> Backends<C> for Drive<C> {
 
     #[inline]
     fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
-        self.controller.latencies.as_mut().map(|latencies| &mut latencies.done)
-    }
-}
-
-impl<C: Contents> Drive<C> {
-    /// From now on planes are collected below `ftl.gc.threshold` only.
-    pub fn end_idling(&mut self) {
-        self.backends.end_scrubbing(&mut self.controller);
-        self.backends.slc.end_idling();
-        if !self.backends.gc.is_soft() {
-            return;
-        }
-        self.backends.gc.thresholds.end_idling();
-        self.controller.dies.units.iter_mut().for_each(|unit| unit.soft = false);
-        // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
-        // still comes, for example a parity that waited for idle time, needs that collection to be finished.
-        for plane in (0..self.controller.flash.geometry.plane_count()).map(PlaneId) {
-            if !self.backends.ftl.blocks.is_dead(plane) && !self.backends.ftl.blocks.has_room(plane) {
-                self.backends.ask_for_collection(plane, &mut self.controller);
-            }
-        }
+        self.controller.breakdowns()
     }
 }
 
 impl<C: Contents> Drive<C> {
     /// Adds an NVRAM of `pages` pages, each of which takes `latency`, as the next backend.
     pub fn add_nvram(&mut self, pages: u32, latency: Span) -> BackendId {
-        self.controller.paths.commands = Commands::Checked;
+        self.controller.check_commands(true);
         self.backends.nvrams.push(Nvram::new(pages, latency));
-        BackendId((self.backends.ftl.backends.len() + self.backends.nvrams.len() - 1) as u16)
+        BackendId((self.backends.ftl.count() + self.backends.nvrams.len() - 1) as u16)
     }
 }

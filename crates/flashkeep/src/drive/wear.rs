@@ -95,17 +95,6 @@ impl<C: Contents> Drive<C> {
     /// Erases of every block in this run, since its plane was renewed if ever.
     #[must_use]
     pub fn erases(&self) -> BlockErases {
-        self.backends.all_erases().since(&self.controller.accounts.erases_before)
-    }
-
-    /// Time 0: erases so far are not this run's.
-    pub fn begin_wear(&mut self) {
-        self.controller.accounts.erases_before = self.backends.all_erases();
-        self.backends.slc.begin();
-        if let Some(errors) = &mut self.controller.errors {
-            errors.begin();
-        }
-        self.backends.begin_scrubbing(&mut self.controller);
-        self.backends.look_at_caches(SimTime::ZERO, &mut self.controller);
+        self.backends.all_erases().since(self.controller.accounts.erases_before())
     }
 }

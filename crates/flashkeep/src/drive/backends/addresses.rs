@@ -88,7 +88,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) {
         if self.ftl.backends[ftl].reverse_map(op).is_none() {
-            let Command { start, count, .. } = controller.queues.ops[Id::new(op)].command;
+            let Command { start, count, .. } = controller.queues[Id::new(op)].command;
             let maps = &self.ftl.maps;
             let pages = start.low()..start.low() + u32::from(count);
             let reverse_map =

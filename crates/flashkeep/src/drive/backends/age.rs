@@ -10,7 +10,7 @@ use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Contents, Page};
 use crate::flash::{PlaneId, Pools, Ppn};
-use crate::ftl::ageing::{Aged, SteadyPlanes};
+use crate::ftl::ageing::{Aged, Model, SteadyPlanes, Wish, shuffled, valid_places};
 use crate::ftl::{Allocation, InitialPlaces, MapEntry, SteadyPlaces};
 use flashkeep_trace::random::Random;
 use std::ops::Range;
@@ -19,19 +19,19 @@ use std::sync::Arc;
 /// Slots that are still empty.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Slots {
-    pub(in crate::drive) of_plane: Vec<PlaneSlots>,
-    pub(in crate::drive) left: u64,
+    pub(super) of_plane: Vec<PlaneSlots>,
+    pub(super) left: u64,
     /// Of a drive in steady state: page numbers of a block in random order, twice.
-    pub(in crate::drive) shuffled: Vec<u32>,
+    pub(super) shuffled: Vec<u32>,
     /// The pages created of each backend all of whose pages have places; none of another one.
-    pub(in crate::drive) created: Vec<Option<Created>>,
+    pub(super) created: Vec<Option<Created>>,
 }
 
 /// The slots of a plane.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct PlaneSlots {
     /// Those whose places have been drawn; the first is filled last.
-    pub(in crate::drive) drawn: Vec<Ppn>,
+    pub(super) drawn: Vec<Ppn>,
     /// Blocks whose slots have not; the first is filled last.
     blocks: Vec<BlockSlots>,
 }
@@ -258,8 +258,7 @@ impl<C: Contents> DriveBackends<C> {
 
     fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, controller: &mut Controller<C>) {
         self.ftl.blocks.age_page(ppn, lpn, contents);
-        controller.queues.sequence += 1;
-        self.note_oob(ppn, lpn, controller.queues.sequence);
+        self.note_oob(ppn, lpn, controller.queues.next_numbers(1));
     }
 }
 
@@ -274,5 +273,71 @@ impl Immediate {
     #[inline]
     pub(super) fn is_ageing(&self) -> bool {
         !self.slots.of_plane.is_empty()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn begin_ageing(
+        &mut self,
+        model: Model,
+        wish: &Wish,
+        seed: u64,
+        backends: u16,
+        controller: &mut Controller<C>,
+    ) {
+        assert!(!self.ftl.physical && controller.is_quiet(), "the flash of FTLs is aged, before it is used");
+        let mut random = Random::stream(seed, "ageing");
+        let planes = self.flash.geometry.plane_count() as usize;
+        self.immediate.slots.clear(planes);
+        if model.fills {
+            let shuffled = shuffled(self.flash.geometry.pages, &mut random);
+            let mut initial = SteadyPlaces::new(&self.flash.geometry, shuffled.clone());
+            self.immediate.slots.shuffled = shuffled;
+            for backend in 0..usize::from(backends) {
+                match self.ftl.backends[backend].allocation {
+                    Allocation::Dynamic => self.place_steady(backend, &mut initial, &mut random),
+                    _ => self.begin_steady(backend, &mut initial, &mut random),
+                }
+            }
+            return self.set_initial(initial);
+        }
+        let planes: Vec<PlaneId> =
+            (0..usize::from(backends)).flat_map(|backend| self.ftl.planes_of(backend)).collect();
+        for plane in planes {
+            let aged = model.aged(wish, &mut random);
+            let mut slots = Vec::with_capacity(aged.iter().map(|aged| aged.valid as usize).sum());
+            let mut first = None;
+            for aged in aged {
+                let block = self.ftl.blocks.age(plane, aged.written);
+                first.get_or_insert(block);
+                valid_places(aged, &mut random, |page| {
+                    slots.push(self.flash.geometry.ppn(plane, block, page))
+                });
+            }
+            slots.reverse();
+            self.immediate.slots.left += slots.len() as u64;
+            self.immediate.slots.of_plane[plane.0 as usize].drawn = slots;
+            if let Some(first) = first {
+                self.ftl.blocks.go_on_aged(plane, first);
+            }
+        }
+    }
+
+    pub(in crate::drive) fn end_ageing(&mut self, controller: &mut Controller<C>) {
+        let slots = std::mem::take(&mut self.immediate.slots);
+        for (backend, created) in slots.created.into_iter().enumerate() {
+            let Some(created) = created else { continue };
+            for lpn in created.others() {
+                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
+                    self.ftl.blocks.invalidate(ppn);
+                    self.ftl.maps.set(backend, lpn, MapEntry::Unmapped);
+                }
+            }
+            for lpn in self.ftl.maps.without_place(backend) {
+                if created.has(lpn) && self.ftl.maps.get(backend, lpn) == MapEntry::Unmapped {
+                    self.place_immediately(backend, lpn, Cause::Host, C::default(), controller);
+                }
+            }
+        }
     }
 }

@@ -40,41 +40,41 @@ pub enum FlashBackendKind {
 /// A die queue: the planes of one unit that belong to one FTL, and the write queue that they serve.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct DieQueue {
-    pub(in crate::drive) ftl: u16,
-    pub(in crate::drive) unit: UnitId,
+    pub ftl: u16,
+    pub unit: UnitId,
     /// Nearly always few: they are read for each program, in the line of the processor's cache that the rest is in.
-    pub(in crate::drive) planes: SmallVec<[PlaneId; 4]>,
-    pub(in crate::drive) turn: u32,
-    pub(in crate::drive) write_queue: u32,
+    pub planes: SmallVec<[PlaneId; 4]>,
+    pub turn: u32,
+    pub write_queue: u32,
 }
 
 /// One FTL, or one backend of physical pages: a backend of the tree.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Ftl {
     /// The number of pages that it exports; those beyond are its hidden range.
-    pub(in crate::drive) pages: u32,
+    pub pages: u32,
     /// Of physical pages: their places.
-    pub(in crate::drive) rows: Option<Rows>,
+    pub rows: Option<Rows>,
     /// Unrecoverable pages: a read of one fails until it is written or trimmed.
-    pub(in crate::drive) lost: Bits,
+    pub lost: Bits,
     /// All of its planes have failed.
-    pub(super) dead: bool,
+    pub dead: bool,
     /// Its degraded capacity, after a part of it has failed.
-    pub(in crate::drive) limit: Option<DegradedCapacity>,
-    pub(in crate::drive) domain: Domain,
-    pub(in crate::drive) allocation: Allocation,
+    pub limit: Option<DegradedCapacity>,
+    pub domain: Domain,
+    pub allocation: Allocation,
     /// Its write queues; with one for the whole domain, `first_write_queue` alone.
-    pub(super) first_write_queue: u32,
+    pub first_write_queue: u32,
     /// Its die queues, in order of channel and unit.
-    pub(super) die_queues: std::ops::Range<u32>,
+    pub die_queues: std::ops::Range<u32>,
     /// The channel, within the domain, where the next write is offered first.
-    pub(in crate::drive) turn: u32,
+    pub turn: u32,
     /// Its die queues in the order in which pages without time are put into them, channel by channel, and the next one.
-    pub(super) in_turn: Vec<u32>,
-    pub(in crate::drive) untimed_turn: usize,
-    pub(in crate::drive) erases: u64,
+    pub in_turn: Vec<u32>,
+    pub untimed_turn: usize,
+    pub erases: u64,
     /// Writes in flight of which a page was remapped; nearly always empty.
-    pub(super) remapped: Vec<Remapped>,
+    pub remapped: Vec<Remapped>,
 }
 
 /// The memory of the map.
@@ -90,24 +90,24 @@ pub(super) struct MapStorage {
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Translation<C> {
     /// The flash backends.
-    pub(in crate::drive) backends: Vec<Ftl>,
+    pub(super) backends: Vec<Ftl>,
     /// The die queues of all backends.
-    pub(in crate::drive) die_queues: Vec<DieQueue>,
+    pub(super) die_queues: Vec<DieQueue>,
     /// The die queue of each plane.
-    pub(in crate::drive) die_queue_of: Vec<u32>,
+    pub(super) die_queue_of: Vec<u32>,
     /// Whether they are of physical pages: nothing is mapped in them.
-    pub(in crate::drive) physical: bool,
+    pub(super) physical: bool,
     /// Whether they have hidden addresses, to which pages are renamed.
-    pub(in crate::drive) remaps: bool,
-    pub(in crate::drive) maps: Maps,
+    pub(super) remaps: bool,
+    pub(super) maps: Maps,
     pub(super) memory: MapStorage,
-    pub(in crate::drive) blocks: Blocks<C>,
+    pub(super) blocks: Blocks<C>,
     /// The streams: which open block a page goes to.
-    pub(in crate::drive) streams: PageStreams,
+    pub(super) streams: PageStreams,
     /// Whether each block has a summary page behind its data.
-    pub(in crate::drive) summaries: bool,
+    pub(super) summaries: bool,
     /// In leaves of physical pages: the first page of each block that may be written next.
-    pub(in crate::drive) next_pages: Vec<u32>,
+    pub(super) next_pages: Vec<u32>,
 }
 
 impl<C: Contents> Translation<C> {
@@ -147,6 +147,15 @@ pub(super) struct Remapped {
     pub(super) op: u32,
     /// The address of each page; none for a page that has been written again, trimmed or renamed away.
     pub(super) reverse_map: Vec<Option<u32>>,
+}
+
+impl<C> std::ops::Index<usize> for Translation<C> {
+    type Output = Ftl;
+
+    #[inline(always)]
+    fn index(&self, backend: usize) -> &Ftl {
+        &self.backends[backend]
+    }
 }
 
 impl Ftl {
@@ -200,6 +209,66 @@ impl<C: Contents> Translation<C> {
 
     pub(in crate::drive) fn is_mapped(&self, ftl: usize, page: Page) -> bool {
         self.maps.get(ftl, page.low()) != MapEntry::Unmapped
+    }
+
+    pub(in crate::drive) fn blocks_mut(&mut self) -> &mut Blocks<C> {
+        &mut self.blocks
+    }
+
+    /// The maps of FTLs.
+    #[inline]
+    pub(in crate::drive) fn maps(&self) -> &Maps {
+        &self.maps
+    }
+
+    pub(in crate::drive) fn maps_mut(&mut self) -> &mut Maps {
+        &mut self.maps
+    }
+
+    /// Whether a physical page has not been programmed since its block was erased.
+    pub(in crate::drive) fn is_erased(&self, geometry: &Geometry, ppn: Ppn) -> bool {
+        self.next_pages[geometry.block_index_of(ppn)] <= geometry.page_of(ppn)
+    }
+
+    /// Whether FTLs have hidden addresses, which can be remapped.
+    pub(in crate::drive) fn remaps(&self) -> bool {
+        self.remaps
+    }
+
+    /// Whether pages of a class have open blocks of their own.
+    pub(in crate::drive) fn has_several_streams(&self) -> bool {
+        self.streams.are_several()
+    }
+
+    /// The die queue of a plane.
+    #[inline(always)]
+    pub(in crate::drive) fn die_queue_of(&self, plane: PlaneId) -> usize {
+        self.die_queue_of[plane.0 as usize] as usize
+    }
+
+    /// Whether backends hold physical pages, and not FTLs.
+    #[inline(always)]
+    pub(in crate::drive) fn is_physical(&self) -> bool {
+        self.physical
+    }
+
+    /// Backends of flash.
+    pub(in crate::drive) fn count(&self) -> usize {
+        self.backends.len()
+    }
+
+    /// A backend of flash; none if it is an NVRAM.
+    pub(in crate::drive) fn get(&self, backend: usize) -> Option<&Ftl> {
+        self.backends.get(backend)
+    }
+
+    pub(in crate::drive) fn die_queues(&self) -> &[DieQueue] {
+        &self.die_queues
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn die_queue(&self, die_queue: usize) -> &DieQueue {
+        &self.die_queues[die_queue]
     }
 
     /// Blocks and planes.

@@ -105,8 +105,7 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
         if !self.immediate.active || self.power.is_some() {
-            controller.queues.sequence += 1;
-            self.note_oob(ppn, lpn, controller.queues.sequence);
+            self.note_oob(ppn, lpn, controller.queues.next_numbers(1));
         }
         if self.immediate.active {
             if self.immediate.counting && self.is_low(plane) {
@@ -165,7 +164,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.place_together(ftl, plane, next..next + count, cursor.as_mut());
             next += count;
             if !self.immediate.active {
-                controller.queues.sequence += u64::from(count);
+                controller.queues.next_numbers(u64::from(count));
                 // As in [`DriveBackends::has_placed_before`].
                 self.ask_if_full(plane, controller);
             }

@@ -70,21 +70,21 @@ impl<C: Contents> DriveBackends<C> {
             && !self.flash.commands.cache_program
             && self.flash.timing.is_uniform()
             && self.flash.bus == BusUse::Transfers
-            && controller.dies.gangs.size == 1
-            && controller.dies.spread.is_none()
+            && !controller.dies.has_gangs()
+            && !controller.dies.is_spread()
             && !self.ftl.summaries
-            && !controller.reads.behind
+            && !controller.reads_behind_writes()
             && self.placement.plane_choice == PlaneChoice::InTurn
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()
-            && controller.accounts.watch.is_none()
+            && !controller.accounts.is_watched()
             && self.power.is_none()
             && controller.suspension.is_none();
-        controller.paths.programs = match (simple, self.ftl.physical) {
+        controller.take_path(match (simple, self.ftl.physical) {
             (true, false) => Programs::Plain,
             (true, true) => Programs::PlainPhysical,
             (false, _) => Programs::Full,
-        };
+        });
     }
 
     pub(in crate::drive) fn add_backend(
@@ -105,7 +105,7 @@ impl<C: Contents> DriveBackends<C> {
                 .position(|die_queue| die_queue.unit == unit);
             let die_queue = found.map_or(self.ftl.die_queues.len(), |at| at + first_die_queue as usize);
             if die_queue == self.ftl.die_queues.len() {
-                let channel = &mut controller.dies.channels[self.flash.geometry.channel_of(unit) as usize];
+                let channel = controller.dies.channel_mut(self.flash.geometry.channel_of(unit) as usize);
                 channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
                 self.ftl.die_queues.push(DieQueue {
                     ftl: backend as u16,
@@ -116,7 +116,7 @@ impl<C: Contents> DriveBackends<C> {
                 });
             }
             self.ftl.die_queues[die_queue].planes.push(plane);
-            if unit == controller.dies.of_plane[plane.0 as usize] {
+            if unit == controller.dies.unit_of(plane) {
                 self.ftl.die_queue_of[plane.0 as usize] = die_queue as u32;
             }
         }
@@ -138,7 +138,7 @@ impl<C: Contents> DriveBackends<C> {
             limit: None,
             domain: *domain,
             allocation: self.allocation_of(domain),
-            first_write_queue: controller.queues.write_queues.len() as u32,
+            first_write_queue: controller.queues.write_queue_count() as u32,
             in_turn: controller.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
             die_queues,
             turn: 0,
@@ -152,7 +152,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
     pub(super) fn assign_write_queues(&mut self, backend: usize, controller: &mut Controller<C>) {
         let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.ftl.backends[backend];
-        let mut needed = controller.queues.write_queues.len();
+        let mut needed = controller.queues.write_queue_count();
         for at in die_queues.clone() {
             let die_queue = &mut self.ftl.die_queues[at as usize];
             let place = self.flash.geometry.place(die_queue.planes[0]);
@@ -170,7 +170,7 @@ impl<C: Contents> DriveBackends<C> {
             die_queue.write_queue = first_write_queue + write_queue;
             needed = needed.max(die_queue.write_queue as usize + 1);
         }
-        controller.queues.write_queues.resize(needed, OpQueue::default());
+        controller.queues.set_write_queues(needed);
     }
 
     /// The placement of pages in a domain; in a single plane there is no choice.

@@ -21,8 +21,8 @@ impl<C: Contents> DriveBackends<C> {
             return;
         }
         this.next = None;
-        let unit = controller.dies.of_plane[plane.0 as usize];
-        let state = &mut controller.dies.units[unit.0 as usize];
+        let unit = controller.dies.unit_of(plane);
+        let state = &mut controller.dies[unit];
         match state.collect_tail {
             Some(tail) if state.collect_head.is_some() => {
                 self.gc.collections[tail.0 as usize].next = Some(plane)
@@ -31,7 +31,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         state.collect_tail = Some(plane);
         let (channel, bit) = (state.channel as usize, state.bit);
-        controller.dies.channels[channel].collecting |= bit;
+        controller.dies.channel_mut(channel).collecting |= bit;
     }
 
     /// A plane without room is queued for collection, and its unit is woken: writes may wait for it.
@@ -53,31 +53,29 @@ impl<C: Contents> DriveBackends<C> {
         if !self.gc.collections[plane.0 as usize].queued {
             return;
         }
-        let unit = controller.dies.of_plane[plane.0 as usize];
-        let channel = controller.dies.units[unit.0 as usize].channel as usize;
+        let unit = controller.dies.unit_of(plane);
+        let channel = controller.dies[unit].channel as usize;
         controller.dies.arm_unit(now, unit);
-        if controller.dies.is_idle(now, unit) || controller.dies.spread.is_some() {
-            let at = controller.dies.channels[channel].free_at.max(now);
-            let slot = controller.dies.units.len() + channel;
-            controller.dies.agenda.set(slot, controller.dies.agenda.at(slot).min(at));
+        if controller.dies.is_idle(now, unit) || controller.dies.is_spread() {
+            controller.dies.wake_channel(now, channel);
         }
     }
 
     /// The plane has been collected, or GC gains nothing in it: the next plane of its unit follows.
     fn collected(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        let unit = controller.dies.of_plane[plane.0 as usize];
+        let unit = controller.dies.unit_of(plane);
         let this = std::mem::take(&mut self.gc.collections[plane.0 as usize]);
         self.gc.hands[plane.0 as usize].clear();
-        let state = &mut controller.dies.units[unit.0 as usize];
+        let state = &mut controller.dies[unit];
         state.collect_head = this.next;
         if state.collect_head.is_none() {
             let (channel, bit) = (state.channel as usize, state.bit);
-            controller.dies.channels[channel].collecting &= !bit;
+            controller.dies.channel_mut(channel).collecting &= !bit;
         }
         // Other planes may take a write that was waiting for this one.
         let DieQueue { ftl, write_queue, .. } =
             self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
-        if self.placement.selective && controller.queues.write_queues[write_queue as usize].head.is_some() {
+        if self.placement.selective && controller.queues.has_writes(write_queue) {
             self.wake_all(controller.now, usize::from(ftl), controller);
         }
     }
@@ -92,7 +90,7 @@ impl<C: Contents> DriveBackends<C> {
         idle: u64,
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
-        while let Some(plane) = controller.dies.units[unit.0 as usize].collect_head {
+        while let Some(plane) = controller.dies[unit].collect_head {
             let whole = self.gc.run == GcRun::HoldChannel;
             // What is folded in idle time waits for other work.
             if self.folds(plane) && !self.is_due(plane) {
@@ -121,10 +119,10 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A failed plane is not collected.
     pub(super) fn forget_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        let unit = controller.dies.of_plane[plane.0 as usize];
+        let unit = controller.dies.unit_of(plane);
         self.gc.collections[plane.0 as usize].queued = false;
         let mut waiting = Vec::new();
-        let mut at = controller.dies.units[unit.0 as usize].collect_head;
+        let mut at = controller.dies[unit].collect_head;
         while let Some(queued) = at {
             at = self.gc.collections[queued.0 as usize].next;
             if queued != plane {
@@ -133,13 +131,14 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.gc.collections[plane.0 as usize] = PlaneCollection::default();
         self.gc.hands[plane.0 as usize].clear();
-        let state = &mut controller.dies.units[unit.0 as usize];
+        let state = &mut controller.dies[unit];
         (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
         for (n, queued) in waiting.iter().enumerate() {
             self.gc.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
         }
         if waiting.is_empty() {
-            controller.dies.channels[state.channel as usize].collecting &= !state.bit;
+            let (channel, bit) = (state.channel as usize, state.bit);
+            controller.dies.channel_mut(channel).collecting &= !bit;
         }
     }
 
@@ -171,9 +170,8 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
         let unit = controller.unit_of_page(from);
-        if controller.dies.spread.is_none() || controller.unit_of_page(to) == unit {
-            let reads = controller.dies.units[unit.0 as usize].reads;
-            reads.redirect(&mut controller.queues.ops, |ppn| (ppn == from).then_some(to));
+        if !controller.dies.is_spread() || controller.unit_of_page(to) == unit {
+            controller.redirect_reads(unit, |ppn| (ppn == from).then_some(to));
             controller.move_doomed(from, to);
         }
         to
@@ -196,7 +194,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> bool {
         let block = self.flash.geometry.block_index(plane, victim);
-        controller.dies.units[unit.0 as usize].reads.any(&controller.queues.ops, |op| {
+        controller.is_any_read(unit, |op| {
             self.flash.geometry.block_index_of(op.ppn) == block
                 && !self.is_current(plane, self.ftl.blocks.owner(op.ppn), op.ppn, controller)
         })
@@ -218,12 +216,12 @@ impl<C: Contents> DriveBackends<C> {
         }
         let counter = self.flash.commands.multi_plane != MultiPlane::Off;
         let others = if counter { controller.joining_erases(plane, victim, self) } else { Vec::new() };
-        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        let mut pages = controller.scratch.take();
         pages.extend(others.iter().map(|&(plane, victim)| self.erase_of(plane, victim)));
         pages.push(self.erase_of(plane, victim));
         let end = controller.commit::<Full>(now, channel, unit, Manner::erase(), &pages, self);
         pages.clear();
-        controller.scratch.pages = pages;
+        controller.scratch.put_back(pages);
         for (plane, victim) in others {
             self.erase(end, plane, victim, controller);
             if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
@@ -263,8 +261,8 @@ impl<C: Contents> DriveBackends<C> {
             && self.has_enough(plane)
             && !self.has_refresh(plane)
         {
-            let home = controller.dies.of_plane[plane.0 as usize];
-            if controller.dies.units[home.0 as usize].collect_head == Some(plane) {
+            let home = controller.dies.unit_of(plane);
+            if controller.dies[home].collect_head == Some(plane) {
                 self.collected(plane, controller);
             } else if self.gc.collections[plane.0 as usize].queued {
                 self.forget_collection(plane, controller);

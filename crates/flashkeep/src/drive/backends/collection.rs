@@ -10,12 +10,12 @@ use crate::flash::{PlaneId, Ppn};
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct PlaneCollection {
     pub(super) queued: bool,
-    pub(in crate::drive) next: Option<PlaneId>,
+    pub(super) next: Option<PlaneId>,
     pub(super) under_way: Option<Collection>,
     /// With `parity-skip`: pages that its moves have taken, those left out included.
-    pub(in crate::drive) spent: u32,
+    pub(super) spent: u32,
     /// Blocks whose last page has been left out, and whose summary pages follow the next move.
-    pub(in crate::drive) summaries: u8,
+    pub(super) summaries: u8,
 }
 
 impl PlaneCollection {

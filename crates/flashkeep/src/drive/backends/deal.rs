@@ -16,17 +16,17 @@ use std::ops::Range;
 impl<C: Contents> DriveBackends<C> {
     /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
     pub(in crate::drive) fn deal_out(&self, gang: &Range<usize>, controller: &mut Controller<C>) -> Vec<u32> {
-        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && controller.dies.spread.is_none();
+        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !controller.dies.is_spread();
         if !chooses
-            || controller.dies.per_channel == 1
+            || controller.dies.units_in(0).len() == 1
             || self.packing.active
-            || controller.queues.waiting == 0
+            || !controller.queues.are_waiting()
         {
             return Vec::new();
         }
         let mut write_queues = Vec::new();
         for channel in gang.clone() {
-            let die_queues = &controller.dies.channels[channel].die_queues;
+            let die_queues = &controller.dies.channel(channel).die_queues;
             let die_queues = die_queues
                 .iter()
                 .map(|&(die_queue, _)| die_queue as usize)
@@ -34,9 +34,7 @@ impl<C: Contents> DriveBackends<C> {
             let die_queues: Vec<usize> = die_queues.collect();
             for &die_queue in &die_queues {
                 let write_queue = self.ftl.die_queues[die_queue].write_queue;
-                if controller.queues.write_queues[write_queue as usize].head.is_some()
-                    && !write_queues.contains(&write_queue)
-                {
+                if controller.queues.has_writes(write_queue) && !write_queues.contains(&write_queue) {
                     let own =
                         |&&die_queue: &&usize| self.ftl.die_queues[die_queue].write_queue == write_queue;
                     let die_queues: Vec<usize> = die_queues.iter().filter(own).copied().collect();

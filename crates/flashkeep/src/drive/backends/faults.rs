@@ -22,13 +22,33 @@ use crate::kernel::{Bits, Id, SimTime, Span};
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct DriveHealth {
     /// Whether any part has failed.
-    pub(in crate::drive) damaged: bool,
+    pub(super) damaged: bool,
     /// Whether error correction has given up a page.
-    pub(in crate::drive) unreadable: bool,
-    pub(in crate::drive) life: DriveLife,
+    pub(super) unreadable: bool,
+    pub(super) life: DriveLife,
 }
 
 impl DriveHealth {
+    /// A page cannot be read.
+    pub(in crate::drive) fn note_unreadable(&mut self) {
+        self.unreadable = true;
+    }
+
+    /// A write was refused.
+    pub(in crate::drive) fn refuse(&mut self, now: SimTime) {
+        self.life.refuse(now);
+    }
+
+    /// A block failed.
+    pub(in crate::drive) fn note_death(&mut self, at: SimTime) {
+        self.life.first_death = Some(at);
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn is_damaged(&self) -> bool {
+        self.damaged
+    }
+
     /// Whether pages may be unreadable.
     #[inline]
     pub(in crate::drive) fn checks_pages(&self) -> bool {
@@ -52,7 +72,7 @@ impl<C: Contents> DriveBackends<C> {
     /// A part has failed: from now on every command checks for failed parts.
     pub(in crate::drive) fn set_damaged(&mut self, controller: &mut Controller<C>) {
         self.health.damaged = true;
-        controller.paths.commands = Commands::Checked;
+        controller.check_commands(true);
     }
 
     /// Whether all parts of a backend have failed: it gets no commands until it is replaced.
@@ -66,7 +86,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Freed resources serve waiting operations.
     pub(in crate::drive) fn look_again(&mut self, now: SimTime, controller: &mut Controller<C>) {
-        for channel in 0..controller.dies.channels.len() {
+        for channel in 0..controller.dies.channel_count() {
             controller.visit(now, channel, self);
         }
         for ftl in 0..self.ftl.backends.len() {
@@ -186,7 +206,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A unit that reads a page of a plane that has failed is free: it may have other planes.
     fn stop_reading(&mut self, now: SimTime, unit: UnitId, plane: PlaneId, controller: &mut Controller<C>) {
-        let state = &mut controller.dies.units[unit.0 as usize];
+        let state = &mut controller.dies[unit];
         if state.programs.is_some_and(|ppn| self.flash.geometry.plane_of(ppn) == plane) {
             state.programs = None;
         }
@@ -198,24 +218,24 @@ impl<C: Contents> DriveBackends<C> {
             reads.clear();
         }
         let gone = controller.empty_registers(unit, plane);
-        let state = &mut controller.dies.units[unit.0 as usize];
+        let state = &mut controller.dies[unit];
         let untouched = gone.is_empty() && !collects;
         if untouched || state.current.is_some() {
             // Nothing of it was read, or other planes' pages still are.
         } else if state.cached.is_some() {
             state.current = std::mem::replace(&mut state.cached, Id::NONE);
             state.phase = UnitPhase::Ready;
-            controller.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
+            controller.dies.wake_unit_at(unit, SimTime::NEVER);
         } else {
             controller.dies.cut_off_unit(now, unit.0 as usize, true);
-            let state = &controller.dies.units[unit.0 as usize];
-            controller.dies.channels[state.channel as usize].ready &= !state.bit;
+            let (channel, bit) = (controller.dies[unit].channel as usize, controller.dies[unit].bit);
+            controller.dies.channel_mut(channel).ready &= !bit;
             if !controller.stop_suspended_read(now, unit) {
-                controller.dies.units[unit.0 as usize].phase = UnitPhase::Free;
-                controller.dies.free_at[unit.0 as usize] = now;
+                controller.dies[unit].phase = UnitPhase::Free;
+                controller.dies.set_free(now, unit);
             }
             controller.tell_cut_off(now, Resource::Unit(unit));
-            controller.dies.agenda.set(unit.0 as usize, SimTime::NEVER);
+            controller.dies.wake_unit_at(unit, SimTime::NEVER);
         }
         for op in gone {
             controller.fail_read(now, op, self);
@@ -224,15 +244,15 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A read under way of a page that has failed ends in time, finds nothing, and is not repeated.
     fn poison_reading(&mut self, unit: UnitId, what: Fault, controller: &mut Controller<C>) {
-        let BusyUnitState { cached, current, .. } = &controller.dies.units[unit.0 as usize];
+        let BusyUnitState { cached, current, .. } = &controller.dies[unit];
         let (cached, current) = (*cached, *current);
         for first in [cached, current] {
             let mut at = first;
             while at.is_some() {
-                let DriveOp { ppn, next, .. } = controller.queues.ops[at];
+                let DriveOp { ppn, next, .. } = controller.queues[at];
                 if what.strikes(&self.flash.geometry, ppn) {
                     self.ftl.blocks.poison(ppn);
-                    controller.queues.ops[at].course.give_up();
+                    controller.queues[at].course.give_up();
                 }
                 at = next;
             }
@@ -254,7 +274,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         for die_queue in self.ftl.backends[backend].die_queues_range() {
             for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, hit) {
-                if controller.queues.ops[op].command.verb == Verb::Trim {
+                if controller.queues[op].command.verb == Verb::Trim {
                     controller.erased(op, now, Span::ZERO);
                 } else {
                     self.void_write(now, backend, op, controller);
@@ -271,13 +291,13 @@ impl<C: Contents> DriveBackends<C> {
         op: Id<DriveOp>,
         controller: &mut Controller<C>,
     ) {
-        let DriveOp { token, command, .. } = controller.queues.ops[op];
+        let DriveOp { token, command, .. } = controller.queues[op];
         if self.ftl.maps.get(backend, command.start.low()) != MapEntry::Pending(op.raw()) {
             return controller.answer_unplaced(now, op);
         }
         self.void(now, backend, command.start.low(), token, controller);
         controller.answer_behind(now, op);
-        controller.queues.ops.release(op);
+        controller.queues.release(op);
     }
 
     /// The map above a backend of blocks is told of each that it cannot go on with.
@@ -301,7 +321,7 @@ impl<C: Contents> DriveBackends<C> {
     fn bury(&mut self, now: SimTime, backend: usize, controller: &mut Controller<C>) {
         for die_queue in self.ftl.backends[backend].die_queues_range() {
             for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true) {
-                if controller.queues.ops[op].command.verb == Verb::Trim {
+                if controller.queues[op].command.verb == Verb::Trim {
                     controller.erased(op, now, Span::ZERO);
                 } else {
                     controller.answer_unplaced(now, op);

@@ -31,20 +31,20 @@ pub(super) struct Notices {
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Gc {
     /// The victim and wear-leveling policies.
-    pub(in crate::drive) chooser: Chooser,
+    pub(super) chooser: Chooser,
     /// How GC uses the channel.
-    pub(in crate::drive) run: GcRun,
+    pub(super) run: GcRun,
     pub(super) copyback: Copyback,
     /// Whether planes are collected also while nothing waits for them.
-    pub(in crate::drive) background: bool,
+    pub(super) background: bool,
     /// How few free pages of a plane make it collect.
-    pub(in crate::drive) thresholds: GcThresholds,
+    pub(super) thresholds: GcThresholds,
     pub(super) notices: Notices,
-    pub(in crate::drive) collections: Vec<PlaneCollection>,
+    pub(super) collections: Vec<PlaneCollection>,
     /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
-    pub(in crate::drive) hands: Vec<Vec<Ppn>>,
+    pub(super) hands: Vec<Vec<Ppn>>,
     /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
-    pub(in crate::drive) reads: Vec<VecDeque<GcRead>>,
+    pub(super) reads: Vec<VecDeque<GcRead>>,
 }
 
 /// A read of GC whose data are still in the die.
@@ -64,6 +64,52 @@ impl GcRead {
 }
 
 impl Gc {
+    /// The plane that is collected next by the unit of this one.
+    pub(in crate::drive) fn next_plane(&self, plane: PlaneId) -> Option<PlaneId> {
+        self.collections[plane.0 as usize].next
+    }
+
+    /// Whether no page of a plane has been read that waits to be programmed elsewhere.
+    pub(in crate::drive) fn is_hand_empty(&self, plane: PlaneId) -> bool {
+        self.hands[plane.0 as usize].is_empty()
+    }
+
+    /// A collection leaves a page empty.
+    pub(in crate::drive) fn note_spent(&mut self, plane: PlaneId) {
+        self.collections[plane.0 as usize].spent += 1;
+    }
+
+    /// A collection programs a summary page.
+    pub(in crate::drive) fn note_summary(&mut self, plane: PlaneId) {
+        self.collections[plane.0 as usize].summaries += 1;
+    }
+
+    /// The read of a unit that is over.
+    pub(in crate::drive) fn end_read(&mut self, unit: UnitId) -> Option<GcRead> {
+        self.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front)
+    }
+
+    /// The page that a unit reads.
+    pub(in crate::drive) fn page_read_by(&self, unit: UnitId) -> Option<Ppn> {
+        self.reads.get(unit.0 as usize).and_then(VecDeque::front).map(GcRead::first)
+    }
+
+    /// How the steps of a collection follow each other.
+    pub(in crate::drive) fn run(&self) -> GcRun {
+        self.run
+    }
+
+    /// Whether collections make way for requests.
+    #[inline(always)]
+    pub(in crate::drive) fn is_in_background(&self) -> bool {
+        self.background
+    }
+
+    /// A plane is collected below this number of free pages.
+    pub(in crate::drive) fn below(&self) -> u32 {
+        self.thresholds.below
+    }
+
     /// Whether no collection is in progress.
     pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry) -> Gc {
         let planes = geometry.plane_count() as usize;
@@ -251,7 +297,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> GcStep {
         let stream = self.stream_of_move(plane, lpn);
-        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        let mut pages = controller.scratch.take();
         let together = self.flash.geometry.word_line;
         for from in (first.0..first.0 + together).map(Ppn) {
             let mut page = self.move_one(plane, self.ftl.blocks.owner(from), from, Pace::Timed, controller);
@@ -275,7 +321,7 @@ impl<C: Contents> DriveBackends<C> {
         pace: Pace,
         controller: &mut Controller<C>,
     ) -> Vec<PageWrite> {
-        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        let mut pages = controller.scratch.take();
         hand.retain(|&from| {
             let lpn = self.ftl.blocks.owner(from);
             let first = pages.first().map(|page: &PageWrite| page.target.to);
@@ -407,11 +453,11 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 GcStep::Read(first, pages) => {
                     let course = self.draw_for_hand(now, plane, first, pages, controller);
-                    let state = &mut controller.dies.units[unit.0 as usize];
+                    let state = &mut controller.dies[unit];
                     (state.carries, state.collects) = (pages * self.packing.page, Some(plane));
                     state.gc_course = course;
                     if let Some(read) = self.count_read(now, plane, first, pages, controller) {
-                        self.gc.reads.resize_with(controller.dies.units.len(), VecDeque::new);
+                        self.gc.reads.resize_with(controller.dies.unit_count(), VecDeque::new);
                         self.gc.reads[unit.0 as usize].push_back(read);
                     }
                     let cause = self.moves_because(plane);
@@ -484,9 +530,9 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Option<GcRead> {
         let (ftl, cause) = (self.ftl.ftl_of(plane) as u16, self.moves_because(plane));
-        controller.accounts.counters.add(ftl, OpKind::Read, cause, u64::from(pages));
-        controller.accounts.counters.along[OpKind::Read as usize] += u64::from(pages) - 1;
-        if controller.accounts.watch.is_none() && controller.accounts.work.is_none() {
+        controller.accounts.counters_mut().add(ftl, OpKind::Read, cause, u64::from(pages));
+        controller.accounts.counters_mut().along[OpKind::Read as usize] += u64::from(pages) - 1;
+        if controller.accounts.only_counts() {
             return None;
         }
         let hand = &self.gc.hands[plane.0 as usize];
@@ -547,7 +593,7 @@ impl<C: Contents> DriveBackends<C> {
         // An unreadable page, or one that cannot be moved, keeps the reads that wait for it; so does a page that moves
         // to another unit.
         let leaves_behind =
-            self.health.checks_pages() || controller.errors.is_some() || controller.dies.spread.is_some();
+            self.health.checks_pages() || controller.errors.is_some() || controller.dies.is_spread();
         let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
         if waits
             || self.is_owed(unit, plane, victim, controller)
@@ -663,13 +709,12 @@ impl<C: Contents> DriveBackends<C> {
         let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
         let elsewhere = self.ftl.blocks.programmed_page(plane, victim);
         let elsewhere = elsewhere.filter(|&ppn| controller.unit_of_page(ppn) == unit);
-        let reads = &mut controller.dies.units[unit.0 as usize].reads;
         if let Some(elsewhere) = elsewhere {
-            reads.redirect(&mut controller.queues.ops, |ppn| is_owed(ppn).then_some(elsewhere));
+            controller.redirect_reads(unit, |ppn| is_owed(ppn).then_some(elsewhere));
             // A read that is being sensed may have to be repeated.
-            let mut at = controller.dies.units[unit.0 as usize].current;
+            let mut at = controller.dies[unit].current;
             while at.is_some() {
-                let op = &mut controller.queues.ops[at];
+                let op = &mut controller.queues[at];
                 if is_owed(op.ppn) && op.course.verdict != Verdict::Unreadable {
                     op.ppn = elsewhere;
                 }
@@ -677,12 +722,11 @@ impl<C: Contents> DriveBackends<C> {
             }
             return;
         }
-        let owed = reads.take(&mut controller.queues.ops, |op| is_owed(op.ppn));
-        for op in controller.no_longer_waiting(unit, owed) {
-            let (token, contents) = (controller.queues.ops[op].token, controller.queues.take_carried(op));
-            controller.accounts.counters.reads_from_memory += 1;
+        for op in controller.take_reads(unit, |op| is_owed(op.ppn)) {
+            let (token, contents) = (controller.queues[op].token, controller.queues.take_carried(op));
+            controller.accounts.counters_mut().reads_from_memory += 1;
             controller.answer(token, 1, controller.now, Span::ZERO, contents);
-            controller.queues.ops.release(op);
+            controller.queues.release(op);
         }
     }
 }

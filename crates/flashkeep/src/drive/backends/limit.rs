@@ -24,8 +24,15 @@ pub(in crate::drive) const UNASKED: u32 = u32::MAX;
 /// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct DegradedCapacity {
-    pub(in crate::drive) most: u32,
-    pub(in crate::drive) mapped: u32,
+    pub(super) most: u32,
+    pub(super) mapped: u32,
+}
+
+impl DegradedCapacity {
+    /// Whether an FTL can still map this number of pages.
+    pub(in crate::drive) fn takes(&self, pages: u32) -> bool {
+        self.most >= pages
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -53,11 +60,10 @@ impl<C: Contents> DriveBackends<C> {
             waiting.extend(controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true));
         }
         self.assign_write_queues(ftl, controller);
-        waiting.sort_by_key(|&op| controller.queues.ops[op].sequence);
-        let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
-        controller.queues.waiting += u32::from(!waiting.is_empty());
+        waiting.sort_by_key(|&op| controller.queues[op].sequence);
+        let write_queue = self.ftl.backends[ftl].first_write_queue;
         for op in waiting {
-            controller.queues.write_queues[write_queue].push(&mut controller.queues.ops, op);
+            controller.queues.add_write(write_queue, op);
         }
     }
 
@@ -192,10 +198,10 @@ impl<C: Contents> DriveBackends<C> {
         let write_queue = self.ftl.backends[ftl].first_write_queue;
         while let Some(DegradedCapacity { most, mapped }) = self.ftl.backends[ftl].limit
             && (mapped > most || most == 0)
-            && controller.queues.write_queues[write_queue as usize].tail.is_some()
+            && controller.queues.last_write(write_queue).is_some()
         {
-            let op = controller.queues.write_queues[write_queue as usize].tail;
-            let state = &mut controller.queues.ops[op];
+            let op = controller.queues.last_write(write_queue);
+            let state = &mut controller.queues[op];
             state.command.count -= 1;
             let n = state.command.count;
             let (token, page) = (state.token.plus(u32::from(n)), state.command.start.low() + u32::from(n));
@@ -210,7 +216,7 @@ impl<C: Contents> DriveBackends<C> {
                 None if token.slot != UNASKED => controller.answer(token, 1, now, Span::ZERO, C::default()),
                 None => {}
             }
-            let DriveOp { placed, command, sequence, .. } = controller.queues.ops[op];
+            let DriveOp { placed, command, sequence, .. } = controller.queues[op];
             if placed == command.count {
                 controller.queues.take(write_queue, |other| other.sequence == sequence);
                 self.all_placed(op, controller);
@@ -254,11 +260,11 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let ftl = self.ftl.ftl_of(plane);
-        let write_queue = self.ftl.backends[ftl].first_write_queue as usize;
-        let last = controller.queues.write_queues[write_queue].tail;
+        let write_queue = self.ftl.backends[ftl].first_write_queue;
+        let last = controller.queues.last_write(write_queue);
         let token = CompletionToken {
             slot: UNASKED,
-            age: controller.queues.ops[last].token.age,
+            age: controller.queues[last].token.age,
             ..CompletionToken::default()
         };
         let command = Command::new(Verb::Write, Page::of(lpn), 1).because(Cause::Gc);
@@ -271,8 +277,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.queues.begin_older(op);
         controller.queues.note_older(op, None);
         self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
-        controller.queues.waiting += u32::from(!last.is_some());
-        controller.queues.write_queues[write_queue].push_last(&mut controller.queues.ops, op);
+        controller.queues.add_last_write(write_queue, op);
         self.wake_all(now, ftl, controller);
     }
 }

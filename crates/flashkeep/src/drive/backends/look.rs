@@ -3,9 +3,10 @@
 use super::DriveBackends;
 use crate::drive::LoggedOperation;
 use crate::drive::controller::Controller;
-use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
+use crate::engine::{BackendId, BackendView, Command, CompletionToken, Contents, OobData, Page};
 use crate::flash::{OpKind, PlaneId, Ppn};
-use crate::kernel::SimTime;
+use crate::ftl::MapEntry;
+use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> DriveBackends<C> {
     /// Pages of a backend, those of its hidden range left out.
@@ -107,5 +108,37 @@ impl<C: Contents> DriveBackends<C> {
         let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
         let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
         (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn contents_of(
+        &self,
+        backend: BackendId,
+        page: Page,
+        controller: &Controller<C>,
+    ) -> Option<C> {
+        let at = usize::from(backend.0);
+        let Some(entry) = self.ftl.entry(at, page.low()) else {
+            return self.nvram(backend).contents(page.low());
+        };
+        match entry {
+            MapEntry::Unmapped => None,
+            MapEntry::Pending(op) => Some(controller.carried_page(at, op, page.low(), self)),
+            MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
+        }
+    }
+
+    pub(in crate::drive) fn backlog_at(
+        &self,
+        now: SimTime,
+        backend: BackendId,
+        page: Page,
+        controller: &Controller<C>,
+    ) -> Span {
+        match self.ftl.entry(usize::from(backend.0), page.low()) {
+            Some(MapEntry::At(ppn)) => controller.wait_for(now, controller.unit_of_page(ppn)),
+            _ => Span::ZERO,
+        }
     }
 }

@@ -62,21 +62,21 @@ impl<C: Contents> DriveBackends<C> {
         let geometry = &self.flash.geometry;
         let pages =
             u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
-        self.maintenance.every = errors.model.scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
+        self.maintenance.every = errors.model().scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
         self.scrub_from(SimTime::ZERO, controller);
     }
 
     /// After the last request nothing is scrubbed.
     pub(in crate::drive) fn end_scrubbing(&mut self, controller: &mut Controller<C>) {
         if self.maintenance.every.take().is_some() {
-            controller.dies.agenda.set(controller.dies.scrub_slot(), SimTime::NEVER);
+            controller.dies.scrub_at(SimTime::NEVER);
         }
     }
 
     /// Scrubbing goes on after a power loss.
     pub(in crate::drive) fn scrub_from(&self, ready: SimTime, controller: &mut Controller<C>) {
         if let Some(every) = self.maintenance.every {
-            controller.dies.agenda.set(controller.dies.scrub_slot(), ready + every);
+            controller.dies.scrub_at(ready + every);
         }
     }
 
@@ -88,7 +88,7 @@ impl<C: Contents> DriveBackends<C> {
         let (passed, found) = self.next_to_scrub(controller);
         let next = now + Span(every.0.saturating_mul(passed));
         let Some((plane, ppn)) = found else {
-            return controller.dies.agenda.set(controller.dies.scrub_slot(), next);
+            return controller.dies.scrub_at(next);
         };
         self.maintenance.reading = Some(next);
         let ftl = self.ftl.ftl_of(plane);
@@ -127,7 +127,7 @@ impl<C: Contents> DriveBackends<C> {
         if let Some(next) = self.maintenance.reading.take()
             && self.maintenance.every.is_some()
         {
-            controller.dies.agenda.set(controller.dies.scrub_slot(), next.max(end));
+            controller.dies.scrub_at(next.max(end));
         }
     }
 
@@ -138,7 +138,7 @@ impl<C: Contents> DriveBackends<C> {
         end: SimTime,
         controller: &mut Controller<C>,
     ) {
-        let DriveOp { ppn, ftl, command, course, .. } = controller.queues.ops[op];
+        let DriveOp { ppn, ftl, command, course, .. } = controller.queues[op];
         let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
         self.scrub_on(end, controller);
         let failed = self.fails(course, ppn, controller);

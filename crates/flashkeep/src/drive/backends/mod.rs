@@ -3,6 +3,7 @@
 
 mod addresses;
 mod age;
+mod audit;
 mod backend;
 mod before;
 mod build;
@@ -29,6 +30,7 @@ mod recovery;
 mod renew;
 mod retire;
 mod slc;
+mod snapshot;
 mod soft;
 mod spread;
 mod streams;

@@ -28,7 +28,7 @@ pub struct Nvram<C> {
     writes: Vec<u32>,
     latency: Span,
     untimed: bool,
-    pub(in crate::drive) dead: bool,
+    pub(super) dead: bool,
 }
 
 impl<C: Contents> Nvram<C> {

@@ -32,10 +32,9 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether the planes of a write queue can take another page behind those that wait.
     fn takes_more(&self, ftl: usize, write_queue: u32, controller: &Controller<C>) -> bool {
-        let queue = &controller.queues.write_queues[write_queue as usize];
-        let (mut at, mut waiting) = (queue.head, 0);
+        let (mut at, mut waiting) = (controller.queues.first_write(write_queue), 0);
         while at.is_some() {
-            let op = &controller.queues.ops[at];
+            let op = &controller.queues[at];
             waiting += u32::from(op.command.count - op.placed);
             at = op.next;
         }

@@ -34,9 +34,9 @@ use crate::kernel::{Id, SimTime, Span};
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Packing {
     /// Whether a program may take several pages of a plane.
-    pub(in crate::drive) active: bool,
+    pub(super) active: bool,
     /// Whether pages of the flash have several places each.
-    pub(in crate::drive) shares: bool,
+    pub(super) shares: bool,
     /// Sectors of a page of the flash, and of one of the map.
     flash_page: u16,
     pub(super) page: u16,
@@ -50,6 +50,18 @@ pub(in crate::drive) struct Packing {
 }
 
 impl Packing {
+    /// Whether programs take several pages of the map.
+    #[inline(always)]
+    pub(in crate::drive) fn is_active(&self) -> bool {
+        self.active
+    }
+
+    /// Whether pages of the map share pages of the flash.
+    #[inline(always)]
+    pub(in crate::drive) fn shares(&self) -> bool {
+        self.shares
+    }
+
     pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> Packing {
         let page = drive.page_sectors as u16;
         Packing {
@@ -122,7 +134,7 @@ impl<C: Contents> DriveBackends<C> {
             until.resize(op.index() + 1, SimTime::ZERO);
         }
         until[op.index()] = now + *gather;
-        if controller.queues.ops[op].command.flags.has(Flags::SOON) {
+        if controller.queues[op].command.flags.has(Flags::SOON) {
             self.stop_gathering(write_queue, controller);
         }
         true
@@ -130,13 +142,13 @@ impl<C: Contents> DriveBackends<C> {
 
     /// The writes of a queue wait for others no more.
     fn stop_gathering(&mut self, write_queue: u32, controller: &Controller<C>) {
-        let mut at = controller.queues.write_queues[write_queue as usize].head;
+        let mut at = controller.queues.first_write(write_queue);
         while at.is_some() {
             // One that a failed block has sent back did not wait.
             if let Some(until) = self.packing.until.get_mut(at.index()) {
                 *until = SimTime::ZERO;
             }
-            at = controller.queues.ops[at].next;
+            at = controller.queues[at].next;
         }
     }
 
@@ -149,7 +161,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.now = now;
         for die_queue in 0..self.ftl.die_queues.len() {
             let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
-            if controller.queues.write_queues[write_queue as usize].head.is_some()
+            if controller.queues.has_writes(write_queue)
                 && self.gathers_until(write_queue, controller).is_some()
             {
                 self.stop_gathering(write_queue, controller);
@@ -170,12 +182,12 @@ impl<C: Contents> DriveBackends<C> {
         write_queue: u32,
         controller: &Controller<C>,
     ) -> Option<SimTime> {
-        let mut at = controller.queues.write_queues[write_queue as usize].head;
+        let mut at = controller.queues.first_write(write_queue);
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
-        let together = self.gathered_pages(usize::from(controller.queues.ops[at].ftl));
+        let together = self.gathered_pages(usize::from(controller.queues[at].ftl));
         let mut pages = 0;
         while at.is_some() {
-            let DriveOp { placed, command, next, .. } = controller.queues.ops[at];
+            let DriveOp { placed, command, next, .. } = controller.queues[at];
             pages += u32::from(command.count - placed);
             if pages >= together {
                 return None;
@@ -190,13 +202,13 @@ impl<C: Contents> DriveBackends<C> {
         if self.packing.gather == Span::ZERO {
             return None;
         }
-        let die_queues = controller.dies.channels[channel]
+        let die_queues = controller
+            .dies
+            .channel(channel)
             .die_queues
             .iter()
             .map(|&(die_queue, _)| &self.ftl.die_queues[die_queue as usize]);
-        let waiting = die_queues.filter(|die_queue| {
-            controller.queues.write_queues[die_queue.write_queue as usize].head.is_some()
-        });
+        let waiting = die_queues.filter(|die_queue| controller.queues.has_writes(die_queue.write_queue));
         waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, controller)).min()
     }
 
@@ -208,7 +220,7 @@ impl<C: Contents> DriveBackends<C> {
         n: u16,
         controller: &Controller<C>,
     ) -> u8 {
-        self.ftl.streams.of_written(ftl, controller.queues.ops[op].command.start.low() + u32::from(n))
+        self.ftl.streams.of_written(ftl, controller.queues[op].command.start.low() + u32::from(n))
     }
 
     /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.
@@ -249,7 +261,7 @@ impl<C: Contents> DriveBackends<C> {
         while self.ftl.blocks.goes_on(stream, plane, programmed) {
             let left = self.ftl.blocks.leave_empty(stream, plane);
             self.note_oob(left, 0, 0);
-            controller.accounts.counters.empty_places += 1;
+            controller.accounts.counters_mut().empty_places += 1;
         }
     }
 
@@ -291,20 +303,20 @@ impl<C: Contents> DriveBackends<C> {
     /// the same page of the flash.
     pub(super) fn gather_physical(
         &self,
-        write_queue: usize,
+        write_queue: u32,
         plane: PlaneId,
         pages: &mut Vec<PageWrite>,
         controller: &mut Controller<C>,
     ) {
-        let first = controller.queues.ops[controller.queues.write_queues[write_queue].head].ppn;
+        let first = controller.queues[controller.queues.first_write(write_queue)].ppn;
         loop {
             let op = controller.queues.pop(write_queue);
             pages.push(controller.queues.page_of_write(op, 0, plane));
-            let next = controller.queues.write_queues[write_queue].head;
+            let next = controller.queues.first_write(write_queue);
             let counters = |op: &DriveOp| {
                 op.command.verb == Verb::Write && self.flash.geometry.share_a_page(op.ppn, first)
             };
-            if !(self.packing.active && next.is_some() && counters(&controller.queues.ops[next])) {
+            if !(self.packing.active && next.is_some() && counters(&controller.queues[next])) {
                 break;
             }
         }

@@ -85,9 +85,9 @@ impl<C: Contents> DriveBackends<C> {
                 return self.void(now, backend, page, token, controller);
             }
             self.ftl.maps.set(backend, page, MapEntry::At(ppn));
-            controller.queues.sequence += 1;
+            let number = controller.queues.next_numbers(1);
             let contents = if C::KEEP { contents[0] } else { C::default() };
-            self.put_physical(ppn, command, contents, controller.queues.sequence);
+            self.put_physical(ppn, command, contents, number);
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
@@ -117,7 +117,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn write_queue_of(&self, ppn: Ppn, controller: &Controller<C>) -> u32 {
         let plane = self.flash.geometry.plane_of(ppn);
         let mut die_queue = self.ftl.die_queue_of[plane.0 as usize] as usize;
-        if controller.dies.spread.is_some() {
+        if controller.dies.is_spread() {
             let unit = controller.unit_of_page(ppn);
             let mut die_queues = self.ftl.backends[self.ftl.ftl_of(plane)].die_queues_range();
             die_queue = die_queues
@@ -129,7 +129,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A page of a physical-page backend is where it was meant to be.
     pub(super) fn place_physical(&mut self, op: Id<DriveOp>, controller: &Controller<C>) {
-        let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues.ops[op];
+        let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues[op];
         let contents = controller.queues.take_carried(op);
         self.put_physical(ppn, &command, contents, sequence);
         // A page whose group has been trimmed meanwhile is born invalid.
@@ -203,8 +203,8 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether an erase comes first in a physical-page die queue's write queue.
     pub(in crate::drive) fn erases_next(&self, die_queue: usize, controller: &Controller<C>) -> bool {
-        let head = controller.queues.write_queues[self.ftl.die_queues[die_queue].write_queue as usize].head;
-        self.ftl.physical && controller.queues.ops[head].command.verb == Verb::Trim
+        let head = controller.queues.first_write(self.ftl.die_queues[die_queue].write_queue);
+        self.ftl.physical && controller.queues[head].command.verb == Verb::Trim
     }
 
     pub(in crate::drive) fn erase_physical_block(
@@ -251,7 +251,7 @@ impl<C: Contents> DriveBackends<C> {
         let geometry = self.flash.geometry.clone();
         let write_queue = self.write_queue_of(ppn, controller);
         for op in controller.queues.take(write_queue, |op| geometry.plane_of(op.ppn) == plane) {
-            let DriveOp { ppn, command, .. } = controller.queues.ops[op];
+            let DriveOp { ppn, command, .. } = controller.queues[op];
             if command.verb == Verb::Trim {
                 self.erase_immediately(now, backend, command.cause, ppn, controller);
                 controller.erased(op, now, Span::ZERO);
@@ -269,6 +269,6 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
     /// because pages may have no place for a long time.
     pub(in crate::drive) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
-        controller.reads.behind && self.ftl.backends[ftl].limit.is_none()
+        controller.reads_behind_writes() && self.ftl.backends[ftl].limit.is_none()
     }
 }

@@ -32,16 +32,16 @@ pub(in crate::drive) struct Power {
     pub(super) trims: FixedMap<(u16, u32), u64>,
     /// What a non-volatile memory says of old versions that got another address: by backend and that address, the
     /// logical page of each and the number of its write.
-    pub(in crate::drive) hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
+    pub(super) hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
     /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
-    pub(in crate::drive) flights: Vec<LoggedOperation>,
+    pub(super) flights: Vec<LoggedOperation>,
     prune_at: usize,
     /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
-    pub(in crate::drive) numbered: Vec<(u64, SimTime)>,
+    pub(super) numbered: Vec<(u64, SimTime)>,
     /// For each block, when the last successor of one of its pages is programmed.
-    pub(in crate::drive) guard: Vec<SimTime>,
+    pub(super) guard: Vec<SimTime>,
     /// When the last recovery is over.
-    pub(in crate::drive) ready: SimTime,
+    pub(super) ready: SimTime,
 }
 
 /// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
@@ -240,7 +240,7 @@ impl<C: Contents> DriveBackends<C> {
             // The end of what is under way wakes the units that wait for it.
             return controller.is_guarded_under_way(block);
         }
-        let slot = controller.dies.units.len() + controller.dies.units[unit.0 as usize].channel as usize;
+        let slot = controller.dies.unit_count() + controller.dies[unit].channel as usize;
         controller.dies.wake_slot(slot, until);
         true
     }
@@ -267,16 +267,12 @@ impl<C: Contents> DriveBackends<C> {
         let Some(power) = &self.power else { return false };
         let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
         power.numbered.iter().any(|&(number, end)| number < sequence && end > controller.now)
-            || controller
-                .queues
-                .write_queues
-                .iter()
-                .any(|write_queue| write_queue.any(&controller.queues.ops, older))
+            || controller.queues.is_any_write(older)
     }
 
     /// A write may wait for programs of others: when the channel is visited again.
     pub(super) fn look_again_at(&self, now: SimTime, controller: &Controller<C>) -> Option<SimTime> {
-        let waits = self.power.is_some() && controller.queues.waiting > 0;
+        let waits = self.power.is_some() && controller.queues.are_waiting();
         waits.then(|| now + self.flash.timing.slowest_read().sense)
     }
 
@@ -292,7 +288,7 @@ impl<C: Contents> DriveBackends<C> {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
             MapEntry::At(ppn) => (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]),
-            MapEntry::Pending(op) => (from, controller.queues.ops[Id::new(op)].sequence),
+            MapEntry::Pending(op) => (from, controller.queues[Id::new(op)].sequence),
             MapEntry::Unmapped => return,
         };
         power.hidden_pages.insert((ftl as u16, to), version);
@@ -300,7 +296,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// A page is trimmed, which is logged.
     pub(in crate::drive) fn note_trim(&mut self, ftl: usize, lpn: u32, controller: &Controller<C>) {
-        let sequence = controller.queues.sequence;
+        let sequence = controller.queues.last_number();
         if let Some(power) = &mut self.power {
             power.trims.insert((ftl as u16, lpn), sequence);
         }

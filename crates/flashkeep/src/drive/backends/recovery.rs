@@ -6,7 +6,7 @@ use super::collection::PlaneCollection;
 use crate::drive::controller::{Controller, OpQueue, UnitPhase};
 use crate::drive::{LoggedOperation, Recovery, Resource};
 use crate::engine::{Cause, Contents};
-use crate::flash::{OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
+use crate::flash::{BusUse, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry, Maps};
 use crate::kernel::{Arena, Id, SimTime, Span};
 use std::cmp::Reverse;
@@ -84,30 +84,14 @@ impl<C: Contents> DriveBackends<C> {
         controller.note_erase_taken_back(plane, block);
         let (ftl, cached) = (self.ftl.ftl_of(plane), self.flash.geometry.is_slc_block(block));
         self.ftl.backends[ftl].erases -= u64::from(!cached);
-        controller.accounts.counters.slc.erases -= u64::from(cached);
+        controller.accounts.counters_mut().slc.erases -= u64::from(cached);
     }
 
     pub(in crate::drive) fn forget_everything(&mut self, controller: &mut Controller<C>) {
-        controller.queues.ops = Arena::default();
-        controller.forget_all_doomed();
-        controller.queues.behind.clear();
-        controller.queues.carried.clear();
-        controller.done.clear();
-        controller.queues.write_queues.fill(OpQueue::default());
-        controller.queues.waiting = 0;
+        controller.lose_power();
         self.gc.collections.fill(PlaneCollection::default());
         self.gc.hands.iter_mut().for_each(Vec::clear);
         self.gc.reads.clear();
-        controller.dies.agenda.clear();
-        for unit in &mut controller.dies.units {
-            (unit.phase, unit.current, unit.programs) = (UnitPhase::Free, Id::NONE, None);
-            unit.cached = Id::NONE;
-            (unit.reads, unit.queued) = (OpQueue::default(), Span::ZERO);
-            (unit.collect_head, unit.collect_tail) = (None, None);
-        }
-        for channel in &mut controller.dies.channels {
-            (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
-        }
         for ftl in &mut self.ftl.backends {
             ftl.remapped.clear();
         }
@@ -247,7 +231,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Recovery {
         let mut recovery = Recovery { ready: now, ..Recovery::default() };
-        let mut left = vec![Vec::new(); controller.dies.units.len()];
+        let mut left = vec![Vec::new(); controller.dies.unit_count()];
         for plane in (0..self.flash.geometry.plane_count()).rev().map(PlaneId) {
             for block in (0..self.flash.geometry.all_blocks()).rev() {
                 if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
@@ -264,9 +248,9 @@ impl<C: Contents> DriveBackends<C> {
         controller.let_go_of_all(now);
         let read = if self.immediate.active { OpPhases::default() } else { self.flash.timing.slowest_read() };
         let (access, transfer) = (read.busy(), read.data_out);
-        let mut free_at = vec![now; controller.dies.units.len()];
-        for channel in 0..controller.dies.channels.len() {
-            let units = channel * controller.dies.per_channel..(channel + 1) * controller.dies.per_channel;
+        let mut free_at = vec![now; controller.dies.unit_count()];
+        for channel in 0..controller.dies.channel_count() {
+            let units = controller.dies.units_in(channel);
             let mut bus_free = now;
             loop {
                 let next = units.clone().filter(|&unit| !left[unit].is_empty());
@@ -276,8 +260,8 @@ impl<C: Contents> DriveBackends<C> {
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
-                controller.dies.units[unit].busy += end.since(start);
-                controller.dies.channels[channel].busy += transfer;
+                controller.dies[UnitId(unit as u32)].busy += end.since(start);
+                controller.dies.channel_mut(channel).busy += transfer;
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
                 controller.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
@@ -298,21 +282,83 @@ impl<C: Contents> DriveBackends<C> {
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
-            controller.dies.units[unit].busy += free_at[unit].since(start);
+            controller.dies[UnitId(unit as u32)].busy += free_at[unit].since(start);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
             let ftl = self.ftl.ftl_of(plane);
             let cached = self.flash.geometry.is_slc(ppn);
             self.ftl.backends[ftl].erases += u64::from(!cached);
-            controller.accounts.counters.slc.erases += u64::from(cached);
+            controller.accounts.counters_mut().slc.erases += u64::from(cached);
             recovery.erases += 1;
             let what = Resource::Unit(UnitId(unit as u32));
             controller.tell_hold(what, start, free_at[unit], OpKind::Erase, Cause::Metadata);
             controller.count_recovery(start, free_at[unit], ppn, OpKind::Erase, self);
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
-        controller.dies.free_at.fill(recovery.ready);
-        controller.dies.channels.iter_mut().for_each(|channel| channel.free_at = recovery.ready);
+        controller.dies.free_all(recovery.ready);
         controller.record_recovery(now, recovery.ready);
         recovery
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn cut_power(&mut self, now: SimTime, controller: &mut Controller<C>) -> Recovery {
+        controller.now = now;
+        self.health.damaged |= self.ftl.physical;
+        let under_way = controller.cut_under_way(now, self);
+        let power = self.power.as_mut().expect("a drive that was told");
+        let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
+        let recovering = now < power.ready;
+        controller.dies.cut_off(now, controller.flash.bus == BusUse::Rounds, recovering);
+        power.numbered.clear();
+        if self.nvrams.iter().all(|memory| memory.dead) {
+            power.hidden_pages.clear();
+        }
+        power.guard.fill(SimTime::ZERO);
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            // Migrations are not continued.
+            self.forget_held(plane);
+            self.ftl.blocks.let_go(plane);
+        }
+        // In an untimed run what has been granted is done, and more may have been done after it.
+        let timed = !self.immediate.active;
+        let flights = flights.filter(|flight| timed && flight.end > now).collect();
+        let erased_anew = self.cut_flights(now, flights, recovering, controller);
+        self.forget_everything(controller);
+        for backend in 0..self.ftl.backends.len() {
+            self.read_oobs(backend);
+        }
+        self.recount();
+        let recovery = self.take_time(now, &erased_anew, controller);
+        for &ppn in &erased_anew {
+            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
+            if self.is_used_up(plane, block, controller) {
+                self.expire(recovery.ready, plane, block, controller);
+            }
+        }
+        for backend in 0..self.ftl.backends.len() {
+            if self.ftl.backends[backend].limit.is_some() {
+                self.set_limit(recovery.ready, backend, controller);
+            }
+        }
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            let short = self.is_low(plane);
+            if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
+                self.ask_for_collection(plane, controller);
+                self.wake_collector(recovery.ready, plane, controller);
+            }
+        }
+        self.look_at_caches(recovery.ready, controller);
+        self.maintenance.forget_maintenance();
+        controller.now = recovery.ready;
+        if let Some(power) = &mut self.power {
+            power.ready = recovery.ready;
+        }
+        recovery
+    }
+
+    pub(in crate::drive) fn expect_power_cuts(&mut self, controller: &mut Controller<C>) {
+        controller.accounts.begin_watch();
+        self.begin_recording();
+        self.simplify(controller);
     }
 }

@@ -145,3 +145,15 @@ impl<C: Contents> DriveBackends<C> {
         BlockErases::from(all)
     }
 }
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn begin_wear(&mut self, controller: &mut Controller<C>) {
+        controller.accounts.set_erases_before(self.all_erases());
+        self.slc.begin();
+        if let Some(errors) = &mut controller.errors {
+            errors.begin();
+        }
+        self.begin_scrubbing(controller);
+        self.look_at_caches(SimTime::ZERO, controller);
+    }
+}

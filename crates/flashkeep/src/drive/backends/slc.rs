@@ -32,7 +32,7 @@ use crate::kernel::{Id, SimTime, Span};
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct SlcPolicy {
     /// Whether there is a cache.
-    pub(in crate::drive) active: bool,
+    pub(super) active: bool,
     /// Whether it is folded under load as soon as it is full.
     when_full: bool,
     /// Whether it is folded in idle time.
@@ -50,6 +50,12 @@ pub(in crate::drive) struct SlcPolicy {
 }
 
 impl SlcPolicy {
+    /// Whether the drive has an SLC cache.
+    #[inline(always)]
+    pub(in crate::drive) fn is_active(&self) -> bool {
+        self.active
+    }
+
     pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry) -> SlcPolicy {
         let options = drive.slc;
         SlcPolicy {
@@ -115,10 +121,10 @@ impl<C: Contents> DriveBackends<C> {
         head: Id<DriveOp>,
         controller: &Controller<C>,
     ) -> Option<(PlaneId, u32)> {
-        if controller.dies.spread.is_some() {
+        if controller.dies.is_spread() {
             return None;
         }
-        let op = &controller.queues.ops[head];
+        let op = &controller.queues[head];
         let lpn = op.command.start.low() + u32::from(op.placed);
         let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
         let (geometry, choice) = (&self.flash.geometry, self.placement.plane_choice);
@@ -148,7 +154,7 @@ impl<C: Contents> DriveBackends<C> {
         n: u16,
         controller: &Controller<C>,
     ) -> u8 {
-        let lpn = controller.queues.ops[op].command.start.low() + u32::from(n);
+        let lpn = controller.queues[op].command.start.low() + u32::from(n);
         if self.is_cached_in(plane, lpn) {
             return SLC_STREAM;
         }
@@ -164,7 +170,7 @@ impl<C: Contents> DriveBackends<C> {
         n: u16,
         controller: &Controller<C>,
     ) -> bool {
-        let lpn = controller.queues.ops[op].command.start.low() + u32::from(n);
+        let lpn = controller.queues[op].command.start.low() + u32::from(n);
         if stream == SLC_STREAM {
             return self.ftl.streams.of_table(lpn).is_none();
         }
@@ -188,7 +194,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Ppn {
         self.ftl.streams.warm(ftl, lpn);
-        controller.accounts.counters.slc.written += 1;
+        controller.accounts.counters_mut().slc.written += 1;
         self.ftl.blocks.program_in_cache(plane, lpn, contents)
     }
 
@@ -201,7 +207,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         if !cached && self.ftl.streams.of_table(lpn).is_none() {
-            controller.accounts.counters.slc.bypassed += 1;
+            controller.accounts.counters_mut().slc.bypassed += 1;
         }
         // There is more to fold only if a block of the cache is full.
         if if cached { self.ftl.blocks.cache(plane).is_between_blocks() } else { self.is_due(plane) } {
@@ -225,7 +231,8 @@ impl<C: Contents> DriveBackends<C> {
             return;
         }
         if self.slc.uses_idle_time() && self.folds_in_idle_time(plane) {
-            controller.dies.units[controller.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
+            let unit = controller.dies.unit_of(plane);
+            controller.dies[unit].soft = true;
         }
         if self.is_due(plane) && (self.folds(plane) || self.begin_folding(plane, Pace::Timed, controller)) {
             self.ask_for_collection(plane, controller);
@@ -285,7 +292,7 @@ impl<C: Contents> DriveBackends<C> {
     /// A page has been moved out of the cache.
     pub(super) fn note_fold(&mut self, plane: PlaneId, from: Ppn, controller: &mut Controller<C>) {
         self.ftl.blocks.note_folded(from);
-        controller.accounts.counters.slc.folded += 1;
+        controller.accounts.counters_mut().slc.folded += 1;
         if self.is_low_for_idle(plane) {
             self.look_at(plane, controller);
         }
@@ -300,8 +307,8 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let dead = self.ftl.blocks.count_dead(plane, block);
-        controller.accounts.counters.slc.died += dead;
-        controller.accounts.counters.slc.erases += 1;
+        controller.accounts.counters_mut().slc.died += dead;
+        controller.accounts.counters_mut().slc.erases += 1;
         self.ftl.blocks.erase(plane, block);
         controller.note_erased(plane, block);
         self.gc.start_anew(plane);
@@ -352,7 +359,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies.units_of(planes[0]).iter().map(|unit| self.slc.idle_from[unit.0 as usize]).max();
         if let Some(from) = from.filter(|&from| from > now) {
             let rounds = self.flash.bus == BusUse::Rounds;
-            let slot = if rounds { controller.dies.units.len() + channel } else { unit.0 as usize };
+            let slot = if rounds { controller.dies.unit_count() + channel } else { unit.0 as usize };
             controller.dies.wake_slot(slot, from);
             return Some(None);
         }
@@ -402,10 +409,10 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.slc.idle_from.fill(ready + self.slc.idle);
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
-            let unit = controller.dies.of_plane[plane.0 as usize];
+            let unit = controller.dies.unit_of(plane);
             self.look_at_cache(plane, controller);
             self.wake_collector(ready, plane, controller);
-            if controller.dies.units[unit.0 as usize].soft {
+            if controller.dies[unit].soft {
                 controller.dies.wake_slot(unit.0 as usize, ready);
             }
         }

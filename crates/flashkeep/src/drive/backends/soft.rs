@@ -7,18 +7,21 @@
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
 use super::DriveBackends;
-use crate::drive::controller::Controller;
-use crate::engine::{Cause, Contents};
+use crate::drive::backends::Nvram;
+use crate::drive::controller::{Commands, Controller};
+use crate::engine::{BackendId, Backends, Breakdown, Cause, Command, CompletionToken, Contents, Done, Page};
 use crate::flash::{PlaneId, UnitId};
 use crate::ftl::Copyback;
-use crate::kernel::SimTime;
+use crate::kernel::{SimTime, Span};
+use std::ops::Range;
 
 impl<C: Contents> DriveBackends<C> {
     /// A plane is short of free pages, by one threshold or the other.
     #[inline(never)]
     pub(super) fn look_at(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         if self.gc.is_soft() {
-            controller.dies.units[controller.dies.of_plane[plane.0 as usize].0 as usize].soft = true;
+            let unit = controller.dies.unit_of(plane);
+            controller.dies[unit].soft = true;
         }
         if self.is_low(plane) {
             self.ask_for_collection(plane, controller);
@@ -38,13 +41,13 @@ impl<C: Contents> DriveBackends<C> {
             self.slc.note_busy(unit.0 as usize, until);
         }
         if self.flash.commands.cache_program {
-            controller.dies.accepts_at[unit.0 as usize] = until;
+            controller.dies.accepts_from(unit, until);
         }
-        let channel = controller.dies.units[unit.0 as usize].channel as usize;
+        let channel = controller.dies[unit].channel as usize;
         let write_queue_waits =
-            controller.dies.spread.is_some() && controller.dies.channels[channel].collecting != 0;
-        if write_queue_waits || controller.dies.units[controller.home_of(unit, self).0 as usize].soft {
-            controller.dies.agenda.set(unit.0 as usize, until);
+            controller.dies.is_spread() && controller.dies.channel(channel).collecting != 0;
+        if write_queue_waits || controller.dies[controller.home_of(unit, self)].soft {
+            controller.dies.wake_unit_at(unit, until);
         }
     }
 
@@ -115,5 +118,24 @@ impl<C: Contents> DriveBackends<C> {
         }
         let victim = self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
         victim.is_some_and(|victim| 2 * self.ftl.blocks.valid_in(plane, victim) < self.flash.geometry.pages)
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn end_idling(&mut self, controller: &mut Controller<C>) {
+        self.end_scrubbing(controller);
+        self.slc.end_idling();
+        if !self.gc.is_soft() {
+            return;
+        }
+        self.gc.thresholds.end_idling();
+        controller.dies.end_idling();
+        // A collection in idle moments that stops half-way may have taken the plane's last free pages. A write that
+        // still comes, for example a parity that waited for idle time, needs that collection to be finished.
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_room(plane) {
+                self.ask_for_collection(plane, controller);
+            }
+        }
     }
 }

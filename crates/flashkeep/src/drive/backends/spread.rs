@@ -31,7 +31,7 @@ impl<C: Contents> DriveBackends<C> {
                 .physical_plane_for(die_queue.unit, head, self)
                 .map(|plane| (plane, die_queue.turn));
         }
-        let op = &controller.queues.ops[head];
+        let op = &controller.queues[head];
         let lpn = op.command.start.low() + u32::from(op.placed);
         self.bound_plane(die_queue, lpn, |plane| {
             let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);

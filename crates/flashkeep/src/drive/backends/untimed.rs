@@ -8,6 +8,7 @@
 use super::DriveBackends;
 use super::age::Slots;
 use super::gc::Pace;
+use crate::drive::Counters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{OpKind, PlaneId, Ppn};
@@ -18,13 +19,13 @@ use crate::kernel::{SimTime, Span};
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Immediate {
     /// Whether it does all commands, as in an untimed run; otherwise only those of before time 0.
-    pub(in crate::drive) active: bool,
+    pub(super) active: bool,
     /// Whether what it does is counted.
-    pub(in crate::drive) counting: bool,
+    pub(super) counting: bool,
     /// The owners of a victim's pages, kept for their memory.
     pub(super) reverse_map: Vec<u32>,
     /// Pages that ageing left valid and that belong to no host page yet.
-    pub(in crate::drive) slots: Slots,
+    pub(super) slots: Slots,
     /// Follows pages that are created in order, if there is a rule for their places.
     pub(super) cursor: Option<TurnCursor>,
 }
@@ -33,6 +34,11 @@ pub(in crate::drive) struct Immediate {
 pub(in crate::drive) const AHEAD: usize = 24;
 
 impl Immediate {
+    /// Whether operations count: all that take time, and those of an untimed run's requests.
+    pub(in crate::drive) fn counts(&self) -> bool {
+        !self.active || self.counting
+    }
+
     /// Whether steps are counted and reported.
     pub(super) fn is_told(&self, pace: Pace) -> bool {
         pace == Pace::Timed || self.counting
@@ -83,13 +89,13 @@ impl<C: Contents> DriveBackends<C> {
                 controller.read_of_lost(now, ftl, command, token, self)
             }
             MapEntry::Unmapped => {
-                controller.accounts.counters.reads_of_nothing += 1;
+                controller.accounts.counters_mut().reads_of_nothing += 1;
                 controller.answer(token, 1, now, Span::ZERO, C::default());
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
                 let contents = controller.carried_page(ftl, op, command.start.low(), self);
-                controller.accounts.counters.reads_from_memory += 1;
+                controller.accounts.counters_mut().reads_from_memory += 1;
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
             MapEntry::At(ppn) => {
@@ -125,7 +131,7 @@ impl<C: Contents> DriveBackends<C> {
             if kind == OpKind::Program {
                 controller.note_data(controller.now, ppn);
             }
-            controller.accounts.counters.count(ftl as u16, kind, cause);
+            controller.accounts.counters_mut().count(ftl as u16, kind, cause);
             controller.tell(controller.now, controller.now, ppn, kind, cause, 0, None, self);
         }
     }
@@ -198,7 +204,7 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether collections only move pages into the first stream, without observers and without writes that wait.
     fn is_plainly_collected(&self, controller: &Controller<C>) -> bool {
-        controller.queues.waiting == 0
+        !controller.queues.are_waiting()
             && controller.is_unheard()
             && !self.gc.notices.moves
             && !self.ftl.summaries
@@ -235,8 +241,74 @@ impl<C: Contents> DriveBackends<C> {
         self.immediate.reverse_map = reverse_map;
         self.ftl.blocks.invalidate_all(plane, victim);
         for (kind, count) in [(OpKind::Read, valid), (OpKind::Program, valid), (OpKind::Erase, 1)] {
-            controller.accounts.counters.add(ftl as u16, kind, Cause::Gc, count as u64);
+            controller.accounts.counters_mut().add(ftl as u16, kind, Cause::Gc, count as u64);
         }
         self.erase(controller.now, plane, victim, controller);
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    pub(in crate::drive) fn set_untimed(&mut self, untimed: bool, controller: &mut Controller<C>) {
+        assert!(controller.is_quiet(), "nothing is under way");
+        controller.settle_all(self);
+        (self.immediate.active, controller.now) = (untimed, SimTime::ZERO);
+        controller.dies.reset();
+        if let Some(power) = &mut self.power {
+            power.begin_anew();
+        }
+        self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
+        let timed = !untimed && !self.ftl.physical;
+        controller.check_commands(!timed || self.health.checks_pages() || !self.nvrams.is_empty());
+        if untimed || self.ftl.physical {
+            return;
+        }
+        // The next write may have no older version to invalidate, whose plane would then be checked.
+        for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
+            if !self.ftl.blocks.is_dead(plane) {
+                self.ask_if_full(plane, controller);
+            }
+        }
+    }
+
+    pub(in crate::drive) fn reset_counters(&mut self, controller: &mut Controller<C>) {
+        *controller.accounts.counters_mut() = Counters::new(self.ftl.backends.len());
+    }
+
+    pub(in crate::drive) fn write_untimed(
+        &mut self,
+        backend: BackendId,
+        pages: &[u32],
+        controller: &mut Controller<C>,
+    ) {
+        assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
+        // Observers of operations are told page by page.
+        let counted = controller.is_unheard()
+            && !self.ftl.streams.are_several()
+            && !self.ftl.summaries
+            && !self.slc.has_begun();
+        let ftl = usize::from(backend.0);
+        self.immediate.counting = true;
+        let mut rewritten = 0;
+        for (at, &lpn) in pages.iter().enumerate() {
+            if let Some(&ahead) = pages.get(at + AHEAD) {
+                self.ftl.maps.prefetch(ftl, ahead);
+            }
+            if let Some(&soon) = pages.get(at + AHEAD / 2)
+                && let MapEntry::At(old) = self.ftl.maps.get(ftl, soon)
+            {
+                self.ftl.blocks.prefetch(old);
+            }
+            if counted && let Some(plane) = self.plane_in_turn(ftl) {
+                rewritten += 1;
+                self.rewrite(ftl, lpn, plane, controller);
+            } else {
+                self.place_immediately(ftl, lpn, Cause::Host, C::default(), controller);
+            }
+        }
+        controller.accounts.counters_mut().add(backend.0, OpKind::Program, Cause::Host, rewritten);
+        self.immediate.counting = false;
+        if self.health.damaged {
+            self.count_anew(controller.now, ftl, controller);
+        }
     }
 }

@@ -22,7 +22,7 @@ impl<C: Contents> DriveBackends<C> {
     /// What a write replaces, so that the new copy gets a greater version: of the copies of its pages that the flash has
     /// now, the youngest one. Where the page is written once more meanwhile, that write replaces the same copy.
     pub(in crate::drive) fn replaced_by(&self, op: Id<DriveOp>, controller: &Controller<C>) -> Replaced {
-        let DriveOp { command, placed, ftl, .. } = controller.queues.ops[op];
+        let DriveOp { command, placed, ftl, .. } = controller.queues[op];
         let pages = command.low_pages().skip(usize::from(placed));
         let copies =
             pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn, controller)).map(|ppn| {
@@ -53,7 +53,7 @@ impl<C: Contents> DriveBackends<C> {
         if ftl.limit.is_some() {
             return roomiest(&|_| true);
         }
-        if let Some(dealt) = controller.queues.ops[head].dealt {
+        if let Some(dealt) = controller.queues[head].dealt {
             let at = die_queue.planes.iter().position(|&plane| plane == dealt && has_room(plane));
             return at.map(|at| (dealt, (at as u32 + 1) % die_queue.planes.len() as u32));
         }

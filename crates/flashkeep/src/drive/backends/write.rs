@@ -97,14 +97,13 @@ impl<C: Contents> DriveBackends<C> {
             };
             controller.queues.note_older(op, older);
         }
-        let waiting = &mut controller.queues.write_queues[write_queue as usize];
-        let somebody_waits = waiting.head.is_some();
-        controller.queues.waiting += u32::from(!somebody_waits);
-        waiting.push(&mut controller.queues.ops, op);
+        let is_first = !controller.queues.has_writes(write_queue);
+        controller.queues.add_write(write_queue, op);
         // An older request's comes first: those who could not take what was first may be able to take this.
-        let overtakes = self.placement.selective && waiting.head.raw() == op.raw();
+        let overtakes =
+            self.placement.selective && controller.queues.first_write(write_queue).raw() == op.raw();
         let gathers = self.packing.active && self.gathers(now, write_queue, op, controller);
-        if (!somebody_waits || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
+        if (is_first || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels, controller);
         }
     }
@@ -123,17 +122,17 @@ impl<C: Contents> DriveBackends<C> {
         let whole = channels > 1;
         let mut at = if whole { self.ftl.backends[ftl].turn } else { 0 };
         for _ in 0..channels {
-            if !controller.queues.write_queues[write_queue as usize].head.is_some() {
+            if !controller.queues.has_writes(write_queue) {
                 return;
             }
             let channel =
                 if whole { first + at } else { self.channel_of_write_queue(ftl, write_queue, controller) };
             at = if at + 1 >= channels { 0 } else { at + 1 };
-            if controller.dies.channels[channel as usize].free_at <= now {
+            if controller.dies.channel(channel as usize).free_at <= now {
                 controller.visit(now, channel as usize, self);
             }
         }
-        if controller.queues.write_queues[write_queue as usize].head.is_some() {
+        if controller.queues.has_writes(write_queue) {
             self.wake_for(now, ftl, write_queue, controller);
         }
     }
@@ -148,7 +147,7 @@ impl<C: Contents> DriveBackends<C> {
                 .find(|&die_queue| self.ftl.die_queues[die_queue as usize].write_queue == write_queue)
                 .expect("some die queue takes it"),
         };
-        controller.dies.units[self.ftl.die_queues[die_queue as usize].unit.0 as usize].channel
+        controller.dies[self.ftl.die_queues[die_queue as usize].unit].channel
     }
 
     /// Wakes the channels that may take writes of the queue.
@@ -161,14 +160,12 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies.arm_unit(now, unit);
             // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
             // there.
-            let at = unit.0 as usize;
-            let is_free = controller.dies.units[at].phase == UnitPhase::Free;
-            if self.flash.commands.cache_program && is_free && controller.dies.accepts_at[at] > now {
-                controller.dies.agenda.set(at, controller.dies.accepts_at[at]);
+            if self.flash.commands.cache_program && controller.dies[unit].phase == UnitPhase::Free {
+                controller.dies.wake_to_accept(now, unit);
             }
-            let channel = controller.dies.units[unit.0 as usize].channel as usize;
+            let channel = controller.dies[unit].channel as usize;
             let able = controller.dies.is_idle(now, unit) || controller.accepts(now, unit);
-            if able && controller.dies.channels[channel].free_at > now {
+            if able && controller.dies.channel(channel).free_at > now {
                 controller.dies.arm_channel(channel);
             }
         }
@@ -179,9 +176,7 @@ impl<C: Contents> DriveBackends<C> {
         self.wake_for(now, ftl, self.ftl.backends[ftl].first_write_queue, controller);
         let Ftl { domain, .. } = &self.ftl.backends[ftl];
         for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
-            let at = controller.dies.channels[channel as usize].free_at.max(now);
-            let slot = controller.dies.units.len() + channel as usize;
-            controller.dies.agenda.set(slot, controller.dies.agenda.at(slot).min(at));
+            controller.dies.wake_channel(now, channel as usize);
         }
     }
 
@@ -193,7 +188,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> Option<(PlaneId, u32)> {
         let die_queue = &self.ftl.die_queues[die_queue];
-        let head = controller.queues.write_queues[die_queue.write_queue as usize].head;
+        let head = controller.queues.first_write(die_queue.write_queue);
         if !head.is_some() {
             return None;
         }
@@ -207,7 +202,7 @@ impl<C: Contents> DriveBackends<C> {
         {
             return Some(found);
         }
-        if !M::PLAIN && controller.dies.spread.is_some() {
+        if !M::PLAIN && controller.dies.is_spread() {
             return self.plane_in_unit(die_queue, head, controller);
         }
         let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
@@ -217,7 +212,7 @@ impl<C: Contents> DriveBackends<C> {
                     .physical_plane_for(die_queue.unit, head, self)
                     .map(|plane| (plane, die_queue.turn));
             }
-            let op = &controller.queues.ops[head];
+            let op = &controller.queues[head];
             let lpn = op.command.start.low() + u32::from(op.placed);
             if let Allocation::Partial(order) = &ftl.allocation {
                 let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
@@ -269,7 +264,7 @@ impl<C: Contents> DriveBackends<C> {
         let Taker { die_queue, plane, turn_of_planes, .. } = taker;
         let this = &mut self.ftl.die_queues[die_queue];
         this.turn = turn_of_planes;
-        let (unit, ftl, write_queue) = (this.unit, usize::from(this.ftl), this.write_queue as usize);
+        let (unit, ftl, write_queue) = (this.unit, usize::from(this.ftl), this.write_queue);
         if M::PHYSICAL {
             let op = controller.queues.pop(write_queue);
             let page = controller.queues.page_of_write(op, 0, plane);
@@ -277,9 +272,9 @@ impl<C: Contents> DriveBackends<C> {
             controller.commit_page::<M>(now, channel, unit, page, true, self);
             self.all_placed(op, controller);
         } else if M::PLAIN {
-            let op = controller.queues.write_queues[write_queue].head;
+            let op = controller.queues.first_write(write_queue);
             let DriveOp { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
-                controller.queues.ops[op];
+                controller.queues[op];
             let to = self.place_plainly(ftl, plane, op, n, start.low() + u32::from(n), controller);
             if self.placement.many_planes {
                 self.ftl.prefetch_for(die_queue);
@@ -310,7 +305,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let DieQueue { unit, ftl, .. } = self.ftl.die_queues[die_queue];
-        let mut pages = std::mem::take(&mut controller.scratch.pages);
+        let mut pages = controller.scratch.take();
         let stream = self.gather(now, die_queue, plane, &mut pages, controller);
         for page in &mut pages {
             self.place(page, stream, controller);
@@ -335,14 +330,14 @@ impl<C: Contents> DriveBackends<C> {
         let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
         for page in &pages {
             if self.ftl.physical {
-                self.note_number(controller.queues.ops[page.op].sequence, end, controller);
+                self.note_number(controller.queues[page.op].sequence, end, controller);
                 self.all_placed(page.op, controller);
             } else {
                 controller.take_if_placed(die_queue, page, self);
             }
         }
         pages.clear();
-        controller.scratch.pages = pages;
+        controller.scratch.put_back(pages);
     }
 
     /// The pages that one command programs: the first of a die queue's write queue, which goes to `plane`, and those
@@ -356,13 +351,13 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> u8 {
         let DieQueue { ftl, write_queue, .. } = self.ftl.die_queues[die_queue];
-        let head = controller.queues.write_queues[write_queue as usize].head;
+        let head = controller.queues.first_write(write_queue);
         if self.ftl.physical {
-            self.gather_physical(write_queue as usize, plane, pages, controller);
+            self.gather_physical(write_queue, plane, pages, controller);
             return 0;
         }
         let stream =
-            self.stream_into(plane, usize::from(ftl), head, controller.queues.ops[head].placed, controller);
+            self.stream_into(plane, usize::from(ftl), head, controller.queues[head].placed, controller);
         controller.share_out(now, die_queue, plane, stream, pages, self);
         stream
     }
@@ -385,8 +380,7 @@ impl<C: Contents> DriveBackends<C> {
             self.place(&mut page, 0, controller);
             return page.target.to;
         }
-        let contents =
-            if C::KEEP { controller.queues.carried[op.index()][usize::from(n)] } else { C::default() };
+        let contents = controller.queues.carried(op, n);
         let ppn = self.ftl.blocks.program(plane, lpn, contents);
         let arrived = self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn);
         if let Some(older) = self.succeed(ftl, lpn, op, ppn, arrived.then_some(n), controller) {
@@ -413,9 +407,9 @@ impl<C: Contents> DriveBackends<C> {
     ) -> Option<Ppn> {
         if let Some(n) = arrived {
             self.ftl.blocks.validate(ppn);
-            return controller.queues.older[op.index()][usize::from(n)].take();
+            return controller.queues.take_older(op, n);
         }
-        let older = self.replace_older(ftl, lpn, controller.queues.ops[op].sequence, ppn, controller).ok()?;
+        let older = self.replace_older(ftl, lpn, controller.queues[op].sequence, ppn, controller).ok()?;
         self.ftl.blocks.validate(ppn);
         older
     }
@@ -431,7 +425,7 @@ impl<C: Contents> DriveBackends<C> {
         let ftl = usize::from(ftl);
         let (lpn, contents) = controller.queues.written(page);
         let this = &mut self.ftl.backends[ftl];
-        let first = controller.queues.ops[op].command.start.low();
+        let first = controller.queues[op].command.start.low();
         let owner = if this.remapped.is_empty() {
             Some(lpn)
         } else {
@@ -452,7 +446,7 @@ impl<C: Contents> DriveBackends<C> {
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
         let older = self.succeed(ftl, owned, op, ppn, arrived.then_some(page.n), controller);
         if self.power.is_some() {
-            self.note_oob(ppn, lpn, controller.queues.ops[op].sequence);
+            self.note_oob(ppn, lpn, controller.queues[op].sequence);
             page.guards = older.map(|older| self.flash.geometry.block_index_of(older));
         }
         if let Some(older) = older {
@@ -480,7 +474,7 @@ impl<C: Contents> DriveBackends<C> {
         if !self.ftl.summaries || self.ftl.blocks.front(stream, plane).is_some() {
             return false;
         }
-        controller.accounts.counters.count(ftl as u16, OpKind::Program, Cause::Metadata);
+        controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
         true
     }
 
@@ -504,14 +498,14 @@ impl<C: Contents> DriveBackends<C> {
         let geometry = &self.flash.geometry;
         let ends = self.ftl.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
         if ends {
-            controller.accounts.counters.count(ftl as u16, OpKind::Program, Cause::Metadata);
+            controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
         }
         ends
     }
 
     #[inline(never)]
     pub(in crate::drive) fn all_placed(&mut self, op: Id<DriveOp>, controller: &mut Controller<C>) {
-        let remapped = &mut self.ftl.backends[usize::from(controller.queues.ops[op].ftl)].remapped;
+        let remapped = &mut self.ftl.backends[usize::from(controller.queues[op].ftl)].remapped;
         if !remapped.is_empty() {
             remapped.retain(|remapped| remapped.op != op.raw());
         }
@@ -520,7 +514,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.answer_write(op, CompletionPart::Both, controller);
         controller.answer_behind(controller.now, op);
-        controller.queues.ops.release(op);
+        controller.queues.release(op);
     }
 
     /// A write is over; or it is acknowledged, or has become durable.
@@ -539,7 +533,7 @@ impl<C: Contents> DriveBackends<C> {
             CompletionPart::Durable => controller.breakdown_of_durable(op, noted),
             _ => controller.breakdown_of_write(op, noted, self),
         };
-        let DriveOp { token, command, acknowledged, durable, service, .. } = &controller.queues.ops[op];
+        let DriveOp { token, command, acknowledged, durable, service, .. } = &controller.queues[op];
         let done = Done::at(*token, u32::from(command.count), *durable + noted);
         let (acknowledged, service) = (*acknowledged + noted, *service + noted);
         controller.done.push(Done { part, acknowledged, service, spent, ..done });
@@ -556,6 +550,6 @@ impl<C: Contents> DriveBackends<C> {
         let remapped = self.ftl.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
         let place =
             remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
-        place.unwrap_or_else(|| (lpn - controller.queues.ops[Id::new(op)].command.start.low()) as usize)
+        place.unwrap_or_else(|| (lpn - controller.queues[Id::new(op)].command.start.low()) as usize)
     }
 }

@@ -59,14 +59,14 @@ impl<C: Contents> Controller<C> {
         let reads: Vec<Id<DriveOp>> =
             self.queues.behind.extract_if(.., waits).map(|behind| behind.read).collect();
         for read in reads {
-            let target = Target::sectors(ppn, self.queues.ops[read].command.sectors);
+            let target = Target::sectors(ppn, self.queues[read].command.sectors);
             let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
             let service = phases.sense + phases.data_out;
-            let course = self.draw_errors(self.now, ppn, self.queues.ops[read].command.sectors, backends);
-            let this = &mut self.queues.ops[read];
+            let course = self.draw_errors(self.now, ppn, self.queues[read].command.sectors, backends);
+            let this = &mut self.queues[read];
             (this.ppn, this.service, this.course) = (ppn, service, course);
             let unit = self.unit_of_page(ppn);
-            let state = &mut self.dies.units[unit.0 as usize];
+            let state = &mut self.dies[unit];
             state.reads.push(&mut self.queues.ops, read);
             state.queued += service;
             let (channel, bit) = (state.channel as usize, state.bit);
@@ -84,7 +84,7 @@ impl<C: Contents> Controller<C> {
 
     /// A backend has become degraded: its pages may wait for ever, so waiting reads are served from memory.
     pub(in crate::drive) fn answer_all_behind(&mut self, now: SimTime, ftl: usize) {
-        self.answer_those_behind(now, |this, behind| usize::from(this.queues.ops[behind.read].ftl) == ftl);
+        self.answer_those_behind(now, |this, behind| usize::from(this.queues[behind.read].ftl) == ftl);
     }
 
     #[cold]
@@ -94,8 +94,7 @@ impl<C: Contents> Controller<C> {
                 self.queues.behind.push(behind);
                 continue;
             }
-            let (token, contents) =
-                (self.queues.ops[behind.read].token, self.queues.take_carried(behind.read));
+            let (token, contents) = (self.queues[behind.read].token, self.queues.take_carried(behind.read));
             self.answer_in_flight(now, token, contents);
             self.queues.ops.release(behind.read);
         }

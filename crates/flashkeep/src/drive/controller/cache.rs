@@ -60,7 +60,7 @@ impl<C: Contents> Controller<C> {
 
     /// The page that a unit has read goes into its cache register, if another read is about to start.
     pub(super) fn make_way(&mut self, unit: UnitId) {
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         if state.phase == UnitPhase::Ready {
             state.cached = std::mem::replace(&mut state.current, Id::NONE);
             self.accounts.counters.cache[OpKind::Read as usize] += 1;
@@ -70,8 +70,8 @@ impl<C: Contents> Controller<C> {
     /// That page crosses the channel; returns whether the unit is then free.
     #[inline]
     pub(super) fn let_go(&mut self, channel: usize, unit: UnitId, op: Id<DriveOp>) -> bool {
-        let rest = if op.is_some() { self.queues.ops[op].next } else { Id::NONE };
-        let state = &mut self.dies.units[unit.0 as usize];
+        let rest = if op.is_some() { self.queues[op].next } else { Id::NONE };
+        let state = &mut self.dies[unit];
         if state.cached.is_some() {
             state.cached = rest;
             if !rest.is_some() && state.phase != UnitPhase::Ready {
@@ -88,14 +88,14 @@ impl<C: Contents> Controller<C> {
 
     /// Whether any page that a unit has read, or is reading, passes a test.
     pub(super) fn any_read(&self, unit: UnitId, test: impl Fn(&DriveOp) -> bool) -> bool {
-        let BusyUnitState { phase, cached, current, .. } = &self.dies.units[unit.0 as usize];
+        let BusyUnitState { phase, cached, current, .. } = &self.dies[unit];
         [*cached, *current].into_iter().any(|first| {
             let mut at = if *phase == UnitPhase::Free { Id::NONE } else { first };
             while at.is_some() {
-                if test(&self.queues.ops[at]) {
+                if test(&self.queues[at]) {
                     return true;
                 }
-                at = self.queues.ops[at].next;
+                at = self.queues[at].next;
             }
             false
         })
@@ -103,18 +103,18 @@ impl<C: Contents> Controller<C> {
 
     /// Takes the pages of a plane out of a unit's registers.
     pub(in crate::drive) fn empty_registers(&mut self, unit: UnitId, plane: PlaneId) -> Vec<Id<DriveOp>> {
-        let BusyUnitState { cached, current, .. } = &self.dies.units[unit.0 as usize];
+        let BusyUnitState { cached, current, .. } = &self.dies[unit];
         let mut gone = Vec::new();
         let [cached, current] = [*cached, *current].map(|first| {
             let (mut kept, mut last, mut at) = (Id::NONE, Id::NONE, first);
             while at.is_some() {
-                let DriveOp { next, ppn, .. } = self.queues.ops[at];
-                self.queues.ops[at].next = Id::NONE;
+                let DriveOp { next, ppn, .. } = self.queues[at];
+                self.queues[at].next = Id::NONE;
                 if self.flash.geometry.plane_of(ppn) == plane {
                     gone.push(at);
                 } else {
                     if last.is_some() {
-                        self.queues.ops[last].next = at
+                        self.queues[last].next = at
                     } else {
                         kept = at
                     }
@@ -124,7 +124,7 @@ impl<C: Contents> Controller<C> {
             }
             kept
         });
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         (state.cached, state.current) = (cached, current);
         gone
     }

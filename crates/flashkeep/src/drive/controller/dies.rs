@@ -82,27 +82,27 @@ pub(in crate::drive) struct Channel {
 pub(in crate::drive) struct Dies {
     /// The scheduling rule.
     pub(super) scheduler: Scheduler,
-    pub(in crate::drive) units: Vec<BusyUnitState>,
+    pub(super) units: Vec<BusyUnitState>,
     /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
-    pub(in crate::drive) free_at: Vec<SimTime>,
+    pub(super) free_at: Vec<SimTime>,
     /// With cache programs: when each unit can take the data of its next program.
-    pub(in crate::drive) accepts_at: Vec<SimTime>,
-    pub(in crate::drive) channels: Vec<Channel>,
+    pub(super) accepts_at: Vec<SimTime>,
+    pub(super) channels: Vec<Channel>,
     /// Units of a channel.
-    pub(in crate::drive) per_channel: usize,
+    pub(super) per_channel: usize,
     /// Which unit each plane is in, or the first of a pool's.
-    pub(in crate::drive) of_plane: Vec<UnitId>,
+    pub(super) of_plane: Vec<UnitId>,
     /// Where pools have several units: which one each block is in.
-    pub(in crate::drive) spread: Option<Box<PoolUnits>>,
+    pub(super) spread: Option<Box<PoolUnits>>,
     /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or
     /// pools of several units.
     pub(super) minded: bool,
-    pub(in crate::drive) gangs: Gangs,
+    pub(super) gangs: Gangs,
     /// With rounds: the round that is being assembled.
     pub(super) in_step: InStep,
     /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
     /// its operation is over. With scrubbing, its next read is the last one.
-    pub(in crate::drive) agenda: Agenda,
+    pub(super) agenda: Agenda,
 }
 
 impl Dies {
@@ -210,7 +210,138 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = u32> {
     })
 }
 
+impl std::ops::Index<UnitId> for Dies {
+    type Output = BusyUnitState;
+
+    #[inline(always)]
+    fn index(&self, unit: UnitId) -> &BusyUnitState {
+        &self.units[unit.0 as usize]
+    }
+}
+
+impl std::ops::IndexMut<UnitId> for Dies {
+    #[inline(always)]
+    fn index_mut(&mut self, unit: UnitId) -> &mut BusyUnitState {
+        &mut self.units[unit.0 as usize]
+    }
+}
+
 impl Dies {
+    #[inline]
+    pub(in crate::drive) fn unit_count(&self) -> usize {
+        self.units.len()
+    }
+
+    pub(in crate::drive) fn channel_count(&self) -> usize {
+        self.channels.len()
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn channel(&self, channel: usize) -> &Channel {
+        &self.channels[channel]
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn channel_mut(&mut self, channel: usize) -> &mut Channel {
+        &mut self.channels[channel]
+    }
+
+    /// The die queue of each channel to which the next write is offered first.
+    pub(in crate::drive) fn turns(&self) -> Vec<u32> {
+        self.channels.iter().map(|channel| channel.turn).collect()
+    }
+
+    pub(in crate::drive) fn set_turns(&mut self, turns: Vec<u32>) {
+        self.channels.iter_mut().zip(turns).for_each(|(channel, turn)| channel.turn = turn);
+    }
+
+    /// No plane is collected in idle time any more.
+    pub(in crate::drive) fn end_idling(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.soft = false);
+    }
+
+    /// Whether channels share control lines.
+    pub(in crate::drive) fn has_gangs(&self) -> bool {
+        self.gangs.size > 1
+    }
+
+    /// The units of a channel.
+    pub(in crate::drive) fn units_in(&self, channel: usize) -> std::ops::Range<usize> {
+        channel * self.per_channel..(channel + 1) * self.per_channel
+    }
+
+    /// The unit of a plane, or the first of its pool's.
+    #[inline(always)]
+    pub(in crate::drive) fn unit_of(&self, plane: PlaneId) -> UnitId {
+        self.of_plane[plane.0 as usize]
+    }
+
+    /// Whether pools have several units.
+    #[inline(always)]
+    pub(in crate::drive) fn is_spread(&self) -> bool {
+        self.spread.is_some()
+    }
+
+    /// A unit is free from `at` on.
+    pub(in crate::drive) fn set_free(&mut self, at: SimTime, unit: UnitId) {
+        self.free_at[unit.0 as usize] = at;
+    }
+
+    /// All units and channels are free from `at` on.
+    pub(in crate::drive) fn free_all(&mut self, at: SimTime) {
+        self.free_at.fill(at);
+        self.channels.iter_mut().for_each(|channel| channel.free_at = at);
+    }
+
+    /// The cache register of a unit can take data from `at` on.
+    #[inline]
+    pub(in crate::drive) fn accepts_from(&mut self, unit: UnitId, at: SimTime) {
+        self.accepts_at[unit.0 as usize] = at;
+    }
+
+    /// Wakes a unit when its cache register can take data, if it cannot yet.
+    pub(in crate::drive) fn wake_to_accept(&mut self, now: SimTime, unit: UnitId) {
+        let at = unit.0 as usize;
+        if self.accepts_at[at] > now {
+            self.agenda.set(at, self.accepts_at[at]);
+        }
+    }
+
+    /// The event of a unit is at `at`.
+    pub(in crate::drive) fn wake_unit_at(&mut self, unit: UnitId, at: SimTime) {
+        self.agenda.set(unit.0 as usize, at);
+    }
+
+    /// Wakes a channel as soon as it is free.
+    pub(in crate::drive) fn wake_channel(&mut self, now: SimTime, channel: usize) {
+        self.wake_slot(self.units.len() + channel, self.channels[channel].free_at.max(now));
+    }
+
+    /// The next page is scrubbed at `at`.
+    pub(in crate::drive) fn scrub_at(&mut self, at: SimTime) {
+        self.agenda.set(self.agenda.len() - 1, at);
+    }
+
+    /// The next event that is due by `until`.
+    #[inline(always)]
+    pub(in crate::drive) fn pop_due(&mut self, until: SimTime) -> Option<(SimTime, usize)> {
+        self.agenda.pop_due(until)
+    }
+
+    /// No operation is waited for or in progress.
+    pub(super) fn clear(&mut self) {
+        self.agenda.clear();
+        for unit in &mut self.units {
+            (unit.phase, unit.current, unit.programs) = (UnitPhase::Free, Id::NONE, None);
+            unit.cached = Id::NONE;
+            (unit.reads, unit.queued) = (OpQueue::default(), Span::ZERO);
+            (unit.collect_head, unit.collect_tail) = (None, None);
+        }
+        for channel in &mut self.channels {
+            (channel.waiting, channel.ready, channel.collecting) = (0, 0, 0);
+        }
+    }
+
     /// A unit that was woken to take data for its cache register will be woken again when it is free.
     #[inline(never)]
     pub(super) fn come_back(&mut self, now: SimTime, unit: UnitId) {
@@ -233,14 +364,14 @@ impl Dies {
     /// The read whose page leaves the unit next; none if that page is read for GC.
     #[inline]
     pub(super) fn leaving(&self, unit: UnitId) -> Id<DriveOp> {
-        let BusyUnitState { cached, current, .. } = &self.units[unit.0 as usize];
+        let BusyUnitState { cached, current, .. } = &self[unit];
         if cached.is_some() { *cached } else { *current }
     }
 
     /// The channel that a unit is on.
     #[inline(always)]
     pub(super) fn channel_of(&self, unit: UnitId) -> usize {
-        self.units[unit.0 as usize].channel as usize
+        self[unit].channel as usize
     }
 
     /// An operation waits for a busy unit: its release becomes an event.
@@ -291,11 +422,6 @@ impl Dies {
         channels.chain(units).max().unwrap_or(SimTime::ZERO)
     }
 
-    /// The slot of scrubbing, the last one.
-    pub(in crate::drive) fn scrub_slot(&self) -> usize {
-        self.agenda.len() - 1
-    }
-
     /// The instant of the next event, [`SimTime::NEVER`] where nothing is pending.
     #[must_use]
     #[inline]
@@ -310,19 +436,19 @@ impl Dies {
 
     /// Whether the page is one of those that the unit programs together.
     pub(super) fn is_programmed_along(&self, unit: UnitId, ppn: Ppn) -> bool {
-        let state = &self.units[unit.0 as usize];
+        let state = &self[unit];
         state.programs.is_some()
             && state.programs == state.together.first().copied()
             && state.together.contains(&ppn)
     }
 
     pub(in crate::drive) fn is_among(&self, idle: u64, unit: UnitId) -> bool {
-        idle & self.units[unit.0 as usize].bit != 0
+        idle & self[unit].bit != 0
     }
 
     /// Whether a unit has a page in its register, or reads one, that a collection is to move.
     pub(in crate::drive) fn reads_for_collection(&self, unit: UnitId) -> bool {
-        let state = &self.units[unit.0 as usize];
+        let state = &self[unit];
         matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
     }
 
@@ -376,7 +502,7 @@ impl<C: Contents> Controller<C> {
 
     /// A lower bound of the waiting time of a read in the unit.
     pub(in crate::drive) fn wait_for(&self, now: SimTime, unit: UnitId) -> Span {
-        let state = &self.dies.units[unit.0 as usize];
+        let state = &self.dies[unit];
         let channel = &self.dies.channels[state.channel as usize];
         let mut wait = channel.free_at.since(now);
         wait += match state.phase {

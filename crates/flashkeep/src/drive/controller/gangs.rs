@@ -15,7 +15,7 @@ use std::ops::Range;
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Gangs {
     /// Channels per gang; 1 if each has control lines of its own.
-    pub(in crate::drive) size: usize,
+    pub(super) size: usize,
     /// The state of each gang.
     rounds: Vec<GangRound>,
 }
@@ -69,7 +69,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.bus == BusUse::Operations && self.dies.channels[channel].ready != 0 {
             return GangTurn::GoesOn;
         }
-        self.dies.agenda.set(self.dies.units.len() + channel, end);
+        self.dies.agenda.set(self.dies.unit_count() + channel, end);
         GangTurn::Waits
     }
 

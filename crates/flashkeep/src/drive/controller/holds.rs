@@ -17,7 +17,7 @@ impl<C: Contents> Controller<C> {
     /// A unit and its channel have been granted at `now`, for as long as their states say.
     #[inline(never)]
     pub(in crate::drive) fn tell_granted(&mut self, now: SimTime, unit: UnitId, kind: OpKind, cause: Cause) {
-        let state = &self.dies.units[unit.0 as usize];
+        let state = &self.dies[unit];
         let channel = state.channel;
         let until = match state.phase {
             UnitPhase::Free => self.dies.free_at[unit.0 as usize],
@@ -39,8 +39,7 @@ impl<C: Contents> Controller<C> {
         cause: Option<Cause>,
         backends: &DriveBackends<C>,
     ) {
-        let collects =
-            || self.dies.units[unit.0 as usize].collect_head.map(|plane| backends.moves_because(plane));
+        let collects = || self.dies[unit].collect_head.map(|plane| backends.moves_because(plane));
         let cause = cause.or_else(collects).unwrap_or(Cause::Gc);
         self.tell_granted(now, unit, OpKind::Read, cause);
     }
@@ -55,7 +54,7 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
     ) {
         if self.accounts.watch.is_some() {
-            let channel = self.dies.units[unit.0 as usize].channel;
+            let channel = self.dies[unit].channel;
             self.tell_hold(Resource::Unit(unit), now, end, kind, cause);
             self.tell_hold(Resource::Channel(channel), now, end, kind, cause);
         }

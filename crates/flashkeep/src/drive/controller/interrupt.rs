@@ -19,7 +19,7 @@ impl<C: Contents> Controller<C> {
     ) {
         let geometry = self.flash.geometry.clone();
         for unit in self.dies.units_of(plane) {
-            let reads = &mut self.dies.units[unit.0 as usize].reads;
+            let reads = &mut self.dies[unit].reads;
             let waiting = reads.take(&mut self.queues.ops, |op| what.strikes(&geometry, op.ppn));
             for op in self.no_longer_waiting(unit, waiting) {
                 self.fail_read(now, op, backends);
@@ -35,7 +35,7 @@ impl<C: Contents> Controller<C> {
     ) -> Vec<Id<DriveOp>> {
         let state = &mut self.dies.units[unit.0 as usize];
         for &op in &reads {
-            state.queued = state.queued - self.queues.ops[op].service;
+            state.queued = state.queued - self.queues[op].service;
         }
         if !state.reads.head.is_some() {
             self.dies.channels[state.channel as usize].waiting &= !state.bit;
@@ -50,7 +50,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { token, command, ftl, ppn, course, .. } = self.queues.ops[op];
+        let DriveOp { token, command, ftl, ppn, course, .. } = self.queues[op];
         self.forget_doomed(ppn);
         if token.slot == UNASKED && !course.discarded {
             backends.scrub_on(now, self);

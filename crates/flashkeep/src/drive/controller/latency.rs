@@ -75,7 +75,7 @@ pub(in crate::drive) struct DriveLatencies {
     /// suspended; or where the time until it was acknowledged went.
     pub(super) open: Vec<(Breakdown, Span)>,
     /// The breakdowns of the completions that the engine has not taken yet.
-    pub(in crate::drive) done: Vec<Breakdown>,
+    pub(super) done: Vec<Breakdown>,
 }
 
 impl DriveLatencies {
@@ -222,7 +222,7 @@ impl<C: Contents> Controller<C> {
     /// Measures where the time of commands goes, from now on.
     pub(in crate::drive) fn break_down(&mut self) {
         self.latencies = Some(Box::new(DriveLatencies {
-            units: vec![BusyHistory::default(); self.dies.units.len()],
+            units: vec![BusyHistory::default(); self.dies.unit_count()],
             channels: vec![BusyHistory::default(); self.dies.channels.len()],
             placed: Vec::new(),
             reads: Vec::new(),
@@ -246,7 +246,7 @@ impl<C: Contents> Controller<C> {
     #[inline(never)]
     pub(super) fn record_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime, cause: Cause) {
         let (Some(latencies), Some(with)) = (&mut self.latencies, Part::of_other(cause)) else { return };
-        let reads = self.dies.units[unit.0 as usize].reads.head.is_some();
+        let reads = self.dies[unit].reads.head.is_some();
         let awaited = reads || self.queues.waiting > 0 || !self.queues.behind.is_empty();
         let history = &mut latencies.units[unit.0 as usize];
         history.record(now, until, with, awaited);
@@ -275,7 +275,7 @@ impl<C: Contents> Controller<C> {
         let reads = self.dies.units.iter().map(|unit| unit.reads.head);
         let waiting = writes.chain(reads).chain(self.queues.behind.iter().map(|behind| behind.read));
         let waiting = waiting.filter(|op| op.is_some());
-        let Some(oldest) = waiting.map(|op| self.queues.ops[op].since).min() else { return };
+        let Some(oldest) = waiting.map(|op| self.queues[op].since).min() else { return };
         for history in latencies.units.iter_mut().chain(&mut latencies.channels) {
             history.forget_before(oldest);
         }
@@ -293,7 +293,7 @@ impl<C: Contents> Controller<C> {
         } else if self.dies.gangs.size > 1 || self.flash.bus == BusUse::Rounds {
             // The channel waits for the others of its gang, or the round before is not over.
             Part::Channel
-        } else if writes && backends.ftl.physical {
+        } else if writes && backends.ftl.is_physical() {
             // An erase comes first, which must wait.
             Part::Gc
         } else {
@@ -329,7 +329,7 @@ impl<C: Contents> Controller<C> {
         phases: &OpPhases,
         backends: &DriveBackends<C>,
     ) -> Id<DriveOp> {
-        let DriveOp { since, next, .. } = self.queues.ops[op];
+        let DriveOp { since, next, .. } = self.queues[op];
         let wait = self.short_wait_of_read(channel, unit, (since, granted));
         let waited = wait.unwrap_or_default();
         let Some(latencies) = &mut self.latencies else { return next };
@@ -338,7 +338,7 @@ impl<C: Contents> Controller<C> {
             so_far: FlashTimes { array: phases.array(), transfer: phases.sent(), ..waited },
             waits_listed: wait.is_none(),
         };
-        if self.errors.is_some() && !self.queues.ops[op].course.again {
+        if self.errors.is_some() && !self.queues[op].course.again {
             *latencies.earlier(op) = Breakdown::default();
         }
         if wait.is_none() {
@@ -372,7 +372,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         backends: &DriveBackends<C>,
     ) {
-        let DriveOp { since, late, .. } = self.queues.ops[op];
+        let DriveOp { since, late, .. } = self.queues[op];
         let (mut parts, rest) = (Breakdown::default(), self.other_wait(false, late, backends));
         let freed = self.freed_for_read(channel, unit);
         let Some(latencies) = &mut self.latencies else { return };
@@ -399,7 +399,7 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
         backends: &DriveBackends<C>,
     ) {
-        let (channel, first) = (self.dies.channel_of(unit), self.dies.units[unit.0 as usize].current);
+        let (channel, first) = (self.dies.channel_of(unit), self.dies[unit].current);
         if first.is_some() {
             // Seldom are others linked to it.
             let next = self.begin_read(now, channel, unit, first, phases, backends);
@@ -426,10 +426,10 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         backends: &DriveBackends<C>,
     ) -> Cause {
-        if op.is_some() || (self.latencies.is_none() && !backends.slc.active) {
-            return self.queues.ops[op].command.cause;
+        if op.is_some() || (self.latencies.is_none() && !backends.slc.is_active()) {
+            return self.queues[op].command.cause;
         }
-        self.dies.units[unit.0 as usize].collects.map_or(Cause::Gc, |plane| backends.moves_because(plane))
+        self.dies[unit].collects.map_or(Cause::Gc, |plane| backends.moves_because(plane))
     }
 
     /// Where the time of a read goes whose data cross the channel from now on.
@@ -474,7 +474,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         transfer: Span,
     ) -> TimeSpent {
-        let course = self.queues.ops[op].course;
+        let course = self.queues[op].course;
         let decoding = self.decoding(course);
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let mut parts = latencies.parts_of_attempt(now, channel, op, transfer, course.again);
@@ -485,7 +485,7 @@ impl<C: Contents> Controller<C> {
 
     /// Keeps where the time of a read went whose data cross the channel from now on and are decoded in vain.
     pub(super) fn keep_attempt(&mut self, now: SimTime, channel: usize, op: Id<DriveOp>, transfer: Span) {
-        let course = self.queues.ops[op].course;
+        let course = self.queues[op].course;
         let decoding = self.decoding(course);
         let Some(latencies) = &mut self.latencies else { return };
         let mut parts = latencies.parts_of_attempt(now, channel, op, transfer, course.again);
@@ -503,7 +503,7 @@ impl<C: Contents> Controller<C> {
     ) -> TimeSpent {
         let decoding = self.decoding_in_rounds(op);
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
-        let mut parts = latencies.parts_in_round(&self.queues.ops[op], op, end, phases, transfer);
+        let mut parts = latencies.parts_in_round(&self.queues[op], op, end, phases, transfer);
         if self.errors.is_some() {
             parts = parts.plus(latencies.earlier(op));
             parts.add(Part::Compute, decoding);
@@ -520,7 +520,7 @@ impl<C: Contents> Controller<C> {
         transfer: Span,
     ) {
         let Some(latencies) = &mut self.latencies else { return };
-        let parts = latencies.parts_in_round(&self.queues.ops[op], op, end, phases, transfer);
+        let parts = latencies.parts_in_round(&self.queues[op], op, end, phases, transfer);
         *latencies.earlier(op) = latencies.earlier(op).plus(&parts);
     }
 
@@ -550,14 +550,14 @@ impl<C: Contents> Controller<C> {
         if self.suspension.is_some() && self.flash.acknowledge == Acknowledge::Program {
             return self.breakdown_of_settled(op, noted);
         }
-        let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
+        let DriveOp { since, acknowledged, .. } = self.queues[op];
         // Pages that have been withdrawn leave nothing to measure.
         let placed = latencies.placed.get(op.index()).filter(|_| acknowledged != SimTime::ZERO);
         let Some(&PlacedPage { granted, unit, freed, mut own, .. }) = placed else {
             return self.breakdown_of_other_write(op, None, noted, backends);
         };
         if since < granted {
-            let channel = self.dies.units[unit.0 as usize].channel as usize;
+            let channel = self.dies[unit].channel as usize;
             let Some(wait) = latencies.short_wait(unit, channel, (since, granted), freed) else {
                 return self.breakdown_of_other_write(op, placed.copied(), noted, backends);
             };
@@ -578,7 +578,7 @@ impl<C: Contents> Controller<C> {
         noted: Span,
         backends: &DriveBackends<C>,
     ) -> TimeSpent {
-        let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
+        let DriveOp { since, acknowledged, .. } = self.queues[op];
         let mut parts = Breakdown::default();
         if let Some(PlacedPage { granted, unit, freed, own, .. }) = placed {
             parts = own.breakdown().plus(&self.wait_of_page(op, granted, unit, freed, backends));
@@ -593,13 +593,13 @@ impl<C: Contents> Controller<C> {
     pub(super) fn breakdown_of_erases(&mut self, op: Id<DriveOp>, end: SimTime, erase: Span) -> TimeSpent {
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let mut parts = Breakdown::of(Part::Array, erase);
-        parts.fit(end.since(self.queues.ops[op].since), Part::Die);
+        parts.fit(end.since(self.queues[op].since), Part::Die);
         latencies.list(parts)
     }
 
     /// Where the time of a write goes that found no place.
     pub(super) fn breakdown_of_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) -> TimeSpent {
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
-        latencies.list(Breakdown::of(Part::Die, now.since(self.queues.ops[op].since)))
+        latencies.list(Breakdown::of(Part::Die, now.since(self.queues[op].since)))
     }
 }

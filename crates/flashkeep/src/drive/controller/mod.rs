@@ -37,7 +37,7 @@ pub(super) use work::DriveAccounts;
 pub use work::OperationTimes;
 
 use crate::drive::Parameters;
-use crate::engine::{Contents, Done};
+use crate::engine::{Breakdown, Contents, Done};
 use crate::flash::FlashArray;
 use crate::kernel::{Id, SimTime};
 use latency::DriveLatencies;
@@ -71,10 +71,44 @@ pub(super) struct Controller<C> {
 }
 
 impl<C: Contents> Controller<C> {
+    /// Programs take this path.
+    pub(in crate::drive) fn take_path(&mut self, programs: Programs) {
+        self.paths.programs = programs;
+    }
+
+    /// Commands go to FTLs that are whole and timed, or are looked at one by one (`checked`).
+    pub(in crate::drive) fn check_commands(&mut self, checked: bool) {
+        self.paths.commands = Commands::of_mapped(!checked);
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn takes_commands_directly(&self) -> bool {
+        self.paths.commands == Commands::Direct
+    }
+
+    /// Where the time of completed commands went, if that is measured.
+    #[inline]
+    pub(in crate::drive) fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
+        self.latencies.as_mut().map(|latencies| &mut latencies.done)
+    }
+
+    /// Whether pages on their way to flash are read from there, behind their program.
+    pub(in crate::drive) fn reads_behind_writes(&self) -> bool {
+        self.reads.behind
+    }
+
+    /// Whatever waits or is in progress is lost.
+    pub(in crate::drive) fn lose_power(&mut self) {
+        self.queues.clear();
+        self.forget_all_doomed();
+        self.done.clear();
+        self.dies.clear();
+    }
+
     /// Observers of operations are told of channels and units as well.
     pub(in crate::drive) fn start_watch(&mut self) -> &mut Watch {
         let mut watch = self.accounts.watch.take().unwrap_or_default();
-        watch.told.resize(self.dies.units.len() + self.dies.channels.len(), SimTime::ZERO);
+        watch.told.resize(self.dies.unit_count() + self.dies.channels.len(), SimTime::ZERO);
         let watch = self.accounts.watch.insert(watch);
         // A drive with an observer does not use the fast path.
         self.paths.programs = Programs::Full;
@@ -85,7 +119,7 @@ impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
         self.forget_under_way(op);
         if !self.queues.is_unasked(op) {
-            let DriveOp { token, command, .. } = self.queues.ops[op];
+            let DriveOp { token, command, .. } = self.queues[op];
             let spent = self.breakdown_of_unplaced(now, op);
             self.done.push(Done { spent, ..Done::at(token, u32::from(command.count), now) });
         }

@@ -36,37 +36,40 @@ impl<C: Contents> Controller<C> {
         pages: &mut Vec<PageWrite>,
         backends: &mut DriveBackends<C>,
     ) {
-        let head = self.queues.write_queues[backends.ftl.die_queues[die_queue].write_queue as usize].head;
-        pages.push(self.queues.page_of_write(head, self.queues.ops[head].placed, plane));
+        let head = self.queues.write_queues[backends.ftl.die_queue(die_queue).write_queue as usize].head;
+        pages.push(self.queues.page_of_write(head, self.queues[head].placed, plane));
         let alone = self.flash.commands.multi_plane == MultiPlane::Off
-            || backends.health.damaged
-            || (backends.ftl.streams.are_several() && stream != SLC_STREAM);
-        if alone && !backends.packing.active {
+            || backends.health.is_damaged()
+            || (backends.ftl.has_several_streams() && stream != SLC_STREAM);
+        if alone && !backends.packing.is_active() {
             return;
         }
         // A plane is there once for each place that it has left.
-        let places =
-            if backends.packing.active { backends.ftl.blocks.places_left(Some(stream), plane) } else { 1 };
+        let places = if backends.packing.is_active() {
+            backends.ftl.blocks_mut().places_left(Some(stream), plane)
+        } else {
+            1
+        };
         let mut free = std::mem::take(&mut self.scratch.free_planes);
         free.extend((1..places).map(|_| plane));
-        let number = backends.ftl.blocks.next_number(stream, plane);
+        let number = backends.ftl.blocks().next_number(stream, plane);
         if !alone {
-            let siblings = backends.ftl.die_queues[die_queue].planes.iter().copied();
+            let siblings = backends.ftl.die_queue(die_queue).planes.iter().copied();
             let joining = siblings.filter(|&other| backends.can_join(stream, plane, number, other, self));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
         let most = self.fair_share(now, die_queue, 1 + free.len(), backends);
-        let (mut op, mut n) = (head, self.queues.ops[head].placed + 1);
+        let (mut op, mut n) = (head, self.queues[head].placed + 1);
         for _ in 0..LOOK_AHEAD.max(free.len()) {
             if free.is_empty() || pages.len() == most {
                 break;
             }
-            if n == self.queues.ops[op].command.count {
-                op = self.queues.ops[op].next;
+            if n == self.queues[op].command.count {
+                op = self.queues[op].next;
                 if !op.is_some() {
                     break;
                 }
-                n = self.queues.ops[op].placed;
+                n = self.queues[op].placed;
             }
             match self.plane_among(die_queue, op, n, stream, &free, backends) {
                 Some(at) => {
@@ -80,7 +83,7 @@ impl<C: Contents> Controller<C> {
                     n += 1;
                 }
                 // The pages of a write find their places in order.
-                None => n = self.queues.ops[op].command.count,
+                None => n = self.queues[op].command.count,
             }
         }
         free.clear();
@@ -90,20 +93,20 @@ impl<C: Contents> Controller<C> {
     /// How many of the pages that wait, `most` at the most, one command takes: other channels that could program some of
     /// them now get as many. Word lines are filled instead.
     fn fair_share(&self, now: SimTime, die_queue: usize, most: usize, backends: &DriveBackends<C>) -> usize {
-        let DieQueue { ftl, write_queue, unit, .. } = backends.ftl.die_queues[die_queue];
+        let &DieQueue { ftl, write_queue, unit, .. } = backends.ftl.die_queue(die_queue);
         let channels = backends.ftl.channels_offered(usize::from(ftl)) as usize;
-        if most == 1 || channels == 1 || backends.packing.active || self.flash.bus == BusUse::Rounds {
+        if most == 1 || channels == 1 || backends.packing.is_active() || self.flash.bus == BusUse::Rounds {
             return most;
         }
-        let own = self.dies.units[unit.0 as usize].channel as usize;
-        let first = backends.ftl.backends[usize::from(ftl)].domain.first.channel as usize;
+        let own = self.dies[unit].channel as usize;
+        let first = backends.ftl[usize::from(ftl)].domain.first.channel as usize;
         let others = (first..first + channels).filter(|&channel| channel != own);
         let sharers =
             1 + others.filter(|&channel| self.could_take(now, channel, write_queue, backends)).count();
         let mut waiting = 0;
         let mut op = self.queues.write_queues[write_queue as usize].head;
         while op.is_some() && waiting < most * sharers {
-            let DriveOp { placed, command, next, .. } = self.queues.ops[op];
+            let DriveOp { placed, command, next, .. } = self.queues[op];
             waiting += usize::from(command.count - placed);
             op = next;
         }
@@ -126,7 +129,7 @@ impl<C: Contents> Controller<C> {
         die_queues.iter().any(|&(die_queue, bit)| {
             let die_queue = die_queue as usize;
             idle >> bit & 1 == 1
-                && backends.ftl.die_queues[die_queue].write_queue == write_queue
+                && backends.ftl.die_queue(die_queue).write_queue == write_queue
                 && backends.plane_for::<Full>(die_queue, self).is_some()
         })
     }
@@ -141,22 +144,22 @@ impl<C: Contents> Controller<C> {
         free: &[PlaneId],
         backends: &DriveBackends<C>,
     ) -> Option<usize> {
-        let of_die_queue = usize::from(backends.ftl.die_queues[die_queue].ftl);
+        let of_die_queue = usize::from(backends.ftl.die_queue(die_queue).ftl);
         if !backends.joins_stream(stream, of_die_queue, op, n, self) {
             return None;
         }
-        let ftl = &backends.ftl.backends[of_die_queue];
+        let ftl = &backends.ftl[of_die_queue];
         if matches!(ftl.allocation, Allocation::Dynamic) {
             return Some(0);
         }
-        let lpn = self.queues.ops[op].command.start.low() + u32::from(n);
+        let lpn = self.queues[op].command.start.low() + u32::from(n);
         free.iter().position(|&plane| ftl.allocation.allows(&self.flash.geometry, &ftl.domain, lpn, plane))
     }
 
     /// A plane leaves pages out until its next one has that number.
     fn catch_up(&mut self, stream: u8, plane: PlaneId, number: u32, backends: &mut DriveBackends<C>) {
-        while backends.ftl.blocks.next_number(stream, plane) != number {
-            let left_out = backends.ftl.blocks.leave_empty(Some(stream), plane);
+        while backends.ftl.blocks().next_number(stream, plane) != number {
+            let left_out = backends.ftl.blocks_mut().leave_empty(Some(stream), plane);
             backends.note_oob(left_out, 0, 0);
             self.accounts.counters.wasted_pages += 1;
         }
@@ -170,11 +173,11 @@ impl<C: Contents> Controller<C> {
         page: &PageWrite,
         backends: &mut DriveBackends<C>,
     ) {
-        let state = &self.queues.ops[page.op];
+        let state = &self.queues[page.op];
         if page.n + 1 < state.command.count {
             return;
         }
-        let write_queue = backends.ftl.die_queues[die_queue].write_queue as usize;
+        let write_queue = backends.ftl.die_queue(die_queue).write_queue as usize;
         self.queues.write_queues[write_queue].remove(&mut self.queues.ops, page.op);
         self.queues.waiting -= u32::from(!self.queues.write_queues[write_queue].head.is_some());
         backends.all_placed(page.op, self);
@@ -193,33 +196,33 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) -> usize {
         let geometry = &self.flash.geometry;
-        let number = geometry.flash_page_of(self.queues.ops[first].ppn);
-        let plane = geometry.plane_of(self.queues.ops[first].ppn).0;
+        let number = geometry.flash_page_of(self.queues[first].ppn);
+        let plane = geometry.plane_of(self.queues[first].ppn).0;
         let die = |ppn| self.die_of(geometry.plane_of(ppn), geometry.block_of(ppn));
-        let die_of_first = die(self.queues.ops[first].ppn);
+        let die_of_first = die(self.queues[first].ppn);
         let mut planes = 1_u128 << (plane % geometry.planes);
         let (mut last, mut count, several) = (first, 1, self.flash.commands.multi_plane != MultiPlane::Off);
-        let mut at = self.dies.units[unit.0 as usize].reads.head;
+        let mut at = self.dies[unit].reads.head;
         while at.is_some() {
-            let DriveOp { ppn, next, command, ftl, .. } = self.queues.ops[at];
+            let DriveOp { ppn, next, command, ftl, .. } = self.queues[at];
             let plane = self.flash.geometry.plane_of(ppn).0;
             let bit = 1 << (plane % self.flash.geometry.planes);
             let apart = several
-                && self.flash.geometry.is_slc(ppn) == self.flash.geometry.is_slc(self.queues.ops[first].ppn)
+                && self.flash.geometry.is_slc(ppn) == self.flash.geometry.is_slc(self.queues[first].ppn)
                 && self.flash.geometry.flash_page_of(ppn) == number
                 && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
-            let along = backends.packing.shares && !apart && self.is_brought_up(first, ppn);
+            let along = backends.packing.shares() && !apart && self.is_brought_up(first, ppn);
             if (apart || along) && !self.is_kept_waiting(unit, ppn) {
                 planes |= bit;
-                self.queues.ops[at].placed = u16::from(along);
+                self.queues[at].placed = u16::from(along);
                 self.accounts.counters.along[OpKind::Read as usize] += u64::from(along);
-                let state = &mut self.dies.units[unit.0 as usize];
-                state.queued = state.queued - self.queues.ops[at].service;
+                let state = &mut self.dies[unit];
+                state.queued = state.queued - self.queues[at].service;
                 state.reads.remove(&mut self.queues.ops, at);
-                self.queues.ops[at].next = Id::NONE;
-                self.queues.ops[at].acknowledged = now;
-                self.queues.ops[last].next = at;
+                self.queues[at].next = Id::NONE;
+                self.queues[at].acknowledged = now;
+                self.queues[last].next = at;
                 self.accounts.counters.count(ftl, OpKind::Read, command.cause);
                 (last, count) = (at, count + usize::from(apart));
             }
@@ -233,10 +236,10 @@ impl<C: Contents> Controller<C> {
     fn is_brought_up(&self, first: Id<DriveOp>, ppn: Ppn) -> bool {
         let mut at = first;
         while at.is_some() {
-            if self.flash.geometry.share_a_page(self.queues.ops[at].ppn, ppn) {
+            if self.flash.geometry.share_a_page(self.queues[at].ppn, ppn) {
                 return true;
             }
-            at = self.queues.ops[at].next;
+            at = self.queues[at].next;
         }
         false
     }
@@ -254,16 +257,16 @@ impl<C: Contents> Controller<C> {
         let (die, home) = (self.die_of(first, block), self.dies.of_plane[first.0 as usize]);
         let unit = self.dies.unit_of_block(first, block);
         let mut ready = Vec::new();
-        let mut at = self.dies.units[home.0 as usize].collect_head;
+        let mut at = self.dies[home].collect_head;
         while let Some(plane) = at {
-            at = backends.gc.collections[plane.0 as usize].next;
+            at = backends.gc.next_plane(plane);
             if plane == first {
                 continue;
             }
             if let Some(victim) = backends.victim_of(plane, self)
                 && self.die_of(plane, victim) == die
-                && (backends.packing.active || backends.gc.hands[plane.0 as usize].is_empty())
-                && backends.ftl.blocks.is_garbage(plane, victim)
+                && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
+                && backends.ftl.blocks().is_garbage(plane, victim)
                 && !backends.is_owed(unit, plane, victim, self)
             {
                 ready.push((plane, victim));

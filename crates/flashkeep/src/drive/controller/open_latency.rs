@@ -40,14 +40,14 @@ impl<C: Contents> Controller<C> {
 
     /// The reads that a unit begins wait for it until it can sense.
     pub(super) fn note_lead(&mut self, granted: SimTime, unit: UnitId, lead: Span) {
-        let mut op = self.dies.units[unit.0 as usize].current;
+        let mut op = self.dies[unit].current;
         while op.is_some() {
             // A read that comes again comes when its data have been decoded.
-            let waits = (granted + lead).since(granted.max(self.queues.ops[op].since));
+            let waits = (granted + lead).since(granted.max(self.queues[op].since));
             if let Some(latencies) = &mut self.latencies {
                 latencies.delay_read(op, lead, waits);
             }
-            op = self.queues.ops[op].next;
+            op = self.queues[op].next;
         }
     }
 
@@ -60,8 +60,8 @@ impl<C: Contents> Controller<C> {
         freed: [SimTime; 2],
         backends: &DriveBackends<C>,
     ) -> Breakdown {
-        let (DriveOp { since, late, .. }, mut parts) = (self.queues.ops[op], Breakdown::default());
-        let channel = self.dies.units[unit.0 as usize].channel as usize;
+        let (DriveOp { since, late, .. }, mut parts) = (self.queues[op], Breakdown::default());
+        let channel = self.dies[unit].channel as usize;
         let rest = self.other_wait(true, late, backends);
         if let Some(latencies) = &self.latencies {
             latencies.add_wait(unit, channel, (since, granted), freed, rest, &mut parts);
@@ -71,7 +71,7 @@ impl<C: Contents> Controller<C> {
 
     /// Where the time of a write goes whose programs are over.
     pub(super) fn breakdown_of_settled(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
-        let DriveOp { since, acknowledged, .. } = self.queues.ops[op];
+        let DriveOp { since, acknowledged, .. } = self.queues[op];
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         // Pages that have been withdrawn leave nothing to measure.
         let (mut parts, suspended) =
@@ -99,7 +99,7 @@ impl<C: Contents> Controller<C> {
 
     /// Where the time of a write goes that was acknowledged when its data had crossed the channel, until it is durable.
     pub(in crate::drive) fn breakdown_of_durable(&mut self, op: Id<DriveOp>, noted: Span) -> TimeSpent {
-        let DriveOp { since, durable, .. } = self.queues.ops[op];
+        let DriveOp { since, durable, .. } = self.queues[op];
         let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let array = latencies.placed.get(op.index()).map_or(Span::ZERO, |placed| placed.array);
         let mut parts = latencies.open(op).0;

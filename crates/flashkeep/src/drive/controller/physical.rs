@@ -16,7 +16,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         backends: &mut DriveBackends<C>,
     ) {
-        let write_queue = backends.write_queue_of(self.queues.ops[op].ppn, self);
+        let write_queue = backends.write_queue_of(self.queues[op].ppn, self);
         let somebody_waits = self.queues.write_queues[write_queue as usize].head.is_some();
         self.queues.waiting += u32::from(!somebody_waits);
         self.queues.write_queues[write_queue as usize].push_last(&mut self.queues.ops, op);
@@ -33,11 +33,11 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         backends: &DriveBackends<C>,
     ) -> Option<PlaneId> {
-        let DriveOp { ppn, command, .. } = self.queues.ops[op];
+        let DriveOp { ppn, command, .. } = self.queues[op];
         let plane = self.flash.geometry.plane_of(ppn);
         let waits = command.verb == Verb::Trim
             && (backends.is_owed(unit, plane, self.flash.geometry.block_of(ppn), self)
-                || backends.is_ahead(self.queues.ops[op].sequence, self));
+                || backends.is_ahead(self.queues[op].sequence, self));
         (!waits).then_some(plane)
     }
 
@@ -71,12 +71,10 @@ impl<C: Contents> Controller<C> {
         die_queue: usize,
         backends: &mut DriveBackends<C>,
     ) -> UnitId {
-        let (unit, write_queue) = (
-            backends.ftl.die_queues[die_queue].unit,
-            backends.ftl.die_queues[die_queue].write_queue as usize,
-        );
-        let op = self.queues.pop(write_queue);
-        let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
+        let (unit, write_queue) =
+            (backends.ftl.die_queue(die_queue).unit, backends.ftl.die_queue(die_queue).write_queue as usize);
+        let op = self.queues.pop(write_queue as u32);
+        let DriveOp { ppn, command, ftl, .. } = self.queues[op];
         let page = PageWrite::moved(ftl, command.cause, self.flash.geometry.plane_of(ppn), Target::page(ppn));
         let end = self.commit::<Full>(now, channel, unit, Manner::erase(), &[page], backends);
         backends.erase_physical_block(end, usize::from(ftl), ppn, self);
@@ -88,9 +86,9 @@ impl<C: Contents> Controller<C> {
 
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
     pub(in crate::drive) fn erased(&mut self, erase: Id<DriveOp>, end: SimTime, service: Span) {
-        let trim = Id::new(self.queues.ops[erase].command.to.low());
+        let trim = Id::new(self.queues[erase].command.to.low());
         self.queues.ops.release(erase);
-        let state = &mut self.queues.ops[trim];
+        let state = &mut self.queues[trim];
         state.placed -= 1;
         state.durable = state.durable.max(end);
         state.service = state.service.max(service);
@@ -128,7 +126,7 @@ impl<C: Contents> Controller<C> {
             false
         });
         for op in self.queues.take(write_queue, |op| in_block(op) && op.sequence <= until) {
-            let Command { verb, cause, .. } = self.queues.ops[op].command;
+            let Command { verb, cause, .. } = self.queues[op].command;
             if verb == Verb::Trim {
                 backends.erase_immediately(now, backend, cause, ppn, self);
                 self.erased(op, now, Span::ZERO);

@@ -18,15 +18,15 @@ use crate::kernel::{Id, SimTime, Span};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct PageWrite {
     /// The write that it is a page of, and which one; no write for a page that collection moves.
-    pub(in crate::drive) op: Id<DriveOp>,
-    pub(in crate::drive) n: u16,
-    pub(in crate::drive) ftl: u16,
-    pub(in crate::drive) cause: Cause,
-    pub(in crate::drive) plane: PlaneId,
+    pub op: Id<DriveOp>,
+    pub n: u16,
+    pub ftl: u16,
+    pub cause: Cause,
+    pub plane: PlaneId,
     /// Where it goes, once that is known, and what crosses the channel for it.
-    pub(in crate::drive) target: Target,
+    pub target: Target,
     /// The block of the version that it supersedes: not to be erased before this program is over.
-    pub(in crate::drive) guards: Option<usize>,
+    pub guards: Option<usize>,
 }
 
 impl PageWrite {
@@ -83,11 +83,11 @@ enum Follows {
 /// The command mode of an operation.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Manner {
-    pub(in crate::drive) kind: OpKind,
+    pub kind: OpKind,
     /// Blocks that are full then, whose summary pages follow.
-    pub(in crate::drive) summaries: u32,
+    pub summaries: u32,
     /// Whether the data may cross the channel while the die works: through its cache register.
-    pub(in crate::drive) cached: bool,
+    pub cached: bool,
 }
 
 impl Manner {
@@ -145,17 +145,32 @@ pub(in crate::drive) enum Programs {
 /// The code paths of a drive.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct Paths {
-    pub(in crate::drive) commands: Commands,
-    pub(in crate::drive) programs: Programs,
+    pub(super) commands: Commands,
+    pub(super) programs: Programs,
 }
 
 /// Lists that are empty between two programs, kept to reuse their memory.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Scratch {
     /// The pages of one program.
-    pub(in crate::drive) pages: Vec<PageWrite>,
+    pub(super) pages: Vec<PageWrite>,
     /// Planes that could take more of them.
     pub(super) free_planes: Vec<PlaneId>,
+}
+
+impl Scratch {
+    /// An empty list of pages.
+    #[inline(always)]
+    pub(in crate::drive) fn take(&mut self) -> Vec<PageWrite> {
+        std::mem::take(&mut self.pages)
+    }
+
+    /// The list is kept for its memory.
+    #[inline(always)]
+    pub(in crate::drive) fn put_back(&mut self, mut pages: Vec<PageWrite>) {
+        pages.clear();
+        self.pages = pages;
+    }
 }
 
 impl<C: Contents> Controller<C> {
@@ -201,7 +216,7 @@ impl<C: Contents> Controller<C> {
     ) -> SimTime {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
-        let waited = last && self.latencies.is_some() && self.queues.ops[page.op].since < now;
+        let waited = last && self.latencies.is_some() && self.queues[page.op].since < now;
         let freed = if waited { self.dies.freed(channel, unit) } else { [now; 2] };
         let (begun, end) = self.occupy::<M>(now, (channel, unit), &phases, false, page.cause, backends);
         let array = phases.array();
@@ -317,12 +332,12 @@ impl<C: Contents> Controller<C> {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             if measured
                 && let Some(latencies) = &mut self.latencies
-                && (M::PLAIN || acknowledged > self.queues.ops[page.op].acknowledged)
+                && (M::PLAIN || acknowledged > self.queues[page.op].acknowledged)
             {
                 let cached = !M::PLAIN && self.flash.commands.cache_program;
                 latencies.note_placed(page.op, PlacedPage::new(&times, unit, acknowledged, cached));
             }
-            self.queues.ops[page.op].note_placed(granted, acknowledged, end);
+            self.queues[page.op].note_placed(granted, acknowledged, end);
         }
     }
 
@@ -383,7 +398,7 @@ impl<C: Contents> Controller<C> {
     /// The unit programs the page; with `first`, it starts to. An erase ends what it was programming.
     #[inline(always)]
     fn note_programmed<M: ProgramMode>(&mut self, unit: UnitId, kind: OpKind, ppn: Ppn, first: bool) {
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         if kind == OpKind::Erase {
             state.programs = None;
             return;
@@ -392,7 +407,7 @@ impl<C: Contents> Controller<C> {
             state.programs = Some(ppn);
         }
         self.note_data(self.now, ppn);
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         if !M::PLAIN && self.reads.together {
             if first {
                 state.together.clear();
@@ -446,23 +461,22 @@ impl<C: Contents> Controller<C> {
         stream: u8,
         backends: &mut DriveBackends<C>,
     ) {
-        let counts = !backends.immediate.active || backends.immediate.counting;
-        for _ in 0..backends.ftl.blocks.places_left(Some(stream), plane) {
-            let left_out = backends.ftl.blocks.leave_empty(Some(stream), plane);
+        let counts = backends.immediate.counts();
+        for _ in 0..backends.ftl.blocks_mut().places_left(Some(stream), plane) {
+            let left_out = backends.ftl.blocks_mut().leave_empty(Some(stream), plane);
             backends.note_oob(left_out, 0, 0);
-            backends.gc.collections[plane.0 as usize].spent += 1;
+            backends.gc.note_spent(plane);
             self.accounts.counters.wasted_pages += u64::from(counts);
         }
         if counts && backends.closes(backends.ftl.ftl_of(plane), Some(stream), plane, self) {
-            backends.gc.collections[plane.0 as usize].summaries += 1;
+            backends.gc.note_summary(plane);
         }
     }
 }
 
 impl<C: Contents> Controller<C> {
     /// The list of a step's pages is kept for its memory.
-    pub(in crate::drive) fn put_back(&mut self, mut pages: Vec<PageWrite>) {
-        pages.clear();
-        self.scratch.pages = pages;
+    pub(in crate::drive) fn put_back(&mut self, pages: Vec<PageWrite>) {
+        self.scratch.put_back(pages);
     }
 }

@@ -13,27 +13,27 @@ use crate::kernel::{Arena, Id, SimTime, Span};
 /// physical pages also an erase, or the trim that it is a part of.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct DriveOp {
-    pub(in crate::drive) token: CompletionToken,
-    pub(in crate::drive) command: Command,
+    pub token: CompletionToken,
+    pub command: Command,
     /// Pages of a write that have found their place; erases of a trim that are still to come; of a read, whether it
     /// came up along with another page.
-    pub(in crate::drive) placed: u16,
-    pub(in crate::drive) ftl: u16,
+    pub placed: u16,
+    pub ftl: u16,
     /// Not beside `acknowledged`: a load of both at once would wait for the two stores before it.
-    pub(in crate::drive) durable: SimTime,
+    pub durable: SimTime,
     /// When it came, and whether its request was admitted after that: late, but served from its arrival on.
-    pub(in crate::drive) since: SimTime,
-    pub(in crate::drive) late: bool,
+    pub since: SimTime,
+    pub late: bool,
     /// Of a write: the plane to which it has been dealt out, in rounds.
-    pub(in crate::drive) dealt: Option<PlaneId>,
-    pub(in crate::drive) sequence: u64,
-    pub(in crate::drive) next: Id<DriveOp>,
-    pub(in crate::drive) previous: Id<DriveOp>,
-    pub(in crate::drive) ppn: Ppn,
-    pub(in crate::drive) acknowledged: SimTime,
-    pub(in crate::drive) service: Span,
+    pub dealt: Option<PlaneId>,
+    pub sequence: u64,
+    pub next: Id<DriveOp>,
+    pub previous: Id<DriveOp>,
+    pub ppn: Ppn,
+    pub acknowledged: SimTime,
+    pub service: Span,
     /// Of a read: what its errors ask for.
-    pub(in crate::drive) course: Course,
+    pub course: Course,
 }
 
 impl DriveOp {
@@ -50,8 +50,8 @@ impl DriveOp {
 /// Operations in the order in which their requests came; within a request, in the order in which they came.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct OpQueue {
-    pub(in crate::drive) head: Id<DriveOp>,
-    pub(in crate::drive) tail: Id<DriveOp>,
+    pub(super) head: Id<DriveOp>,
+    pub(super) tail: Id<DriveOp>,
 }
 
 impl OpQueue {
@@ -171,35 +171,130 @@ impl OpQueue {
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Queues<C> {
     /// The write queues; each write waits in the queue of the dies that may take it.
-    pub(in crate::drive) write_queues: Vec<OpQueue>,
+    pub(super) write_queues: Vec<OpQueue>,
     /// The write queues that are not empty.
-    pub(in crate::drive) waiting: u32,
+    pub(super) waiting: u32,
     /// Operations that wait or are under way.
-    pub(in crate::drive) ops: Arena<DriveOp>,
+    pub(super) ops: Arena<DriveOp>,
     /// The number of the last operation.
-    pub(in crate::drive) sequence: u64,
+    pub(super) sequence: u64,
     /// The copy that each page of a write in flight replaces, as long as that is so.
-    pub(in crate::drive) older: Vec<Vec<Option<Ppn>>>,
+    pub(super) older: Vec<Vec<Option<Ppn>>>,
     /// The contents of writes in flight; unused if contents are not kept.
-    pub(in crate::drive) carried: Vec<Vec<C>>,
+    pub(super) carried: Vec<Vec<C>>,
     /// Reads of pages that have no place yet.
-    pub(in crate::drive) behind: Vec<ReadBehindWrite>,
+    pub(super) behind: Vec<ReadBehindWrite>,
+}
+
+impl<C> std::ops::Index<Id<DriveOp>> for Queues<C> {
+    type Output = DriveOp;
+
+    #[inline(always)]
+    fn index(&self, op: Id<DriveOp>) -> &DriveOp {
+        &self.ops[op]
+    }
+}
+
+impl<C> std::ops::IndexMut<Id<DriveOp>> for Queues<C> {
+    #[inline(always)]
+    fn index_mut(&mut self, op: Id<DriveOp>) -> &mut DriveOp {
+        &mut self.ops[op]
+    }
 }
 
 impl<C> Queues<C> {
+    /// An operation is over.
+    #[inline(always)]
+    pub(in crate::drive) fn release(&mut self, op: Id<DriveOp>) {
+        self.ops.release(op);
+    }
+
+    /// Whether any write waits.
+    #[inline]
+    pub(in crate::drive) fn are_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Whether a write waits in a write queue.
+    #[inline(always)]
+    pub(in crate::drive) fn has_writes(&self, write_queue: u32) -> bool {
+        self.first_write(write_queue).is_some()
+    }
+
+    /// The first write of a write queue.
+    #[inline(always)]
+    pub(in crate::drive) fn first_write(&self, write_queue: u32) -> Id<DriveOp> {
+        self.write_queues[write_queue as usize].head
+    }
+
+    /// The last write of a write queue.
+    pub(in crate::drive) fn last_write(&self, write_queue: u32) -> Id<DriveOp> {
+        self.write_queues[write_queue as usize].tail
+    }
+
+    /// Adds a write to its write queue, in the order of requests.
+    #[inline(always)]
+    pub(in crate::drive) fn add_write(&mut self, write_queue: u32, op: Id<DriveOp>) {
+        let waiting = &mut self.write_queues[write_queue as usize];
+        self.waiting += u32::from(!waiting.head.is_some());
+        waiting.push(&mut self.ops, op);
+    }
+
+    /// Adds a write behind all others of its write queue.
+    pub(in crate::drive) fn add_last_write(&mut self, write_queue: u32, op: Id<DriveOp>) {
+        let waiting = &mut self.write_queues[write_queue as usize];
+        self.waiting += u32::from(!waiting.head.is_some());
+        waiting.push_last(&mut self.ops, op);
+    }
+
+    /// Whether a write that waits passes a test.
+    pub(in crate::drive) fn is_any_write(&self, test: impl Fn(&DriveOp) -> bool) -> bool {
+        self.write_queues.iter().any(|write_queue| write_queue.any(&self.ops, &test))
+    }
+
+    pub(in crate::drive) fn write_queue_count(&self) -> usize {
+        self.write_queues.len()
+    }
+
+    /// There are `count` write queues; those that are new are empty.
+    pub(in crate::drive) fn set_write_queues(&mut self, count: usize) {
+        self.write_queues.resize(count, OpQueue::default());
+    }
+
+    /// The number of a write that is no operation, with those of `count - 1` before it.
+    pub(in crate::drive) fn next_numbers(&mut self, count: u64) -> u64 {
+        self.sequence += count;
+        self.sequence
+    }
+
+    /// All operations are lost with the power.
+    pub(in crate::drive) fn clear(&mut self) {
+        self.ops = Arena::default();
+        self.behind.clear();
+        self.carried.clear();
+        self.write_queues.fill(OpQueue::default());
+        self.waiting = 0;
+    }
+
+    /// The copy that page `n` of a write replaces, which no longer counts as such.
+    #[inline(always)]
+    pub(in crate::drive) fn take_older(&mut self, op: Id<DriveOp>, n: u16) -> Option<Ppn> {
+        self.older[op.index()][usize::from(n)].take()
+    }
+
     /// A new operation, which has the next number.
     #[inline(always)]
     pub(in crate::drive) fn claim(&mut self, op: DriveOp) -> Id<DriveOp> {
         let id = self.ops.claim();
         self.sequence += 1;
-        self.ops[id] = DriveOp { sequence: self.sequence, ..op };
+        self[id] = DriveOp { sequence: self.sequence, ..op };
         id
     }
 
     /// Removes the first write of a write queue.
     #[inline(always)]
-    pub(in crate::drive) fn pop(&mut self, write_queue: usize) -> Id<DriveOp> {
-        let queue = &mut self.write_queues[write_queue];
+    pub(in crate::drive) fn pop(&mut self, write_queue: u32) -> Id<DriveOp> {
+        let queue = &mut self.write_queues[write_queue as usize];
         let op = queue.pop(&mut self.ops);
         self.waiting -= u32::from(!queue.head.is_some());
         op
@@ -225,7 +320,7 @@ impl<C: Contents> Queues<C> {
         for write_queue in write_queues {
             let mut left = self.take(write_queue, |_| true);
             for &op in &left {
-                self.ops[op].dealt = None;
+                self[op].dealt = None;
             }
             let ops = &self.ops;
             let age =
@@ -249,7 +344,13 @@ impl<C: Contents> Queues<C> {
     /// Whether no request waits for a write: for an evicted or a void page.
     #[cold]
     pub(in crate::drive) fn is_unasked(&self, op: Id<DriveOp>) -> bool {
-        self.ops[op].token.slot == UNASKED || self.ops[op].command.count == 0
+        self[op].token.slot == UNASKED || self[op].command.count == 0
+    }
+
+    /// The contents of page `n` of a write.
+    #[inline(always)]
+    pub(in crate::drive) fn carried(&self, op: Id<DriveOp>, n: u16) -> C {
+        if C::KEEP { self.carried[op.index()][usize::from(n)] } else { C::default() }
     }
 
     /// Notes the copy that the next page of a write replaces.
@@ -281,20 +382,20 @@ impl<C: Contents> Queues<C> {
     /// A page of the write that comes first in a write queue, or of one behind it.
     #[inline(always)]
     pub(in crate::drive) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
-        let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self.ops[op];
+        let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self[op];
         let target = Target::sectors(ppn, sectors);
         PageWrite { op, n, ftl, cause, plane, target, guards: None }
     }
 
     /// The age of the request that a write is for; none for pages that GC has evicted.
     pub(super) fn age_of_write(&self, op: Id<DriveOp>) -> Option<u32> {
-        (op.is_some() && self.ops[op].token.slot != UNASKED).then(|| self.ops[op].token.age)
+        (op.is_some() && self[op].token.slot != UNASKED).then(|| self[op].token.age)
     }
 
     /// The contents of a page of a write, and its address when it was written.
     #[inline(always)]
     pub(in crate::drive) fn written(&self, page: &PageWrite) -> (u32, C) {
-        let lpn = self.ops[page.op].command.start.low() + u32::from(page.n);
+        let lpn = self[page.op].command.start.low() + u32::from(page.n);
         (lpn, if C::KEEP { self.carried[page.op.index()][usize::from(page.n)] } else { C::default() })
     }
 
@@ -319,7 +420,7 @@ impl<C: Contents> Controller<C> {
         head: Id<DriveOp>,
         backends: &DriveBackends<C>,
     ) -> Option<PlaneId> {
-        self.queues.ops[head].dealt.or_else(|| backends.only_plane_for(backends.replaced_by(head, self)))
+        self.queues[head].dealt.or_else(|| backends.only_plane_for(backends.replaced_by(head, self)))
     }
 }
 
@@ -376,8 +477,6 @@ impl<C: Contents> Controller<C> {
 impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn is_awaited(&self, unit: UnitId, plane: PlaneId, victim: u32) -> bool {
         let block = self.flash.geometry.block_index(plane, victim);
-        self.dies.units[unit.0 as usize]
-            .reads
-            .any(&self.queues.ops, |op| self.flash.geometry.block_index_of(op.ppn) == block)
+        self.dies[unit].reads.any(&self.queues.ops, |op| self.flash.geometry.block_index_of(op.ppn) == block)
     }
 }

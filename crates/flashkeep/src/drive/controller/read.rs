@@ -23,7 +23,7 @@ pub(in crate::drive) struct ReadRules {
     /// Whether a read of a page that is already being read on the same channel rides along.
     pub(super) coalesce: bool,
     /// Whether pages on their way to flash are read from there, behind their program.
-    pub(in crate::drive) behind: bool,
+    pub(super) behind: bool,
 }
 
 impl ReadRules {
@@ -39,6 +39,27 @@ impl ReadRules {
 }
 
 impl<C: Contents> Controller<C> {
+    /// Reads that wait for a unit read another page instead of each for which `to` has one.
+    pub(in crate::drive) fn redirect_reads(&mut self, unit: UnitId, to: impl Fn(Ppn) -> Option<Ppn>) {
+        let reads = self.dies[unit].reads;
+        reads.redirect(&mut self.queues.ops, to);
+    }
+
+    /// Whether a read that waits for a unit passes a test.
+    pub(in crate::drive) fn is_any_read(&self, unit: UnitId, test: impl FnMut(&DriveOp) -> bool) -> bool {
+        self.dies[unit].reads.any(&self.queues.ops, test)
+    }
+
+    /// Takes out the reads that wait for a unit and pass a test.
+    pub(in crate::drive) fn take_reads(
+        &mut self,
+        unit: UnitId,
+        test: impl Fn(&DriveOp) -> bool,
+    ) -> Vec<Id<DriveOp>> {
+        let taken = self.dies[unit].reads.take(&mut self.queues.ops, test);
+        self.no_longer_waiting(unit, taken)
+    }
+
     pub(in crate::drive) fn read_page(
         &mut self,
         now: SimTime,
@@ -48,9 +69,9 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let memory = self.flash.timing.memory;
-        match backends.ftl.maps.get(ftl, command.start.low()) {
+        match backends.ftl.maps().get(ftl, command.start.low()) {
             MapEntry::Unmapped
-                if backends.ftl.physical || backends.ftl.backends[ftl].lost.has(command.start.low()) =>
+                if backends.ftl.is_physical() || backends.ftl[ftl].lost.has(command.start.low()) =>
             {
                 self.read_of_lost(now, ftl, command, token, backends)
             }
@@ -69,10 +90,10 @@ impl<C: Contents> Controller<C> {
                 self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {
-                let contents = backends.ftl.blocks.contents(ppn);
+                let contents = backends.ftl.blocks().contents(ppn);
                 let unit = self.unit_of_page(ppn);
                 if command.flags.has(Flags::BEFORE) {
-                    if backends.ftl.blocks.is_unreadable(ppn) {
+                    if backends.ftl.blocks().is_unreadable(ppn) {
                         let failed = Some((BackendId(ftl as u16), command.start));
                         return self.done.push(Done { failed, ..Done::at(token, 1, now) });
                     }
@@ -123,7 +144,7 @@ impl<C: Contents> Controller<C> {
         if let Some(suspension) = &self.suspension {
             return suspension.is_being_programmed(now, unit, ppn);
         }
-        let programs = self.dies.units[unit.0 as usize].programs == Some(ppn)
+        let programs = self.dies[unit].programs == Some(ppn)
             || (self.reads.together && self.dies.is_programmed_along(unit, ppn));
         programs && self.dies.free_at[unit.0 as usize] > now
     }
@@ -133,12 +154,12 @@ impl<C: Contents> Controller<C> {
     fn is_being_read(&self, unit: UnitId, ppn: Ppn, cause: Cause, backends: &DriveBackends<C>) -> bool {
         if !self.reads.coalesce
             || cause == Cause::Update
-            || (backends.health.checks_pages() && backends.ftl.blocks.is_unreadable(ppn))
+            || (backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn))
         {
             return false;
         }
         let same = |op: &DriveOp| op.ppn == ppn;
-        self.any_read(unit, same) || self.dies.units[unit.0 as usize].reads.any(&self.queues.ops, same)
+        self.any_read(unit, same) || self.dies[unit].reads.any(&self.queues.ops, same)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -176,7 +197,7 @@ impl<C: Contents> Controller<C> {
         if self.suspension.is_some() {
             self.note_read(now, unit);
         }
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         state.reads.push(&mut self.queues.ops, op);
         state.queued += service;
         let (channel, bit) = (state.channel as usize, state.bit);
@@ -199,25 +220,25 @@ impl<C: Contents> Controller<C> {
             self.make_way(unit);
         }
         let mut lead = self.interrupt(now, unit);
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         let op = state.reads.pop(&mut self.queues.ops);
-        if self.queues.ops[op].course.again {
-            lead = lead.max(self.queues.ops[op].since.since(now));
+        if self.queues[op].course.again {
+            lead = lead.max(self.queues[op].since.since(now));
         }
-        let state = &mut self.dies.units[unit.0 as usize];
-        state.queued = state.queued - self.queues.ops[op].service;
+        let state = &mut self.dies[unit];
+        state.queued = state.queued - self.queues[op].service;
         state.current = op;
         // A read's field for the end holds its start until the end is known.
-        self.queues.ops[op].acknowledged = now;
-        let DriveOp { ppn, command, ftl, .. } = self.queues.ops[op];
+        self.queues[op].acknowledged = now;
+        let DriveOp { ppn, command, ftl, .. } = self.queues[op];
         // Reads of physical pages were checked when they were submitted.
         debug_assert!(
-            backends.ftl.blocks.is_programmed(ppn) || backends.ftl.physical,
+            backends.ftl.blocks().is_programmed(ppn) || backends.ftl.is_physical(),
             "only programmed pages are read"
         );
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
         let joined = if self.reads.joins { self.join_reads(now, unit, op, backends) } else { 1 };
-        let state = &self.dies.units[unit.0 as usize];
+        let state = &self.dies[unit];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
@@ -252,7 +273,7 @@ impl<C: Contents> Controller<C> {
         if self.latencies.is_some() {
             self.record_sensing(now, unit, &phases, lead, cause, backends);
         }
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         state.phase = UnitPhase::Array;
         state.programs = None;
         state.busy += in_register.since(now);
@@ -274,11 +295,7 @@ impl<C: Contents> Controller<C> {
     ) {
         let op = self.dies.leaving(unit);
         let last = self.let_go(channel, unit, op);
-        let sectors = if op.is_some() {
-            self.queues.ops[op].command.sectors
-        } else {
-            self.dies.units[unit.0 as usize].carries
-        };
+        let sectors = if op.is_some() { self.queues[op].command.sectors } else { self.dies[unit].carries };
         let transfer = self.flash.timing.transfer(sectors);
         if self.errors.is_some() && self.is_given_up(unit, op) {
             return self.end_attempt(now, unit, op, last, transfer, backends);
@@ -293,13 +310,13 @@ impl<C: Contents> Controller<C> {
             self.occupy_unit(now, unit, until, cause, backends);
         }
         if self.accounts.watch.is_some() {
-            self.tell_data_out(now, unit, op.is_some().then(|| self.queues.ops[op].command.cause), backends);
+            self.tell_data_out(now, unit, op.is_some().then(|| self.queues[op].command.cause), backends);
         }
         if !op.is_some() {
-            let read = backends.gc.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front);
+            let read = backends.gc.end_read(unit);
             return backends.tell_read(read, end, self);
         }
-        let DriveOp { ppn, command, acknowledged: start, .. } = self.queues.ops[op];
+        let DriveOp { ppn, command, acknowledged: start, .. } = self.queues[op];
         let target = Target::sectors(ppn, command.sectors);
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
         let (service, answered) = self.decoded(op, service, end);
@@ -315,7 +332,7 @@ impl<C: Contents> Controller<C> {
         spent: TimeSpent,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { token, command, ftl, ppn, placed: along, course, .. } = self.queues.ops[op];
+        let DriveOp { token, command, ftl, ppn, placed: along, course, .. } = self.queues[op];
         if token.slot == UNASKED {
             backends.end_scrub(op, end, self);
         } else if backends.fails(course, ppn, self) {

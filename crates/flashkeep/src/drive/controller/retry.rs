@@ -21,10 +21,10 @@ impl<C: Contents> Controller<C> {
     pub(super) fn is_given_up(&self, unit: UnitId, op: Id<DriveOp>) -> bool {
         match op.is_some() {
             true => {
-                let course = self.queues.ops[op].course;
+                let course = self.queues[op].course;
                 course.goes_on() || course.discarded
             }
-            false => self.dies.units[unit.0 as usize].gc_course.goes_on(),
+            false => self.dies[unit].gc_course.goes_on(),
         }
     }
 
@@ -41,9 +41,9 @@ impl<C: Contents> Controller<C> {
     ) {
         let (channel, end) = (self.dies.channel_of(unit), now + transfer);
         let cause = self.cause_of_transfer(unit, op, backends);
-        if op.is_some() && !self.queues.ops[op].course.discarded {
+        if op.is_some() && !self.queues[op].course.discarded {
             self.keep_attempt(now, channel, op, transfer);
-            self.tell_attempt(op, self.queues.ops[op].acknowledged, end, backends);
+            self.tell_attempt(op, self.queues[op].acknowledged, end, backends);
             self.queue_again(channel, unit, op, end);
         }
         self.occupy_channel(now, channel, transfer, cause);
@@ -53,7 +53,7 @@ impl<C: Contents> Controller<C> {
         if !op.is_some() {
             return self.sense_again_for_gc(now, unit, end, backends);
         }
-        if self.queues.ops[op].course.discarded {
+        if self.queues[op].course.discarded {
             self.queues.ops.release(op);
         }
         if last && !self.stays_suspended(now, unit, end, cause) {
@@ -63,17 +63,17 @@ impl<C: Contents> Controller<C> {
 
     /// A read goes back to the head of its queue. It may sense when its data have been decoded in vain.
     fn queue_again(&mut self, channel: usize, unit: UnitId, op: Id<DriveOp>, end: SimTime) {
-        let decoding = self.decoding(self.queues.ops[op].course);
-        let DriveOp { ppn, command, .. } = self.queues.ops[op];
+        let decoding = self.decoding(self.queues[op].course);
+        let DriveOp { ppn, command, .. } = self.queues[op];
         let target = Target::sectors(ppn, command.sectors);
         let whole = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
-        let this = &mut self.queues.ops[op];
+        let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
         this.durable = this.durable + whole + decoding;
         (this.since, this.placed) = (end + decoding, 0);
         let service = this.service;
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         state.reads.push_first(&mut self.queues.ops, op);
         state.queued += service;
         self.dies.channels[channel].waiting |= state.bit;
@@ -89,26 +89,26 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) -> bool {
         let Some(errors) = self.errors.as_ref().filter(|errors| errors.model.pipelined) else { return false };
-        let state = &self.dies.units[unit.0 as usize];
+        let state = &self.dies[unit];
         let op = state.current;
-        if !op.is_some() || self.queues.ops[op].next.is_some() || state.cached.is_some() {
+        if !op.is_some() || self.queues[op].next.is_some() || state.cached.is_some() {
             return false;
         }
-        let course = self.queues.ops[op].course;
+        let course = self.queues[op].course;
         let senses_softly = errors.model.soft.is_some_and(|soft| course.sensings < soft.sensings);
         if course.retries == 0 && !(course.sensings > 0 && senses_softly) {
             return false;
         }
-        self.tell_attempt(op, self.queues.ops[op].acknowledged, now, backends);
+        self.tell_attempt(op, self.queues[op].acknowledged, now, backends);
         let attempt = DriveOp {
             token: CompletionToken::default(),
             course: Course { discarded: true, ..Course::default() },
-            ..self.queues.ops[op]
+            ..self.queues[op]
         };
         let cached = self.queues.ops.claim();
-        self.queues.ops[cached] = attempt;
-        let phases = self.phases_of_retry(self.queues.ops[op].ppn);
-        let this = &mut self.queues.ops[op];
+        self.queues[cached] = attempt;
+        let phases = self.phases_of_retry(self.queues[op].ppn);
+        let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
         this.durable = this.durable + phases.busy();
@@ -118,7 +118,7 @@ impl<C: Contents> Controller<C> {
         if let Some(latencies) = &mut self.latencies {
             latencies.go_on_sensing(op, phases.busy(), course.again);
         }
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         (state.cached, state.phase) = (cached, UnitPhase::Array);
         state.busy += phases.busy();
         self.dies.channels[channel].ready |= state.bit;
@@ -139,7 +139,7 @@ impl<C: Contents> Controller<C> {
         if self.errors.is_none() {
             return (service, end);
         }
-        let DriveOp { course, durable: before, .. } = self.queues.ops[op];
+        let DriveOp { course, durable: before, .. } = self.queues[op];
         let decoding = self.decoding(course);
         (service + decoding + before.since(SimTime::ZERO), end + decoding)
     }
@@ -152,7 +152,7 @@ impl<C: Contents> Controller<C> {
         end: SimTime,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { token, ppn, command, placed: along, .. } = self.queues.ops[op];
+        let DriveOp { token, ppn, command, placed: along, .. } = self.queues[op];
         let (kind, age) = (OpKind::Read, Some(token.age));
         if along > 0 {
             let transfer = self.flash.timing.transfer(command.sectors);
@@ -181,7 +181,7 @@ impl<C: Contents> Controller<C> {
             all.soft |= course.soft;
             match course.verdict {
                 Verdict::Right => {}
-                Verdict::Wrong => backends.ftl.blocks.corrupt(ppn),
+                Verdict::Wrong => backends.ftl.blocks_mut().corrupt(ppn),
                 Verdict::Unreadable => backends.note_uncorrectable(ppn, self),
             }
         }
@@ -196,21 +196,20 @@ impl<C: Contents> Controller<C> {
         end: SimTime,
         backends: &mut DriveBackends<C>,
     ) {
-        let at = unit.0 as usize;
-        let (course, collects) = (self.dies.units[at].gc_course, self.dies.units[at].collects);
+        let (course, collects) = (self.dies[unit].gc_course, self.dies[unit].collects);
         let begins = end + self.decoding(course);
-        let ppn = backends.gc.reads.get(at).and_then(|reads| reads.front()).map(|read| read.first());
+        let ppn = backends.gc.page_read_by(unit);
         let busy = self.phases_of_retry(ppn.unwrap_or_default()).busy();
         if let Some(plane) = collects {
             let ftl = backends.ftl.ftl_of(plane) as u16;
             self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
         }
-        backends.tell_retry_of_gc(at, end, begins, self);
-        let state = &mut self.dies.units[at];
+        backends.tell_retry_of_gc(unit.0 as usize, end, begins, self);
+        let state = &mut self.dies[unit];
         state.gc_course.advance();
         state.phase = UnitPhase::Array;
         state.busy += (begins + busy).since(now);
-        self.dies.agenda.set(at, begins + busy);
+        self.dies.wake_unit_at(unit, begins + busy);
     }
 
     /// How much longer a read of GC takes that holds its channel until `since` and has this course, if one sensing and

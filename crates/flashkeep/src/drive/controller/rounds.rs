@@ -82,11 +82,11 @@ impl<C: Contents> Controller<C> {
         let gang = self.dies.gangs.of(channel);
         let free_at = gang.clone().map(|channel| self.dies.channels[channel].free_at).max().unwrap_or(now);
         if free_at > now {
-            return self.dies.agenda.set(self.dies.units.len() + channel, free_at);
+            return self.dies.agenda.set(self.dies.unit_count() + channel, free_at);
         }
         let mut end = now;
         let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
-        match backends.gc.run {
+        match backends.gc.run() {
             GcRun::HoldChannel => end = self.collect_side_by_side(now, &gang, backends),
             GcRun::Steps => steps = self.dies.steps_in_turn(),
         }
@@ -106,7 +106,7 @@ impl<C: Contents> Controller<C> {
             // An erase may wait for what is still under way.
             for channel in gang {
                 if let Next::NotBefore(at) = backends.writes_later(now, channel, self) {
-                    self.dies.wake_slot(self.dies.units.len() + channel, at);
+                    self.dies.wake_slot(self.dies.unit_count() + channel, at);
                 }
             }
             return;
@@ -133,7 +133,7 @@ impl<C: Contents> Controller<C> {
             state.busy += end.since(now);
             more |= state.waiting | state.collecting != 0;
             let first = state.first_unit as usize;
-            if backends.slc.active && cause != Cause::Fold {
+            if backends.slc.is_active() && cause != Cause::Fold {
                 (first..first + self.dies.per_channel).for_each(|unit| backends.slc.note_busy(unit, end));
             }
             self.dies.free_at[first..first + self.dies.per_channel].fill(end);
@@ -152,7 +152,7 @@ impl<C: Contents> Controller<C> {
     fn collecting_in_step(&self, gang: &Range<usize>, channel: usize, backends: &DriveBackends<C>) -> u64 {
         let wanted = || gang.clone().any(|channel| self.wanted_units(channel, backends) != 0);
         let collecting = self.dies.channels[channel].collecting;
-        if collecting != 0 && (backends.gc.background || wanted()) { collecting } else { 0 }
+        if collecting != 0 && (backends.gc.is_in_background() || wanted()) { collecting } else { 0 }
     }
 
     /// A block of each unit that is short of pages, one beside the other; until when, or `now` where there is none.
@@ -195,7 +195,7 @@ impl<C: Contents> Controller<C> {
         for bit in bits(self.collecting_in_step(gang, channel, backends) & able) {
             if let Some(unit) = backends.collect(now, channel, UnitId(first_unit + bit), idle & !taken, self)
             {
-                taken |= self.dies.units[unit.0 as usize].bit;
+                taken |= self.dies[unit].bit;
             }
         }
         taken
@@ -212,12 +212,12 @@ impl<C: Contents> Controller<C> {
         for channel in gang.clone() {
             let (first, mut idle) = (self.dies.channels[channel].first_unit, u64::MAX);
             for unit in (first..first + self.dies.per_channel as u32).map(UnitId) {
-                if !self.dies.units[unit.0 as usize].soft {
+                if !self.dies[unit].soft {
                     continue;
                 }
                 match backends.work_softly(now, channel, [unit, unit], idle, self) {
-                    None => self.dies.units[unit.0 as usize].soft = false,
-                    Some(begun) => idle &= !begun.map_or(0, |unit| self.dies.units[unit.0 as usize].bit),
+                    None => self.dies[unit].soft = false,
+                    Some(begun) => idle &= !begun.map_or(0, |unit| self.dies[unit].bit),
                 }
             }
         }
@@ -236,7 +236,7 @@ impl<C: Contents> Controller<C> {
         let target = Target::sectors(first, sectors);
         let mut phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target);
         phases.sense += longer;
-        self.dies.units[unit.0 as usize].programs = None;
+        self.dies[unit].programs = None;
         let (_, end) = self.join_round(unit, &phases, cause);
         (self.dies.round_of(unit).begun, end)
     }
@@ -279,14 +279,14 @@ impl<C: Contents> Controller<C> {
     /// The first read that waits for a unit, and those that go with it.
     fn read_in_step(&mut self, channel: usize, unit: UnitId, backends: &mut DriveBackends<C>) {
         let begun = self.dies.round_of(unit).begun;
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         let first = state.reads.pop(&mut self.queues.ops);
-        let DriveOp { command, ftl, ppn, service, .. } = self.queues.ops[first];
+        let DriveOp { command, ftl, ppn, service, .. } = self.queues[first];
         state.queued = state.queued - service;
         state.programs = None;
         self.accounts.counters.count(ftl, OpKind::Read, command.cause);
         let planes = if self.reads.joins { self.join_reads(begun, unit, first, backends) } else { 1 };
-        let state = &self.dies.units[unit.0 as usize];
+        let state = &self.dies[unit];
         if !state.reads.head.is_some() {
             self.dies.channels[channel].waiting &= !state.bit;
         }
@@ -304,7 +304,7 @@ impl<C: Contents> Controller<C> {
         let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
         let mut at = first;
         while at.is_some() {
-            let next = self.queues.ops[at].next;
+            let next = self.queues[at].next;
             self.bring(at, begun, end, &array, backends);
             at = next;
         }
@@ -314,8 +314,8 @@ impl<C: Contents> Controller<C> {
     fn sum_of_transfers(&self, first: Id<DriveOp>) -> Span {
         let (mut sum, mut at) = (Span::ZERO, first);
         while at.is_some() {
-            sum += self.flash.timing.transfer(self.queues.ops[at].command.sectors);
-            at = self.queues.ops[at].next;
+            sum += self.flash.timing.transfer(self.queues[at].command.sectors);
+            at = self.queues[at].next;
         }
         sum
     }
@@ -330,12 +330,12 @@ impl<C: Contents> Controller<C> {
         array: &OpPhases,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { ppn, command, service, course, .. } = self.queues.ops[op];
+        let DriveOp { ppn, command, service, course, .. } = self.queues[op];
         let transfer = self.flash.timing.transfer(command.sectors);
         self.keep_attempt_in_round(op, end, array, transfer);
         self.tell_attempt(op, begun, end, backends);
         let decoding = self.decoding(course);
-        let this = &mut self.queues.ops[op];
+        let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
         this.durable = this.durable + decoding;
@@ -349,7 +349,7 @@ impl<C: Contents> Controller<C> {
 
     /// What decoding takes of a read in rounds, attempts before included.
     pub(super) fn decoding_in_rounds(&self, op: Id<DriveOp>) -> Span {
-        let DriveOp { course, durable: before, .. } = self.queues.ops[op];
+        let DriveOp { course, durable: before, .. } = self.queues[op];
         if self.errors.is_none() { Span::ZERO } else { self.decoding(course) + before.since(SimTime::ZERO) }
     }
 
@@ -362,7 +362,7 @@ impl<C: Contents> Controller<C> {
         array: &OpPhases,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { command, course, .. } = self.queues.ops[op];
+        let DriveOp { command, course, .. } = self.queues[op];
         if course.goes_on() {
             return self.try_in_next_round(op, begun, end, array, backends);
         }
@@ -424,7 +424,7 @@ impl<C: Contents> Controller<C> {
             };
             let unit = self.give::<Full>(begun, channel, taker, backends);
             self.pass_on(now, channel, taker.die_queue, backends);
-            idle[at] &= !self.dies.units[unit.0 as usize].bit;
+            idle[at] &= !self.dies[unit].bit;
             (*left, without) = (*left - 1, 0);
         }
     }
@@ -438,7 +438,7 @@ impl<C: Contents> Controller<C> {
         if cause != Cause::Host && self.latencies.is_some() {
             self.record_unit(begun, unit, end, cause);
         }
-        self.dies.units[unit.0 as usize].busy += end.since(begun);
+        self.dies[unit].busy += end.since(begun);
         (first, end)
     }
 }

@@ -105,7 +105,7 @@ impl<C: Contents> ByAge<C> for ReadSource {
 
     #[inline]
     fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
-        controller.queues.ops[controller.dies.units[unit.0 as usize].reads.head].sequence
+        controller.queues[controller.dies[unit].reads.head].sequence
     }
 
     #[inline]
@@ -137,7 +137,7 @@ impl<C: Contents> ByAge<C> for DataOut {
         }
         let age = |unit: &UnitId| {
             let leaving = controller.dies.leaving(*unit);
-            if leaving.is_some() { controller.queues.ops[leaving].sequence } else { u64::MAX }
+            if leaving.is_some() { controller.queues[leaving].sequence } else { u64::MAX }
         };
         bits(ready).map(|bit| UnitId(first + bit)).min_by_key(age)
     }
@@ -145,7 +145,7 @@ impl<C: Contents> ByAge<C> for DataOut {
     #[inline]
     fn age(controller: &Controller<C>, unit: UnitId, _: &DriveBackends<C>) -> u64 {
         let leaving = controller.dies.leaving(unit);
-        if leaving.is_some() { controller.queues.ops[leaving].sequence } else { 0 }
+        if leaving.is_some() { controller.queues[leaving].sequence } else { 0 }
     }
 
     #[inline]
@@ -174,7 +174,7 @@ impl Collections {
         let Channel { mut collecting, first_unit, .. } = controller.dies.channels[channel];
         // The home of a write queue may be busy while other units of it are not.
         let spread = controller.dies.spread.is_some();
-        if !backends.gc.background {
+        if !backends.gc.is_in_background() {
             let wanted = controller.wanted_units(channel, backends);
             collecting &= if spread && wanted != 0 { u64::MAX } else { wanted };
         }
@@ -198,10 +198,10 @@ impl Collections {
 /// planes.
 #[derive(Clone, Copy)]
 pub(in crate::drive) struct Taker {
-    pub(in crate::drive) die_queue: usize,
-    pub(in crate::drive) plane: PlaneId,
-    pub(in crate::drive) turn_of_planes: u32,
-    pub(in crate::drive) turn_of_die_queues: u32,
+    pub die_queue: usize,
+    pub plane: PlaneId,
+    pub turn_of_planes: u32,
+    pub turn_of_die_queues: u32,
 }
 
 impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
@@ -239,8 +239,8 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
 
     #[inline]
     fn age(controller: &Controller<C>, found: Taker, backends: &DriveBackends<C>) -> u64 {
-        controller.queues.ops[controller.queues.write_queues
-            [backends.ftl.die_queues[found.die_queue].write_queue as usize]
+        controller.queues[controller.queues.write_queues
+            [backends.ftl.die_queue(found.die_queue).write_queue as usize]
             .head]
             .sequence
     }
@@ -269,7 +269,7 @@ impl<C: Contents, M: ProgramMode> ByAge<C> for Writes<M> {
         idle: u64,
         backends: &mut DriveBackends<C>,
     ) -> Next {
-        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.physical;
+        let cached = !M::PLAIN && controller.flash.commands.cache_program && !backends.ftl.is_physical();
         let idle = if cached { idle | controller.accepting(now, channel) } else { idle };
         match Self::find(controller, channel, idle, backends) {
             Some(found) => Next::Granted(Self::grant(controller, now, channel, found, backends)),
@@ -307,16 +307,14 @@ impl<C: Contents> Controller<C> {
         die_queue: usize,
         backends: &DriveBackends<C>,
     ) {
-        let DieQueue { ftl, write_queue, .. } = backends.ftl.die_queues[die_queue];
-        if !backends.placement.selective || !self.queues.write_queues[write_queue as usize].head.is_some() {
+        let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
+        if !backends.placement.selective || !self.queues.has_writes(write_queue) {
             return;
         }
-        for die_queue in backends.ftl.backends[usize::from(ftl)].die_queues_range() {
-            let other = self.dies.units[backends.ftl.die_queues[die_queue].unit.0 as usize].channel as usize;
-            if other != channel && backends.ftl.die_queues[die_queue].write_queue == write_queue {
-                let slot = self.dies.units.len() + other;
-                let at = self.dies.channels[other].free_at.max(now);
-                self.dies.agenda.set(slot, self.dies.agenda.at(slot).min(at));
+        for die_queue in backends.ftl[usize::from(ftl)].die_queues_range() {
+            let other = self.dies.units[backends.ftl.die_queue(die_queue).unit.0 as usize].channel as usize;
+            if other != channel && backends.ftl.die_queue(die_queue).write_queue == write_queue {
+                self.dies.wake_channel(now, other);
             }
         }
     }
@@ -325,7 +323,7 @@ impl<C: Contents> Controller<C> {
     pub(super) fn wanted_units(&self, channel: usize, backends: &DriveBackends<C>) -> u64 {
         let Channel { waiting, die_queues, .. } = &self.dies.channels[channel];
         let written = |&&(die_queue, _): &&(u32, u32)| {
-            let write_queue = backends.ftl.die_queues[die_queue as usize].write_queue;
+            let write_queue = backends.ftl.die_queue(die_queue as usize).write_queue;
             self.queues.write_queues[write_queue as usize].head.is_some()
         };
         die_queues.iter().filter(written).fold(*waiting, |mask, &(_, bit)| mask | 1 << bit)

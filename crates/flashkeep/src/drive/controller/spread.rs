@@ -56,7 +56,7 @@ impl<C: Contents> Controller<C> {
             None => unit,
             Some(_) => backends
                 .ftl
-                .die_queues
+                .die_queues()
                 .iter()
                 .find(has)
                 .map_or(unit, |die_queue| self.dies.of_plane[die_queue.planes[0].0 as usize]),
@@ -163,7 +163,7 @@ impl<C: Contents> Controller<C> {
         die_queues: &[usize],
         backends: &DriveBackends<C>,
     ) {
-        let planes = |die_queue: &usize| backends.ftl.die_queues[*die_queue].planes.clone();
+        let planes = |die_queue: &usize| backends.ftl.die_queue(*die_queue).planes.clone();
         let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
         let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
@@ -175,8 +175,8 @@ impl<C: Contents> Controller<C> {
                 continue;
             };
             (given[at], turn) = (given[at] + 1, next);
-            self.queues.ops[op].dealt = Some(planes[at]);
-            let die_queue = backends.ftl.die_queue_of[planes[at].0 as usize] as usize;
+            self.queues[op].dealt = Some(planes[at]);
+            let die_queue = backends.ftl.die_queue_of(planes[at]);
             let place = die_queues
                 .iter()
                 .position(|&other| other == die_queue)

@@ -49,13 +49,13 @@ impl<C: Contents> Controller<C> {
 
     /// Whether the first read that waits for a unit may interrupt its operation, or prolong its suspension.
     fn may_interrupt(&self, at: SimTime, unit: UnitId) -> bool {
-        let (Some(suspension), state) = (&self.suspension, &self.dies.units[unit.0 as usize]) else {
+        let (Some(suspension), state) = (&self.suspension, &self.dies[unit]) else {
             return false;
         };
         let (head, rules) = (state.reads.head, &suspension.rules);
         let UnitUnderWay { operations, suspended } = &suspension.units[unit.0 as usize];
         let (Some(last), true) = (operations.back(), head.is_some()) else { return false };
-        let read = &self.queues.ops[head];
+        let read = &self.queues[head];
         if suspension.keeps_waiting(&self.flash.geometry, unit, read.ppn) {
             return false;
         }
@@ -93,7 +93,7 @@ impl<C: Contents> Controller<C> {
     #[inline(never)]
     fn interrupt_operation(&mut self, now: SimTime, unit: UnitId) -> Span {
         let at = unit.0 as usize;
-        let (read, newest) = (self.queues.ops[self.dies.units[at].reads.head].sequence, self.queues.sequence);
+        let (read, newest) = (self.queues[self.dies.units[at].reads.head].sequence, self.queues.sequence);
         let Some(suspension) = &mut self.suspension else { return Span::ZERO };
         let UnitUnderWay { operations, suspended } = &mut suspension.units[at];
         let Some(works) = operations.front_mut() else { return Span::ZERO };
@@ -143,7 +143,7 @@ impl<C: Contents> Controller<C> {
         if cause != Cause::Host && self.latencies.is_some() {
             self.record_unit(now, unit, end, cause);
         }
-        let state = &mut self.dies.units[unit.0 as usize];
+        let state = &mut self.dies[unit];
         state.phase = UnitPhase::Suspended;
         state.busy += end.since(now);
         self.dies.agenda.set(unit.0 as usize, end);
@@ -155,7 +155,7 @@ impl<C: Contents> Controller<C> {
         let Some(suspension) = &mut self.suspension else { return false };
         let Some(suspended) = &mut suspension.units[unit.0 as usize].suspended else { return false };
         suspended.until = now;
-        self.dies.units[unit.0 as usize].phase = UnitPhase::Suspended;
+        self.dies[unit].phase = UnitPhase::Suspended;
         true
     }
 
@@ -166,7 +166,7 @@ impl<C: Contents> Controller<C> {
         for unit in (first_unit..first_unit + self.dies.per_channel as u32).map(UnitId) {
             let Some(suspension) = &self.suspension else { return };
             let suspended = suspension.units[unit.0 as usize].suspended;
-            let has_read = self.dies.units[unit.0 as usize].phase == UnitPhase::Suspended;
+            let has_read = self.dies[unit].phase == UnitPhase::Suspended;
             let Some(suspended) = suspended.filter(|suspended| has_read && suspended.until <= now) else {
                 continue;
             };
@@ -194,7 +194,7 @@ impl<C: Contents> Controller<C> {
             // Observers are told of its parts, one by one.
             first.since = now;
             if first.is_first_death {
-                backends.health.life.first_death = Some(first.end);
+                backends.health.note_death(first.end);
             }
         }
         let state = &mut self.dies.units[at];
@@ -208,7 +208,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.commands.cache_program {
             let channel = self.dies.units[at].channel as usize;
             let accepts = self.dies.accepts_at[at].max(self.dies.channels[channel].free_at).max(now);
-            self.dies.wake_slot(self.dies.units.len() + channel, accepts);
+            self.dies.wake_slot(self.dies.unit_count() + channel, accepts);
         }
         self.arm_end(unit);
         self.record_resumed(now, unit);

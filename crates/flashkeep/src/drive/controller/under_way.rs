@@ -171,7 +171,7 @@ impl<C: Contents> Controller<C> {
         suspension.units[unit.0 as usize].operations.push_back(operation);
         self.arm_end(unit);
         if self.accounts.watch.is_some() {
-            let channel = self.dies.units[unit.0 as usize].channel;
+            let channel = self.dies[unit].channel;
             let until = self.dies.channels[channel as usize].free_at;
             self.tell_hold(Resource::Channel(channel), granted, until, manner.kind, cause);
         }
@@ -215,16 +215,16 @@ impl<C: Contents> Controller<C> {
             *suspension.pending(op) += 1;
         }
         if self.flash.acknowledge == Acknowledge::Program {
-            self.queues.ops[op].placed += 1;
+            self.queues[op].placed += 1;
             return self.wait_of_page(op, granted, unit, freed, backends);
         }
         if let Some(latencies) = &mut self.latencies
-            && sent > self.queues.ops[op].acknowledged
+            && sent > self.queues[op].acknowledged
         {
             let cached = self.flash.commands.cache_program;
             latencies.note_placed(op, PlacedPage::new(&times, unit, sent, cached));
         }
-        self.queues.ops[op].note_placed(granted, sent, sent);
+        self.queues[op].note_placed(granted, sent, sent);
         Breakdown::default()
     }
 
@@ -277,7 +277,7 @@ impl<C: Contents> Controller<C> {
         let Some(suspension) = &self.suspension else { return };
         let UnitUnderWay { operations, suspended } = &suspension.units[unit.0 as usize];
         let end = operations.front().filter(|_| suspended.is_none()).map_or(SimTime::NEVER, |one| one.end);
-        self.dies.agenda.set(self.dies.units.len() + self.dies.channels.len() + unit.0 as usize, end);
+        self.dies.agenda.set(self.dies.unit_count() + self.dies.channels.len() + unit.0 as usize, end);
     }
 
     /// Whether a read must wait for what its unit programs.
@@ -315,7 +315,7 @@ impl<C: Contents> Controller<C> {
 
     /// Settles all operations: the time begins anew.
     pub(in crate::drive) fn settle_all(&mut self, backends: &mut DriveBackends<C>) {
-        for unit in 0..self.dies.units.len() {
+        for unit in 0..self.dies.unit_count() {
             if let Some(suspension) = &mut self.suspension {
                 suspension.units[unit].suspended = None;
             }
@@ -343,7 +343,7 @@ impl<C: Contents> Controller<C> {
             self.erased(erase, end, end.since(granted).beyond(suspended));
         }
         let guards = !operation.guards.is_empty() || operation.pages.iter().any(|page| page.guards.is_some());
-        if guards || kind == OpKind::Erase && backends.ftl.physical {
+        if guards || kind == OpKind::Erase && backends.ftl.is_physical() {
             self.wake_waiting_erases(end);
         }
     }
@@ -384,7 +384,7 @@ impl<C: Contents> Controller<C> {
         suspended: Span,
         backends: &mut DriveBackends<C>,
     ) {
-        let state = &mut self.queues.ops[op];
+        let state = &mut self.queues[op];
         let is_last = end > state.acknowledged;
         state.durable = state.durable.max(end);
         if self.flash.acknowledge == Acknowledge::Program {
@@ -396,8 +396,8 @@ impl<C: Contents> Controller<C> {
                 latencies.note_settled(op, placed, under_way.waited, suspended);
             }
         }
-        let DriveOp { placed, command, sequence, .. } = self.queues.ops[op];
-        if backends.ftl.physical {
+        let DriveOp { placed, command, sequence, .. } = self.queues[op];
+        if backends.ftl.is_physical() {
             backends.note_over(sequence);
         }
         let Some(suspension) = &mut self.suspension else { return };
@@ -424,7 +424,7 @@ impl<C: Contents> Controller<C> {
             let waits = self.dies.channels[channel].collecting != 0 || self.queues.waiting > 0;
             if waits {
                 let at = self.dies.channels[channel].free_at.max(now);
-                self.dies.wake_slot(self.dies.units.len() + channel, at);
+                self.dies.wake_slot(self.dies.unit_count() + channel, at);
             }
         }
     }
@@ -472,7 +472,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) -> Vec<LoggedOperation> {
         let mut flights = Vec::new();
-        for unit in 0..self.dies.units.len() {
+        for unit in 0..self.dies.unit_count() {
             self.settle_unit(now, UnitId(unit as u32), backends);
             let Some(suspension) = &mut self.suspension else { break };
             let UnitUnderWay { operations, suspended } = std::mem::take(&mut suspension.units[unit]);

@@ -21,11 +21,11 @@ impl<C: Contents> Controller<C> {
         unit: UnitId,
         backends: &mut DriveBackends<C>,
     ) {
-        let state = &self.dies.units[unit.0 as usize];
+        let state = &self.dies[unit];
         let (channel, bit) = (state.channel as usize, state.bit);
         if state.phase == UnitPhase::Array {
             if self.errors.is_none() || !self.goes_on_sensing(now, channel, unit, backends) {
-                self.dies.units[unit.0 as usize].phase = UnitPhase::Ready;
+                self.dies[unit].phase = UnitPhase::Ready;
             }
             self.dies.channels[channel].ready |= bit;
         }
@@ -102,7 +102,7 @@ impl<C: Contents> Controller<C> {
                     }
                 }
                 Next::Nothing | Next::BlockChannel => return,
-                Next::NotBefore(at) => return self.dies.wake_slot(self.dies.units.len() + channel, at),
+                Next::NotBefore(at) => return self.dies.wake_slot(self.dies.unit_count() + channel, at),
             }
         }
         // The channel is in use: will it have work when it becomes free?
@@ -150,7 +150,7 @@ impl<C: Contents> Controller<C> {
             }
             match self.try_class::<M>(now, channel, idle, class, backends) {
                 Next::Nothing => {}
-                Next::NotBefore(at) => self.dies.wake_slot(self.dies.units.len() + channel, at),
+                Next::NotBefore(at) => self.dies.wake_slot(self.dies.unit_count() + channel, at),
                 done => return done,
             }
         }
@@ -231,10 +231,7 @@ impl<C: Contents> Controller<C> {
             return;
         }
         let state = &self.dies.units[self.home_of(unit, backends).0 as usize];
-        if !state.soft
-            || !self.dies.is_idle(now, unit)
-            || self.dies.units[unit.0 as usize].reads.head.is_some()
-        {
+        if !state.soft || !self.dies.is_idle(now, unit) || self.dies[unit].reads.head.is_some() {
             return;
         }
         let free_at = self.dies.channels[channel].free_at;
@@ -242,12 +239,12 @@ impl<C: Contents> Controller<C> {
             return self.dies.agenda.set(unit.0 as usize, free_at);
         }
         if self.dies.gangs.size > 1 && !matches!(self.turn_of(now, channel), GangTurn::Begins) {
-            let again = self.dies.agenda.at(self.dies.units.len() + channel);
+            let again = self.dies.agenda.at(self.dies.unit_count() + channel);
             return self.dies.agenda.set(unit.0 as usize, again);
         }
         let (home, idle) = (self.home_of(unit, backends), self.dies.idle_units(now, channel));
         match backends.work_softly(now, channel, [unit, home], idle, self) {
-            None => self.dies.units[home.0 as usize].soft = false,
+            None => self.dies[home].soft = false,
             Some(Some(unit)) if self.dies.gangs.size > 1 => self.begin(now, channel, unit, backends),
             Some(_) => {}
         }
@@ -260,7 +257,7 @@ impl<C: Contents> Controller<C> {
     pub(super) fn offer_gathered(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
         for at in 0..self.dies.channels[channel].die_queues.len() {
             let die_queue = self.dies.channels[channel].die_queues[at].0 as usize;
-            let DieQueue { ftl, write_queue, .. } = backends.ftl.die_queues[die_queue];
+            let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
             let channels = backends.ftl.channels_offered(usize::from(ftl));
             let waits = self.queues.write_queues[write_queue as usize].head.is_some();
             if channels > 1 && waits && backends.gathers_until(write_queue, self).is_none() {

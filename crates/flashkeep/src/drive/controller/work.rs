@@ -54,13 +54,13 @@ impl OperationTimes {
 /// Counters and observers.
 #[derive(Clone, Default)]
 pub(in crate::drive) struct DriveAccounts {
-    pub(in crate::drive) counters: Counters,
+    pub(super) counters: Counters,
     /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
     /// existed then. By plane and block, and only up to the last block that has one.
-    pub(in crate::drive) erases_before: BlockErases,
+    pub(super) erases_before: BlockErases,
     /// Busy times, if the drive file gives currents.
-    pub(in crate::drive) work: Option<Box<OperationTimes>>,
-    pub(in crate::drive) watch: Option<Box<Watch>>,
+    pub(super) work: Option<Box<OperationTimes>>,
+    pub(super) watch: Option<Box<Watch>>,
 }
 
 /// The observers of operations.
@@ -91,6 +91,32 @@ impl Watch {
 }
 
 impl DriveAccounts {
+    /// Whether observers hear of operations.
+    #[inline(always)]
+    pub(in crate::drive) fn is_watched(&self) -> bool {
+        self.watch.is_some()
+    }
+
+    /// Recovery data are derived from all operations.
+    pub(in crate::drive) fn begin_watch(&mut self) {
+        self.watch.get_or_insert_default();
+    }
+
+    /// Whether only the number of operations matters.
+    #[inline(always)]
+    pub(in crate::drive) fn only_counts(&self) -> bool {
+        self.watch.is_none() && self.work.is_none()
+    }
+
+    pub(in crate::drive) fn set_erases_before(&mut self, erases: BlockErases) {
+        self.erases_before = erases;
+    }
+
+    #[inline(always)]
+    pub(in crate::drive) fn counters_mut(&mut self) -> &mut Counters {
+        &mut self.counters
+    }
+
     /// Accounts of a drive of `backends` backends that counts nothing yet.
     pub(super) fn new(drive: &Parameters, geometry: &Geometry, backends: usize) -> DriveAccounts {
         DriveAccounts {
@@ -218,7 +244,8 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         debug_assert!(
-            !backends.health.damaged || !backends.ftl.blocks.is_dead(self.flash.geometry.plane_of(ppn)),
+            !backends.health.is_damaged()
+                || !backends.ftl.blocks().is_dead(self.flash.geometry.plane_of(ppn)),
             "nothing is done in a plane that has failed"
         );
         if self.accounts.work.is_some() {
@@ -269,7 +296,8 @@ impl<C: Contents> Controller<C> {
     ) {
         let PageWrite { target, cause, .. } = *page;
         debug_assert!(
-            !backends.health.damaged || !backends.ftl.blocks.is_dead(self.flash.geometry.plane_of(target.to)),
+            !backends.health.is_damaged()
+                || !backends.ftl.blocks().is_dead(self.flash.geometry.plane_of(target.to)),
             "nothing is done in a plane that has failed"
         );
         if target.along {

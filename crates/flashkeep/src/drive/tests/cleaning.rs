@@ -63,7 +63,7 @@ fn a_copy_keeps_the_parity_of_its_page_where_it_must() {
             let mut rig = rig_on(bus, &gc);
             assert_eq!(collected(&mut rig), (time + ERASED, kinds.clone()), "{bus}, {gc}");
             assert_eq!(rig.drive.counters().wasted_pages, wasted, "{gc}");
-            let free = rig.drive.backends.ftl.blocks.plane(PlaneId(0)).free_pages;
+            let free = rig.drive.backends.ftl.blocks().plane(PlaneId(0)).free_pages;
             assert_eq!(u64::from(free), 8 - 1 - 2 + 4 - wasted, "{gc}");
         }
     }

@@ -206,7 +206,7 @@ fn what_stands_in_for_an_erased_page_has_been_programmed() {
     let ftl = "wear = { erase_budget = 30, levelling = \"migration\" }";
     let mut rig = Rig::new(flash, ftl, 1, mapped(4));
     let (plane, geometry) = (PlaneId(0), rig.drive.controller.flash.geometry.clone());
-    let blocks = &mut rig.drive.backends.ftl.blocks;
+    let blocks = rig.drive.backends.ftl.blocks_mut();
     blocks.hold(plane, 0);
     assert_eq!(blocks.programmed_page(plane, 8), None, "an empty block is open");
     let first = blocks.program(plane, 0, Token(1));

@@ -39,7 +39,7 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(rig: Rig) -> Model {
-        let pages = rig.drive.backends.ftl.maps.len() as usize;
+        let pages = rig.drive.backends.ftl.maps().len() as usize;
         let backend = |_| Expected { holds: vec![0; pages], gone: vec![false; pages], dead: false };
         let backends = (0..rig.drive.ftl_count()).map(backend).collect();
         let (asked, failed) = (Vec::new(), Vec::new());
@@ -128,7 +128,7 @@ impl Model {
         let Fault::Planes { first, count } = what else { return };
         let planes = first.0..first.0 + count;
         let renewed: Vec<u32> =
-            planes.filter(|&plane| self.rig.drive.backends.ftl.blocks.is_dead(PlaneId(plane))).collect();
+            planes.filter(|&plane| self.rig.drive.backends.ftl.blocks().is_dead(PlaneId(plane))).collect();
         let mut still = Vec::new();
         for (failed, since) in std::mem::take(&mut self.failed) {
             match failed {
@@ -240,7 +240,7 @@ pub(super) fn fault(drive: &Drive<Token>, kind: u8, pick: [u32; 6]) -> Fault {
         level @ 0..4 => Fault::of(geometry, Pools::PLANES, StripingLevel::ALL[usize::from(level)], place),
         4 => Fault::Block(plane, pick[4] % geometry.blocks),
         5 => {
-            let scores = drive.backends.ftl.blocks.scores(plane);
+            let scores = drive.backends.ftl.blocks().scores(plane);
             let erased = scores.iter().position(|&score| score == u16::MAX);
             Fault::Block(plane, erased.unwrap_or(0) as u32)
         }

@@ -145,7 +145,7 @@ proptest! {
         // At the end every page holds what it should, wherever renames and collections have put it.
         for page in 0..PAGES {
             let held = match model.drive.lookup(BackendId(0), Page::of(page)) {
-                MapEntry::At(ppn) => model.drive.backends.ftl.blocks.contents(ppn),
+                MapEntry::At(ppn) => model.drive.backends.ftl.blocks().contents(ppn),
                 MapEntry::Unmapped => Token::default(),
                 MapEntry::Pending(_) => unreachable!("nothing is under way"),
             };

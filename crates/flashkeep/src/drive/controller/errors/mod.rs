@@ -46,16 +46,16 @@ pub(in crate::drive) enum Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::drive) struct Course {
     /// Retries to come.
-    pub(super) retries: u8,
+    pub retries: u8,
     /// Sensings for soft decoding to come.
-    pub(super) sensings: u8,
+    pub sensings: u8,
     /// Whether soft decoding follows.
-    pub(super) soft: bool,
+    pub soft: bool,
     /// Whether this is a retry, or a sensing for soft decoding.
-    pub(super) again: bool,
+    pub again: bool,
     /// Whether these are data of an attempt that is known to fail: they cross the channel, and that is all.
-    pub(super) discarded: bool,
-    pub(in crate::drive) verdict: Verdict,
+    pub discarded: bool,
+    pub verdict: Verdict,
 }
 
 impl Course {
@@ -83,7 +83,7 @@ impl Course {
 /// The errors of a drive's reads.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct ReadErrors {
-    pub(in crate::drive) model: Arc<ErrorModel>,
+    pub(super) model: Arc<ErrorModel>,
     /// Hard decoding, which each read needs; that of the model.
     decode: Span,
     seed: u64,
@@ -115,6 +115,10 @@ pub(in crate::drive) struct ReadErrors {
 }
 
 impl ReadErrors {
+    pub(in crate::drive) fn model(&self) -> &ErrorModel {
+        &self.model
+    }
+
     pub(in crate::drive) fn of(drive: &Parameters, geometry: &Geometry) -> Option<Box<ReadErrors>> {
         let model = drive.errors.clone()?;
         let sector_bytes = u64::from(drive.flash.sector_bytes);
@@ -407,7 +411,7 @@ impl<C: Contents> Controller<C> {
         sectors: u16,
         backends: &mut DriveBackends<C>,
     ) -> Course {
-        let unreadable = backends.health.checks_pages() && backends.ftl.blocks.is_unreadable(ppn);
+        let unreadable = backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn);
         let block = self.flash.geometry.block_index_of(ppn);
         let Some(errors) = &mut self.errors else { return Course::default() };
         if unreadable || errors.doomed.contains(&ppn) {
@@ -451,7 +455,7 @@ impl<C: Contents> Controller<C> {
             ppn,
             block: geometry.block_index_of(ppn),
             page: geometry.page_of(ppn),
-            erases: backends.ftl.blocks.erases_of(plane, number),
+            erases: backends.ftl.blocks().erases_of(plane, number),
             erases_before: match slc {
                 true => 0,
                 false => self.accounts.erases_before.at((plane.0 * geometry.blocks + number) as usize),
@@ -537,7 +541,7 @@ impl<C: Contents> Controller<C> {
 
     /// From now on every command checks for unreadable pages.
     fn set_unreadable(&mut self, backends: &mut DriveBackends<C>) {
-        backends.health.unreadable = true;
+        backends.health.note_unreadable();
         self.paths.commands = super::read::Commands::Checked;
     }
 
@@ -599,7 +603,7 @@ impl<C: Contents> DriveBackends<C> {
     #[cold]
     pub(in crate::drive) fn note_uncorrectable(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
         controller.forget_doomed(ppn);
-        self.ftl.blocks.poison(ppn);
+        self.ftl.blocks_mut().poison(ppn);
         controller.set_unreadable(self);
     }
 }
