@@ -3,7 +3,7 @@
 use super::Drive;
 use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
 use crate::ftl::MapEntry;
-use crate::kernel::{SimTime, Span};
+use crate::kernel::Span;
 
 impl<C: Contents> BackendView for Drive<C> {
     fn backlog(&self, backend: BackendId, page: Page) -> Span {

@@ -1,8 +1,5 @@
 //! Power loss and recovery of a drive.
 
-use super::Drive;
-use crate::engine::Contents;
-use crate::flash::{BusUse, PlaneId};
 use crate::kernel::SimTime;
 
 /// The cost of a recovery.

@@ -2,9 +2,7 @@
 
 use super::Drive;
 use crate::drive::backends::Nvram;
-use crate::drive::controller::Commands;
 use crate::engine::{BackendId, Backends, Breakdown, Command, CompletionToken, Contents, Done, Page};
-use crate::flash::PlaneId;
 use crate::kernel::{SimTime, Span};
 use std::ops::Range;
 

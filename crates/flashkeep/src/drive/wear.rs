@@ -2,7 +2,6 @@
 
 use super::Drive;
 use crate::engine::Contents;
-use crate::kernel::SimTime;
 
 /// The number of erases of each of some blocks. Blocks behind the last one that is listed were not erased, so that a
 /// large drive without erases takes no memory.

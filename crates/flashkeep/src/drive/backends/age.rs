@@ -2,10 +2,9 @@
 //! the valid pages wait as *slots* for host pages. In steady state, where a page may go to any plane, all pages have
 //! their places at once, by a rule ([`InitialPlaces`]); those that are not created lose them in the end.
 
-use super::DriveBackends;
 use super::backend::Ftl;
 use super::created::Created;
-use super::untimed::Immediate;
+use super::{DriveBackends, Immediate, Slots};
 use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Contents, Page};
@@ -15,17 +14,6 @@ use crate::ftl::{Allocation, InitialPlaces, MapEntry, SteadyPlaces};
 use flashkeep_trace::random::Random;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Slots that are still empty.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct Slots {
-    pub(super) of_plane: Vec<PlaneSlots>,
-    pub(super) left: u64,
-    /// Of a drive in steady state: page numbers of a block in random order, twice.
-    pub(super) shuffled: Vec<u32>,
-    /// The pages created of each backend all of whose pages have places; none of another one.
-    pub(super) created: Vec<Option<Created>>,
-}
 
 /// The slots of a plane.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,7 @@
 //! A backend of flash: its die queues, its map, and the placement of its pages.
 
-use super::DriveBackends;
-use super::limit::DegradedCapacity;
 use super::streams::PageStreams;
+use super::{DegradedCapacity, DriveBackends, Translation};
 use crate::drive::Parameters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
@@ -81,33 +80,9 @@ pub(in crate::drive) struct Ftl {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MapStorage {
     /// The time to record the place of a program.
-    pub(super) write: Span,
+    pub write: Span,
     /// Whether the map survives a power loss.
-    pub(super) survives: bool,
-}
-
-/// The FTLs of a drive, or its backends of physical pages: maps and blocks.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Translation<C> {
-    /// The flash backends.
-    pub(super) backends: Vec<Ftl>,
-    /// The die queues of all backends.
-    pub(super) die_queues: Vec<DieQueue>,
-    /// The die queue of each plane.
-    pub(super) die_queue_of: Vec<u32>,
-    /// Whether they are of physical pages: nothing is mapped in them.
-    pub(super) physical: bool,
-    /// Whether they have hidden addresses, to which pages are renamed.
-    pub(super) remaps: bool,
-    pub(super) maps: Maps,
-    pub(super) memory: MapStorage,
-    pub(super) blocks: Blocks<C>,
-    /// The streams: which open block a page goes to.
-    pub(super) streams: PageStreams,
-    /// Whether each block has a summary page behind its data.
-    pub(super) summaries: bool,
-    /// In leaves of physical pages: the first page of each block that may be written next.
-    pub(super) next_pages: Vec<u32>,
+    pub survives: bool,
 }
 
 impl<C: Contents> Translation<C> {
@@ -143,10 +118,10 @@ impl<C: Contents> Translation<C> {
 
 /// Where the pages of a write in flight belong that are no longer all at the addresses they were written to.
 #[derive(Clone, Debug)]
-pub(super) struct Remapped {
-    pub(super) op: u32,
+pub(in crate::drive) struct Remapped {
+    pub op: u32,
     /// The address of each page; none for a page that has been written again, trimmed or renamed away.
-    pub(super) reverse_map: Vec<Option<u32>>,
+    pub reverse_map: Vec<Option<u32>>,
 }
 
 impl<C> std::ops::Index<usize> for Translation<C> {
@@ -219,10 +194,6 @@ impl<C: Contents> Translation<C> {
     #[inline]
     pub(in crate::drive) fn maps(&self) -> &Maps {
         &self.maps
-    }
-
-    pub(in crate::drive) fn maps_mut(&mut self) -> &mut Maps {
-        &mut self.maps
     }
 
     /// Whether a physical page has not been programmed since its block was erased.

@@ -1,15 +1,10 @@
 //! Builds the backends, die queues and write queues of a resolved drive.
 
-use super::DriveBackends;
-use super::backend::{DieQueue, FlashBackendKind, Ftl, Translation};
-use super::faults::DriveHealth;
-use super::gc::Gc;
+use super::backend::{DieQueue, FlashBackendKind, Ftl};
 use super::maintenance::Maintenance;
-use super::packing::Packing;
 use super::parts::Parts;
-use super::slc::SlcPolicy;
-use super::untimed::Immediate;
-use crate::drive::controller::{Controller, OpQueue, Programs};
+use super::{DriveBackends, DriveHealth, Gc, Immediate, Packing, SlcPolicy, Translation};
+use crate::drive::controller::{Controller, Programs};
 use crate::drive::{DriveLife, Parameters};
 use crate::engine::Contents;
 use crate::flash::{BusUse, Domain, FlashArray, MultiPlane, Rows, StripingLevel};

@@ -9,13 +9,13 @@ use crate::flash::{PlaneId, Ppn};
 /// A plane that is collected, or is to be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct PlaneCollection {
-    pub(super) queued: bool,
-    pub(super) next: Option<PlaneId>,
-    pub(super) under_way: Option<Collection>,
+    pub queued: bool,
+    pub next: Option<PlaneId>,
+    pub under_way: Option<Collection>,
     /// With `parity-skip`: pages that its moves have taken, those left out included.
-    pub(super) spent: u32,
+    pub spent: u32,
     /// Blocks whose last page has been left out, and whose summary pages follow the next move.
-    pub(super) summaries: u8,
+    pub summaries: u8,
 }
 
 impl PlaneCollection {

@@ -9,24 +9,14 @@
 //! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
 //! reader, which gets an error, or by GC, which then reports the page as gone.
 
-use super::DriveBackends;
+use super::{DriveBackends, DriveHealth};
 use crate::blocks::Levelled;
-use crate::drive::controller::{BusyUnitState, Commands, Controller, DriveOp, UnitPhase};
+use crate::drive::controller::{BusyUnitState, Controller, DriveOp, UnitPhase};
 use crate::drive::{DriveLife, Fault, Resource};
 use crate::engine::{BackendId, Command, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
-
-/// Failed and worn-out parts.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct DriveHealth {
-    /// Whether any part has failed.
-    pub(super) damaged: bool,
-    /// Whether error correction has given up a page.
-    pub(super) unreadable: bool,
-    pub(super) life: DriveLife,
-}
 
 impl DriveHealth {
     /// A page cannot be read.

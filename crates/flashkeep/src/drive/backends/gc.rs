@@ -6,9 +6,9 @@
 //! as a word line holds go to the same open block, or until nothing is left to read. A page that may be
 //! copied back is never in hand. Finally the block is erased.
 
-use super::DriveBackends;
 use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
+use super::{DriveBackends, Gc};
 use crate::blocks::{Chooser, Collection, GcThresholds};
 use crate::drive::controller::{Controller, Course, Full, Manner, PageWrite, Verdict};
 use crate::drive::{Fault, Parameters};
@@ -22,38 +22,18 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Notices {
     /// Pages of the hidden range that are about to be collected.
-    pub(super) leaving: bool,
+    pub leaving: bool,
     /// Pages that collection has moved.
-    pub(super) moves: bool,
-}
-
-/// Garbage collection: its options, and the state of each plane's collection.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Gc {
-    /// The victim and wear-leveling policies.
-    pub(super) chooser: Chooser,
-    /// How GC uses the channel.
-    pub(super) run: GcRun,
-    pub(super) copyback: Copyback,
-    /// Whether planes are collected also while nothing waits for them.
-    pub(super) background: bool,
-    /// How few free pages of a plane make it collect.
-    pub(super) thresholds: GcThresholds,
-    pub(super) notices: Notices,
-    pub(super) collections: Vec<PlaneCollection>,
-    /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
-    pub(super) hands: Vec<Vec<Ppn>>,
-    /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
-    pub(super) reads: Vec<VecDeque<GcRead>>,
+    pub moves: bool,
 }
 
 /// A read of GC whose data are still in the die.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct GcRead {
-    start: SimTime,
-    cause: Cause,
+    pub start: SimTime,
+    pub cause: Cause,
     /// The logical pages that share the flash page.
-    ppns: Vec<Ppn>,
+    pub ppns: Vec<Ppn>,
 }
 
 impl GcRead {

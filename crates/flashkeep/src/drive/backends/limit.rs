@@ -11,7 +11,7 @@
 //! has room or something to collect. A plane that lost its spare pages has no room to collect into: GC
 //! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
-use super::DriveBackends;
+use super::{DegradedCapacity, DriveBackends};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
@@ -20,13 +20,6 @@ use crate::kernel::{SimTime, Span};
 
 /// The slot of an evicted page, for which no request waits.
 pub(in crate::drive) const UNASKED: u32 = u32::MAX;
-
-/// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct DegradedCapacity {
-    pub(super) most: u32,
-    pub(super) mapped: u32,
-}
 
 impl DegradedCapacity {
     /// Whether an FTL can still map this number of pages.

@@ -3,7 +3,7 @@
 use super::DriveBackends;
 use crate::drive::LoggedOperation;
 use crate::drive::controller::Controller;
-use crate::engine::{BackendId, BackendView, Command, CompletionToken, Contents, OobData, Page};
+use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
 use crate::flash::{OpKind, PlaneId, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};

@@ -39,21 +39,29 @@ mod untimed;
 mod versions;
 mod write;
 
+pub(super) use backend::DieQueue;
 pub use backend::FlashBackendKind;
-pub(super) use backend::{DieQueue, Translation};
-pub(super) use faults::DriveHealth;
-pub(super) use gc::Gc;
 pub(super) use limit::UNASKED;
 pub(super) use maintenance::Maintenance;
 pub use nvram::Nvram;
-pub(super) use packing::Packing;
 pub(super) use parts::Parts;
-pub(super) use power::{Oob, Power};
-pub(super) use slc::SlcPolicy;
-pub(super) use untimed::{AHEAD, Immediate};
 
-use crate::flash::FlashArray;
+use crate::blocks::{Chooser, GcThresholds};
+use crate::drive::{DriveLife, LoggedOperation};
+use crate::engine::FixedMap;
+use crate::flash::{FlashArray, Ppn};
 use crate::ftl::allocation::PagePlacement;
+use crate::ftl::{Blocks, Copyback, GcRun, Maps, TurnCursor};
+use crate::kernel::{SimTime, Span};
+use age::PlaneSlots;
+use backend::Ftl;
+use backend::MapStorage;
+use by_address::WordLines;
+use collection::PlaneCollection;
+use created::Created;
+use gc::{GcRead, Notices};
+use std::collections::VecDeque;
+use streams::PageStreams;
 
 /// FTLs or backends of physical pages, and NVRAMs.
 #[derive(Clone)]
@@ -80,4 +88,155 @@ pub(super) struct DriveBackends<C> {
     pub(super) nvrams: Vec<Nvram<C>>,
     /// What keeps data readable.
     pub(super) maintenance: Maintenance,
+}
+
+/// The FTLs of a drive, or its backends of physical pages: maps and blocks.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Translation<C> {
+    /// The flash backends.
+    backends: Vec<Ftl>,
+    /// The die queues of all backends.
+    die_queues: Vec<DieQueue>,
+    /// The die queue of each plane.
+    die_queue_of: Vec<u32>,
+    /// Whether they are of physical pages: nothing is mapped in them.
+    physical: bool,
+    /// Whether they have hidden addresses, to which pages are renamed.
+    remaps: bool,
+    maps: Maps,
+    memory: MapStorage,
+    blocks: Blocks<C>,
+    /// The streams: which open block a page goes to.
+    streams: PageStreams,
+    /// Whether each block has a summary page behind its data.
+    summaries: bool,
+    /// In leaves of physical pages: the first page of each block that may be written next.
+    next_pages: Vec<u32>,
+}
+
+/// Garbage collection: its options, and the state of each plane's collection.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Gc {
+    /// The victim and wear-leveling policies.
+    chooser: Chooser,
+    /// How GC uses the channel.
+    run: GcRun,
+    copyback: Copyback,
+    /// Whether planes are collected also while nothing waits for them.
+    background: bool,
+    /// How few free pages of a plane make it collect.
+    thresholds: GcThresholds,
+    notices: Notices,
+    collections: Vec<PlaneCollection>,
+    /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.
+    hands: Vec<Vec<Ppn>>,
+    /// Reads whose data transfer has not been granted, by die and in order; empty if operations are not observed.
+    reads: Vec<VecDeque<GcRead>>,
+}
+
+/// The data that a drive keeps for recovery.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Power {
+    /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
+    reverse_map: Vec<u32>,
+    sequences: Vec<u64>,
+    /// The OOB metadata that the scheme gave for each physical page; empty for FTLs.
+    marks: Vec<u32>,
+    /// For each backend's pages, the number of the last write before the last trim; this is logged.
+    trims: FixedMap<(u16, u32), u64>,
+    /// What a non-volatile memory says of old versions that got another address: by backend and that address, the
+    /// logical page of each and the number of its write.
+    hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
+    /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
+    flights: Vec<LoggedOperation>,
+    prune_at: usize,
+    /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
+    numbered: Vec<(u64, SimTime)>,
+    /// For each block, when the last successor of one of its pages is programmed.
+    guard: Vec<SimTime>,
+    /// When the last recovery is over.
+    ready: SimTime,
+}
+
+/// What a drive whose programs take several pages knows besides.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Packing {
+    /// Whether a program may take several pages of a plane.
+    active: bool,
+    /// Whether pages of the flash have several places each.
+    shares: bool,
+    /// Sectors of a page of the flash, and of one of the map.
+    flash_page: u16,
+    page: u16,
+    /// Word lines that have been set aside for pages from before time 0.
+    word_lines: WordLines,
+    /// Pages that each backend has placed without time in the word line that it is filling.
+    placed: Vec<u32>,
+    /// How long a write waits for others, and until when each one does.
+    gather: Span,
+    until: Vec<SimTime>,
+}
+
+/// The immediate driver: pages are placed, read and collected without time.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Immediate {
+    /// Whether it does all commands, as in an untimed run; otherwise only those of before time 0.
+    active: bool,
+    /// Whether what it does is counted.
+    counting: bool,
+    /// The owners of a victim's pages, kept for their memory.
+    reverse_map: Vec<u32>,
+    /// Pages that ageing left valid and that belong to no host page yet.
+    slots: Slots,
+    /// Follows pages that are created in order, if there is a rule for their places.
+    cursor: Option<TurnCursor>,
+}
+
+/// Slots that are still empty.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Slots {
+    of_plane: Vec<PlaneSlots>,
+    left: u64,
+    /// Of a drive in steady state: page numbers of a block in random order, twice.
+    shuffled: Vec<u32>,
+    /// The pages created of each backend all of whose pages have places; none of another one.
+    created: Vec<Option<Created>>,
+}
+
+/// The SLC cache of a drive: its policy, and since when units are idle.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct SlcPolicy {
+    /// Whether there is a cache.
+    active: bool,
+    /// Whether it is folded under load as soon as it is full.
+    when_full: bool,
+    /// Whether it is folded in idle time.
+    in_idle_time: bool,
+    /// How long a unit must have been idle.
+    idle: Span,
+    /// Closed blocks of each plane's cache that are kept in idle time.
+    kept: u32,
+    /// Erases after which a block is retired.
+    budget: u32,
+    /// Whether pages that are written without time use it: from time 0 on.
+    begun: bool,
+    /// By unit, the end of the idle time that must pass before it folds.
+    idle_from: Vec<SimTime>,
+}
+
+/// Failed and worn-out parts.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct DriveHealth {
+    /// Whether any part has failed.
+    damaged: bool,
+    /// Whether error correction has given up a page.
+    unreadable: bool,
+    life: DriveLife,
+}
+
+/// The degraded capacity of an FTL: how many pages it can map, and how many it maps.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct DegradedCapacity {
+    most: u32,
+    mapped: u32,
 }

@@ -20,34 +20,14 @@
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.1 (logical pages of a part of a flash page); ONFI's column
 //! addresses and partial page programs.
 
-use super::DriveBackends;
 use super::backend::DieQueue;
-use super::by_address::WordLines;
+use super::{DriveBackends, Packing};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp, PageWrite};
 use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
 use crate::flash::{Geometry, PlaneId, Ppn, Target};
 use crate::ftl::SLC_STREAM;
 use crate::kernel::{Id, SimTime, Span};
-
-/// What a drive whose programs take several pages knows besides.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct Packing {
-    /// Whether a program may take several pages of a plane.
-    pub(super) active: bool,
-    /// Whether pages of the flash have several places each.
-    pub(super) shares: bool,
-    /// Sectors of a page of the flash, and of one of the map.
-    flash_page: u16,
-    pub(super) page: u16,
-    /// Word lines that have been set aside for pages from before time 0.
-    pub(super) word_lines: WordLines,
-    /// Pages that each backend has placed without time in the word line that it is filling.
-    placed: Vec<u32>,
-    /// How long a write waits for others, and until when each one does.
-    gather: Span,
-    until: Vec<SimTime>,
-}
 
 impl Packing {
     /// Whether programs take several pages of the map.

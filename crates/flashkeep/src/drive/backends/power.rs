@@ -11,49 +11,25 @@
 //! - a version that got another address stays valid as long as the write that has superseded it has no place;
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
-use super::DriveBackends;
+use super::{DriveBackends, Power};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, DriveOp};
-use crate::engine::{BackendId, Contents, FixedMap, OobData, Verb};
+use crate::engine::{BackendId, Contents, OobData, Verb};
 use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, sorted};
 use serde::{Deserialize, Serialize};
 
-/// The data that a drive keeps for recovery.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct Power {
-    /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
-    pub(super) reverse_map: Vec<u32>,
-    pub(super) sequences: Vec<u64>,
-    /// The OOB metadata that the scheme gave for each physical page; empty for FTLs.
-    marks: Vec<u32>,
-    /// For each backend's pages, the number of the last write before the last trim; this is logged.
-    pub(super) trims: FixedMap<(u16, u32), u64>,
-    /// What a non-volatile memory says of old versions that got another address: by backend and that address, the
-    /// logical page of each and the number of its write.
-    pub(super) hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
-    /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
-    pub(super) flights: Vec<LoggedOperation>,
-    prune_at: usize,
-    /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
-    pub(super) numbered: Vec<(u64, SimTime)>,
-    /// For each block, when the last successor of one of its pages is programmed.
-    pub(super) guard: Vec<SimTime>,
-    /// When the last recovery is over.
-    pub(super) ready: SimTime,
-}
-
 /// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::drive) struct Oob {
-    reverse_map: Vec<u32>,
-    sequences: Vec<u64>,
-    marks: Vec<u32>,
-    trims: Vec<((u16, u32), u64)>,
-    hidden_pages: Vec<((u16, u32), (u32, u64))>,
+    pub reverse_map: Vec<u32>,
+    pub sequences: Vec<u64>,
+    pub marks: Vec<u32>,
+    pub trims: Vec<((u16, u32), u64)>,
+    pub hidden_pages: Vec<((u16, u32), (u32, u64))>,
     /// The number of the last write.
-    last: u64,
+    pub last: u64,
 }
 
 impl Power {

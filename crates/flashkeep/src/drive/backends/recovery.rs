@@ -3,12 +3,12 @@
 
 use super::DriveBackends;
 use super::collection::PlaneCollection;
-use crate::drive::controller::{Controller, OpQueue, UnitPhase};
+use crate::drive::controller::Controller;
 use crate::drive::{LoggedOperation, Recovery, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry, Maps};
-use crate::kernel::{Arena, Id, SimTime, Span};
+use crate::kernel::{SimTime, Span};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 

@@ -17,9 +17,9 @@
 //! the other blocks, or waits for garbage collection as in a drive without a cache. Pages in the cache take no room of the
 //! other blocks, which have enough for all.
 
-use super::DriveBackends;
 use super::backend::DieQueue;
 use super::gc::Pace;
+use super::{DriveBackends, SlcPolicy};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp};
@@ -27,27 +27,6 @@ use crate::engine::Contents;
 use crate::flash::{BusUse, Geometry, PlaneId, Ppn, UnitId};
 use crate::ftl::{Allocation, Fold, GcRun, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime, Span};
-
-/// The SLC cache of a drive: its policy, and since when units are idle.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct SlcPolicy {
-    /// Whether there is a cache.
-    pub(super) active: bool,
-    /// Whether it is folded under load as soon as it is full.
-    when_full: bool,
-    /// Whether it is folded in idle time.
-    in_idle_time: bool,
-    /// How long a unit must have been idle.
-    idle: Span,
-    /// Closed blocks of each plane's cache that are kept in idle time.
-    kept: u32,
-    /// Erases after which a block is retired.
-    budget: u32,
-    /// Whether pages that are written without time use it: from time 0 on.
-    begun: bool,
-    /// By unit, the end of the idle time that must pass before it folds.
-    idle_from: Vec<SimTime>,
-}
 
 impl SlcPolicy {
     /// Whether the drive has an SLC cache.

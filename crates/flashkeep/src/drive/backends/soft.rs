@@ -7,13 +7,11 @@
 //! Source: SSDSim's interruptible collection (Hu et al., ICS 2011), whose public code never reaches it.
 
 use super::DriveBackends;
-use crate::drive::backends::Nvram;
-use crate::drive::controller::{Commands, Controller};
-use crate::engine::{BackendId, Backends, Breakdown, Cause, Command, CompletionToken, Contents, Done, Page};
+use crate::drive::controller::Controller;
+use crate::engine::{Cause, Contents};
 use crate::flash::{PlaneId, UnitId};
 use crate::ftl::Copyback;
-use crate::kernel::{SimTime, Span};
-use std::ops::Range;
+use crate::kernel::SimTime;
 
 impl<C: Contents> DriveBackends<C> {
     /// A plane is short of free pages, by one threshold or the other.

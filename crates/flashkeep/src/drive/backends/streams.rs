@@ -1,8 +1,7 @@
 //! Selection of the open block for a page, by its class ([`Heat`]). With `ftl.gc.separate` moved pages have a block of
 //! their own in addition; they still cool. Translation pages (`ftl.map = "dftl"`) have one without data pages.
 
-use super::DriveBackends;
-use super::backend::Translation;
+use super::{DriveBackends, Translation};
 use crate::blocks::Heat;
 use crate::drive::Parameters;
 use crate::engine::Contents;

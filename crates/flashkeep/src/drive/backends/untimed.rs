@@ -5,30 +5,14 @@
 //! A plane that falls below its threshold collects one block at once, and continues while it has no room.
 //! Pages from before time 0 take the same path and are not counted.
 
-use super::DriveBackends;
-use super::age::Slots;
 use super::gc::Pace;
+use super::{DriveBackends, Immediate};
 use crate::drive::Counters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
 use crate::flash::{OpKind, PlaneId, Ppn};
-use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice, TurnCursor};
+use crate::ftl::{Allocation, Copyback, MapEntry, PlaneChoice};
 use crate::kernel::{SimTime, Span};
-
-/// The immediate driver: pages are placed, read and collected without time.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct Immediate {
-    /// Whether it does all commands, as in an untimed run; otherwise only those of before time 0.
-    pub(super) active: bool,
-    /// Whether what it does is counted.
-    pub(super) counting: bool,
-    /// The owners of a victim's pages, kept for their memory.
-    pub(super) reverse_map: Vec<u32>,
-    /// Pages that ageing left valid and that belong to no host page yet.
-    pub(super) slots: Slots,
-    /// Follows pages that are created in order, if there is a rule for their places.
-    pub(super) cursor: Option<TurnCursor>,
-}
 
 /// The number of writes by which map entries are prefetched ahead.
 pub(in crate::drive) const AHEAD: usize = 24;

@@ -13,9 +13,9 @@ use crate::kernel::{Id, SimTime};
 /// A read, and the page of a write that it waits for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drive) struct ReadBehindWrite {
-    write: Id<DriveOp>,
-    n: u16,
-    pub(super) read: Id<DriveOp>,
+    pub write: Id<DriveOp>,
+    pub n: u16,
+    pub read: Id<DriveOp>,
 }
 
 impl<C: Contents> Controller<C> {

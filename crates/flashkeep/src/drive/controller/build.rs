@@ -1,13 +1,9 @@
 //! Builds a controller from the parameters of its drive.
 
-use super::Controller;
-use super::dies::Dies;
 use super::errors::ReadErrors;
-use super::program::{Paths, Programs, Scratch};
-use super::queue::Queues;
-use super::read::{Commands, ReadRules};
-use super::under_way::Suspension;
-use super::work::DriveAccounts;
+use super::program::Programs;
+use super::read::Commands;
+use super::{Controller, Dies, DriveAccounts, Paths, Queues, ReadRules, Scratch, Suspension};
 use crate::drive::{FlashBackendKind, Parameters};
 use crate::engine::Contents;
 use crate::flash::{FlashArray, Geometry, Timing};

@@ -1,15 +1,14 @@
 //! State of channels and busy units: until when each is busy, and what waits for it.
 
-use super::Controller;
 use super::errors::Course;
-use super::gangs::Gangs;
-use super::queue::{DriveOp, OpQueue};
+use super::queue::DriveOp;
 use super::rounds::InStep;
 use super::spread::PoolUnits;
+use super::{Controller, Dies, Gangs, OpQueue};
 use crate::drive::backends::DriveBackends;
 use crate::drive::{Parameters, Resource};
 use crate::engine::{Cause, Contents};
-use crate::flash::{Geometry, PlaneId, Ppn, Scheduler, UnitId};
+use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
 use crate::kernel::{Agenda, Id, SimTime, Span};
 
 /// The phase of a busy unit.
@@ -75,34 +74,6 @@ pub(in crate::drive) struct Channel {
     /// The die queue to which the next write is offered first.
     pub turn: u32,
     pub busy: Span,
-}
-
-/// The state of dies and channels, and the events that they wait for.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Dies {
-    /// The scheduling rule.
-    pub(super) scheduler: Scheduler,
-    pub(super) units: Vec<BusyUnitState>,
-    /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
-    pub(super) free_at: Vec<SimTime>,
-    /// With cache programs: when each unit can take the data of its next program.
-    pub(super) accepts_at: Vec<SimTime>,
-    pub(super) channels: Vec<Channel>,
-    /// Units of a channel.
-    pub(super) per_channel: usize,
-    /// Which unit each plane is in, or the first of a pool's.
-    pub(super) of_plane: Vec<UnitId>,
-    /// Where pools have several units: which one each block is in.
-    pub(super) spread: Option<Box<PoolUnits>>,
-    /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or
-    /// pools of several units.
-    pub(super) minded: bool,
-    pub(super) gangs: Gangs,
-    /// With rounds: the round that is being assembled.
-    pub(super) in_step: InStep,
-    /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
-    /// its operation is over. With scrubbing, its next read is the last one.
-    pub(super) agenda: Agenda,
 }
 
 impl Dies {

@@ -4,27 +4,18 @@
 //!
 //! Source: Agrawal et al., USENIX ATC 2008, section 3.3 (shared control).
 
-use super::Controller;
+use super::{Controller, Gangs};
 use crate::drive::backends::DriveBackends;
 use crate::engine::Contents;
 use crate::flash::{BusUse, UnitId};
 use crate::kernel::SimTime;
 use std::ops::Range;
 
-/// Channels that share their control lines.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Gangs {
-    /// Channels per gang; 1 if each has control lines of its own.
-    pub(super) size: usize,
-    /// The state of each gang.
-    rounds: Vec<GangRound>,
-}
-
 /// The operations that began together on the channels of a gang.
 #[derive(Clone, Copy, Debug)]
-struct GangRound {
-    begun: SimTime,
-    end: SimTime,
+pub(in crate::drive) struct GangRound {
+    pub begun: SimTime,
+    pub end: SimTime,
 }
 
 impl GangRound {

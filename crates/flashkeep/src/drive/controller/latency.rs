@@ -5,9 +5,9 @@
 //! that several dies could take counts at the die that took it. A write of several pages counts the page that is
 //! acknowledged last.
 
-use super::Controller;
 use super::program::PageTimes;
 use super::queue::DriveOp;
+use super::{Controller, DriveLatencies};
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Breakdown, BusyHistory, Cause, Contents, FlashTimes, Part, TimeSpent};
 use crate::flash::{Acknowledge, BusUse, OpPhases, UnitId};
@@ -19,14 +19,14 @@ const KEPT: usize = 64;
 /// The program of a write's page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PlacedPage {
-    granted: SimTime,
-    unit: UnitId,
+    pub granted: SimTime,
+    pub unit: UnitId,
     /// When its unit and its channel had become free.
-    freed: [SimTime; 2],
+    pub freed: [SimTime; 2],
     /// Its own phases until it is acknowledged.
-    pub(super) own: FlashTimes,
+    pub own: FlashTimes,
     /// How long the array works.
-    pub(super) array: Span,
+    pub array: Span,
 }
 
 impl PlacedPage {
@@ -52,30 +52,11 @@ impl PlacedPage {
 
 /// A read that is measured: when its page is in the register, and its parts so far.
 #[derive(Clone, Copy, Debug, Default)]
-struct ReadTimes {
-    in_register: SimTime,
-    so_far: FlashTimes,
+pub(in crate::drive) struct ReadTimes {
+    pub in_register: SimTime,
+    pub so_far: FlashTimes,
     /// Whether its wait is in the list of waits.
-    waits_listed: bool,
-}
-
-/// Where the time of a drive's commands goes.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct DriveLatencies {
-    units: Vec<BusyHistory>,
-    channels: Vec<BusyHistory>,
-    /// Of each write that is under way, its page that is acknowledged last, so far.
-    pub(super) placed: Vec<PlacedPage>,
-    reads: Vec<ReadTimes>,
-    /// Of reads that waited for other work than the host's and GC, that wait.
-    waits: Vec<Breakdown>,
-    /// Of reads whose data could not be corrected, the attempts before; untouched without an error model.
-    earlier: Vec<Breakdown>,
-    /// Where operations are suspended, of each write: what its page waited for that was over last, and how long that was
-    /// suspended; or where the time until it was acknowledged went.
-    pub(super) open: Vec<(Breakdown, Span)>,
-    /// The breakdowns of the completions that the engine has not taken yet.
-    pub(super) done: Vec<Breakdown>,
+    pub waits_listed: bool,
 }
 
 impl DriveLatencies {

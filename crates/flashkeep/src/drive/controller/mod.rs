@@ -25,23 +25,27 @@ mod under_way;
 mod visit;
 mod work;
 
-pub(super) use dies::{BusyUnitState, Dies, UnitPhase};
+pub(super) use dies::{BusyUnitState, UnitPhase};
 pub use errors::ErrorCounts;
 pub(super) use errors::{Course, ReadErrors, Verdict};
-pub(super) use program::{Full, Manner, PageWrite, Paths, ProgramMode, Programs, Scratch};
-pub(super) use queue::{DriveOp, OpQueue, Queues};
-pub(super) use read::{Commands, ReadRules};
+pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};
+pub(super) use queue::DriveOp;
+pub(super) use read::Commands;
 pub(super) use sources::{Next, Taker};
-pub(super) use under_way::Suspension;
-pub(super) use work::DriveAccounts;
 pub use work::OperationTimes;
 
-use crate::drive::Parameters;
-use crate::engine::{Breakdown, Contents, Done};
-use crate::flash::FlashArray;
-use crate::kernel::{Id, SimTime};
-use latency::DriveLatencies;
-use work::Watch;
+use crate::drive::{BlockErases, Counters, OperationObserver, Parameters, Told};
+use crate::engine::{Breakdown, BusyHistory, Contents, Done};
+use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, SuspendRules, UnitId};
+use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
+use behind::ReadBehindWrite;
+use dies::Channel;
+use gangs::GangRound;
+use latency::PlacedPage;
+use latency::ReadTimes;
+use rounds::InStep;
+use spread::PoolUnits;
+use under_way::UnitUnderWay;
 
 /// Grants operations of physical pages to dies and channels, and so decides when they end.
 #[derive(Clone)]
@@ -68,6 +72,150 @@ pub(super) struct Controller<C> {
     pub(super) now: SimTime,
     /// When the last request was admitted.
     pub(super) admitted: SimTime,
+}
+
+/// The state of dies and channels, and the events that they wait for.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Dies {
+    /// The scheduling rule.
+    scheduler: Scheduler,
+    units: Vec<BusyUnitState>,
+    /// When each unit is free; [`SimTime::NEVER`] while it reads or holds a page for the channel.
+    free_at: Vec<SimTime>,
+    /// With cache programs: when each unit can take the data of its next program.
+    accepts_at: Vec<SimTime>,
+    channels: Vec<Channel>,
+    /// Units of a channel.
+    per_channel: usize,
+    /// Which unit each plane is in, or the first of a pool's.
+    of_plane: Vec<UnitId>,
+    /// Where pools have several units: which one each block is in.
+    spread: Option<Box<PoolUnits>>,
+    /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or
+    /// pools of several units.
+    minded: bool,
+    gangs: Gangs,
+    /// With rounds: the round that is being assembled.
+    in_step: InStep,
+    /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
+    /// its operation is over. With scrubbing, its next read is the last one.
+    agenda: Agenda,
+}
+
+/// Operations in the order in which their requests came; within a request, in the order in which they came.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::drive) struct OpQueue {
+    head: Id<DriveOp>,
+    tail: Id<DriveOp>,
+}
+
+/// Operations that wait for dies and channels, or are in progress.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Queues<C> {
+    /// The write queues; each write waits in the queue of the dies that may take it.
+    write_queues: Vec<OpQueue>,
+    /// The write queues that are not empty.
+    waiting: u32,
+    /// Operations that wait or are under way.
+    ops: Arena<DriveOp>,
+    /// The number of the last operation.
+    sequence: u64,
+    /// The copy that each page of a write in flight replaces, as long as that is so.
+    older: Vec<Vec<Option<Ppn>>>,
+    /// The contents of writes in flight; unused if contents are not kept.
+    carried: Vec<Vec<C>>,
+    /// Reads of pages that have no place yet.
+    behind: Vec<ReadBehindWrite>,
+}
+
+/// How reads are served.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct ReadRules {
+    /// Whether a read may bring up pages of several planes, or all that are waited for of a flash page.
+    joins: bool,
+    /// Whether a program may have several pages, which are all in the controller's memory meanwhile.
+    together: bool,
+    /// Whether a read of a page that is already being read on the same channel rides along.
+    coalesce: bool,
+    /// Whether pages on their way to flash are read from there, behind their program.
+    behind: bool,
+}
+
+/// The code paths of a drive.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Paths {
+    commands: Commands,
+    programs: Programs,
+}
+
+/// Lists that are empty between two programs, kept to reuse their memory.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct Scratch {
+    /// The pages of one program.
+    pages: Vec<PageWrite>,
+    /// Planes that could take more of them.
+    free_planes: Vec<PlaneId>,
+}
+
+/// Counters and observers.
+#[derive(Clone, Default)]
+pub(in crate::drive) struct DriveAccounts {
+    counters: Counters,
+    /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
+    /// existed then. By plane and block, and only up to the last block that has one.
+    erases_before: BlockErases,
+    /// Busy times, if the drive file gives currents.
+    work: Option<Box<OperationTimes>>,
+    watch: Option<Box<Watch>>,
+}
+
+/// The observers of operations.
+#[derive(Default)]
+pub(in crate::drive) struct Watch {
+    pub logs: Vec<Box<dyn OperationObserver>>,
+    /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
+    pub told: Vec<SimTime>,
+    /// Reports that another component passes on.
+    pub kept: Option<Vec<Told>>,
+}
+
+/// Channels that share their control lines.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Gangs {
+    /// Channels per gang; 1 if each has control lines of its own.
+    size: usize,
+    /// The state of each gang.
+    rounds: Vec<GangRound>,
+}
+
+/// What is under way in a drive whose units suspend operations for reads.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct Suspension {
+    rules: SuspendRules,
+    units: Vec<UnitUnderWay>,
+    /// How many programs of each write are under way.
+    pending: Vec<u16>,
+    /// Writes without any more programs under way.
+    over: Vec<Id<DriveOp>>,
+}
+
+/// Where the time of a drive's commands goes.
+#[derive(Clone, Debug)]
+pub(in crate::drive) struct DriveLatencies {
+    units: Vec<BusyHistory>,
+    channels: Vec<BusyHistory>,
+    /// Of each write that is under way, its page that is acknowledged last, so far.
+    placed: Vec<PlacedPage>,
+    reads: Vec<ReadTimes>,
+    /// Of reads that waited for other work than the host's and GC, that wait.
+    waits: Vec<Breakdown>,
+    /// Of reads whose data could not be corrected, the attempts before; untouched without an error model.
+    earlier: Vec<Breakdown>,
+    /// Where operations are suspended, of each write: what its page waited for that was over last, and how long that was
+    /// suspended; or where the time until it was acknowledged went.
+    open: Vec<(Breakdown, Span)>,
+    /// The breakdowns of the completions that the engine has not taken yet.
+    done: Vec<Breakdown>,
 }
 
 impl<C: Contents> Controller<C> {

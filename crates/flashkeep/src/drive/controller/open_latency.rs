@@ -1,9 +1,9 @@
 //! Where the time of commands goes in drives that suspend operations for reads. The wait of a page is divided when it is
 //! granted, as elsewhere: a history forgets what no operation waits for. The rest is known when its program is over.
 
-use super::Controller;
-use super::latency::{DriveLatencies, PlacedPage};
+use super::latency::PlacedPage;
 use super::queue::DriveOp;
+use super::{Controller, DriveLatencies};
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Breakdown, Contents, Part, TimeSpent};
 use crate::flash::{Acknowledge, UnitId};

@@ -4,10 +4,9 @@
 //! each its place, and commits the operation ([`Controller::commit`]): the commit occupies die and channel, and
 //! updates counters and logs.
 
-use super::Controller;
 use super::latency::PlacedPage;
 use super::queue::DriveOp;
-use super::read::Commands;
+use super::{Controller, Scratch};
 use crate::drive::LoggedOperation;
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, Contents};
@@ -40,34 +39,34 @@ impl PageWrite {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageTimes {
     /// The operation is granted.
-    pub(super) granted: SimTime,
+    pub granted: SimTime,
     /// The page's command begins.
-    pub(super) begun: SimTime,
+    pub begun: SimTime,
     /// Its data are in the register.
-    pub(super) sent: SimTime,
+    pub sent: SimTime,
     /// It is programmed.
-    end: SimTime,
+    pub end: SimTime,
     /// How long the array works for it.
-    pub(super) array: Span,
+    pub array: Span,
     /// When its unit and its channel had become free.
-    pub(super) freed: [SimTime; 2],
+    pub freed: [SimTime; 2],
     /// Whether its write may be measured by this page.
-    measured: bool,
+    pub measured: bool,
     /// Whether the end may still move.
-    open: bool,
+    pub open: bool,
 }
 
 /// The instants of an operation.
 #[derive(Clone, Copy, Debug)]
 struct OperationCourse {
-    granted: SimTime,
+    pub granted: SimTime,
     /// Its transfers begin.
-    first: SimTime,
-    end: SimTime,
+    pub first: SimTime,
+    pub end: SimTime,
     /// When its unit and its channel had become free.
-    freed: [SimTime; 2],
+    pub freed: [SimTime; 2],
     /// Whether the end may still move.
-    open: bool,
+    pub open: bool,
 }
 
 /// What a page comes behind in its operation.
@@ -140,22 +139,6 @@ pub(in crate::drive) enum Programs {
     PlainPhysical,
     /// [`Full`].
     Full,
-}
-
-/// The code paths of a drive.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct Paths {
-    pub(super) commands: Commands,
-    pub(super) programs: Programs,
-}
-
-/// Lists that are empty between two programs, kept to reuse their memory.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct Scratch {
-    /// The pages of one program.
-    pub(super) pages: Vec<PageWrite>,
-    /// Planes that could take more of them.
-    pub(super) free_planes: Vec<PlaneId>,
 }
 
 impl Scratch {

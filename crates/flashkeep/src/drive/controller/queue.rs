@@ -1,9 +1,8 @@
 //! Operations that wait or are in progress, and their queues.
 
-use super::Controller;
-use super::behind::ReadBehindWrite;
 use super::errors::Course;
 use super::program::PageWrite;
+use super::{Controller, OpQueue, Queues};
 use crate::drive::backends::{DriveBackends, UNASKED};
 use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{PlaneId, Ppn, Target, UnitId};
@@ -45,13 +44,6 @@ impl DriveOp {
         self.durable = self.durable.max(durable);
         self.service = self.service.max(acknowledged.since(now));
     }
-}
-
-/// Operations in the order in which their requests came; within a request, in the order in which they came.
-#[derive(Clone, Copy, Debug, Default)]
-pub(in crate::drive) struct OpQueue {
-    pub(super) head: Id<DriveOp>,
-    pub(super) tail: Id<DriveOp>,
 }
 
 impl OpQueue {
@@ -165,25 +157,6 @@ impl OpQueue {
         }
         false
     }
-}
-
-/// Operations that wait for dies and channels, or are in progress.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct Queues<C> {
-    /// The write queues; each write waits in the queue of the dies that may take it.
-    pub(super) write_queues: Vec<OpQueue>,
-    /// The write queues that are not empty.
-    pub(super) waiting: u32,
-    /// Operations that wait or are under way.
-    pub(super) ops: Arena<DriveOp>,
-    /// The number of the last operation.
-    pub(super) sequence: u64,
-    /// The copy that each page of a write in flight replaces, as long as that is so.
-    pub(super) older: Vec<Vec<Option<Ppn>>>,
-    /// The contents of writes in flight; unused if contents are not kept.
-    pub(super) carried: Vec<Vec<C>>,
-    /// Reads of pages that have no place yet.
-    pub(super) behind: Vec<ReadBehindWrite>,
 }
 
 impl<C> std::ops::Index<Id<DriveOp>> for Queues<C> {

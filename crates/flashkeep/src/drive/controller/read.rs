@@ -1,30 +1,16 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
-use super::Controller;
 use super::dies::UnitPhase;
 use super::errors::{Course, Verdict};
 use super::queue::DriveOp;
+use super::{Controller, ReadRules};
 use crate::drive::Parameters;
 use crate::drive::backends::{DriveBackends, UNASKED};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, TimeSpent};
 use crate::flash::{FlashArray, FlashOp, MultiPlane, OpKind, Ppn, Target, UnitId};
 use crate::ftl::{InFlight, MapEntry};
 use crate::kernel::{Id, SimTime, Span};
-use std::collections::VecDeque;
 use std::iter::repeat_n;
-
-/// How reads are served.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::drive) struct ReadRules {
-    /// Whether a read may bring up pages of several planes, or all that are waited for of a flash page.
-    pub(super) joins: bool,
-    /// Whether a program may have several pages, which are all in the controller's memory meanwhile.
-    pub(super) together: bool,
-    /// Whether a read of a page that is already being read on the same channel rides along.
-    pub(super) coalesce: bool,
-    /// Whether pages on their way to flash are read from there, behind their program.
-    pub(super) behind: bool,
-}
 
 impl ReadRules {
     pub(super) fn new(drive: &Parameters, flash: &FlashArray) -> ReadRules {

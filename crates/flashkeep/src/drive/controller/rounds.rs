@@ -13,11 +13,11 @@
 //!
 //! Source: the parallel units of the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::Controller;
-use super::dies::{Channel, Dies, bits};
+use super::dies::{Channel, bits};
 use super::program::Full;
 use super::queue::DriveOp;
 use super::sources::{ByAge, Next, Writes};
+use super::{Controller, Dies};
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, Contents};
 use crate::flash::scheduler::Class;

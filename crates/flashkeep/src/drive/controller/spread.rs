@@ -6,10 +6,9 @@
 //! is idle, and, of a program, when its pages have left the unit that they were read in. Reads that wait for a page
 //! that is moved to another unit stay where they are: the victim is erased when they have been served.
 
-use super::Controller;
-use super::dies::Dies;
 use super::queue::DriveOp;
 use super::rounds::BATCH;
+use super::{Controller, Dies};
 use crate::drive::backends::{DieQueue, DriveBackends};
 use crate::engine::Contents;
 use crate::flash::{Geometry, PlaneId, Pools, Ppn, UnitId};

@@ -5,10 +5,10 @@
 //! it stays with the operation and is *settled* when that is over: when the pages of its writes are on the media, what
 //! observers are told, which blocks may be erased then. Places, maps and counters change at the grant, as elsewhere.
 
-use super::Controller;
 use super::latency::PlacedPage;
 use super::program::{Manner, PageTimes, PageWrite};
 use super::queue::DriveOp;
+use super::{Controller, Suspension};
 use crate::drive::backends::DriveBackends;
 use crate::drive::{LoggedOperation, Resource};
 use crate::engine::{Breakdown, Cause, CompletionPart, Contents};
@@ -18,40 +18,40 @@ use std::collections::VecDeque;
 
 /// A page of an operation that is under way.
 #[derive(Clone, Copy, Debug)]
-struct PageUnderWay {
-    times: PageTimes,
+pub(super) struct PageUnderWay {
+    pub times: PageTimes,
     /// Of a write that is acknowledged when its pages are on the media: what this one waited for.
-    waited: Breakdown,
+    pub waited: Breakdown,
     /// When observers say that it began.
-    start: SimTime,
+    pub start: SimTime,
     /// Whether a power cut does not concern it any more.
-    landed: bool,
+    pub landed: bool,
 }
 
 /// A program, a copyback or an erase that has been granted and is not over.
 #[derive(Clone, Debug)]
 pub(super) struct OpenOperation {
-    pub(super) kind: OpKind,
-    pub(super) cause: Cause,
-    pub(super) granted: SimTime,
+    pub kind: OpKind,
+    pub cause: Cause,
+    pub granted: SimTime,
     /// Since when it works in its unit without interruption, as far as observers have not been told.
-    pub(super) since: SimTime,
+    pub since: SimTime,
     /// When it is over, if it is not suspended before.
-    pub(super) end: SimTime,
+    pub end: SimTime,
     /// How long it has been suspended.
-    pub(super) suspended: Span,
+    pub suspended: Span,
     /// How often reads have interrupted it.
-    pub(super) interruptions: u32,
+    pub interruptions: u32,
     /// An erase of a physical-page backend.
-    pub(super) erase: Id<DriveOp>,
+    pub erase: Id<DriveOp>,
     /// An erase, the last of its block: its end is the first death of a block.
-    pub(super) is_first_death: bool,
-    pages: Vec<PageWrite>,
-    times: Vec<PageUnderWay>,
+    pub is_first_death: bool,
+    pub pages: Vec<PageWrite>,
+    pub times: Vec<PageUnderWay>,
     /// Blocks that are not erased before it is over, besides those of its pages.
-    guards: Vec<usize>,
-    summaries: u32,
-    summary: Span,
+    pub guards: Vec<usize>,
+    pub summaries: u32,
+    pub summary: Span,
 }
 
 impl OpenOperation {
@@ -94,32 +94,21 @@ impl OpenOperation {
 /// A suspension of what a unit does.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SuspendedUnit {
-    pub(super) since: SimTime,
+    pub since: SimTime,
     /// When reads interrupted its operation last, and the last of the reads that had come by then: others prolong the
     /// suspension.
-    pub(super) interrupted: SimTime,
-    pub(super) last: u64,
+    pub interrupted: SimTime,
+    pub last: u64,
     /// When the data of its last read have left.
-    pub(super) until: SimTime,
+    pub until: SimTime,
 }
 
 /// What is under way in a unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnitUnderWay {
     /// The array does them in this order; the data of the second one are in the cache register.
-    pub(super) operations: VecDeque<OpenOperation>,
-    pub(super) suspended: Option<SuspendedUnit>,
-}
-
-/// What is under way in a drive whose units suspend operations for reads.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Suspension {
-    pub(super) rules: SuspendRules,
-    pub(super) units: Vec<UnitUnderWay>,
-    /// How many programs of each write are under way.
-    pending: Vec<u16>,
-    /// Writes without any more programs under way.
-    over: Vec<Id<DriveOp>>,
+    pub operations: VecDeque<OpenOperation>,
+    pub suspended: Option<SuspendedUnit>,
 }
 
 impl Suspension {

@@ -1,13 +1,12 @@
 //! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
 //! the drive file has currents.
 
-use super::Controller;
 use super::errors::Course;
 use super::program::PageWrite;
+use super::{Controller, DriveAccounts, Watch};
 use crate::drive::backends::DriveBackends;
 use crate::drive::{
-    BlockErases, ByKindAndCause, Counters, HostRequest, LoggedOperation, OperationObserver, Parameters,
-    RunState, Told,
+    BlockErases, ByKindAndCause, Counters, HostRequest, LoggedOperation, Parameters, RunState, Told,
 };
 use crate::engine::{Cause, Contents};
 use crate::flash::{Geometry, OpKind, PlaneId, Ppn, Target};
@@ -49,28 +48,6 @@ impl OperationTimes {
         }
         difference
     }
-}
-
-/// Counters and observers.
-#[derive(Clone, Default)]
-pub(in crate::drive) struct DriveAccounts {
-    pub(super) counters: Counters,
-    /// Erases of each block that are not the run's: those before time 0, and those that have made room for pages that
-    /// existed then. By plane and block, and only up to the last block that has one.
-    pub(super) erases_before: BlockErases,
-    /// Busy times, if the drive file gives currents.
-    pub(super) work: Option<Box<OperationTimes>>,
-    pub(super) watch: Option<Box<Watch>>,
-}
-
-/// The observers of operations.
-#[derive(Default)]
-pub(in crate::drive) struct Watch {
-    pub logs: Vec<Box<dyn OperationObserver>>,
-    /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
-    pub told: Vec<SimTime>,
-    /// Reports that another component passes on.
-    pub kept: Option<Vec<Told>>,
 }
 
 /// A copy of a drive tells no log of the original.

@@ -11,18 +11,18 @@ use flashkeep_errors::rber::Conditions;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ReadRates {
     /// Whether the page existed at time 0.
-    pub(super) old: bool,
-    pub(super) rber: f64,
+    pub old: bool,
+    pub rber: f64,
     /// The bin of the RBER.
-    pub(super) bin: u32,
-    pub(super) codewords: u32,
+    pub bin: u32,
+    pub codewords: u32,
     /// The bits of data in these.
-    pub(super) user_bits: f64,
+    pub user_bits: f64,
     /// The probability that the first attempt fails, in units of 2⁻⁶⁴.
-    pub(super) first_failure: u64,
+    pub first_failure: u64,
     /// The probability that no stage corrects the page, and a codeword.
-    pub(super) failure: f64,
-    pub(super) codeword_failure: f64,
+    pub failure: f64,
+    pub codeword_failure: f64,
 }
 
 impl ReadRates {
@@ -47,18 +47,18 @@ impl ReadRates {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct BlockState {
     /// Sensings of its pages since its last erase, or since time 0. More than 2³² count as that many.
-    pub(super) reads: u32,
+    pub reads: u32,
     /// The rates of its last read: an entry of the [`RateTable`].
-    pub(super) rates: u32,
+    pub rates: u32,
     /// Their end as [`coarse`] time. In the seconds before it, rates are looked up for each read.
-    until: u32,
+    pub until: u32,
     /// Sensings until they end.
-    left: u16,
+    pub left: u16,
     /// Whether one of its pages was programmed in the run.
-    pub(super) programmed: bool,
+    pub programmed: bool,
     /// Whether it was erased, and neither read nor programmed since. The rest is as before the erase: a power cut may show
     /// that the erase had not begun.
-    pub(super) erased: bool,
+    pub erased: bool,
 }
 
 /// Time in units of about four seconds.
@@ -107,12 +107,12 @@ impl BlockState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DataCondition {
     /// Whether the page existed at time 0.
-    pub(super) old: bool,
-    pub(super) conditions: Conditions,
+    pub old: bool,
+    pub conditions: Conditions,
     /// The factors of its block and page.
-    pub(super) factor: f64,
+    pub factor: f64,
     /// The RBER of the data that were copied to it.
-    pub(super) carried: f64,
+    pub carried: f64,
 }
 
 impl DataCondition {

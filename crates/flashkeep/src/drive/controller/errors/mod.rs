@@ -247,26 +247,26 @@ const DAY: f64 = 24.0 * HOUR as f64;
 /// A page that is read: where it is, and what its block has been through.
 #[derive(Clone, Copy)]
 struct Sensed {
-    ppn: Ppn,
+    pub ppn: Ppn,
     /// Its block, and its number within it.
-    block: usize,
-    page: u32,
+    pub block: usize,
+    pub page: u32,
     /// The erases of its block, and those before time 0.
-    erases: u32,
-    erases_before: u32,
-    slc: bool,
+    pub erases: u32,
+    pub erases_before: u32,
+    pub slc: bool,
 }
 
 /// The condition of the data of a page, and how long it counts as this one.
 struct LastingCondition {
-    data: DataCondition,
+    pub data: DataCondition,
     /// Reads of the page before time 0.
-    before: f64,
+    pub before: f64,
     /// Sensings of its block.
-    sensings: u64,
+    pub sensings: u64,
     /// The number of sensings, and the instant, from which on it is another one.
-    until_reads: u64,
-    until: SimTime,
+    pub until_reads: u64,
+    pub until: SimTime,
 }
 
 impl ReadErrors {
