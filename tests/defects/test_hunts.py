@@ -10,6 +10,7 @@ import os
 import random
 import subprocess
 import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -331,3 +332,53 @@ def test_verification_does_not_change_which_parities_lack_lost_pages(hunt: Hunt)
     plain, verified = hunt(*run), hunt(*run, "--verify")
     assert plain["operations"] == verified["operations"]
     assert plain["response_us"] == verified["response_us"]
+
+
+def logged(hunt: Hunt, *run: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
+    """The summary of a run, and its log of operations."""
+    summary = hunt(*run, "--operations", "ops.csv")
+    with open(hunt.folder / "ops.csv", encoding="ascii") as file:
+        return summary, list(csv.DictReader(file))
+
+
+COLLECTS = """\
+flash.channels = 4
+flash.chips_per_channel = 1
+flash.planes_per_die = 2
+flash.blocks_per_plane = 16
+flash.pages_per_block = 16
+ftl.over_provisioning = 0.25
+ftl.gc.threshold = 0.35
+buffer.dram_mib = 0.125
+buffer.flush = "watermark"
+buffer.flush_above = 0
+"""
+"""GC is always under way, and goes on after the last request."""
+
+READS = "synth:random,requests=100,write=0,rate=50000,size=16KiB,footprint=1MiB"
+MIXED = "synth:random,requests=401,write=0.7,rate=20000,size=4KiB"
+INTERRUPTED = {
+    "reads at a failure": (MEMBER, READS, "die:0.0.0@50req"),
+    "reads at a power loss": (MEMBER, READS, "power@50%"),
+    "GC at a failure": (COLLECTS, MIXED, "die:0.0.0@100050us"),
+    "GC at a power loss": (COLLECTS, MIXED, "power@100050us"),
+    "GC at the end of the run": (COLLECTS, MIXED, ""),
+    "suspended GC at the end of the run": (
+        f'{COLLECTS}flash.commands.suspend = "program-erase"\n',
+        MIXED,
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", INTERRUPTED)
+def test_interrupted_operations_are_logged(hunt: Hunt, name: str) -> None:
+    drive, workload, failure = INTERRUPTED[name]
+    hunt.write({"d.toml": drive})
+    options = ("--fail", failure) if failure else ()
+    summary, rows = logged(hunt, "d.toml", workload, "--existing", "all", *options)
+    in_file = Counter((row["kind"], row["cause"]) for row in rows)
+    for kind in ("read", "program", "erase", "copyback"):
+        for cause, count in summary["operations"][kind].items():
+            assert (kind, cause, in_file[kind, cause]) == (kind, cause, count)
+    assert all(int(row["start_ns"]) <= int(row["end_ns"]) for row in rows)

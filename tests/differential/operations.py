@@ -74,7 +74,8 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
     if "power" not in tags:  # operations under way at a power cut end there
         yield from _units(operations, summary["drive"])
         # The next attempt of a read begins while the data of the one before, which ends here, wait for the channel.
-        if not summary["drive"].get("errors", {}).get("retry", {}).get("pipelined"):
+        pipelined = summary["drive"].get("errors", {}).get("retry", {}).get("pipelined")
+        if not pipelined and "replace_after" not in tags:
             yield from _channels(operations, flash)
 
 
@@ -146,8 +147,10 @@ def _channels(operations: list[Operation], flash: Mapping[str, Any]) -> Iterator
         return
     array = -(-round(times * 1e6) // 1000)
     channels: dict[int, list[Operation]] = defaultdict(list)
-    for each in operations:
-        if each.kind in {"read", "program"}:
+    # A read that a failure or the end of the run interrupts, the last of its plane, has sent nothing.
+    last_reads = set({each[2:6]: at for at, each in enumerate(operations) if each.kind == "read"}.values())
+    for at, each in enumerate(operations):
+        if each.kind in {"read", "program"} and at not in last_reads:
             channels[each.channel].append(each)
     for channel, those in channels.items():
         sent = sorted((each.start, max(each.end - array, each.start)) for each in those if each.kind == "program")

@@ -227,7 +227,7 @@ impl<C: Contents> Observe for Drive<C> {
         Drive::log_notes(self, end)
     }
 
-    fn close_log(&mut self) -> Result<(), String> {
-        Drive::close_log(self)
+    fn close_log(&mut self, end: SimTime) -> Result<(), String> {
+        Drive::close_log(self, end)
     }
 }

@@ -390,7 +390,8 @@ impl<C: Contents> Observe for DeviceSet<C> {
         self.logs.iter().filter_map(|log| log.note(end)).collect()
     }
 
-    fn close_log(&mut self) -> Result<(), String> {
+    fn close_log(&mut self, end: SimTime) -> Result<(), String> {
+        self.drives_mut().for_each(|drive| drive.log_under_way(end));
         (0..self.places.len()).for_each(|at| self.pass_on(at));
         std::mem::take(&mut self.logs).into_iter().try_for_each(|log| log.close())
     }

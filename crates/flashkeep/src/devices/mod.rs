@@ -167,11 +167,11 @@ pub trait Observe {
     fn tell_mark(&mut self, at: SimTime, text: &str);
     /// The notes of the logs on a run that ended at `end`.
     fn log_notes(&self, end: SimTime) -> Vec<String>;
-    /// Ends the logs.
+    /// Ends the logs of a run that ended at `end`.
     ///
     /// # Errors
     /// A message, if a log could not be written.
-    fn close_log(&mut self) -> Result<(), String>;
+    fn close_log(&mut self, end: SimTime) -> Result<(), String>;
 }
 
 /// All interfaces of the devices below a simulation's tree.

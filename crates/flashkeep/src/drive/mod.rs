@@ -309,11 +309,17 @@ impl<C: Contents> Drive<C> {
         self.controller.accounts.log_notes(end)
     }
 
-    /// Ends the logs of operations.
+    /// The run ends at `end`: logs get the operations under way.
+    pub fn log_under_way(&mut self, end: SimTime) {
+        self.controller.log_under_way(end, &self.backends);
+    }
+
+    /// Ends the logs of operations of a run that ended at `end`.
     ///
     /// # Errors
     /// A message, if a log could not be written.
-    pub fn close_log(&mut self) -> Result<(), String> {
+    pub fn close_log(&mut self, end: SimTime) -> Result<(), String> {
+        self.log_under_way(end);
         self.controller.accounts.close_log()
     }
 

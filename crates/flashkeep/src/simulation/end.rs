@@ -57,7 +57,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             scheme: self.scheme_figures(),
             log_notes: self.device.body.log_notes(end),
             // The files of a run that was interrupted would pass for those of a whole one.
-            logged: if self.clock.interrupted { Ok(()) } else { self.device.body.close_log() },
+            logged: if self.clock.interrupted { Ok(()) } else { self.device.body.close_log(end) },
         }
     }
 

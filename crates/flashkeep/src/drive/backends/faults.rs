@@ -17,6 +17,7 @@ use crate::engine::{BackendId, Command, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Bits, Id, SimTime, Span};
+use std::collections::VecDeque;
 
 impl DriveHealth {
     /// A page cannot be read.
@@ -204,8 +205,9 @@ impl<C: Contents> DriveBackends<C> {
         if state.phase == UnitPhase::Free {
             return;
         }
-        if collects && let Some(reads) = self.gc.reads.get_mut(unit.0 as usize) {
-            reads.clear();
+        if collects {
+            controller.log_interrupted_collection(now, unit, self);
+            self.gc.reads.get_mut(unit.0 as usize).into_iter().for_each(VecDeque::clear);
         }
         let gone = controller.empty_registers(unit, plane);
         let state = &mut controller.dies[unit];
@@ -228,6 +230,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.dies.wake_unit_at(unit, SimTime::NEVER);
         }
         for op in gone {
+            controller.log_interrupted_read(now, op, self);
             controller.fail_read(now, op, self);
         }
     }

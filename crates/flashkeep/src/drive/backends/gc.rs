@@ -10,6 +10,7 @@ use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc};
 use crate::blocks::{Chooser, Collection, GcThresholds};
+use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, Course, Full, Manner, PageWrite, Verdict};
 use crate::drive::{Fault, Parameters};
 use crate::engine::{Cause, Contents};
@@ -41,6 +42,12 @@ impl GcRead {
     pub(in crate::drive) fn first(&self) -> Ppn {
         self.ppns[0]
     }
+
+    /// The read as logs show it that is interrupted at `now`: an operation for each page.
+    pub(in crate::drive) fn interrupted(&self, now: SimTime) -> impl Iterator<Item = LoggedOperation> {
+        let times = [self.start, now.max(self.start)];
+        self.ppns.iter().map(move |&ppn| LoggedOperation::new(times, ppn, OpKind::Read, self.cause))
+    }
 }
 
 impl Gc {
@@ -67,6 +74,11 @@ impl Gc {
     /// The read of a unit that is over.
     pub(in crate::drive) fn end_read(&mut self, unit: UnitId) -> Option<GcRead> {
         self.reads.get_mut(unit.0 as usize).and_then(VecDeque::pop_front)
+    }
+
+    /// The reads of a unit for a collection.
+    pub(in crate::drive) fn reads_of(&self, unit: UnitId) -> impl Iterator<Item = &GcRead> {
+        self.reads.get(unit.0 as usize).into_iter().flatten()
     }
 
     /// The page that a unit reads.

@@ -24,7 +24,7 @@ impl<C: Contents> DriveBackends<C> {
         let mut erased_anew = Vec::new();
         let (waiting, others): (Vec<_>, Vec<_>) = flights.into_iter().partition(|flight| {
             let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
-            programs && flight.start >= now && !self.ftl.physical
+            programs && flight.start > now && !self.ftl.physical
         });
         self.take_back_programs(waiting.into_iter().map(|flight| flight.ppn).collect());
         for flight in others {
@@ -305,6 +305,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.now = now;
         self.health.damaged |= self.ftl.physical;
         let under_way = controller.cut_under_way(now, self);
+        controller.log_interrupted_reads(now, self);
         let power = self.power.as_mut().expect("a drive that was told");
         let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
         let recovering = now < power.ready;

@@ -9,6 +9,7 @@ mod errors;
 mod gangs;
 mod holds;
 mod interrupt;
+mod interrupted;
 mod latency;
 mod multiplane;
 mod open_latency;

@@ -418,6 +418,20 @@ impl<C: Contents> Controller<C> {
         }
     }
 
+    /// Logs the operations under way of a run that ends at `now`: the end of those that are suspended is not known.
+    pub(super) fn log_open_operations(&mut self, now: SimTime, backends: &DriveBackends<C>) {
+        for unit in 0..self.dies.units.len() {
+            let Some(suspension) = &self.suspension else { return };
+            let UnitUnderWay { operations, suspended } = suspension.units[unit].clone();
+            for mut operation in operations {
+                if suspended.is_some() {
+                    (operation.since, operation.end) = (now, now);
+                }
+                self.tell_over(UnitId(unit as u32), &operation, operation.end, backends);
+            }
+        }
+    }
+
     // ---------------------------------------------------------------- power and failures
 
     /// Whether a program under way supersedes a page of a block.

@@ -170,7 +170,9 @@ impl Model {
         }
         for operation in &self.rig.operations[self.seen..] {
             for &(what, since) in &self.failed {
-                let begun = operation.start > since || matches!(what, Fault::Planes { .. });
+                // A read that the failure of its plane interrupts ends there.
+                let done = operation.end > since && matches!(what, Fault::Planes { .. });
+                let begun = operation.start > since || done;
                 let hit = what.strikes(&self.rig.drive.controller.flash.geometry, operation.ppn);
                 // A block's erase is told with its first page, which alone may have failed.
                 let whole = operation.kind == OpKind::Erase && matches!(what, Fault::Page(_));
