@@ -382,3 +382,12 @@ def test_interrupted_operations_are_logged(hunt: Hunt, name: str) -> None:
         for cause, count in summary["operations"][kind].items():
             assert (kind, cause, in_file[kind, cause]) == (kind, cause, count)
     assert all(int(row["start_ns"]) <= int(row["end_ns"]) for row in rows)
+
+
+def test_a_program_granted_at_the_instant_of_a_power_cut_takes_its_page(hunt: Hunt) -> None:
+    writes = "".join(f"{at:.0f},0,W,{4096 * n},4096\n" for n, at in enumerate((0, 2e6, 4e6, 4e6, 6e6, 8e6)))
+    hunt.write({"d.toml": MEMBER, "t.csv": f"time_ns,device,op,offset_B,size_B\n{writes}"})
+    summary, rows = logged(hunt, "d.toml", "t.csv", "--existing", "none", "--verify", "--fail", "power@3req")
+    assert summary["integrity"]["wrong_reads"] == 0
+    programmed = [(row["plane"], row["block"], row["page"]) for row in rows if row["kind"] == "program"]
+    assert len(set(programmed)) == len(programmed) > 0
