@@ -391,3 +391,23 @@ def test_a_program_granted_at_the_instant_of_a_power_cut_takes_its_page(hunt: Hu
     assert summary["integrity"]["wrong_reads"] == 0
     programmed = [(row["plane"], row["block"], row["page"]) for row in rows if row["kind"] == "program"]
     assert len(set(programmed)) == len(programmed) > 0
+
+
+def test_memory_does_not_grow_with_plans_that_wait_again(hunt: Hunt) -> None:
+    # Each release of the log's lock wakes all writes that wait for it, and all but one wait again.
+    hunt.write({"m.toml": "flash.channels = 1\nflash.chips_per_channel = 3\nflash.planes_per_die = 1\n"
+                          "flash.blocks_per_plane = 32\nflash.pages_per_block = 4\nflash.page_kib = 4\n"
+                          'ftl.over_provisioning = 1.0\nftl.map = "dftl"\nftl.cache_kib = 0.25\n',
+                "d.toml": 'members = ["4 * ./m.toml"]\nredundancy.scheme = "ds"\nredundancy.extent_kib = 28\n'
+                          "redundancy.xor_us = 1.37\n"})  # fmt: skip
+
+    def peak(requests: int) -> int:
+        written = f"synth:random,requests={requests},size=16384,write=1,rate=200k"
+        with subprocess.Popen([str(COMMAND), "run", "d.toml", written, "--json"], cwd=hunt.folder,
+                              stdout=subprocess.DEVNULL) as process:  # fmt: skip
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        assert process.returncode == 0
+        return usage.ru_maxrss
+
+    assert peak(800) < 2 * peak(100)

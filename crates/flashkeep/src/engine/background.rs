@@ -4,6 +4,7 @@ use super::backends::{Backends, CompletionToken};
 use super::command::{Command, Flags};
 use super::contents::Contents;
 use super::executor::{Due, Engine};
+use super::latency::Waited;
 use super::locks::LockMode;
 use super::plan::Why;
 use super::running::{BackgroundPiece, Purpose, Start};
@@ -12,10 +13,10 @@ use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
 
-/// Commands that their scheme made wait, and the commands behind them, by node; each with the instant when it came.
+/// Commands that their scheme made wait, and the commands behind them, by node; each with how long it has waited.
 #[derive(Clone, Debug)]
 pub(super) struct Parked {
-    queues: Vec<VecDeque<(Command, CompletionToken, SimTime)>>,
+    queues: Vec<VecDeque<(Command, CompletionToken, Waited)>>,
     total: usize,
 }
 
@@ -39,8 +40,8 @@ impl Parked {
         self.queues[node.index()].iter().map(|(piece, ..)| piece)
     }
 
-    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, token: CompletionToken, since: SimTime) {
-        self.insert(node, self.queues[node.index()].len(), piece, token, since);
+    pub(super) fn push_back(&mut self, node: NodeId, piece: Command, token: CompletionToken, waited: Waited) {
+        self.insert(node, self.queues[node.index()].len(), piece, token, waited);
     }
 
     pub(super) fn insert(
@@ -49,13 +50,13 @@ impl Parked {
         at: usize,
         piece: Command,
         token: CompletionToken,
-        since: SimTime,
+        waited: Waited,
     ) {
-        self.queues[node.index()].insert(at, (piece, token, since));
+        self.queues[node.index()].insert(at, (piece, token, waited));
         self.total += 1;
     }
 
-    fn pop(&mut self, node: usize) -> Option<(Command, CompletionToken, SimTime)> {
+    fn pop(&mut self, node: usize) -> Option<(Command, CompletionToken, Waited)> {
         let first = self.queues[node].pop_front()?;
         self.total -= 1;
         Some(first)
@@ -188,19 +189,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut moved = false;
         for index in 0..self.shape.len() {
             let node = NodeId(index as u16);
-            while let Some((piece, token, since)) = self.parked.pop(index) {
+            while let Some((piece, token, mut waited)) = self.parked.pop(index) {
                 let pages = u32::from(piece.count);
                 self.unaccount(token, pages);
-                let noted = self.note_delay(token, since, now, self.waits_for(node));
-                if self.attempt(backends, now, node, &piece, token) {
+                waited.for_room(now);
+                if self.attempt(backends, now, node, &piece, token, Some(&waited)) {
                     moved = true;
                     continue;
                 }
-                if noted {
-                    self.drop_delay(token);
-                }
                 self.account(token, pages);
-                self.parked.insert(node, 0, piece, token, since);
+                self.parked.insert(node, 0, piece, token, waited);
                 if !self.ask(backends, now, node, Why::Urgent) {
                     break;
                 }

@@ -5,6 +5,7 @@ use super::backends::{BackendId, Backends, CompletionToken, Done};
 use super::command::{Command, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
+use super::latency::Waited;
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{Key, Lock, Member, Plan, PlanVerdict};
 use super::ports::PortId;
@@ -12,7 +13,6 @@ use super::repair::FailedPage;
 use super::running::Start;
 use super::scheme::Scheme;
 use super::tree::NodeId;
-use crate::device::latency::Part;
 use crate::kernel::SimTime;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -213,11 +213,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         piece: Command,
         token: CompletionToken,
     ) {
-        if self.parked.has_none(node) && self.attempt(backends, now, node, &piece, token) {
+        if self.parked.has_none(node) && self.attempt(backends, now, node, &piece, token, None) {
             return;
         }
         self.account(token, u32::from(piece.count));
-        self.parked.push_back(node, piece.alone(), token, now);
+        self.parked.push_back(node, piece.alone(), token, Waited::new(now));
     }
 
     /// Plans one piece and starts it, or queues it for its stripe; false if the scheme makes it wait.
@@ -229,22 +229,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         piece: &Command,
         token: CompletionToken,
+        waited: Option<&Waited>,
     ) -> bool {
         if self.is_stateless(node) {
             let mut plan = self.blank_plan();
             let goes = self.plan(backends, node, piece, &mut plan);
             if goes {
+                self.note_wait(node, token, waited, now);
                 self.carry_out(backends, now, node, piece, &mut plan, token, None);
             }
             self.plans.push(plan);
             goes
         } else {
-            self.attempt_with_care(backends, now, node, piece, token)
+            self.attempt_with_care(backends, now, node, piece, token, waited)
         }
     }
 
     /// The same for a scheme with locks, exposure, timers or work of its own.
     #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
     fn attempt_with_care<L: Backends<C>>(
         &mut self,
         backends: &mut L,
@@ -252,6 +255,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         piece: &Command,
         token: CompletionToken,
+        waited: Option<&Waited>,
     ) -> bool {
         let lock = self.lock_of(node, piece);
         let wanted = match lock {
@@ -264,8 +268,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Some((key, LockMode::Hold))
             }
         };
+        let waiter =
+            || LockWaiter::Command(piece.alone(), token, waited.copied().unwrap_or(Waited::new(now)));
         if let Some((key, mode)) = wanted
-            && self.locks.queue(node, key, mode, || LockWaiter::Command(piece.alone(), token, now))
+            && self.locks.queue(node, key, mode, waiter)
         {
             self.account(token, u32::from(piece.count));
             return true;
@@ -273,6 +279,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let mut plan = self.blank_plan();
         let goes = self.plan(backends, node, piece, &mut plan);
         if goes {
+            self.note_wait(node, token, waited, now);
             self.exposure.rescued += u64::from(plan.rescued);
             if plan.refuses {
                 self.refuse(backends, now, node, piece);
@@ -380,28 +387,33 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // They are older than the parked commands; if one of them has to wait, so do those behind it.
         let mut parked = 0;
         while let Some(next) = self.locks.next_resumed() {
+            if node == NodeId::HOST && self.locks.queue(node, key, next.mode_at_port(), || next) {
+                continue;
+            }
             match next {
-                LockWaiter::Command(piece, token, since) => {
+                LockWaiter::Command(piece, token, mut waited) => {
                     let pages = u32::from(piece.count);
                     self.unaccount(token, pages);
-                    self.note_delay(token, since, now, Part::Lock);
+                    waited.for_lock(now);
                     if node == NodeId::HOST {
+                        self.note_wait(node, token, Some(&waited), now);
                         self.submit_behind(backends, now, PortId::of_key(key), piece, token);
                     } else if self.has_lost_page(node, &piece) {
+                        self.note_wait(node, token, Some(&waited), now);
                         self.dispatch_examined(backends, now, node, true, piece, token);
-                    } else if parked > 0 || !self.attempt(backends, now, node, &piece, token) {
+                    } else if parked > 0 || !self.attempt(backends, now, node, &piece, token, Some(&waited)) {
                         self.account(token, pages);
-                        self.parked.insert(node, parked, piece, token, now);
+                        self.parked.insert(node, parked, piece, token, waited);
                         parked += 1;
                     }
                 }
                 LockWaiter::Merge(merge, token, since) => {
                     self.unaccount(token, 1);
-                    self.note_delay(token, since, now, Part::Lock);
+                    self.note_delay(token, since, now);
                     self.merge_behind(backends, now, PortId::of_key(key), merge, token);
                 }
                 LockWaiter::Repair(failed, since) => {
-                    self.note_delay(failed.token, since, now, Part::Lock);
+                    self.note_delay(failed.token, since, now);
                     self.failed(backends, now, failed);
                 }
             }

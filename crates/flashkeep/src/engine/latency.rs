@@ -49,6 +49,32 @@ struct OtherLatency {
     first: Option<Until>,
 }
 
+/// How long a command has waited, each time that it was planned again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waited {
+    came: SimTime,
+    lock: Span,
+    /// For room, or whatever else its scheme made it wait for.
+    room: Span,
+}
+
+impl Waited {
+    /// A command comes.
+    pub(super) fn new(now: SimTime) -> Waited {
+        Waited { came: now, lock: Span::ZERO, room: Span::ZERO }
+    }
+
+    /// Until now it has waited for a lock.
+    pub(super) fn for_lock(&mut self, now: SimTime) {
+        self.lock = Span(now.since(self.came).0.saturating_sub(self.room.0));
+    }
+
+    /// Until now its scheme has made it wait.
+    pub(super) fn for_room(&mut self, now: SimTime) {
+        self.room = Span(now.since(self.came).0.saturating_sub(self.lock.0));
+    }
+}
+
 /// The breakdowns of all completion counters, by number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Latencies {
@@ -190,30 +216,34 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A command that came at `since` has waited for this until now; false if there is nothing to note.
-    pub(super) fn note_delay(
-        &mut self,
-        token: CompletionToken,
-        since: SimTime,
-        now: SimTime,
-        part: Part,
-    ) -> bool {
-        let Some(latencies) = &mut self.latencies else { return false };
-        if now <= since {
-            return false;
-        }
-        let this = latencies.of(token.owner);
-        let (at, mut until) = this.before(since);
-        until.add(part, now.since(at));
-        this.submit((now, until));
-        true
+    /// What came at `since` has waited for a lock until now.
+    pub(super) fn note_delay(&mut self, token: CompletionToken, since: SimTime, now: SimTime) {
+        let mut waited = Waited::new(since);
+        waited.for_lock(now);
+        self.note_wait(NodeId::HOST, token, Some(&waited), now);
     }
 
-    /// The command waits on.
-    pub(super) fn drop_delay(&mut self, token: CompletionToken) {
-        if let Some(latencies) = &mut self.latencies {
-            latencies.of(token.owner).others().submitted.pop();
-        }
+    /// A command that has waited at a node goes on now.
+    #[inline]
+    pub(super) fn note_wait(
+        &mut self,
+        node: NodeId,
+        token: CompletionToken,
+        waited: Option<&Waited>,
+        now: SimTime,
+    ) {
+        let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.is_some()) else {
+            return;
+        };
+        let room = if waited.room > Span::ZERO { self.waits_for(node) } else { Part::Lock };
+        let Some(latencies) = &mut self.latencies else { return };
+        let this = latencies.of(token.owner);
+        let (at, mut until) = this.before(waited.came);
+        // Nothing was noted for the time before it came.
+        until.add(if waited.lock > Span::ZERO { Part::Lock } else { room }, waited.came.since(at));
+        until.add(Part::Lock, waited.lock);
+        until.add(room, waited.room);
+        this.submit((now, until));
     }
 
     /// What commands wait for that the scheme of a node makes wait.

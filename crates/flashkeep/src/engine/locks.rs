@@ -2,6 +2,7 @@
 
 use super::backends::CompletionToken;
 use super::command::Command;
+use super::latency::Waited;
 use super::plan::Key;
 use super::repair::FailedPage;
 use super::tree::NodeId;
@@ -12,12 +13,19 @@ use std::collections::VecDeque;
 /// A command or repair that waits for a stripe.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum LockWaiter {
-    /// A command to be planned when the stripe is free, and when it came.
-    Command(Command, CompletionToken, SimTime),
+    /// A command to be planned when the stripe is free, and how long it has waited.
+    Command(Command, CompletionToken, Waited),
     /// A partial-page write at the root, and when it came.
     Merge(Merge, CompletionToken, SimTime),
     /// A page of a member to be repaired when the stripe is free, and when that was found.
     Repair(FailedPage, SimTime),
+}
+
+impl LockWaiter {
+    /// The mode in which it needs a page at a port.
+    pub(super) fn mode_at_port(&self) -> LockMode {
+        if matches!(self, LockWaiter::Command(..)) { LockMode::Pass } else { LockMode::Hold }
+    }
 }
 
 /// The mode of a lock that a plan wants or has.

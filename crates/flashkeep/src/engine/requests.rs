@@ -4,6 +4,7 @@ use super::backends::{Backends, CompletionPart, CompletionToken, Done, OpenReque
 use super::command::{Cause, Command, Flags, Page, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
+use super::latency::Waited;
 use super::locks::{LockMode, LockWaiter};
 use super::plan::{Member, Release, Step};
 use super::ports::{PortId, PortRequest};
@@ -190,7 +191,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let at = u32::from(n);
             let blocked = n < command.count && {
                 let key = port.key(command.start.0 + u64::from(at));
-                let waiting = || LockWaiter::Command(command.alone().part(at, 1), token.plus(at), now);
+                let (page, waited) = (command.alone().part(at, 1), Waited::new(now));
+                let waiting = || LockWaiter::Command(page, token.plus(at), waited);
                 self.locks.queue(NodeId::HOST, key, LockMode::Pass, waiting)
             };
             if blocked {
