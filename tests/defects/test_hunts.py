@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import random
+import resource
 import subprocess
 import tomllib
 from collections import Counter
@@ -411,3 +412,22 @@ def test_memory_does_not_grow_with_plans_that_wait_again(hunt: Hunt) -> None:
         return usage.ru_maxrss
 
     assert peak(800) < 2 * peak(100)
+
+
+@pytest.mark.parametrize("command", ["sweep plan.toml", "reproduce sirf1 --scale 0.001"])
+def test_results_that_cannot_be_written_end_a_sweep_with_one_message(hunt: Hunt, command: str) -> None:
+    hunt.write({"m.toml": MEMBER, "plan.toml": f'drive = ["./m.toml"]\nworkload = ["{RANDOM}"]\nseed = [1, 2, 3]\n'})
+    words = [str(COMMAND), *command.split(), "--out", "o", "--workers", "2", "--quiet"]
+
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (2048, 2048))
+
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=60, check=False, preexec_fn=full, cwd=hunt.folder
+    )
+    name = command.split(maxsplit=1)[0]
+    folder = hunt.folder / "o" if name == "sweep" else hunt.folder / "o" / "runs"
+    told = f"{folder}: File too large; the same command goes on from here\n"
+    assert done.returncode == 1
+    assert done.stderr == f"flashkeep {name}: {told}"
+    assert not list((folder / "cells").iterdir())

@@ -104,6 +104,8 @@ class Conductor:
         if "build" in answer:
             raise SweepError(f"worker {answer['worker']} has another flashkeep ({answer['build']}); "
                              "install the same build everywhere")  # fmt: skip
+        if "unwritten" in answer:
+            raise SweepError(answer["unwritten"])
         if "needs" in answer:
             self._workers.send(answer["needs"])
             again.append(task)

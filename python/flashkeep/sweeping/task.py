@@ -55,7 +55,10 @@ def carry_out(task: Task, received: Mapping[str, bytes] | None = None) -> Done:
     answer |= {"status": status, "error": error, **took}
     if not shares_folder(task):
         return answer | {"files": files}
-    write_files(task["folder"], files)
+    try:
+        write_files(task["folder"], files)
+    except OSError as error:
+        return answer | {"unwritten": f"{task['folder']}: {error.strerror}"}
     return answer
 
 
