@@ -1,11 +1,10 @@
 //! The model: a deterministic simulator and reliability lab for flash storage.
 //!
 //! Dependencies run one way: `kernel` ← `device` ← `engine`, and `kernel` ← `flash`; `engine` does not use `flash`.
-//! `ftl`, `mapping`, `schemes`, `drive`, `disk`, `host` and `buffer` use these, and `simulation` uses all.
+//! `ftl`, `mapping`, `schemes`, `drive`, `disk`, and `host` use these, and `simulation` uses all.
 //! ARCHITECTURE.md has the table of dependencies, which a test compares with the sources.
 
 pub mod blocks;
-pub mod buffer;
 pub mod config;
 pub mod conformance;
 pub mod device;

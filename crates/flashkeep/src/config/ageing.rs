@@ -5,10 +5,10 @@ use super::keys::DriveSpec;
 use super::load::Given;
 use super::pools::pooled;
 use crate::blocks::{victim, wear};
-use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing::{self, AgedOptions, Model, ValidOptions, Wish};
 use crate::ftl::{Copyback, PlaneChoice};
+use crate::host::Existing;
 use crate::mapping::{self, BackendKind};
 use crate::schemes::{self, Members, SchemeEntry, Sums};
 

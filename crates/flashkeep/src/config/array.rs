@@ -7,9 +7,9 @@ use super::load::{self, Given};
 use super::options;
 use super::redundancy::{self, unread};
 use super::source::is_path;
-use crate::buffer::Existing;
 use crate::error::DriveError;
 use crate::ftl::ageing;
+use crate::host::Existing;
 use crate::mapping::BackendKind;
 use crate::schemes::{
     self, Groups, Inside, MemberFacts, Members, PageNumbers, RedundancySpec, SchemeEntry, Striping, Sums,

@@ -6,7 +6,6 @@ use super::load::Given;
 use super::options;
 use super::packing::page_bytes;
 use super::pools::pooled;
-use crate::buffer::Existing;
 use crate::device::port::Watermarks;
 use crate::error::DriveError;
 use crate::flash::{
@@ -14,6 +13,7 @@ use crate::flash::{
 };
 use crate::ftl::Pool;
 use crate::ftl::allocation::Binding;
+use crate::host::Existing;
 use crate::kernel::whole;
 use crate::schemes::RedundancySpec;
 use serde_json::Value;

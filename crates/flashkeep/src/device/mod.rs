@@ -1,7 +1,7 @@
 //! What every device has in common: the commands that it takes, the contents of its pages, and its port.
 //!
 //! FLUSH: a port writes its cache back ([`port::Port::flush_all`]), then the members below do so, level by level
-//! (`Engine::flush_members`): for a request of the host (`simulation/flush.rs`), or for a plan (`Plan::flushes`). FUA is
+//! (`Engine::flush_members`): for a request of the host (`Engine::begin_flush`), or for a plan (`Plan::flushes`). FUA is
 //! [`command::Flags::FUA`]: a port writes such pages past its cache, and the commands of a plan inherit it. The host sets
 //! it, and schemes do for writes behind which an older copy is freed.
 //!

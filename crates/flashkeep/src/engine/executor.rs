@@ -19,7 +19,7 @@ use super::latency::Latencies;
 use super::locks::Locks;
 use super::names::PageNames;
 use super::plan::{Member, Plan, Why};
-use super::ports::Ports;
+use super::ports::{PortId, Ports};
 use super::rebuild::ArrayController;
 use super::requests::{CompletionCounter, Finished};
 use super::running::RunningPlan;
@@ -41,7 +41,15 @@ pub(super) enum Due {
     Recovered,
     Port(u16),
     WriteBack(u16),
+    /// Something at the host's port.
     Host,
+}
+
+impl Due {
+    /// A port may write back.
+    pub(super) fn write_back(port: u16) -> Due {
+        if port == PortId::HOST.0 { Due::Host } else { Due::WriteBack(port) }
+    }
 }
 
 /// The executor: a tree of schemes over backends, and all operations in progress.
@@ -67,10 +75,8 @@ pub struct Engine<S, C> {
     /// While the recovery from a power loss is not over: the pages that were missing before the power loss.
     pub(super) recovery: Option<Box<Gaps>>,
     pub(super) health: Health,
-    /// The ports of members.
+    /// The ports of the host and of members.
     pub(super) ports: Ports<C>,
-    /// The host is to be called, which it has asked for ([`Engine::call_host_at`]).
-    calls_host: bool,
     /// Requests of the host, and others that wait until these are durable.
     pub(super) fences: Vec<(Id<CompletionCounter>, CompletionToken)>,
     /// The names of the nodes' pages in OOB metadata.
@@ -78,11 +84,7 @@ pub struct Engine<S, C> {
     pub(super) parked: Parked,
     pub(super) clock: BackgroundClock,
     pub(super) due: Deadlines<Due>,
-    /// Pages that are being merged.
-    pub(super) merging: u32,
     pub(super) finished: Vec<Finished>,
-    /// See [`Engine::settled`].
-    pub(super) settled: SimTime,
     /// Plans for reuse, one for each depth; boxed, so that taking one moves a pointer only.
     #[allow(clippy::vec_box)]
     pub(super) plans: Vec<Box<Plan>>,
@@ -143,13 +145,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             gaps: Gaps::default(),
             recovery: None,
             ports: Ports::new(ports),
-            calls_host: false,
             fences: Vec::new(),
             names: PageNames::default(),
             due: Deadlines::default(),
-            merging: 0,
             finished: Vec::new(),
-            settled: SimTime::ZERO,
             plans: Vec::new(),
             exposure: Exposure::new(nodes),
             controller: ArrayController::default(),
@@ -194,7 +193,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Handles all events due by `now`, and the completions of backends.
     pub fn advance<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        let mut alone = true;
+        let (mut alone, mut for_host) = (true, false);
         while let Some(due) = self.due.pop_due(now) {
             alone &= matches!(due, Due::Port(_));
             match due {
@@ -210,7 +209,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
                 Due::Port(port) => self.ports.notify(now, port),
                 Due::WriteBack(port) => self.ports.wants_write_back(port),
-                Due::Host => self.calls_host = true,
+                Due::Host => for_host = true,
             }
         }
         self.settle(backends, now);
@@ -218,17 +217,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.cross_all(backends, now, alone);
         }
         self.write_back_ports_that_want(backends, now);
-    }
-
-    /// The host is called at this instant, when all else that is due has happened: [`Engine::takes_host_call`].
-    pub fn call_host_at(&mut self, at: SimTime) {
-        self.due.push(at, Due::Host);
-    }
-
-    /// Whether the host is to be called now.
-    #[inline]
-    pub fn takes_host_call(&mut self) -> bool {
-        std::mem::take(&mut self.calls_host)
+        if for_host {
+            self.go_on_for_host(backends, now);
+        }
     }
 
     /// Handles the completions of backends and plans waiting commands again, until nothing changes.

@@ -59,7 +59,7 @@ pub use executor::Engine;
 pub use health::{Codeword, Codewords, OwnHealth, Protection};
 pub use names::NamedVersions;
 pub use plan::{Key, Lock, Member, Plan, PlanVerdict, Release, RepairOutcome, Role, Step, Tell, Why};
-pub use ports::Flushed;
+pub use ports::{PortCaller, PortSubtree};
 pub use rebuild::ArrayController;
 pub use requests::{CompletionCounter, Finished};
 pub use scheme::{

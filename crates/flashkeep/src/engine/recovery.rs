@@ -23,7 +23,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         self.counters = Arena::default();
         self.fences.clear();
-        self.settled = SimTime::ZERO;
         (self.running_plans, self.changes) = (Arena::default(), 0);
         self.buffers = PageBuffers::default();
         // A log names the stripes that plans had to themselves.
@@ -38,7 +37,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.due = Deadlines::default();
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
         self.due.push(now, Due::Recovered);
-        self.merging = 0;
         self.finished.clear();
         self.plans.clear();
         self.xor_free.fill(now);

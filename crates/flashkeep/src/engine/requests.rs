@@ -58,6 +58,11 @@ impl CompletionCounter {
         !self.running.is_some() && !self.request.is_some() && self.undurable > 0
     }
 
+    /// When all pages are durable, if that is known.
+    pub(super) fn all_durable(&self) -> Option<SimTime> {
+        (self.undurable == 0).then_some(self.durable)
+    }
+
     /// The caller has been notified.
     pub(super) fn forget(&mut self) {
         self.forgotten = true;
@@ -126,10 +131,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        if self.merging == 0 {
-            return self.dispatch(backends, now, NodeId::ROOT, command, token);
-        }
-        self.submit_past_merges(backends, now, PortId::HOST, command, token);
+        self.submit_behind(backends, now, PortId::HOST, command, token);
     }
 
     /// Submits a command behind a port.
@@ -149,14 +151,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The number of pages that a port is merging.
+    #[inline]
     pub(super) fn merging_at(&mut self, port: PortId) -> &mut u32 {
-        match port.member() {
-            None => &mut self.merging,
-            Some(at) => &mut self.ports.all[usize::from(at)].merging,
-        }
+        &mut self.ports.all[port.index()].merging
     }
 
     /// Submits a command behind a port, without waiting for merges.
+    #[inline]
     pub(super) fn dispatch_behind<L: Backends<C>>(
         &mut self,
         backends: &mut L,
@@ -166,12 +167,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
     ) {
         let node = self.ports.node_of(port);
-        if port == PortId::HOST {
-            return self.dispatch(backends, now, node, command, token);
-        }
-        // The member's missing pages may have changed since the command reached its port. Writes, and whether their
+        // A member's missing pages may have changed since the command reached its port. Writes, and whether their
         // contents are lost, were recorded then.
-        if self.troubled && command.verb == Verb::Read {
+        if self.troubled && (command.verb == Verb::Read || port == PortId::HOST) {
             return self.dispatch_examined(backends, now, node, true, command, token);
         }
         self.hand_below(backends, now, node, command, token);
@@ -266,19 +264,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &mut self.finished
     }
 
-    /// When all pages of a finished request are durable, if that is known.
-    #[must_use]
-    pub fn durable_at(&self, counter: Id<CompletionCounter>) -> Option<SimTime> {
-        let CompletionCounter { undurable, durable, .. } = self.counters[counter];
-        (undurable == 0).then_some(durable)
-    }
-
-    /// The last instant, which may lie ahead, at which pages become durable that were acknowledged before that was known.
-    #[must_use]
-    pub fn settled(&self) -> SimTime {
-        self.settled
-    }
-
     /// The caller no longer needs a finished request. It is kept until its pages are durable.
     #[inline]
     pub fn forget(&mut self, counter: Id<CompletionCounter>) {
@@ -344,7 +329,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             return;
         }
-        self.settled = self.settled.max(durable);
+        self.note_settled_host(durable);
         if !self.fences.is_empty() {
             self.lift_fences(owner);
         }
@@ -361,10 +346,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let counter = &mut self.counters[owner];
         counter.told = true;
         if counter.request.is_some() {
-            return self.ports.end(counter.request);
+            let (request, acknowledged) = (counter.request, counter.acknowledged);
+            if self.ports.is_for_host(request) {
+                self.foreground_done(acknowledged);
+            }
+            return self.ports.end(request);
         }
         let CompletionCounter { tag, acknowledged, service, lost, may_be_newer, .. } = *counter;
-        let durable = (counter.undurable == 0).then_some(counter.durable);
+        let durable = counter.all_durable();
         if !self.fences.is_empty() && durable.is_some() {
             self.lift_fences(owner);
         }

@@ -93,7 +93,7 @@ pub(super) struct Flat<S> {
     pub(super) schemes: Vec<Option<S>>,
     /// The controllers of the levels from 1 on.
     pub(super) controllers: Vec<ArrayController>,
-    /// The ports of nodes, by number.
+    /// The ports of nodes, by number: first that of the host, before the root.
     pub(super) ports: Vec<(NodeId, PortOptions)>,
 }
 
@@ -121,7 +121,8 @@ impl<S> Tree<S> {
     /// Its nodes in pre-order.
     pub(super) fn flatten(self) -> Flat<S> {
         let (shapes, schemes) = (Vec::new(), Vec::new());
-        let mut flat = Flat { shapes, schemes, controllers: Vec::new(), ports: Vec::new() };
+        let ports = vec![(NodeId::ROOT, PortOptions::default())];
+        let mut flat = Flat { shapes, schemes, controllers: Vec::new(), ports };
         flat.plant(self, None, 0);
         flat
     }

@@ -3,10 +3,10 @@
 use super::age_blocks::AgedBlocks;
 use super::age_log::begin_ageing_log;
 use super::{Device, PREPARED, Simulation, Stop};
-use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
+use crate::host::Existing;
 use crate::job::{Halt, Progress};
 use crate::kernel::{Bits, Permutation, SimTime};
 use crate::mapping;
@@ -115,7 +115,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(blocks) = blocks.filter(|_| start.existing != Existing::All) {
             self.age_blocks(&blocks, |units| scattered(units, seed).collect(), &read, seed);
         }
-        let in_rows = steady && start.existing == Existing::All && !self.device.buffer.holds_pages();
+        let in_rows = steady && start.existing == Existing::All && !self.device.port().holds_pages();
         let row = if in_rows { self.device.engine.row(&self.device.body) } else { None };
         if row.is_some() {
             // All pages have their places already.
@@ -128,7 +128,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.end_ageing(&logs);
             return Ok(());
         }
-        let units = (self.device.buffer.pages().len() / u64::from(unit)) as u32;
+        let units = (self.device.port().pages().len() / u64::from(unit)) as u32;
         let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
         // Within a drive one page of a stripe that has a page of each member stands for all.
         let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
@@ -160,7 +160,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 return Err(self.no_place(self.slots(&logs)));
             }
             let first = random.below(u64::from(units)) * u64::from(unit);
-            let taken = |page: u64| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
+            let taken = |page: u64| self.device.port().pages().sectors(page) != 0 || read.has(page);
             if (first..first + u64::from(unit)).any(taken) || (bound && !self.fits(first, asked, &logs)) {
                 continue;
             }
@@ -221,7 +221,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Creates stripes of pages in random order until the schemes have filled all slots, or no page is left that may go
     /// to one. The slots that are left become invalid pages.
     fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64, logs: &[NodeId]) {
-        let pages = self.device.buffer.pages().len();
+        let pages = self.device.port().pages().len();
         let unit =
             Some(self.device.engine.stripe_pages()).filter(|&unit| u64::from(unit) <= pages).unwrap_or(1);
         for first in
@@ -230,7 +230,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if self.slots(logs) == 0 {
                 return;
             }
-            let taken = |page: u64| self.device.buffer.pages().sectors(page) != 0 || read.has(page);
+            let taken = |page: u64| self.device.port().pages().sectors(page) != 0 || read.has(page);
             let free = existing == Existing::All || !(first..first + u64::from(unit)).any(taken);
             if free && self.fits(first, unit, logs) {
                 self.create_run(first, unit);
@@ -248,7 +248,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u64, count: u32) {
         if let Some(backend) = fast_path {
             self.flash_mut().fill_slot(backend, first as u32, C::default());
-            self.device.buffer.set_written(&[first as u32]);
+            self.device.engine.host_port_mut().pages_mut().set_all(&[first as u32]);
         } else {
             self.create_run(first, count);
         }
@@ -312,7 +312,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.body.set_untimed(true);
         self.device.engine.untimed = true;
         self.device.engine.bypass_ports(true);
-        let pages = self.device.buffer.pages().len();
+        let pages = self.device.port().pages().len();
         for first in (0..pages).step_by(PREPARED) {
             self.write_run(first, (pages - first).min(PREPARED as u64) as u32);
         }
@@ -349,7 +349,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         random: &mut Random,
         tell: Tell<'_>,
     ) -> Result<(), Stop> {
-        let places = self.device.buffer.pages().len() / u64::from(size);
+        let places = self.device.port().pages().len() / u64::from(size);
         let fast_path = self.fast_path_of_writes();
         let mut pages = std::mem::take(&mut self.host.pages);
         let mut left = writes;
@@ -376,10 +376,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn write_run(&mut self, first: u64, count: u32) {
         let request = self.device.engine.open(u32::MAX, 0);
         let now = self.clock.now;
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut nothing = Vec::new();
-        let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
-        buffer.write_run(first, count, &mut below);
+        self.device.access(now, request, &mut Vec::new()).write_run(first, count);
         self.end_preparation(request);
     }
 
@@ -420,9 +417,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
             for at in 0..self.host.ranges.len() {
                 let crate::host::Range { offset, length } = self.host.ranges[at];
-                for fragment in
-                    crate::host::fragments(offset, length, sector_bytes, self.device.buffer.page_sectors())
-                {
+                for fragment in crate::host::fragments(
+                    offset,
+                    length,
+                    sector_bytes,
+                    self.device.port().pages().page_sectors(),
+                ) {
                     act(self, fragment);
                 }
             }

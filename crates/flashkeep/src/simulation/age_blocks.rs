@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let blocks: Vec<Aged> = (0..aged.planes).flat_map(each).collect();
         let row = self.pages_of_a_row();
         let unit = row * aged.block_pages;
-        let units = order((self.device.buffer.pages().len() / u64::from(unit)) as u32);
+        let units = order((self.device.port().pages().len() / u64::from(unit)) as u32);
         for (unit, block) in units.into_iter().map(|at| at * unit).zip(blocks) {
             let mut valid = Bits::default();
             valid_places(block, &mut random, |at| {

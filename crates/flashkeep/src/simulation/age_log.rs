@@ -2,11 +2,11 @@
 //! The log fills its slots itself, those that are to be valid with the pages that it gets.
 
 use super::{Device, Simulation};
-use crate::buffer::Existing;
 use crate::config::Resolved;
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId, Page, Why};
 use crate::ftl::ageing::{Model, Wish, valid_places};
+use crate::host::Existing;
 use crate::kernel::Bits;
 use crate::schemes::{AgedSuperblock, Any, StripeLog};
 use flashkeep_trace::random::Random;

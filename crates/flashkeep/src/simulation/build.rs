@@ -145,7 +145,7 @@ impl<C: Contents> DeviceBuilder<C> {
             let backend =
                 self.put(disk, 1, DevicePlacement { path: path.to_vec(), ..DevicePlacement::of_no_flash() });
             let tree = Tree::Backend(BackendId(backend));
-            // The link of a lone drive belongs to the simulation.
+            // The port of a lone drive is the host's.
             return if path.is_empty() { tree } else { behind(port(drive, None, parts), tree) };
         }
         if !drive.is_array() {
@@ -249,9 +249,15 @@ impl DevicePlacement {
     }
 }
 
-/// The port of a member with this scheme. `parts` says whether it gets requests for parts of pages.
+/// The port of a member with this scheme, if it has one. `parts` says whether it gets requests for parts of pages.
 fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptions> {
-    let options = PortOptions {
+    // Below an array, pages of a logical page are written on their own.
+    PortOptions { logical_page: 1, ..port_options(drive, scheme, parts) }.if_any()
+}
+
+/// The same, also for the host's port.
+pub(super) fn port_options(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> PortOptions {
+    PortOptions {
         link: link_times(drive),
         cache_sectors: cache_sectors(drive),
         copied_sectors: copied_sectors(drive),
@@ -262,12 +268,12 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
         page_sectors: drive.page_sectors() as u32,
         memory: memory(drive),
         parts: if parts { parts_over(scheme, drive.is_array()) } else { PartialPages::AsTheyAre },
-    };
-    options.if_any()
+        logical_page: drive.logical_page(),
+    }
 }
 
 /// The times of the link to a drive or an array.
-pub(super) fn link_times(drive: &Resolved) -> LinkTimes {
+fn link_times(drive: &Resolved) -> LinkTimes {
     let host = &drive.spec.host;
     let span = |us: f64| Span((us * 1e3).round() as u64);
     LinkTimes {
@@ -278,18 +284,18 @@ pub(super) fn link_times(drive: &Resolved) -> LinkTimes {
 }
 
 /// How a port over such a scheme handles parts of pages: only an array can pass them on to its members.
-pub(super) fn parts_over(scheme: Option<&Any>, is_array: bool) -> PartialPages {
+fn parts_over(scheme: Option<&Any>, is_array: bool) -> PartialPages {
     let passes = is_array && scheme.is_some_and(|scheme| scheme.capabilities().passes_parts);
     if passes { PartialPages::PassOn } else { PartialPages::Merge }
 }
 
 /// The capacity of a drive's write cache in sectors.
-pub(super) fn cache_sectors(drive: &Resolved) -> u64 {
+fn cache_sectors(drive: &Resolved) -> u64 {
     if drive.writes_through() { 0 } else { dram_sectors(drive) }
 }
 
 /// The room for clean copies in a drive's DRAM, in sectors.
-pub(super) fn copied_sectors(drive: &Resolved) -> u64 {
+fn copied_sectors(drive: &Resolved) -> u64 {
     if drive.writes_through() { dram_sectors(drive) } else { 0 }
 }
 
@@ -308,7 +314,7 @@ fn memory(drive: &Resolved) -> Span {
 
 /// What a drive's write cache evicts at a time: stripes, runs, or as many pages as fill a program, but not more than half of
 /// what it holds.
-pub(super) fn evicted_together(drive: &Resolved, scheme: Option<&Any>) -> EvictedPages {
+fn evicted_together(drive: &Resolved, scheme: Option<&Any>) -> EvictedPages {
     if drive.evicts() == Evict::Run {
         return EvictedPages::Run(1);
     }

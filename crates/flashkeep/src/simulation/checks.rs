@@ -1,9 +1,9 @@
 //! Checks for contradictory options of a job.
 
-use crate::buffer::Existing;
 use crate::config::Resolved;
 use crate::error::{DriveError, Error};
 use crate::faults::{What, events};
+use crate::host::Existing;
 use crate::job::Job;
 use crate::output;
 use crate::workload::Workload;

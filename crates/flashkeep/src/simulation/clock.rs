@@ -36,7 +36,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 false if self.host.arrived.is_none() => SimTime::NEVER,
                 _ => self.next_arrived(has_next.then(|| requests.current())),
             };
-            let crossing = self.host.link.as_ref().map_or(SimTime::NEVER, Link::next_at);
+            let crossing = self.device.engine.host_link().map_or(SimTime::NEVER, Link::next_at);
             let limit = admission.min(fault_event).min(crossing);
             if event <= limit {
                 if event == SimTime::NEVER {
@@ -127,7 +127,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.end_requests(SimTime::NEVER);
         self.end_recovery();
-        let quiet = self.device.engine.is_quiet() && self.host.link.as_ref().is_none_or(Link::is_quiet);
+        let quiet =
+            self.device.engine.is_quiet() && self.device.engine.host_link().is_none_or(Link::is_quiet);
         assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
     }
@@ -160,7 +161,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether requests of the host have not ended.
     pub(super) fn has_requests(&self) -> bool {
         let ended = self.failures.durability.as_ref().map_or(0, |durability| durability.ended());
-        self.host.requests() > ended
+        self.host.in_flight.live() > ended
     }
 
     /// When the next request of a volume is admitted.
@@ -220,9 +221,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         } else if due <= until && due < SimTime::NEVER {
             self.clock.now = due;
             self.device.engine.advance(&mut self.device.body, due);
-            if self.device.engine.takes_host_call() {
-                self.go_on_writing_back();
-            }
         }
         self.collect_finished();
         if !self.accounts.phases.is_empty() {

@@ -1,7 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
 use super::{Device, DevicePlacement, Simulation, Totals, Volumes};
-use crate::buffer::HostContext;
 use crate::device::port::Hits;
 use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
@@ -38,7 +37,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.counted.is_some() || more || self.has_requests() {
             return;
         }
-        self.clock.drains |= self.device.buffer.stop_writing_back() | self.device.engine.stop_writing_back();
+        self.clock.drains |= self.device.engine.stop_writing_back();
         let failed = !self.accounts.phases.is_empty() || !self.device.engine.is_healthy();
         let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
         if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
@@ -76,21 +75,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The pages that cannot be read, if that is known without reading: not where contents are compared, or where error
     /// correction may have failed unseen.
     fn unreadable_pages(&self) -> Option<Bits> {
-        let Device { engine, body, buffer, .. } = &self.device;
+        let Device { engine, body, .. } = &self.device;
+        let port = engine.host_port();
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
         if C::KEEP || body.error_counts().is_some_and(gave_up) {
             return None;
         }
-        let mut pages = buffer.pages().existing().clone();
-        let cached: Vec<u64> = buffer.cached_pages().collect();
-        cached.into_iter().for_each(|page| _ = pages.set(page, false));
+        let mut pages = port.pages().existing().clone();
+        port.cached_pages().for_each(|page| _ = pages.set(page, false));
         engine.unreadable(&pages, &|backend| body.is_sound(backend))
     }
 
     /// Whether reading the pages of a small drive finds the same ones lost.
     fn agrees_with_reading(&mut self) -> bool {
         let before = self.device.engine.lost().count();
-        if self.device.buffer.pages().existing().count() < 1 << 16 {
+        if self.device.port().pages().existing().count() < 1 << 16 {
             self.read_everything();
         }
         before == self.device.engine.lost().count()
@@ -98,8 +97,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Reads every existing page, without time and without counting.
     fn read_everything(&mut self) {
-        for page in self.device.buffer.pages().existing().clone().iter() {
-            if self.device.buffer.is_in_flash(page) {
+        for page in self.device.port().pages().existing().clone().iter() {
+            // Not where the cache holds newer sectors.
+            if self.device.port().cached(page) == 0 {
                 self.read_back(page);
             }
         }
@@ -109,15 +109,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let request = self.device.engine.open(u32::MAX, 0);
         let mut expected = Vec::new();
         let now = self.clock.now;
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut below = HostContext { engine, backends: body, now, request, expected: &mut expected };
-        buffer.read_back(page, &mut below);
+        self.device.access(now, request, &mut expected).read_back(page);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         for finished in std::mem::take(self.device.engine.finished()) {
             if C::KEEP && finished.lost == 0 {
                 let pages = self.device.engine.pages(finished.counter);
                 let wrong = |expected: &&Expected<C>| {
-                    !self.device.buffer.accepts(expected, pages[expected.slot as usize], false)
+                    !self.device.pages.accepts(expected, pages[expected.slot as usize], false)
                 };
                 self.accounts.statistics.pages_read_back += expected.len() as u64;
                 self.accounts.statistics.wrong_reads += expected.iter().filter(wrong).count() as u64;

@@ -1,12 +1,8 @@
-//! FLUSH and FUA: requests that end when what they concern is durable.
-//!
-//! A FLUSH writes the cache of the host's port back, waits for writes that are under way, and then has the members write
-//! their caches back. A write with FUA passes the caches. With a protected cache both have nothing to do.
+//! FLUSH and FUA: requests that end when what they concern is durable. With a protected cache they have nothing to do.
 
 use super::{Device, OutstandingRequest, Simulation};
-use crate::buffer::{Buffer, HostContext};
 use crate::devices::Body;
-use crate::engine::{Contents, Finished, Flushed, OpenRequest};
+use crate::engine::{Contents, Engine, Finished, OpenRequest};
 use crate::kernel::{Id, SimTime};
 use flashkeep_trace::Op;
 
@@ -14,7 +10,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Begins a FLUSH; false if there is nothing to wait for.
     #[cold]
     pub(super) fn flush(&mut self, request: OpenRequest, id: Id<OutstandingRequest<C>>) -> bool {
-        if self.device.buffer.is_protected() {
+        if self.device.port().is_protected() {
             return false;
         }
         let now = self.clock.now;
@@ -22,31 +18,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.end_requests(now);
             self.host.in_flight[id].written = self.promised();
         }
-        let settled = self.host.write_back.settled.max(self.device.engine.settled());
-        let flushes_members = self.device.engine.has_caches();
-        let this = &mut self.host.in_flight[id];
-        (this.durable, this.floor, this.flushes_members) = (true, Some(settled), flushes_members);
-        let mut asked = settled > now || flushes_members || self.device.buffer.holds_pages();
-        let expected = &mut Vec::new();
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        // What it writes is programmed together.
-        body.await_parts();
-        let leaving = buffer.flush_all(&mut HostContext { engine, backends: body, now, request, expected });
-        body.parts_have_come(now);
-        body.end_gathering(now);
-        self.host.in_flight[id].leaving = leaving;
+        self.host.in_flight[id].durable = true;
+        let Device { engine, body, .. } = &mut self.device;
         let in_flight = &self.host.in_flight;
-        // Without a cache, only writes that have been acknowledged early are awaited.
-        let evicts = self.device.buffer.has_cache();
-        asked |= self.device.engine.fence(request, |tag, acknowledged| {
-            if acknowledged {
-                // A write; its place may be another request's by now.
-                return true;
-            }
-            let this = &in_flight[Id::new(tag)];
-            this.flushes.is_some() || evicts && this.record.op != Op::Read as u8
-        });
-        asked
+        engine.begin_flush(body, now, request, |tag| in_flight[Id::new(tag)].record.op != Op::Read as u8)
     }
 
     /// Writes the located ranges past the caches.
@@ -57,111 +32,39 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         id: Id<OutstandingRequest<C>>,
         pages: &mut u64,
     ) -> bool {
-        self.each_fragment(request, id, |buffer, fragment, below| {
+        self.each_fragment(request, id, |access, fragment| {
             *pages += u64::from(fragment.count);
-            Buffer::force(buffer, fragment, below);
+            access.force(fragment);
             true
         });
-        let this = &mut self.host.in_flight[id];
-        (this.durable, this.floor) = (true, Some(SimTime::ZERO));
+        self.host.in_flight[id].durable = true;
+        self.device.engine.end_when_durable(request);
         true
     }
 
-    /// A stage of a request has ended: whether the request is over, and a request of the host. If another stage follows, it
-    /// begins later.
+    /// Whether a finished request is over, and is one that a workload makes.
     #[inline(always)]
-    pub(super) fn ends_stage(&mut self, finished: &mut Finished) -> bool {
+    pub(super) fn is_over(&mut self, finished: &mut Finished) -> bool {
         match self.host.in_flight.get(Id::new(finished.tag)) {
-            Some(request) => {
-                (request.flushes.is_none() && request.floor.is_none()) || self.ends_special_stage(finished)
-            }
+            Some(_) => self.device.engine.is_over(finished),
             None => self.ends_late(finished),
         }
     }
 
-    /// What was created before time 0 has found its place: it had to wait for garbage collection.
+    /// What was created before time 0 has found its place, for which it had to wait for garbage collection.
     #[cold]
     fn ends_late(&mut self, finished: &Finished) -> bool {
         self.device.engine.forget(finished.counter);
         false
     }
 
-    /// The same for a request that writes a cache back, or that ends when its pages are durable.
-    #[cold]
-    fn ends_special_stage(&mut self, finished: &mut Finished) -> bool {
-        if finished.lost > 0 {
-            // A write that needed a lost page may have had no effect.
-            self.device.buffer.drop_copies();
-        }
-        let OutstandingRequest { flushes, floor, .. } = &self.host.in_flight[Id::new(finished.tag)];
-        match (*flushes, *floor) {
-            (Some(sectors), _) => {
-                self.end_write_back(finished, sectors);
-                false
-            }
-            (None, Some(floor)) => self.ends_when_durable(finished, floor),
-            (None, None) => true,
-        }
-    }
-
-    fn ends_when_durable(&mut self, finished: &mut Finished, floor: SimTime) -> bool {
-        let this = &mut self.host.in_flight[Id::new(finished.tag)];
-        let end = finished.acknowledged.max(floor).max(finished.durable.unwrap_or_default());
-        if finished.durable.is_some() && this.leaving > 0 {
-            let leaving = std::mem::take(&mut this.leaving);
-            self.leaves_until(end, leaving);
-        }
-        let this = &mut self.host.in_flight[Id::new(finished.tag)];
-        if finished.durable.is_some() && !this.flushes_members {
-            this.floor = None;
-            finished.acknowledged = end;
-            finished.durable = Some(end);
-            return true;
-        }
-        (this.floor, this.finished) = (Some(end), Some(*finished));
-        self.host.write_back.stages.push((end, finished.tag));
-        self.device.engine.call_host_at(end);
-        false
-    }
-
-    /// The next stage of a FLUSH, or of a write with FUA: its own pages become durable, then caches of members.
-    #[cold]
-    pub(super) fn go_on_flushing(&mut self, tag: u32) {
-        let (id, now) = (Id::new(tag), self.clock.now);
-        let this = &mut self.host.in_flight[id];
-        if let Some(Finished { counter, .. }) = this.finished.take() {
-            this.floor = this.floor.max(self.device.engine.durable_at(counter));
-            self.device.engine.forget(counter);
-        }
-        let request = self.device.engine.open(tag, 0);
-        self.device.engine.begin_request(request, now);
-        if !self.device.engine.fence(request, |other, _| other == tag)
-            && std::mem::take(&mut self.host.in_flight[id].flushes_members)
-        {
-            self.device.engine.flush_caches(&mut self.device.body, now, Flushed::Volatile, request);
-        }
-        self.device.engine.close(&mut self.device.body, now, request);
-        self.collect_finished();
-    }
-
     /// After the last request, all caches are written back: the programs that the workload causes are counted.
     #[cold]
     pub(super) fn flush_at_end(&mut self) {
-        for members in [false, true] {
-            let id = self.host.in_flight.claim();
-            self.host.in_flight[id].flushes = Some(0);
-            self.host.write_back.under_way += 1;
-            let request = self.device.engine.open(id.raw(), 0);
-            let (now, expected) = (self.clock.now.max(self.clock.last), &mut Vec::new());
+        for write_back in [Engine::write_back_all_of_host::<H>, Engine::write_back_all_of_members] {
+            let now = self.clock.now.max(self.clock.last);
             self.clock.now = now;
-            self.device.engine.begin_request(request, now);
-            let Device { engine, body, buffer, .. } = &mut self.device;
-            if members {
-                engine.flush_caches(body, now, Flushed::All, request);
-            } else {
-                buffer.write_back(&mut HostContext { engine, backends: body, now, request, expected });
-            }
-            self.device.engine.close(&mut self.device.body, now, request);
+            write_back(&mut self.device.engine, &mut self.device.body, now);
             self.collect_finished();
             self.run_out();
         }
@@ -186,7 +89,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The end of a request of the host is known: its pages are on the media at this instant at the latest.
     #[inline]
     pub(super) fn note_settled(&mut self, finished: &Finished) {
-        let at = finished.durable.unwrap_or_default();
-        self.host.write_back.settled = self.host.write_back.settled.max(at);
+        self.device.engine.note_settled_host(finished.durable.unwrap_or_default());
     }
 }

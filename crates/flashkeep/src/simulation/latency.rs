@@ -1,6 +1,6 @@
 //! Where the response times of requests went.
 
-use super::{Device, OutstandingRequest, Simulation};
+use super::{OutstandingRequest, Simulation};
 use crate::device::latency::{Breakdown, FlashTimes, Part};
 use crate::devices::Body;
 use crate::engine::{CompletionCounter, Contents};
@@ -14,8 +14,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.break_down(true);
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
-        let Device { buffer, .. } = &self.device;
-        let crosses = self.host.link.is_some() || buffer.has_cache() || buffer.has_copies();
+        let port = self.device.engine.host_port();
+        let crosses = self.device.engine.host_link().is_some() || port.has_cache() || port.has_copies();
         let sums_only = !self.job.keep_requests && self.host.volumes.is_none();
         self.accounts.flash_only = !crosses && sums_only;
     }
@@ -39,8 +39,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let buffered = this.record.op == Op::Write as u8
             && !this.from_memory
             && !durable
-            && self.device.buffer.has_cache();
-        if self.host.link.is_none() && !buffered && !durable && !self.job.keep_requests {
+            && self.device.port().has_cache();
+        if self.device.engine.host_link().is_none() && !buffered && !durable && !self.job.keep_requests {
             debug_assert_eq!(
                 more.iter().fold(parts.total(), |sum, (_, span)| sum + *span),
                 response,

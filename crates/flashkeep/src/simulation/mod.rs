@@ -1,16 +1,18 @@
-//! Connects workload, host interface, buffer, redundancy, FTLs, flash and report, and advances the clock.
+//! Connects workload, host interface, redundancy, FTLs, flash and report, and advances the clock.
 
-use crate::buffer::{Buffer, PartialWrites};
 use crate::config::{self, DriveFiles, Resolved};
 use crate::device::latency::PARTS;
-use crate::device::port::{FlushRule, Hits, Link, Port};
+use crate::device::port::{Hits, Port};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
-use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, Page, Token};
+use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, Page, Token};
 use crate::error::Error;
 use crate::ftl::MapEntry;
-use crate::host::{AddressMode, Addresses, Expected, HostOrder, HostQueue, Interleave, Range, fragments};
+use crate::host::{
+    AddressMode, Addresses, Expected, HostAccess, HostOrder, HostPages, HostQueue, Interleave, PartialWrites,
+    Range, fragments,
+};
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
 use crate::mapping;
@@ -44,11 +46,10 @@ mod start;
 mod timeline;
 mod untimed;
 mod volumes;
-mod write_back;
 
 use arrived::ArrivedRequests;
+use build::port_options;
 pub use build::{Built, DevicePlacement, build, build_array};
-use build::{cache_sectors, copied_sectors, evicted_together, link_times, parts_over};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
 use end::CountedRun;
 use inject::FaultEvents;
@@ -56,7 +57,6 @@ use life::{Marks, WriteGate};
 use memory::Occupancy;
 use power::DurabilityOracle;
 use volumes::Volumes;
-use write_back::HostWriteBack;
 
 /// The number of requests between two checks for an interruption.
 const LOOK: u64 = 8192;
@@ -191,8 +191,7 @@ struct OutstandingRequest<C> {
     /// Its volume, in an array of several volumes.
     volume: u32,
     record: RequestRecord,
-    /// For the link to the host: the sectors that cross it, its ranges on the drive, and its completion by the device. Between
-    /// two stages of a FLUSH, or of a write with FUA, the completion of the first.
+    /// For the link to the host: the sectors that cross it, its ranges on the drive, and its completion by the device.
     op: Option<Op>,
     sectors: u64,
     ranges: Vec<Range>,
@@ -205,14 +204,6 @@ struct OutstandingRequest<C> {
     fua: bool,
     /// A FLUSH, or a write with FUA: it ends when its pages are durable.
     durable: bool,
-    /// It has not come to that yet: it ends no earlier than at this instant.
-    floor: Option<SimTime>,
-    /// A FLUSH: the sectors that leave the cache, whose room is free when they are durable.
-    leaving: u64,
-    /// Caches of members are to be flushed before it ends.
-    flushes_members: bool,
-    /// It is not the host's: it writes these sectors of the cache back.
-    flushes: Option<u64>,
 }
 
 /// Counters at an instant.
@@ -249,12 +240,13 @@ struct Simulation<'a, C: Contents, H> {
     accounts: RunAccounts,
 }
 
-/// A drive, a disk or an array: its port, the schemes, and what they run over.
+/// A drive, a disk or an array: the schemes with their ports, and what they run over.
 struct Device<C: Contents, H> {
     /// Drives, disks and memories.
     body: H,
     engine: Engine<schemes::Any, C>,
-    buffer: Buffer<C>,
+    /// The pages as the host knows them.
+    pages: HostPages<C>,
     /// What each drive or disk is, in order of backends.
     placements: Vec<DevicePlacement>,
     backend_count: u16,
@@ -275,9 +267,6 @@ struct Host<C: Contents> {
     volumes: Option<Volumes>,
     /// How chunks of an array become stripes.
     interleave: Option<Interleave>,
-    /// The link to the device, if it takes time.
-    link: Option<Link>,
-    write_back: HostWriteBack,
     warmup: u64,
     admitted: u64,
     /// Requests that have arrived, where they wait in the host.
@@ -292,10 +281,23 @@ struct Host<C: Contents> {
     whole_pages: bool,
 }
 
-impl<C: Contents> Host<C> {
-    /// Requests in flight, without those of the write-back.
-    fn requests(&self) -> usize {
-        self.in_flight.live() - self.write_back.under_way
+impl<C: Contents, H> Device<C, H> {
+    /// The host's port.
+    #[inline]
+    fn port(&self) -> &Port<C> {
+        self.engine.host_port()
+    }
+
+    /// A request of the host, as it is submitted.
+    #[inline]
+    fn access<'b>(
+        &'b mut self,
+        now: SimTime,
+        request: OpenRequest,
+        expected: &'b mut Vec<Expected<C>>,
+    ) -> HostAccess<'b, schemes::Any, C, H> {
+        let Device { engine, body, pages, .. } = self;
+        HostAccess { engine, backends: body, pages, now, request, expected }
     }
 }
 
@@ -376,8 +378,6 @@ impl<C: Contents> Host<C> {
             arrived: sorts.then(ArrivedRequests::default),
             volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
             interleave: Interleave::new(bytes, unit, data),
-            link: Link::new(link_times(drive)),
-            write_back: HostWriteBack::new(!job.untimed && drive.flush_rule() != FlushRule::Never),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
             // Each volume has a closed loop of its own.
             window: match workload.volumes {
@@ -448,27 +448,16 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if untimed {
             hardware.set_untimed(true);
         }
-        let pages = drive.logical_pages();
-        let sectors = u32::try_from(drive.page_sectors()).expect("at most 64");
         hardware.seed(job.seed.unwrap_or(1));
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
         (engine.controller, engine.untimed) = (controller, untimed);
-        let root = engine.scheme(NodeId::ROOT);
-        let evicts = evicted_together(drive, root);
-        let parts = parts_over(root, drive.is_array());
-        let port = Port::new(pages, sectors, cache_sectors(drive), evicts, parts).with_logical_pages(
-            drive.logical_page(),
-            cache_sectors(drive),
-            evicts,
-        );
-        let port = port.with_flush(drive.flush_rule()).with_protection(drive.has_protected_buffer());
-        let port = port.with_copies(copied_sectors(drive));
+        engine.set_host_port(port_options(drive, engine.scheme(NodeId::ROOT), true));
         let spares = drive.members() as u16..drive.parts() as u16;
         let device = Device {
             body: hardware,
             engine,
-            buffer: Buffer::new(port, drive.spec.start.existing),
+            pages: HostPages::new(drive.spec.start.existing),
             backend_count,
             placements,
         };
@@ -505,15 +494,15 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.device.body.expect_power_cuts();
             self.device.engine.expect_power_cuts();
-            self.device.buffer.expect_power_cuts();
         }
         self.prepare(progress)?;
         logs.into_iter().for_each(|log| self.device.body.log(log));
         // Pages that were created before time 0 may have needed GC.
         self.device.body.begin_wear();
         if loses_power {
-            let buffer = &self.device.buffer;
-            let oracle = DurabilityOracle::new(buffer.pages().existing(), |page| buffer.version(page));
+            let Device { engine, pages, .. } = &self.device;
+            let existing = engine.host_port().pages().existing();
+            let oracle = DurabilityOracle::new(existing, |page| pages.version(page));
             self.failures.durability = Some(Box::new(oracle));
         }
         if self.host.warmup == 0 {
@@ -568,7 +557,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         if let Some(path) = self.job.map.as_ref().filter(|_| !self.clock.interrupted) {
             let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
-            output::map(path, &sites, self.device.buffer.pages().len(), &|page| self.copies(page))?;
+            output::map(path, &sites, self.device.port().pages().len(), &|page| self.copies(page))?;
         }
         let volumes = self.host.volumes.as_ref();
         self.accounts.facts.skipped =

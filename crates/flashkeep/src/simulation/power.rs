@@ -4,8 +4,7 @@
 //! version of each page ([`Finished::durable`]). After a power loss it compares every page with both, without
 //! simulated time: a missing acknowledged version is counted, a missing durable one is lost.
 
-use super::{Device, OutstandingRequest, Simulation};
-use crate::buffer::HostContext;
+use super::{OutstandingRequest, Simulation};
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Page, Version};
 use crate::faults::Event;
@@ -138,7 +137,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn hold_finished(&mut self) {
         let finished = std::mem::take(self.device.engine.finished());
-        if self.host.link.is_some() {
+        if self.device.engine.host_link().is_some() {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
         }
@@ -147,12 +146,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if crate::kernel::is_planted(crate::kernel::Planted::EarlyAcknowledgement) {
                 finished.acknowledged = finished.acknowledged.min(self.clock.now);
             }
-            if !self.ends_stage(&mut finished) {
+            if !self.is_over(&mut finished) {
                 continue;
             }
             // A FLUSH that comes before the host is answered waits for it, too.
             self.note_settled(&finished);
-            if self.device.buffer.has_copies() {
+            if self.device.port().has_copies() {
                 self.end_reads(&finished);
             }
             self.host.window.leave(self.answered_at(&finished));
@@ -175,20 +174,20 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Whether written pages may be only in a write cache, of the device or of a member.
     fn is_volatile(&self) -> bool {
-        let Device { buffer, engine, .. } = &self.device;
-        !buffer.is_protected() && (buffer.has_cache() || engine.has_caches())
+        let port = self.device.port();
+        !port.is_protected() && (port.has_cache() || self.device.engine.has_caches())
     }
 
     /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
     fn durable_at(&self, finished: &Finished) -> Option<SimTime> {
-        if self.device.buffer.is_protected() { Some(finished.acknowledged) } else { finished.durable }
+        if self.device.port().is_protected() { Some(finished.acknowledged) } else { finished.durable }
     }
 
     /// Requests that wait for the link end when their data have crossed it; their writes are durable before or after
     /// that.
     fn hand_to_link(&mut self, finished: Vec<Finished>) {
         for mut finished in finished {
-            if !self.ends_stage(&mut finished) {
+            if !self.is_over(&mut finished) {
                 continue;
             }
             let (is_volatile, durable_at) = (self.is_volatile(), self.durable_at(&finished));
@@ -252,12 +251,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn cut_power(&mut self, event: &Event, at: SimTime) {
         let at = self.failures.durability.as_ref().map_or(at, |durability| at.max(durability.reached));
         self.end_requests(at);
-        let interrupted = self.host.requests() as u64;
+        let interrupted = self.host.in_flight.live() as u64;
         self.end_series_of_interrupted(at);
-        self.host.write_back.cut();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
-        self.device.buffer.forget();
+        self.device.engine.host_port_mut().cut_power();
         let tally = self.tally();
         self.begin_phase("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
@@ -288,7 +286,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             durability.ready = ready;
             durability.cuts[cuts - 1].recovery = ready.since(at);
             self.clock.last = self.clock.last.max(ready);
-            if let Some(link) = &mut self.host.link {
+            if let Some(link) = self.device.engine.host_link_mut() {
                 link.cut(ready);
             }
         }
@@ -312,18 +310,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// What a protected cache has saved is written out, by a request of the port's own.
     fn write_out_saved(&mut self) {
-        if !self.device.buffer.is_protected() {
+        if !self.device.port().is_protected() {
             return;
         }
-        let id = self.host.in_flight.claim();
-        self.host.in_flight[id].flushes = Some(0);
-        self.host.write_back.under_way += 1;
-        let request = self.device.engine.open(id.raw(), 0);
-        let (now, expected) = (self.clock.now, &mut Vec::new());
-        self.device.engine.begin_request(request, now);
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        buffer.write_out_saved(&mut HostContext { engine, backends: body, now, request, expected });
-        self.device.engine.close(&mut self.device.body, now, request);
+        self.device.engine.write_out_saved_of_host(&mut self.device.body, self.clock.now);
         self.collect_finished();
     }
 
@@ -331,12 +321,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn look_at_all_pages(&mut self) -> u64 {
         let Some(mut durability) = self.failures.durability.take() else { return 0 };
         let rescued = self.device.engine.rescued();
-        let is_volatile = self.device.engine.has_caches() && !self.device.buffer.is_protected();
+        let is_volatile = self.device.engine.has_caches() && !self.device.port().is_protected();
         let mut volatile = 0;
         for page in self.pages_to_look_at(&durability) {
             let promise = durability.promises.get(page);
             // If an unacknowledged write reached the media, later reads must return it.
-            let awaited = self.device.buffer.pages().sectors(page) != 0
+            let awaited = self.device.port().pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
             // A trim in progress may have been interrupted: its page may still have its old contents.
             let was_lost = self.device.engine.lost().has(page);
@@ -346,7 +336,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.device.engine.find_page(Page(page));
             }
             // What is to be reconstructed may come to a cache that the next power loss empties.
-            let saved = self.device.buffer.saved(page, intact);
+            let saved = self.device.engine.host_port_mut().saved(page, intact);
             let Some(contents) = saved.or(found) else { continue };
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
@@ -370,7 +360,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let durable = version.filter(|_| is_durable);
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
             durability.promise(page, kept);
-            self.device.buffer.fall_back(page, contents);
+            self.device.pages.fall_back(page, contents);
+            self.device.engine.host_port_mut().fall_back(page, contents);
         }
         self.device.engine.set_rescued(rescued);
         self.failures.durability = Some(durability);
@@ -379,7 +370,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Pages that exist, that the host has written or trimmed, or that are lost, ascending.
     fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
-        let mut pages = self.device.buffer.pages().existing().clone();
+        let mut pages = self.device.port().pages().existing().clone();
         durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
         self.device.engine.lost().iter().for_each(|page| _ = pages.set(page, true));
         pages.iter().collect()
@@ -397,12 +388,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return None;
         }
         let request = self.device.engine.open(u32::MAX, 0);
-        let mut nothing = Vec::new();
         let now = self.clock.now;
         self.device.engine.begin_request(request, now);
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
-        buffer.look(page, &mut below);
+        self.device.access(now, request, &mut Vec::new()).look(page);
         self.device.engine.close(&mut self.device.body, self.clock.now, request);
         let mut found = None;
         for finished in std::mem::take(self.device.engine.finished()) {
@@ -417,15 +405,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Records the writes and trims of a request that has been submitted.
     pub(super) fn note_versions(&mut self, id: Id<OutstandingRequest<C>>, trims: bool) {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
-        let page_sectors = self.device.buffer.page_sectors();
+        let page_sectors = self.device.port().pages().page_sectors();
         let Some(durability) = &mut self.failures.durability else { return };
         let written = &mut self.host.in_flight[id].written;
         written.clear();
         for &crate::host::Range { offset, length } in &self.host.ranges {
             for fragment in super::fragments(offset, length, sector_bytes, page_sectors) {
                 for page in fragment.page..fragment.page + u64::from(fragment.count) {
-                    let version = self.device.buffer.version(page);
-                    if trims && fragment.mask == self.device.buffer.pages().whole() {
+                    let version = self.device.pages.version(page);
+                    if trims && fragment.mask == self.device.port().pages().whole() {
                         durability.trim(page, version);
                     } else if !trims {
                         written.push((page, version));

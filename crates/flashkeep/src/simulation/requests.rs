@@ -1,10 +1,10 @@
 //! The path of a request, from its place on the drive to its completion.
 
-use super::{AHEAD, Device, OutstandingRequest, Simulation, Stop, Totals};
-use crate::buffer::{Buffer, HostContext};
+use super::{AHEAD, OutstandingRequest, Simulation, Stop, Totals};
+use crate::device::port::Fragment;
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, Finished, NodeId, OpenRequest, Page, Scheme};
-use crate::host::{AddressMode, LateRequests, Range, SectorRange, fragments};
+use crate::host::{AddressMode, HostAccess, LateRequests, Range, SectorRange, fragments};
 use crate::job::RequestRecord;
 use crate::kernel::{Id, SimTime, Span, reach};
 use crate::schemes;
@@ -34,7 +34,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 return self.prefetch_in_array(page);
             }
             let page = Page(page);
-            self.device.buffer.prefetch(page);
+            self.device.port().pages().prefetch(page.0);
             if let Some(scheme) = self.device.engine.scheme(NodeId::ROOT) {
                 scheme.prefetch(page, |member, page| {
                     self.device.body.prefetch(BackendId(member.0.into()), page)
@@ -47,12 +47,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[inline(never)]
     fn prefetch_in_array(&self, page: u64) {
         // The request has not been located yet.
-        if page >= self.device.buffer.pages().len() {
+        if page >= self.device.port().pages().len() {
             return;
         }
         let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
         let page = Page(page);
-        self.device.buffer.prefetch(page);
+        self.device.port().pages().prefetch(page.0);
         self.device
             .engine
             .prefetch(NodeId::ROOT, page, &mut |backend, page| self.device.body.prefetch(backend, page));
@@ -100,7 +100,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.occupancy.is_some() {
             self.look_at_memory();
         }
-        self.end_idle();
+        self.device.engine.end_host_idle();
         // A flush has no place.
         let offset = self.host.ranges.first().map_or(0, |range| range.offset);
         self.interleave();
@@ -128,8 +128,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &mut self.host.in_flight[id];
         this.expected.clear();
         (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
-        (this.fua, this.durable, this.floor) = (request.fua, false, None);
-        (this.flushes_members, this.flushes) = (false, None);
+        (this.fua, this.durable) = (request.fua, false);
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
@@ -138,7 +137,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             op: request.op as u8,
             ..RequestRecord::default()
         };
-        if self.host.link.is_none() {
+        if self.device.engine.host_link().is_none() {
             return self.ask(id, request.op);
         }
         this.op = Some(request.op);
@@ -170,7 +169,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.in_flight[id].received = self.clock.now;
         let mut pages = 0;
         let asked = match op {
-            Op::Read => self.each_fragment(token, id, Buffer::read),
+            Op::Read => self.each_fragment(token, id, |access, fragment| access.read(fragment)),
             Op::Write => {
                 if self.host.whole_pages {
                     self.widen();
@@ -179,15 +178,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if holds {
                     self.device.body.await_parts();
                 }
-                let asked = if self.host.in_flight[id].fua && !self.device.buffer.is_protected() {
+                let asked = if self.host.in_flight[id].fua && !self.device.port().is_protected() {
                     self.force(token, id, &mut pages)
                 } else {
-                    self.each_fragment(token, id, |buffer, fragment, below| {
+                    self.each_fragment(token, id, |access, fragment| {
                         pages += u64::from(fragment.count);
-                        buffer.write(fragment, below)
+                        access.write(fragment)
                     })
                 };
-                if self.host.logical_page > 1 && !self.device.buffer.has_cache() {
+                if self.host.logical_page > 1 && !self.device.port().has_cache() {
                     self.write_the_rest(token, id);
                 }
                 if holds {
@@ -195,7 +194,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
                 asked
             }
-            Op::Trim => self.each_fragment(token, id, Buffer::trim),
+            Op::Trim => self.each_fragment(token, id, |access, fragment| access.trim(fragment)),
             Op::Flush => self.flush(token, id),
         };
         self.host.in_flight[id].from_memory = !asked;
@@ -207,7 +206,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.close(&mut self.device.body, self.clock.now, token);
         self.collect_finished();
-        self.write_back_some();
+        self.device.engine.write_back_host(self.clock.now);
     }
 
     /// Whether a write of the located ranges may have to read old parts of pages: all of its parts come before any of them
@@ -217,7 +216,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let page = self.resolved.page_bytes();
         let is_partial =
             |range: &Range| !range.offset.is_multiple_of(page) || !range.length.is_multiple_of(page);
-        self.device.buffer.has_cache()
+        self.device.port().has_cache()
             || self.host.ranges.iter().any(is_partial)
             || self.device.engine.has_any_cache()
     }
@@ -236,7 +235,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The rest of each logical page that was written in part.
     #[cold]
     pub(super) fn write_the_rest(&mut self, request: OpenRequest, id: Id<OutstandingRequest<C>>) {
-        let (size, pages) = (u64::from(self.host.logical_page), self.device.buffer.pages().len());
+        let (size, pages) = (u64::from(self.host.logical_page), self.device.port().pages().len());
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
             let touched = SectorRange::of_bytes(offset, length, self.resolved.page_bytes());
@@ -246,9 +245,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             for page in before.chain(after) {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
-                let Device { engine, body, buffer, .. } = &mut self.device;
-                let mut below = HostContext { engine, backends: body, now, request, expected };
-                buffer.rewrite(page, &mut below);
+                self.device.access(now, request, expected).rewrite(page);
             }
         }
     }
@@ -259,23 +256,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         &mut self,
         request: OpenRequest,
         id: Id<OutstandingRequest<C>>,
-        mut act: impl FnMut(
-            &mut Buffer<C>,
-            crate::device::port::Fragment,
-            &mut HostContext<'_, schemes::Any, C, H>,
-        ) -> bool,
+        mut act: impl FnMut(&mut HostAccess<'_, schemes::Any, C, H>, Fragment) -> bool,
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
-        let page_sectors = self.device.buffer.page_sectors();
+        let page_sectors = self.device.port().pages().page_sectors();
         let mut asked = false;
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
             for fragment in fragments(offset, length, sector_bytes, page_sectors) {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
-                let Device { engine, body, buffer, .. } = &mut self.device;
-                let mut below = HostContext { engine, backends: body, now, request, expected };
-                asked |= act(buffer, fragment, &mut below);
+                asked |= act(&mut self.device.access(now, request, expected), fragment);
             }
         }
         asked
@@ -307,8 +298,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             work: self.work().cloned(),
             errors: self.device.body.error_counts(),
             recovered: self.device.engine.recovered(),
-            hits: self.device.buffer.hits(),
-            held: self.device.buffer.held() + self.device.engine.held(),
+            hits: self.device.port().hits().unwrap_or_default(),
+            held: self.device.engine.held(),
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),
@@ -343,7 +334,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     #[inline(always)]
     pub(super) fn finish(&mut self, finished: &mut Finished) {
-        if !self.ends_stage(finished) {
+        if !self.is_over(finished) {
             return;
         }
         self.note_settled(finished);
@@ -354,10 +345,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let memory = self.device.body.memory_time();
             (finished.acknowledged, finished.service) = (finished.acknowledged + memory, memory);
         }
-        if self.device.buffer.has_copies() {
+        if self.device.port().has_copies() {
             self.end_reads(finished);
         }
-        if self.host.link.is_some() {
+        if self.device.engine.host_link().is_some() {
             return self.go(*finished, finished.acknowledged);
         }
         self.conclude(finished, finished.acknowledged);
@@ -367,14 +358,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// had no effect.
     #[inline(never)]
     pub(super) fn end_reads(&mut self, finished: &Finished) {
-        let Device { engine, buffer, .. } = &mut self.device;
-        if finished.lost > 0 && self.host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8 {
-            buffer.drop_copies();
-        }
-        let pages = engine.pages(finished.counter);
-        let read = |place: u32| pages.get(place as usize).copied().unwrap_or_default();
-        let brought = |place| (finished.lost == 0).then(|| read(place));
-        buffer.end_reads(finished.counter.raw(), finished.acknowledged, brought);
+        let writes = self.host.in_flight[Id::new(finished.tag)].record.op != Op::Read as u8;
+        self.device.engine.end_host_reads(finished, writes);
     }
 
     /// A request is over for the host at `acknowledged`.
@@ -401,7 +386,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 let found = pages[expected.slot as usize];
                 statistics.checked_reads += 1;
                 statistics.wrong_reads +=
-                    u64::from(!self.device.buffer.accepts(expected, found, finished.may_be_newer));
+                    u64::from(!self.device.pages.accepts(expected, found, finished.may_be_newer));
             }
         }
         if this.counted {
@@ -444,6 +429,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.device.engine.forget(finished.counter);
         self.host.in_flight.release(id);
-        self.watch_idle(self.clock.last);
+        if self.host.in_flight.live() == 0 {
+            self.device.engine.begin_host_idle(self.clock.last);
+        }
     }
 }

@@ -79,7 +79,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A power cut ends the requests that are under way.
     pub(super) fn end_series_of_interrupted(&mut self, at: SimTime) {
         let Some(series) = &mut self.accounts.series else { return };
-        for request in self.host.in_flight.objects().filter(|request| request.flushes.is_none()) {
+        for request in self.host.in_flight.objects() {
             series.interrupt(request.arrival, at);
         }
     }

@@ -1,7 +1,6 @@
 //! Saved drives: loading and saving.
 
 use super::{Device, Simulation};
-use crate::buffer::HostContext;
 use crate::devices::Body;
 use crate::engine::{Contents, NodeId};
 use crate::error::Error;
@@ -40,16 +39,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.examine_deferred(&self.device.body);
         self.device.engine.restore_ports(snapshot.take()?);
         self.device.engine.restore_page_names(snapshot.take()?);
-        self.device.buffer.load(snapshot)
+        let Device { engine, pages, .. } = &mut self.device;
+        pages.load(engine.host_port_mut(), snapshot)
     }
 
     /// Write caches write back what they hold, those of arrays before those of their members.
     fn write_back(&mut self) {
         let now = self.clock.now;
         let request = self.device.engine.open(u32::MAX, 0);
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut nothing = Vec::new();
-        buffer.write_back(&mut HostContext { engine, backends: body, now, request, expected: &mut nothing });
+        self.device.engine.write_back_host_port(&mut self.device.body, now, request);
         self.end_preparation(request);
         while self.device.engine.keeps_pages() {
             let request = self.device.engine.open(u32::MAX, 0);
@@ -74,7 +72,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         snapshot.put(&self.device.engine.carried());
         snapshot.put(&self.device.engine.port_pages());
         snapshot.put(&self.device.engine.page_names());
-        self.device.buffer.save(&mut snapshot);
+        self.device.pages.save(self.device.port(), &mut snapshot);
         let conditioned = self.accounts.conditioned.as_ref().map(Reported::to_json);
         let written = snapshot.write(path, &self.resolved.identity(), C::KEEP, conditioned);
         written.map_err(|error| Error::Output(problem(&path.display().to_string(), &error)))

@@ -1,9 +1,9 @@
 //! Pages that exist before time 0.
 
 use super::{Device, PREPARED, Simulation, Stop};
-use crate::buffer::{Existing, HostContext};
 use crate::devices::Body;
 use crate::engine::{Contents, MemberRow, NodeId, OpenRequest, Scheme, Verb};
+use crate::host::Existing;
 use crate::job::{Halt, Progress};
 use crate::schemes::Any;
 use std::ops::{ControlFlow, Range};
@@ -58,19 +58,19 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     pub(super) fn create_all(&mut self) {
         let row = self.device.engine.row(&self.device.body);
-        self.create_missing(row.filter(|_| !self.device.buffer.holds_pages() && !self.resolved.is_aged()));
+        self.create_missing(row.filter(|_| !self.device.port().holds_pages() && !self.resolved.is_aged()));
     }
 
     /// Creates the pages that do not exist, by rows if these are given.
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
-        let pages = self.device.buffer.pages().len();
+        let pages = self.device.port().pages().len();
         // Commands create pieces of whole rows: parts of rows would be created page by page.
         let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
         let piece = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
         let most = if row.is_some() { pages } else { piece };
         let mut from = 0;
         while from < pages {
-            let missing = self.device.buffer.pages().missing(from, most);
+            let missing = self.device.port().pages().missing(from, most);
             from = missing.end;
             match row {
                 Some(row) => self.create_rows(missing, row),
@@ -96,9 +96,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             create_part(self, parts[0]);
         }
         if first < end {
-            let Device { engine, body, buffer, .. } = &mut self.device;
+            let Device { engine, body, .. } = &mut self.device;
             engine.create_rows(body, first..end);
-            buffer.set_written_run(first, end - first);
+            engine.host_port_mut().pages_mut().set_run(first, end - first);
         }
         create_part(self, parts[1]);
         if row.reads {
@@ -109,10 +109,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn create_run(&mut self, first: u64, count: u32) {
         let request = self.device.engine.open(u32::MAX, 0);
         let now = self.clock.now;
-        let Device { engine, body, buffer, .. } = &mut self.device;
-        let mut nothing = Vec::new();
-        let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
-        buffer.create_run(first, count, &mut below);
+        self.device.access(now, request, &mut Vec::new()).create_run(first, count);
         self.end_preparation(request);
     }
 
@@ -124,10 +121,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.each_read(progress, |this, fragment| {
             let request = this.device.engine.open(u32::MAX, 0);
             let now = this.clock.now;
-            let Device { engine, body, buffer, .. } = &mut this.device;
-            let mut nothing = Vec::new();
-            let mut below = HostContext { engine, backends: body, now, request, expected: &mut nothing };
-            buffer.create(fragment, &mut below);
+            this.device.access(now, request, &mut Vec::new()).create(fragment);
             this.end_preparation(request);
         })
     }

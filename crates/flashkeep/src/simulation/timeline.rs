@@ -81,7 +81,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The state of the run.
     pub(super) fn state(&self) -> RunState {
         let free_blocks = self.device.body.free_blocks();
-        let buffered_pages = self.device.buffer.held_pages();
+        let port = self.device.port();
+        let buffered_pages = port.held().div_ceil(u64::from(port.pages().page_sectors()));
         RunState { at: self.clock.now, free_blocks, buffered_pages }
     }
 

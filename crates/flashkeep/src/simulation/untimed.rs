@@ -17,8 +17,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn fast_path_backend(&self) -> Option<BackendId> {
         let plain = self.clock.untimed
             && self.host.page_shift.is_some()
-            && !self.device.buffer.has_cache()
-            && !self.device.buffer.has_copies();
+            && !self.device.port().has_cache()
+            && !self.device.port().has_copies();
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
         if plain && as_is { self.fast_path_of_writes() } else { None }
     }
@@ -63,7 +63,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         {
             requests.skip();
         }
-        self.device.buffer.set_written(&pages);
+        self.device.engine.host_port_mut().pages_mut().set_all(&pages);
         self.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
         Ok(self.goes_on(requests.share_done(), progress)? && self.advance_to_placed(requests)?)

@@ -17,7 +17,6 @@ const MUST_NOT_REACH: &[(&str, &[&str])] = &[
     ("drive", &["config", "disk", "schemes", "mapping"]),
     ("disk", &["config", "schemes", "mapping"]),
     ("host", &["config", "flash", "ftl", "drive", "disk", "schemes"]),
-    ("buffer", &["config", "flash", "ftl", "drive", "disk", "schemes"]),
     ("config", &["simulation", "metrics"]),
     ("figures", &["config", "kernel", "metrics", "schemes"]),
 ];

@@ -1,8 +1,8 @@
 //! `[ftl]`: mapping, allocation, collection, wear levelling.
 
-use crate::buffer::PartialWrites;
 use crate::ftl::{GcSpec, InFlight, MapMemory, PlaneChoice, Pool, SlcCacheSpec, WearSpec};
 use crate::ftl::{MAP_MEMORY, SHARED_PAGES, allocation};
+use crate::host::PartialWrites;
 use crate::mapping;
 use crate::options::{self, Options};
 use schemars::{JsonSchema, Schema, SchemaGenerator};

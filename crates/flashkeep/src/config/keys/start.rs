@@ -1,6 +1,6 @@
 //! `[start]`, `[ageing]` and `[condition]`: the drive before time 0.
 
-use crate::buffer::Existing;
+use crate::host::Existing;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,7 @@ pub struct Fragment {
     pub continues: bool,
 }
 
-/// The options of the port of an array's member.
+/// The options of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortOptions {
     /// The times of its link.
@@ -40,6 +40,8 @@ pub struct PortOptions {
     pub memory: Span,
     /// Whether requests may cover parts of pages.
     pub parts: PartialPages,
+    /// Pages that are written as one logical page; 0 counts as 1.
+    pub logical_page: u32,
 }
 
 impl PortOptions {

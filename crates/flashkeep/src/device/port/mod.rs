@@ -2,8 +2,8 @@
 //! merged with the new. A lone drive has one, and so has every member of an array that needs one.
 //!
 //! A [`Port`] decides which sectors are served by the cache, which pages are read and written behind it, and which are
-//! merged. It has no clock and no queue: its owner (the host's side of a simulation, or the executor of an array) hands
-//! in requests and carries out what the port asks for through [`PortBackend`].
+//! merged. It has no clock and no queue: its owner (the executor) hands in requests and carries out what the port asks
+//! for through [`PortBackend`].
 
 mod backend;
 mod cache;
@@ -98,11 +98,12 @@ impl<C: Contents> Port<C> {
         Port { cache, logical_page, ..self }
     }
 
-    /// The port of a member.
+    /// The port with these options.
     #[must_use]
     pub fn of(options: &PortOptions) -> Self {
-        let PortOptions { pages, page_sectors, cache_sectors, evicts, parts, .. } = *options;
+        let PortOptions { pages, page_sectors, cache_sectors, evicts, parts, logical_page, .. } = *options;
         Port::new(pages, page_sectors, cache_sectors, evicts, parts)
+            .with_logical_pages(logical_page.max(1), cache_sectors, evicts)
             .with_flush(options.flush)
             .with_copies(options.copied_sectors)
             .with_protection(options.protected)

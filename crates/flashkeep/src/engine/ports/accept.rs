@@ -6,11 +6,11 @@ use super::super::backends::{Backends, CompletionPart, CompletionToken, Done};
 use super::super::command::{Command, Flags, Verb};
 use super::super::executor::{Due, Engine};
 use super::super::repair::FailedPage;
-use super::super::requests::CompletionCounter;
+use super::super::requests::{CompletionCounter, Finished};
 use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
-use super::Ports;
 use super::flush::{FlushPhase, Flushed};
+use super::{PortId, Ports};
 use crate::device::port::Crossing;
 use crate::kernel::{Id, SimTime, Span};
 
@@ -29,15 +29,13 @@ pub(in super::super) struct PortRequest {
     pub(super) age: u32,
     /// It sent commands below; otherwise the controller's memory serves it.
     pub(super) asked: bool,
-    told: bool,
+    pub(super) told: bool,
     /// How far it is, if it is a FLUSH.
     pub(super) flush: FlushPhase,
     /// The caches that it writes back then.
     pub(super) flushed: Flushed,
     /// The sectors that a FLUSH takes out of the cache.
     pub(super) leaving: u64,
-    /// The FLUSHes that wait until it is durable.
-    pub(super) awaited_by: Vec<Id<PortRequest>>,
     /// The places of its unrecoverable pages.
     lost: Vec<u32>,
 }
@@ -197,7 +195,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         (this.port, this.counter, this.places, this.inward) = (at, counter, 0, 0);
         (this.waits, this.asked, this.told) = (false, false, false);
         (this.flush, this.leaving) = (FlushPhase::None, 0);
-        this.awaited_by.clear();
         id
     }
 
@@ -340,7 +337,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             contents.extend((0..fragment.count).map(|n| self.buffers.of(token.owner)[place(n)]));
         }
         let newest = |page: u64| contents.get((page - fragment.page) as usize).copied().unwrap_or_default();
-        self.call_port(backends, now, at, (command, token), |port, below| {
+        self.call_port(backends, now, at, (command, token), (), |port, below| {
             let mut asked = true;
             match (reads, writes) {
                 (true, _) if before => port.peek(fragment.page, fragment.count, 0, below),
@@ -420,18 +417,39 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A port request ends: its port takes copies of what it has read. A write that needed a lost page may have had no
-    /// effect.
-    fn end_reads_at(&mut self, id: Id<PortRequest>) {
-        let this = &self.ports.requests[id];
-        let (counter, lost, buffers) = (this.counter, &this.lost, &self.buffers);
-        let at = self.counters[counter].acknowledged;
-        let port = self.ports.all[usize::from(this.port)].port.as_mut().expect("the port is not at work");
-        if this.verb() == Verb::Write && !lost.is_empty() {
+    /// A request at a port ends: its port takes copies of what it has read, unless its place is one that `failed`. A write
+    /// that needed a lost page may have had no effect.
+    fn end_reads(
+        &mut self,
+        at: u16,
+        (counter, acknowledged): (Id<CompletionCounter>, SimTime),
+        has_lost_writes: bool,
+        failed: impl Fn(u32) -> bool,
+    ) {
+        let (port, buffers) = (self.ports.all[usize::from(at)].port_mut(), &self.buffers);
+        if has_lost_writes {
             port.drop_copies();
         }
-        let brought = |place| (!lost.contains(&place)).then(|| buffers.brought(counter, place));
-        port.end_reads(counter.raw(), at, brought);
+        let brought = |place| (!failed(place)).then(|| buffers.brought(counter, place));
+        port.end_reads(counter.raw(), acknowledged, brought);
+    }
+
+    /// The same for a port request.
+    fn end_reads_at(&mut self, id: Id<PortRequest>) {
+        let this = &mut self.ports.requests[id];
+        let (at, counter, is_lost) = (this.port, this.counter, this.verb() == Verb::Write && this.is_lost());
+        let lost = std::mem::take(&mut this.lost);
+        let acknowledged = self.counters[counter].acknowledged;
+        self.end_reads(at, (counter, acknowledged), is_lost, |place| lost.contains(&place));
+        self.ports.requests[id].lost = lost;
+    }
+
+    /// The same for a finished request of the host, which reads or `writes`.
+    #[inline(never)]
+    pub fn end_host_reads(&mut self, finished: &Finished, writes: bool) {
+        let lost = finished.lost > 0;
+        let what = (finished.counter, finished.acknowledged);
+        self.end_reads(PortId::HOST.0, what, writes && lost, |_| lost);
     }
 
     fn memory_of(&self, at: u16) -> Span {
@@ -487,8 +505,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     pub(super) fn bury_request(&mut self, id: Id<PortRequest>) {
-        if !self.ports.requests[id].awaited_by.is_empty() {
-            self.let_flushes_on(id);
+        if !self.fences.is_empty() {
+            self.lift_fences(self.ports.requests[id].counter);
         }
         let counter = std::mem::take(&mut self.ports.requests[id].counter);
         let port = &mut self.ports.all[usize::from(self.ports.requests[id].port)];
@@ -531,10 +549,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.ports.node(counter.request) == node;
         }
         let merges = counter.running.is_some() && self.running_plans[counter.running].node == NodeId::HOST;
-        merges
-            && self.running_plans[counter.running]
-                .port()
-                .member()
-                .is_some_and(|at| self.ports.all[usize::from(at)].node == node)
+        if !merges {
+            return false;
+        }
+        let port = self.running_plans[counter.running].port();
+        port != PortId::HOST && self.ports.node_of(port) == node
     }
 }

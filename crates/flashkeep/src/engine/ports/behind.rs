@@ -1,4 +1,4 @@
-//! The operations of a member's port on the subtree below it.
+//! The operations of a port on the subtree below it.
 
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken, Done, OpenRequest};
@@ -6,11 +6,28 @@ use super::super::command::{Cause, Command, Flags, Page, Verb};
 use super::super::executor::Engine;
 use super::super::scheme::Scheme;
 use super::PortId;
+use crate::device::command::Sectors;
 use crate::device::port::{Merge, Port, PortBackend, Run};
 use crate::kernel::SimTime;
 
-/// The subtree below a member's port, and the command for which the port works.
-pub(super) struct MemberBackend<'a, S, C, L> {
+/// The caller of a port, as far as it has to know which pages its request reads.
+pub trait PortCaller<C> {
+    /// Pages are read from behind the port, to places from `slot` on, and `stored` is what each is expected to hold.
+    fn note_read(&mut self, slot: u32, pages: Run, stored: impl Fn(u64) -> C) {
+        let _ = (slot, pages, stored);
+    }
+
+    /// A clean copy serves a read of a page.
+    fn note_copied(&mut self, slot: u32, page: u64) {
+        let _ = (slot, page);
+    }
+}
+
+/// Nodes above a port compare no contents.
+impl<C> PortCaller<C> for () {}
+
+/// The subtree below a port, and the command for which the port works.
+pub struct PortSubtree<'a, S, C, L, R> {
     pub(super) engine: &'a mut Engine<S, C>,
     pub(super) backends: &'a mut L,
     pub(super) now: SimTime,
@@ -18,15 +35,26 @@ pub(super) struct MemberBackend<'a, S, C, L> {
     pub(super) command: Command,
     /// The places of the command's pages.
     pub(super) token: CompletionToken,
+    caller: R,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Writes all that the caches of members hold below, as a part of this request. What leaves a cache may come to
     /// another one below.
     pub fn write_back_ports<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, request: OpenRequest) {
-        for at in 0..self.ports.all.len() as u16 {
+        for at in 1..self.ports.all.len() as u16 {
             self.at_port(backends, now, at, request.pages(), |port, below| port.write_back(below));
         }
+    }
+
+    /// The same for the host's cache.
+    pub fn write_back_host_port<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        request: OpenRequest,
+    ) {
+        self.at_port(backends, now, PortId::HOST.0, request.pages(), |port, below| port.write_back(below));
     }
 
     /// Has a port write below, as a part of a request.
@@ -36,23 +64,37 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         now: SimTime,
         at: u16,
         token: CompletionToken,
-        work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> T,
+        work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, ()>) -> T,
     ) -> T {
-        self.call_port(backends, now, at, (Command::new(Verb::Write, Page(0), 1), token), work)
+        self.call_port(backends, now, at, (Command::new(Verb::Write, Page(0), 1), token), (), work)
+    }
+
+    /// Has the host's port work for a command of a request, the places of whose pages begin with a token.
+    #[inline]
+    pub fn call_host_port<L: Backends<C>, R: PortCaller<C>, T>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        what: (Command, CompletionToken),
+        caller: R,
+        work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, R>) -> T,
+    ) -> T {
+        self.call_port(backends, now, PortId::HOST.0, what, caller, work)
     }
 
     /// Has a port work below for a command, the places of whose pages begin with a token.
     #[inline]
-    pub(super) fn call_port<L: Backends<C>, T>(
+    pub(super) fn call_port<L: Backends<C>, R: PortCaller<C>, T>(
         &mut self,
         backends: &mut L,
         now: SimTime,
         at: u16,
         (command, token): (Command, CompletionToken),
-        work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> T,
+        caller: R,
+        work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, R>) -> T,
     ) -> T {
         let mut port = self.ports.call(at);
-        let mut below = MemberBackend { engine: self, backends, now, at, command, token };
+        let mut below = PortSubtree { engine: self, backends, now, at, command, token, caller };
         let result = work(&mut port, &mut below);
         if self.ports.end_call(at, port) {
             self.end_port_requests(backends, now);
@@ -61,16 +103,29 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 }
 
-impl<S: Scheme, C: Contents, L: Backends<C>> MemberBackend<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Backends<C>, R> PortSubtree<'_, S, C, L, R> {
+    /// Hands a command down for these pages.
+    #[inline]
     fn hand(&mut self, command: Command, pages: Run, token: CompletionToken) {
         let Run { page, count, sectors, continues } = pages;
-        let mut command = command.over(Page(page), count as u16).of(sectors);
-        command.flags = command.flags.without(Flags::CONTINUES);
-        if continues {
-            command.flags = command.flags.with(Flags::CONTINUES);
+        let Ok(count) = u16::try_from(count) else { return self.hand_in_pieces(command, pages, token) };
+        let flags = command.flags.without(Flags::CONTINUES);
+        let flags = if continues { flags.with(Flags::CONTINUES) } else { flags };
+        let Sectors { count: in_page, first } = sectors;
+        let command = Command { start: Page(page), count, sectors: in_page, first, flags, ..command };
+        let PortSubtree { engine, backends, now, at, .. } = self;
+        engine.submit_behind(*backends, *now, PortId(*at), command, token);
+    }
+
+    /// The same for more pages than a command can have.
+    #[cold]
+    fn hand_in_pieces(&mut self, command: Command, pages: Run, token: CompletionToken) {
+        let most = u32::from(u16::MAX);
+        for first in (0..pages.count).step_by(most as usize) {
+            let count = most.min(pages.count - first);
+            let piece = Run { page: pages.page + u64::from(first), count, ..pages };
+            self.hand(command, piece, token.plus(first));
         }
-        let MemberBackend { engine, backends, now, at, .. } = self;
-        engine.submit_behind(*backends, *now, PortId::of(*at), command, token);
     }
 
     /// Adds a place for contents that are not part of the command.
@@ -82,7 +137,10 @@ impl<S: Scheme, C: Contents, L: Backends<C>> MemberBackend<'_, S, C, L> {
     }
 }
 
-impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_, S, C, L> {
+impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
+    for PortSubtree<'_, S, C, L, R>
+{
+    #[inline]
     fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u64) -> C, newest: Option<C>) {
         let token = self.token.plus(at);
         if C::KEEP
@@ -92,6 +150,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
             let difference = newest.plus(1, stored(pages.page));
             self.engine.buffers.set_old(token.owner, token.slot, difference);
         }
+        self.caller.note_read(token.slot, pages, stored);
         self.hand(self.command, pages, token);
     }
 
@@ -105,12 +164,13 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
         }
     }
 
+    #[inline]
     fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u64) -> C) {
         if let Some(at) = at {
             return self.hand(self.command, pages, self.token.plus(at));
         }
         let token = self.place((pages.page..pages.page + u64::from(pages.count)).map(contents));
-        let write = Command::new(Verb::Write, Page(pages.page), pages.count as u16);
+        let write = Command::new(Verb::Write, Page(pages.page), 1);
         let write = Command { flags: self.command.flags.forced(), ..write.because(cause) };
         self.hand(write, pages, CompletionToken { gap: 0, ..token });
     }
@@ -118,10 +178,11 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
     fn merge(&mut self, merge: Merge, difference: C) {
         let token = self.place(std::iter::once(difference));
         let merge = Merge { flags: self.command.flags.forced(), ..merge };
-        let MemberBackend { engine, backends, now, at, .. } = self;
-        engine.merge_behind(*backends, *now, PortId::of(*at), merge, CompletionToken { gap: 0, ..token });
+        let PortSubtree { engine, backends, now, at, .. } = self;
+        engine.merge_behind(*backends, *now, PortId(*at), merge, CompletionToken { gap: 0, ..token });
     }
 
+    #[inline]
     fn trim(&mut self, pages: Run, at: u32) {
         self.hand(self.command, pages, self.token.plus(at));
     }
@@ -130,7 +191,8 @@ impl<S: Scheme, C: Contents, L: Backends<C>> PortBackend<C> for MemberBackend<'_
         self.hand(self.command, pages, self.token.plus(at));
     }
 
-    fn copied(&mut self, _: u64, at: u32, contents: C) {
+    fn copied(&mut self, page: u64, at: u32, contents: C) {
+        self.caller.note_copied(self.token.plus(at).slot, page);
         self.hit(at, contents);
     }
 

@@ -20,7 +20,7 @@ pub(in super::super) const NO_PAGE: u32 = u32::MAX;
 
 /// Which caches a FLUSH writes back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Flushed {
+pub(in super::super) enum Flushed {
     /// Those that a power loss empties; what the others hold is durable.
     #[default]
     Volatile,
@@ -45,8 +45,7 @@ pub(super) enum FlushPhase {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A request of the host waits until the pages of others are durable: of those that `writes` accepts, by their tag and
     /// whether they have been acknowledged. Returns whether there are any.
-    #[cold]
-    pub fn fence(&mut self, request: OpenRequest, writes: impl Fn(u32, bool) -> bool) -> bool {
+    pub(super) fn await_host(&mut self, request: OpenRequest, writes: impl Fn(u32, bool) -> bool) -> bool {
         let before = self.fences.len();
         for (at, counter) in (0..).zip(self.counters.places()) {
             let id = Id::new(at);
@@ -59,7 +58,34 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         awaited > 0
     }
 
-    /// The pages of a request of the host are durable: requests that waited for that go on.
+    /// A FLUSH at a port waits for requests that write behind the port; returns whether there are any.
+    pub(super) fn await_port(&mut self, at: u16, token: CompletionToken) -> bool {
+        let before = self.fences.len();
+        let writes = self.ports.requests.places().filter(|request| request.writes_to(at) && request.asked);
+        self.fences.extend(writes.map(|request| (request.counter, token)));
+        let awaited = self.fences.len() - before;
+        self.account(token, awaited as u32);
+        awaited > 0
+    }
+
+    /// A port writes its whole cache back; what it writes is programmed together. Returns the sectors.
+    pub(super) fn flush_port<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        at: u16,
+        token: CompletionToken,
+        flags: Flags,
+    ) -> u64 {
+        backends.await_parts();
+        let write = Command { flags, ..Command::new(Verb::Write, Page(0), 1) };
+        let leaving =
+            self.call_port(backends, now, at, (write, token), (), |port, below| port.flush_all(below));
+        backends.parts_have_come(now);
+        leaving
+    }
+
+    /// The pages of a request are durable: requests that waited for that go on.
     #[cold]
     pub(in super::super) fn lift_fences(&mut self, owner: Id<CompletionCounter>) {
         let durable = self.counters[owner].durable;
@@ -69,18 +95,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for (_, request) in lifted {
             self.count_off(&Done::<C>::at(request, 1, durable));
         }
-    }
-
-    /// All that members have reported durable reaches the media, as a part of a request of the host.
-    #[cold]
-    pub fn flush_caches<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        now: SimTime,
-        which: Flushed,
-        request: OpenRequest,
-    ) {
-        self.flush_members(backends, now, NodeId::ROOT, which, request.pages());
     }
 
     /// A plan has come to the stage before which its members write their caches back; returns whether it waits for that.
@@ -108,7 +122,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         which: Flushed,
         token: CompletionToken,
     ) {
-        if self.ports.all.is_empty() || self.ports.bypassed {
+        if !self.ports.has_members() || self.ports.bypassed {
             return;
         }
         for n in 0..self.shape[node.index()].children.len() {
@@ -154,32 +168,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A FLUSH is behind the port: it writes the cache back, and waits for earlier writes that are not durable.
     pub(super) fn empty_port<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
         let PortRequest { port: at, counter, age, .. } = self.ports.requests[id];
-        let mut awaited = 0;
-        for request in self.ports.requests.places_mut().filter(|request| request.writes_to(at)) {
-            if request.asked {
-                request.awaited_by.push(id);
-                awaited += 1;
-            }
-        }
-        self.counters[counter].unacknowledged += awaited;
-        self.counters[counter].undurable += awaited;
-        self.ports.requests[id].asked = true;
         let token = CompletionToken::at(counter, 0, age);
-        // What it writes is programmed together.
-        backends.await_parts();
-        self.ports.requests[id].leaving =
-            self.at_port(backends, now, at, token, |port, below| port.flush_all(below));
-        backends.parts_have_come(now);
-    }
-
-    /// A write for which FLUSHes wait is durable.
-    #[cold]
-    pub(super) fn let_flushes_on(&mut self, id: Id<PortRequest>) {
-        let durable = self.counters[self.ports.requests[id].counter].durable;
-        for flush in std::mem::take(&mut self.ports.requests[id].awaited_by) {
-            let counter = self.ports.requests[flush].counter;
-            self.count_off(&Done::<C>::at(CompletionToken::at(counter, 0, 0), 1, durable));
-        }
+        self.await_port(at, token);
+        self.ports.requests[id].asked = true;
+        self.ports.requests[id].leaving = self.flush_port(backends, now, at, token, Flags::NONE);
     }
 
     /// What a FLUSH waited for is acknowledged, or durable: goes on with it. Returns whether it is over.
@@ -205,7 +197,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         this.acknowledged = this.acknowledged.max(settled);
         let end = this.acknowledged;
         let leaving = std::mem::take(&mut self.ports.requests[id].leaving);
-        self.end_leaving(usize::from(self.ports.requests[id].port), end, leaving);
+        if leaving > 0 {
+            self.end_leaving(self.ports.requests[id].port, end, leaving);
+        }
         let this = &mut self.counters[counter];
         this.restart();
         self.ports.requests[id].flush = FlushPhase::Below;

@@ -1,4 +1,7 @@
-//! Ports of the members of arrays: link, write cache and merging of partial pages ([`Port`]), as a lone drive has them.
+//! Ports: link, write cache and merging of partial pages ([`Port`]). The first one is the host's, before the root; the
+//! others are those of members of arrays.
+//!
+//! The host's port is handed fragments of requests (`Engine::call_host_port`), the others commands.
 //!
 //! To the nodes above, a node with a port is like a backend: it takes commands and completes them. To the nodes below,
 //! the port is like the host: the commands that one caller sends as one run of sectors become a *port request*, whose
@@ -7,13 +10,15 @@
 //!
 //! A page in the cache is the member's newest version. Nodes above see no difference, and to them a write is durable
 //! when it is acknowledged. Evicted pages are written below as a part of the port request that needs their room; that
-//! request waits for them, as in a lone drive.
+//! request waits for them.
 //!
 //! `accept` handles port requests, `behind` has the port's operations on the subtree below, `flush` empties caches,
-//! `write_back` makes room in them early, `protected` restores those that survive a power loss; this file has the state and its queries.
+//! `durable` has the stages of requests of the host that end when they are durable, `write_back` makes room in caches
+//! early, `protected` restores those that survive a power loss; this file has the state and its queries.
 
 mod accept;
 mod behind;
+mod durable;
 mod flush;
 mod protected;
 mod write_back;
@@ -30,22 +35,20 @@ use crate::device::command::Sectors;
 use crate::device::port::{Fragment, Hits, Link, PartialPages, Port, PortOptions, SectorMap};
 use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
-pub use flush::Flushed;
+pub use behind::{PortCaller, PortSubtree};
+use durable::DurableRequest;
+#[cfg(test)]
+pub(super) use flush::Flushed;
 pub(super) use flush::NO_PAGE;
 use std::collections::VecDeque;
 
-/// The number of a port: 0 is the host's, before the root; member `n` of the list below is `n + 1`.
+/// The number of a port: 0 is the host's, before the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PortId(pub(super) u16);
 
 impl PortId {
     /// The host's.
     pub(super) const HOST: PortId = PortId(0);
-
-    /// That of a member.
-    pub(super) fn of(at: u16) -> PortId {
-        PortId(at + 1)
-    }
 
     /// The key that keeps a page from others while the port merges it.
     pub(super) fn key(self, page: u64) -> Key {
@@ -58,15 +61,15 @@ impl PortId {
         PortId((key >> 48) as u16)
     }
 
-    /// Its index in the list of members' ports; none for the host's port.
-    pub(super) fn member(self) -> Option<u16> {
-        self.0.checked_sub(1)
+    #[inline]
+    pub(super) fn index(self) -> usize {
+        usize::from(self.0)
     }
 }
 
-/// A member's port and its requests.
+/// The port of a node, and its requests.
 #[derive(Clone, Debug)]
-pub(super) struct MemberPort<C> {
+pub(super) struct NodePort<C> {
     node: NodeId,
     page_sectors: u32,
     /// The time in which its memory serves a request alone.
@@ -92,13 +95,16 @@ pub(super) struct MemberPort<C> {
 /// The ports of all nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Ports<C> {
-    pub(super) all: Vec<MemberPort<C>>,
+    /// The first is the host's.
+    pub(super) all: Vec<NodePort<C>>,
     requests: Arena<PortRequest>,
     /// Port requests that may get more commands.
     open: Vec<Id<PortRequest>>,
     /// Port requests whose pages are all acknowledged, or durable after that.
     ended: VecDeque<Id<PortRequest>>,
-    /// How many ports are handing down commands.
+    /// Requests of the host that end when they are durable.
+    durable: Vec<DurableRequest>,
+    /// How many members' ports are handing down commands.
     at_work: u32,
     /// Ports that look at their caches now.
     looking: Vec<u16>,
@@ -110,26 +116,12 @@ pub(super) struct Ports<C> {
 
 impl<C: Contents> Ports<C> {
     pub(super) fn new(ports: Vec<(NodeId, PortOptions)>) -> Self {
-        let port = |(node, options): (NodeId, PortOptions)| MemberPort {
-            node,
-            page_sectors: options.page_sectors,
-            memory: options.memory,
-            link: Link::new(options.link),
-            makes_requests: options.link.is_any() || options.cache_sectors > 0 || options.copied_sectors > 0,
-            has_cache: options.cache_sectors > 0,
-            has_copies: options.copied_sectors > 0,
-            port: Some(Box::new(Port::of(&options))),
-            latest: 0,
-            armed: SimTime::NEVER,
-            awaited: FixedMap::default(),
-            merging: 0,
-            settled: SimTime::ZERO,
-        };
         Ports {
-            all: ports.into_iter().map(port).collect(),
+            all: ports.into_iter().map(|(node, options)| NodePort::new(node, options)).collect(),
             requests: Arena::default(),
             open: Vec::new(),
             ended: VecDeque::new(),
+            durable: Vec::new(),
             at_work: 0,
             notified: Vec::new(),
             looking: Vec::new(),
@@ -169,14 +161,16 @@ impl<C: Contents> Ports<C> {
         self.requests.places().any(|request| request.counter.is_some() && here(request))
     }
 
-    /// The power was cut: drops all requests, empties the caches, and blocks the links until `ready`. Protected caches
+    /// The power was cut: drops all requests, empties the caches of members, and blocks their links until `ready`. Protected caches
     /// save what they hold; what the members lacked before the power failed is not among that.
     pub(super) fn cut(&mut self, ready: SimTime, gaps: &Gaps) {
         self.requests = Arena::default();
         self.open.clear();
         self.ended.clear();
+        self.durable.clear();
         self.notified.clear();
-        for this in &mut self.all {
+        (self.all[0].merging, self.all[0].settled) = (0, SimTime::ZERO);
+        for this in self.members_mut() {
             this.awaited.clear();
             this.armed = SimTime::NEVER;
             this.merging = 0;
@@ -208,6 +202,11 @@ impl<C: Contents> Ports<C> {
         self.looking.push(at);
     }
 
+    /// Whether a port request is work for the host: its port writes back.
+    pub(super) fn is_for_host(&self, id: Id<PortRequest>) -> bool {
+        self.requests[id].port == PortId::HOST.0
+    }
+
     /// Whether links have events now.
     pub(super) fn is_notified(&self) -> bool {
         !self.notified.is_empty()
@@ -234,16 +233,34 @@ impl<C: Contents> Ports<C> {
         if self.has_ended() { self.ended.pop_front() } else { None }
     }
 
-    /// A port begins to hand down commands: it cannot be called meanwhile.
+    /// The ports of members.
+    pub(super) fn members(&self) -> &[NodePort<C>] {
+        &self.all[1..]
+    }
+
+    fn members_mut(&mut self) -> &mut [NodePort<C>] {
+        &mut self.all[1..]
+    }
+
+    pub(super) fn has_members(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// A port begins to hand down commands: it cannot be called meanwhile. No repair comes to the host's port.
+    #[inline]
     fn call(&mut self, at: u16) -> Box<Port<C>> {
-        self.at_work += 1;
+        self.at_work += u32::from(at != PortId::HOST.0);
         self.all[usize::from(at)].port.take().expect("the port is not at work")
     }
 
     /// The port has done so. Whether requests with lost pages have waited for that, whose repair may come to it.
+    #[inline]
     fn end_call(&mut self, at: u16, port: Box<Port<C>>) -> bool {
-        self.at_work -= 1;
         self.all[usize::from(at)].port = Some(port);
+        if at == PortId::HOST.0 {
+            return false;
+        }
+        self.at_work -= 1;
         self.at_work == 0 && self.ended.front().is_some_and(|&id| self.requests[id].is_lost())
     }
 
@@ -254,7 +271,7 @@ impl<C: Contents> Ports<C> {
 
     /// The node that a port is before.
     pub(super) fn node_of(&self, port: PortId) -> NodeId {
-        port.member().map_or(NodeId::ROOT, |at| self.all[usize::from(at)].node)
+        self.all[port.index()].node
     }
 
     /// Whether the pages that a port request writes stay in a write cache.
@@ -275,11 +292,31 @@ impl<C: Contents> Ports<C> {
     }
 }
 
-impl<C: Contents> MemberPort<C> {
+impl<C: Contents> NodePort<C> {
+    fn new(node: NodeId, options: PortOptions) -> Self {
+        NodePort {
+            node,
+            page_sectors: options.page_sectors,
+            memory: options.memory,
+            link: Link::new(options.link),
+            makes_requests: options.link.is_any() || options.cache_sectors > 0 || options.copied_sectors > 0,
+            has_cache: options.cache_sectors > 0,
+            has_copies: options.copied_sectors > 0,
+            port: Some(Box::new(Port::of(&options))),
+            latest: 0,
+            armed: SimTime::NEVER,
+            awaited: FixedMap::default(),
+            merging: 0,
+            settled: SimTime::ZERO,
+        }
+    }
+
+    #[inline]
     fn port(&self) -> &Port<C> {
         self.port.as_ref().expect("the port is not at work")
     }
 
+    #[inline]
     fn port_mut(&mut self) -> &mut Port<C> {
         self.port.as_mut().expect("the port is not at work")
     }
@@ -349,17 +386,55 @@ impl<C: Contents> MemberPort<C> {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The host's port.
+    #[must_use]
+    #[inline]
+    pub fn host_port(&self) -> &Port<C> {
+        self.ports.all[0].port()
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn host_port_mut(&mut self) -> &mut Port<C> {
+        self.ports.all[0].port_mut()
+    }
+
+    /// The link between the host and its port, if it takes time.
+    #[must_use]
+    #[inline]
+    pub fn host_link(&self) -> Option<&Link> {
+        self.ports.all[0].link.as_ref()
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn host_link_mut(&mut self) -> Option<&mut Link> {
+        self.ports.all[0].link.as_mut()
+    }
+
+    /// Pages behind the host's port are on the media at an instant.
+    #[inline]
+    pub fn note_settled_host(&mut self, at: SimTime) {
+        let settled = &mut self.ports.all[0].settled;
+        *settled = at.max(*settled);
+    }
+
+    /// Puts a port with these options between the host and the root.
+    pub fn set_host_port(&mut self, options: PortOptions) {
+        self.ports.all[0] = NodePort::new(NodeId::ROOT, options);
+    }
+
     /// Whether a port above a backend's node has the page, or will write it below.
     pub(super) fn is_before(&self, node: NodeId, page: Page) -> bool {
         let Some(port) = self.shape[node.index()].port else { return false };
         // A page that is being merged will be written, or found to be lost.
-        let merges = || self.locks.is_held(NodeId::HOST, PortId::of(port).key(page.0));
+        let merges = || self.locks.is_held(NodeId::HOST, PortId(port).key(page.0));
         self.ports.holds(port, page) == Some(true) || merges()
     }
 
     /// The age of a scheme's background work: that of the last request that reached it.
     pub(super) fn age_at(&self, node: NodeId) -> u32 {
-        let mut at = if self.ports.all.is_empty() { None } else { Some(node) };
+        let mut at = if self.ports.has_members() { Some(node) } else { None };
         while let Some(node) = at {
             let shape = &self.shape[node.index()];
             if let Some(port) = shape.port
@@ -395,7 +470,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all[usize::from(port)].port().hits()
     }
 
-    /// The sectors that the caches of all members hold.
+    /// The sectors that all caches hold.
     #[must_use]
     pub fn held(&self) -> u64 {
         self.ports.all.iter().map(|this| this.port().held()).sum()
@@ -404,19 +479,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether any member's cache holds pages.
     #[must_use]
     pub fn keeps_pages(&self) -> bool {
-        self.ports.all.iter().any(|this| this.port().holds_pages())
+        self.ports.members().iter().any(|this| this.port().holds_pages())
     }
 
     /// Whether any member has a cache.
     #[must_use]
     pub fn has_any_cache(&self) -> bool {
-        self.ports.all.iter().any(|this| this.has_cache)
+        self.ports.members().iter().any(|this| this.has_cache)
     }
 
     /// Whether any member has a cache that a power cut empties: pages that are durable to the array may then be lost.
     #[must_use]
     pub fn has_caches(&self) -> bool {
-        (0..self.ports.all.len() as u16).any(|at| self.ports.is_volatile(at))
+        (1..self.ports.all.len() as u16).any(|at| self.ports.is_volatile(at))
     }
 
     /// The contents of a page that a protected cache before a node has.
@@ -429,7 +504,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// the last write through the port. Missing pages are written as a whole when they are rebuilt.
     #[cold]
     pub fn fall_back_ports(&mut self, contents: impl Fn(BackendId, Page) -> Option<C>) {
-        for at in 0..self.ports.all.len() {
+        for at in 1..self.ports.all.len() {
             let this = &self.ports.all[at];
             if this.port().parts() == PartialPages::AsTheyAre {
                 continue;
@@ -448,15 +523,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.bypassed = bypassed;
     }
 
-    /// The sectors that exist behind each port, and the contents of pages there as tokens.
+    /// The sectors that exist behind each member's port, and the contents of pages there as tokens.
     #[must_use]
     pub fn port_pages(&self) -> Vec<(&SectorMap, Vec<(u64, u64)>)> {
-        self.ports.all.iter().map(|this| this.port().state()).collect()
+        self.ports.members().iter().map(|this| this.port().state()).collect()
     }
 
-    /// Restores the ports of a saved run.
+    /// Restores the ports of members of a saved run.
     pub fn restore_ports(&mut self, states: Vec<(SectorMap, Vec<(u64, u64)>)>) {
-        for (this, (pages, stored)) in self.ports.all.iter_mut().zip(states) {
+        for (this, (pages, stored)) in self.ports.members_mut().iter_mut().zip(states) {
             this.port_mut().restore(pages, stored);
         }
     }
@@ -472,7 +547,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         change: Change,
     ) {
         let concerns = matches!(change, Change::Failed | Change::Replaced);
-        if self.ports.all.is_empty() || !concerns {
+        if !self.ports.has_members() || !concerns {
             return;
         }
         for node in self.subtree(node) {

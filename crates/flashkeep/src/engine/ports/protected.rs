@@ -47,7 +47,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// All nodes have recovered: what caches have saved is written out.
     pub(in super::super) fn write_out_saved<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        for at in 0..self.ports.all.len() {
+        for at in 1..self.ports.all.len() {
             let this = &self.ports.all[at];
             if this.is_protected() && this.port().holds_pages() && self.shape[this.node.index()].alive {
                 self.write_back(backends, now, at as u16, |port, below| port.flush_all(below));

@@ -1,25 +1,32 @@
-//! Write-back of members' caches while commands go on ([`Port::wants_flush`]): each victim is a port request of its own,
-//! for which no caller waits.
-//!
+//! Write-back of caches while commands go on ([`Port::wants_flush`]): each victim is a port request of its own, for which
+//! no caller waits. Victims of the host's port count as work for the host.
 
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken};
 use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::{Due, Engine};
 use super::super::scheme::Scheme;
+use super::super::tree::NodeId;
+use super::PortId;
 use super::accept::{Asked, PortRequest};
-use super::behind::MemberBackend;
-use super::flush::FlushPhase;
+use super::behind::PortSubtree;
+use super::flush::{FlushPhase, Flushed};
 use crate::device::port::Port;
 use crate::kernel::{Id, SimTime};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// The host's cache may have got more pages: the same as [`Engine::write_back_some`].
+    #[inline]
+    pub fn write_back_host(&mut self, now: SimTime) {
+        self.write_back_some(now, PortId::HOST.0);
+    }
+
     /// The cache may have got more pages: victims are written back when all else of this instant has happened.
     #[inline]
     pub(super) fn write_back_some(&mut self, now: SimTime, at: u16) {
         let this = &mut self.ports.all[usize::from(at)];
         if this.has_cache && !self.untimed && !self.ports.bypassed && this.port_mut().wants_flush() {
-            self.due.push(now, Due::WriteBack(at));
+            self.due.push(now, Due::write_back(at));
         }
     }
 
@@ -36,9 +43,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         backends: &mut L,
         now: SimTime,
         at: u16,
-        work: impl FnOnce(&mut Port<C>, &mut MemberBackend<'_, S, C, L>) -> u64,
+        work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, ()>) -> u64,
     ) {
         let id = self.claim_request(at);
+        self.clock.foreground += u32::from(at == PortId::HOST.0);
         self.opened = self.opened.wrapping_add(1);
         self.ports.all[usize::from(at)].latest = self.opened;
         let counter = self.ports.requests[id].counter;
@@ -55,25 +63,53 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.send(backends, now, id);
     }
 
-    /// The pages of a victim are acknowledged, or durable.
+    /// The pages of a victim are acknowledged, or durable. The host's port has their room again at the first of both.
     #[cold]
     pub(super) fn end_victim(&mut self, now: SimTime, id: Id<PortRequest>, sectors: u64) {
-        let PortRequest { port: at, counter, .. } = self.ports.requests[id];
-        let counter = &mut self.counters[counter];
-        if counter.undurable > 0 {
-            return counter.forget();
+        let this = &mut self.ports.requests[id];
+        let (at, counter) = (this.port, &mut self.counters[this.counter]);
+        let is_durable = counter.undurable == 0;
+        let end = if is_durable { counter.durable.max(counter.acknowledged) } else { counter.acknowledged };
+        if !is_durable {
+            counter.forget();
         }
-        let end = counter.durable.max(counter.acknowledged).max(now);
-        self.end_leaving(usize::from(at), end, sectors);
-        self.bury_request(id);
+        let is_over = is_durable || at == PortId::HOST.0;
+        if is_over && !std::mem::replace(&mut this.told, true) {
+            self.end_leaving(at, end.max(now), sectors);
+        }
+        if is_durable {
+            self.bury_request(id);
+        }
     }
 
     /// Sectors that left a cache will have been written at an instant: their room is free then.
-    pub(super) fn end_leaving(&mut self, at: usize, end: SimTime, sectors: u64) {
-        if sectors > 0 {
-            self.ports.all[at].port_mut().flush_ends(sectors, end);
-            self.due.push(end, Due::WriteBack(at as u16));
-        }
+    pub(super) fn end_leaving(&mut self, at: u16, end: SimTime, sectors: u64) {
+        self.ports.all[usize::from(at)].port_mut().flush_ends(sectors, end);
+        self.due.push(end, Due::write_back(at));
+    }
+
+    /// The host's cache is written back as a whole, by a request of its port.
+    #[cold]
+    pub fn write_back_all_of_host<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
+        self.write_back(backends, now, PortId::HOST.0, |port, below| port.flush_all(below));
+    }
+
+    /// The same for all caches of members.
+    #[cold]
+    pub fn write_back_all_of_members<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
+        self.write_back(backends, now, PortId::HOST.0, |_, below| {
+            below.engine.flush_members(below.backends, now, NodeId::ROOT, Flushed::All, below.token);
+            0
+        });
+    }
+
+    /// What the host's protected cache has saved in a power loss is written out.
+    #[cold]
+    pub fn write_out_saved_of_host<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
+        self.write_back(backends, now, PortId::HOST.0, |port, below| {
+            port.write_out_saved(below);
+            0
+        });
     }
 
     /// A command for this port has ended at `end`; without another one, idle time begins.
@@ -90,9 +126,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !this.port().flushes_when_idle() || self.ports.requests.places().any(asks) {
             return;
         }
-        if let Some(at_idle) = self.ports.all[usize::from(at)].port_mut().begin_idle(end) {
-            self.due.push(at_idle, Due::WriteBack(at));
+        self.begin_idle_port(at, end);
+    }
+
+    fn begin_idle_port(&mut self, at: u16, since: SimTime) {
+        if let Some(at_idle) = self.ports.all[usize::from(at)].port_mut().begin_idle(since) {
+            self.due.push(at_idle, Due::write_back(at));
         }
+    }
+
+    /// The host has no request any more since an instant.
+    #[inline]
+    pub fn begin_host_idle(&mut self, since: SimTime) {
+        if self.ports.all[0].has_cache && !self.untimed {
+            self.begin_idle_port(PortId::HOST.0, since);
+        }
+    }
+
+    /// A request of the host comes.
+    #[inline]
+    pub fn end_host_idle(&mut self) {
+        self.end_idle_port(PortId::HOST.0);
     }
 
     /// No cache writes back by itself any more; whether one did.
@@ -123,7 +177,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A victim has been written, or no command has been in progress for long enough.
     #[cold]
-    fn go_on_writing_back<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
+    pub(super) fn go_on_writing_back<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, at: u16) {
         self.ports.all[usize::from(at)].port_mut().go_on_flushing(now);
         self.write_back_victims(backends, now, at);
     }

@@ -1,16 +1,16 @@
 //! FLUSH: what write caches of members hold reaches the media.
 
 use super::*;
-use crate::device::port::{EvictedPages, FlushRule, LinkTimes, PartialPages, PortOptions};
-use crate::engine::{Command, Page, Tell, TreeLevel, Verb};
+use crate::device::port::{EvictedPages, FlushRule, Fragment, LinkTimes, PartialPages, PortOptions};
+use crate::engine::{Cause, Command, Engine, Page, Tell, TreeLevel, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// The time of a program.
 const PROGRAM: u64 = 100;
 
-/// A member with a write cache for this many pages, behind a link with 5 ns per page if there is one.
-fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
-    let port = PortOptions {
+/// A port with a write cache for this many pages, behind a link with 5 ns per page if there is one.
+fn port(pages: u64, links: bool) -> PortOptions {
+    PortOptions {
         flush: FlushRule::Never,
         link: LinkTimes { ps_per_sector: if links { 5000 } else { 0 }, ..LinkTimes::default() },
         cache_sectors: pages,
@@ -21,8 +21,14 @@ fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
         page_sectors: 1,
         memory: Span(1),
         parts: PartialPages::AsTheyAre,
-    };
-    Tree::Level(TreeLevel { port: Some(port), ..TreeLevel::default() }, Box::new(member))
+        logical_page: 1,
+    }
+}
+
+/// A member with such a port.
+fn cached(pages: u64, links: bool, member: Tree<Stub>) -> Tree<Stub> {
+    let port = Some(port(pages, links));
+    Tree::Level(TreeLevel { port, ..TreeLevel::default() }, Box::new(member))
 }
 
 fn leaf(store: &mut Store<Token>) -> Tree<Stub> {
@@ -103,4 +109,47 @@ fn it_goes_through_all_levels() {
     rig.run();
     assert_eq!(flush(&mut rig), PROGRAM, "a member that has failed is left out");
     assert_eq!((programs(&rig, 0), programs(&rig, 1)), (4, 3));
+}
+
+/// Advances until nothing happens any more; the end of the last request.
+fn run(engine: &mut Engine<Stub, Token>, store: &mut Store<Token>) -> SimTime {
+    let mut end = SimTime::ZERO;
+    loop {
+        for mut finished in std::mem::take(engine.finished()) {
+            if engine.is_over(&mut finished) {
+                end = finished.acknowledged;
+                engine.forget(finished.counter);
+            }
+        }
+        let next = engine.next_due().min(store.next());
+        if next == SimTime::NEVER {
+            assert!(engine.is_quiet());
+            return end;
+        }
+        store.deliver(next);
+        engine.advance(store, next);
+    }
+}
+
+#[test]
+fn host_flush_empties_the_cache_of_the_hosts_port_and_then_those_of_members() {
+    let (mut store, now) = (Store::new(0), SimTime(10));
+    let member = cached(8, false, leaf(&mut store));
+    let mut engine = Engine::new(Tree::Node(Plain { pages: 8 }.into(), vec![member]));
+    engine.set_host_port(port(8, false));
+    let request = engine.open(0, 1);
+    let write = (Command::new(Verb::Write, Page(3), 1), request.pages());
+    let fragment = Fragment { page: 3, count: 1, mask: 1, continues: false };
+    let evicts = engine.call_host_port(&mut store, now, write, (), |port, below| {
+        port.write(fragment, Cause::Host, 0, |_| Token(7), below)
+    });
+    engine.close(&mut store, now, request);
+    assert_eq!((evicts, run(&mut engine, &mut store)), (false, now));
+    assert!(engine.host_port().holds_pages() && store.log.is_empty());
+    let request = engine.open(1, 0);
+    assert!(engine.begin_flush(&mut store, now, request, |_| true));
+    engine.close(&mut store, now, request);
+    assert_eq!(run(&mut engine, &mut store), now + Span(PROGRAM));
+    assert!(!engine.host_port().holds_pages());
+    assert_eq!(store.page(0, 3), Token(7));
 }

@@ -1,9 +1,10 @@
 //! What the tests drive: a tree over a store, a clock, and an oracle that knows what every read must return.
 
 use super::store::{Report, Store};
+use crate::engine::ports::Flushed;
 use crate::engine::{
-    BackendId, Change, Command, Contents, Engine, Finished, Flags, Flushed, Merge, NodeId, Page, Scheme,
-    Tree, Verb, Why,
+    BackendId, Change, Command, Contents, Engine, Finished, Flags, Merge, NodeId, Page, Scheme, Tree, Verb,
+    Why,
 };
 use crate::kernel::{SimTime, mix};
 
