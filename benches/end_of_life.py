@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import flashkeep as fk
-from flashkeep.figures import Picture, Series, draw, legend, panels, stacks
-from flashkeep.figures import bars as grouped
+from flashkeep.render.figures import Picture, Series, draw, legend, panels, stacks
+from flashkeep.render.figures import bars as grouped
 from presets import page_with, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from flashkeep.figures import Style
+    from flashkeep.render.figures import Style
     from matplotlib.figure import Figure
 
 ROOT = Path(__file__).parents[1]

@@ -6,8 +6,10 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from flashkeep import _flashkeep, keys, manual
-from flashkeep.options import COMMANDS
+from flashkeep import _flashkeep
+from flashkeep.cli import manual
+from flashkeep.cli.options import COMMANDS
+from flashkeep.inputs import keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

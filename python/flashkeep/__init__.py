@@ -21,19 +21,19 @@ from .api import (
     sweep,
     torture,
 )
-from .drive_files import Drive, drive
-from .nodes import Figures
-from .results import Requests, Result, Series
-from .traces import Trace, trace
+from .inputs.drive_files import Drive, drive
+from .inputs.traces import Trace, trace
+from .results.result import Requests, Result, Series
+from .results.tree_view import Figures
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .advising.api import Advice
-    from .catalogue import Preset, Presets
-    from .comparison import Comparison
     from .errors_of_page import page_errors
     from .extending import Conformance, conformance
     from .fleets.api import FleetResult
+    from .inputs.catalogue import Preset, Presets
+    from .results.comparison import Comparison
     from .sweep_report.results import SweepResults
     from .torturing.api import TortureResult
 
@@ -82,7 +82,7 @@ def __getattr__(name: str) -> object:
 
         return Advice
     if name == "Comparison":
-        from .comparison import Comparison
+        from .results.comparison import Comparison
 
         return Comparison
     if name in ("Conformance", "conformance"):
@@ -98,7 +98,7 @@ def __getattr__(name: str) -> object:
 
         return FleetResult
     if name in ("Preset", "Presets"):
-        from . import catalogue
+        from .inputs import catalogue
 
         return getattr(catalogue, name)
     if name == "SweepResults":

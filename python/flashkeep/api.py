@@ -13,11 +13,11 @@ import sys
 import time
 
 from . import _flashkeep
-from .drive_files import Drive, drive
-from .nodes import suggested
-from .provenance import Inputs
-from .results import Requests, Result, Series
-from .traces import Trace, factor, of_trace, trace, whole
+from .inputs.drive_files import Drive, drive
+from .inputs.traces import Trace, factor, of_trace, trace, whole
+from .results.provenance import Inputs
+from .results.result import Requests, Result, Series
+from .results.tree_view import suggested
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex, TypeAlias, TypedDict, Unpack
 
     from .advising.api import Advice
-    from .catalogue import Presets
     from .choices import DriveFile, Existing, Replay
-    from .comparison import Comparison
     from .fleets.api import FleetResult
+    from .inputs.catalogue import Presets
+    from .inputs.tabular import Table
+    from .results.comparison import Comparison
     from .sweep_report.results import SweepResults
-    from .tabular import Table
     from .torturing.api import TortureResult
 
     Progress = Callable[[int, float | None, int], object]
@@ -247,7 +247,7 @@ def start(
     progress: Progress | bool | None,
 ) -> Result:
     """Runs one drive, and shows the progress."""
-    from .progress import shown
+    from .cli.progress import shown
 
     job = job_of(drive, trace, seed, options, requests)
     with shown(progress) as tell:
@@ -275,7 +275,7 @@ def age(
 
 def drives() -> Presets:
     """The presets, with their main figures."""
-    from .catalogue import presets
+    from .inputs.catalogue import presets
 
     return presets()
 
@@ -294,7 +294,7 @@ def compare(
 
     `drives` as a mapping gives the drives labels. The options are those of `run`.
     """
-    from .comparison import compare_runs
+    from .results.comparison import compare_runs
 
     if isinstance(drives, (str, os.PathLike, Drive)):
         raise TypeError("compare takes a list of drives, or a mapping of labels to drives")
@@ -306,14 +306,14 @@ def compare(
 
 def load(folder: str | os.PathLike[str]) -> Result:
     """A result that `flashkeep run --out DIR` has written: its summary, and its requests if they are there."""
-    from .loading import load_result
+    from .results.loading import load_result
 
     return load_result(os.fspath(folder))
 
 
 def load_comparison(folder: str | os.PathLike[str]) -> Comparison:
     """The results that `flashkeep compare --out DIR` has written, or of several runs below one folder."""
-    from .loading import load_results
+    from .results.loading import load_results
 
     return load_results(os.fspath(folder))
 
@@ -467,8 +467,8 @@ def advise(
     """
     from .advising.api import Advice, advise_on
     from .advising.conclusion import Limits
+    from .cli.progress import display
     from .fleets.options import Options
-    from .progress import display
 
     if isinstance(schemes, str):
         raise TypeError("advise takes a list of schemes")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 
-from . import _flashkeep, listing
+from . import _flashkeep
+from .render import text_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from .terminal import Page
+    from .render.terminal import Page
 
 PAGE_KIB = 16
 """The page without a drive."""
@@ -79,7 +80,7 @@ def text(found: dict[str, Any], page: Page) -> str:
         rows.append((names[stage["stage"]] + count, f"{figures}  {stage['uber']:12.4e}"))
     lines = [
         f"raw bit error rate {found['rber']:.4e}, {found['codewords']} codewords",
-        listing.listing(rows, page),
+        text_list.listing(rows, page),
         f"P/E cycles until the UBER is too high: {_cycles(found['lifetime_cycles'])}",
     ]
     if left := found["redundancy"]:

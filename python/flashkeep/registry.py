@@ -1,6 +1,6 @@
 """Writes the registry of figures as documentation, as types for Python, as a JSON Schema, and as a list.
 
-`python -m flashkeep.registry` rewrites docs/metrics.md, python/flashkeep/_summary.pyi and python/flashkeep/choices.py.
+`python -m flashkeep.registry` rewrites docs/metrics.md, and choices.py and _generated/ in python/flashkeep.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import keyword
 import sys
 
 from . import _flashkeep
-from .keys_as_types import choices
-from .provenance import OPEN
+from .inputs.keys_as_types import choices
+from .results.provenance import OPEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def _values(field: dict[str, Any], group: str) -> str:
 
 
 def stubs() -> str:
-    """python/flashkeep/_summary.pyi."""
+    """python/flashkeep/_generated/summary.pyi."""
     head = "The types of a run's figures, generated from the registry of figures: python -m flashkeep.registry"
-    lines = [f'"""{head}"""', "", "from .nodes import Figures, Node"]
+    lines = [f'"""{head}"""', "", "from ..results.tree_view import Figures, Node"]
     for name, of in read()["types"].items():
         lines += ["", f"class {name}(Node):", f'    """{of["about"]}"""', ""]
         for field in of["fields"]:
@@ -141,7 +141,7 @@ def paths(summary: object, at: str = "") -> Iterator[str]:
 
 
 def main() -> int:
-    for place, text in (("docs/metrics.md", documentation()), ("python/flashkeep/_summary.pyi", stubs()),
+    for place, text in (("docs/metrics.md", documentation()), ("python/flashkeep/_generated/summary.pyi", stubs()),
                         ("python/flashkeep/choices.py", choices())):  # fmt: skip
         with open(place, "w", encoding="utf-8") as file:
             file.write(text)

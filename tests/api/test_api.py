@@ -15,7 +15,7 @@ import flashkeep as fk
 import nanoarrow as na
 import numpy as np
 import pytest
-from flashkeep.results import PARTS
+from flashkeep.results.result import PARTS
 
 WORKLOAD = "synth:random,requests=2000,rate=5k"
 

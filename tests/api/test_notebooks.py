@@ -14,8 +14,10 @@ import flashkeep as fk
 import numpy as np
 import pytest
 from conftest import Command
-from flashkeep import _flashkeep, choices, keys_as_types, progress
+from flashkeep import _flashkeep, choices
+from flashkeep.cli import progress
 from flashkeep.extras import need
+from flashkeep.inputs import keys_as_types
 
 WORKLOAD = "synth:random,requests=2000,rate=5k"
 
@@ -204,7 +206,7 @@ def test_a_broken_library_is_not_a_missing_one(tmp_path: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("figure", keys_as_types.FIXED["Figure"])
 def test_figures_are_those_of_the_report(comparison: fk.Comparison, figure: Any) -> None:
-    from flashkeep.report_figures import FIGURES
+    from flashkeep.render.report_figures import FIGURES
 
     assert [each.__name__ for each in FIGURES] == list(keys_as_types.FIXED["Figure"])
     drawn = comparison.plot(figure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 import pytest
-from flashkeep.options import COMMANDS, UsageError, factor, parse, warmup, whole
+from flashkeep.cli.options import COMMANDS, UsageError, factor, parse, warmup, whole
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -10,7 +10,7 @@ from typing import Any
 import flashkeep as fk
 import pytest
 from flashkeep import cli
-from flashkeep.listing import toml
+from flashkeep.render.text_list import toml
 from flashkeep.sweeping.cells import cells_of
 from flashkeep.sweeping.plan import plan_of
 

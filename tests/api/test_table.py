@@ -7,13 +7,13 @@ import tomllib
 from typing import Any
 
 import pytest
-from flashkeep import listing, table
-from flashkeep.progress import State, line
-from flashkeep.rows import LOWER, Row, micros
-from flashkeep.terminal import GREEN, RED, Page
-from flashkeep.terminal import PLAIN as NORMAL
-from flashkeep.words import change, in_words
-from flashkeep.words import label as label_of
+from flashkeep.cli.progress import State, line
+from flashkeep.render import table, text_list
+from flashkeep.render.summary_rows import LOWER, Row, micros
+from flashkeep.render.terminal import GREEN, RED, Page
+from flashkeep.render.terminal import PLAIN as NORMAL
+from flashkeep.render.verdict_text import change, in_words
+from flashkeep.render.verdict_text import label as label_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from summaries import LATENCY, summary
@@ -220,7 +220,7 @@ def test_a_drive_as_toml_reads_back(values: dict[str, Any]) -> None:
         below = {key: kept(value) if isinstance(value, dict) else value for key, value in tree.items()}
         return {key: value for key, value in below.items() if value != {}}
 
-    assert kept(tomllib.loads(listing.toml(values))) == kept(values)
+    assert kept(tomllib.loads(text_list.toml(values))) == kept(values)
 
 
 def test_progress_lines() -> None:

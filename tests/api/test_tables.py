@@ -10,7 +10,7 @@ from typing import Any
 import flashkeep as fk
 import numpy as np
 import pytest
-from flashkeep.tabular import RECORD
+from flashkeep.inputs.tabular import RECORD
 
 COUNT = 3000
 RANDOM = np.random.default_rng(7)

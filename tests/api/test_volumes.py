@@ -9,11 +9,11 @@ from typing import Any
 
 import flashkeep as fk
 import pytest
-from flashkeep import table
-from flashkeep.flat import flat
-from flashkeep.rows import micros
-from flashkeep.run_tables import run_tables
-from flashkeep.terminal import Page
+from flashkeep.render import table
+from flashkeep.render.run_tables import run_tables
+from flashkeep.render.summary_rows import micros
+from flashkeep.render.terminal import Page
+from flashkeep.results.figure_paths import flat
 
 DRIVE = """\
 name = "small"

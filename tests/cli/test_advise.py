@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import flashkeep as fk
 import pytest
-from flashkeep import progress
 from flashkeep.advising.conclusion import Limits, conclude
 from flashkeep.advising.designs import designs_of, drives_of
 from flashkeep.advising.notes import alike
 from flashkeep.api import simulate
+from flashkeep.cli import progress
 
 if TYPE_CHECKING:
     from conftest import Command
@@ -385,8 +385,8 @@ def test_a_run_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch, dri
 def test_progress_is_a_line_now_and_then_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
     log = io.StringIO()
-    monkeypatch.setattr("flashkeep.progress.sys.stderr", log)
-    monkeypatch.setattr("flashkeep.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("flashkeep.cli.progress.sys.stderr", log)
+    monkeypatch.setattr("flashkeep.cli.progress.time.monotonic", lambda: now)
     state = progress.State()
     state.requests, state.share = 1000, 0.25
     for view in (progress.Line(False), progress.Line(True)):

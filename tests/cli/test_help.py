@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from conftest import COMMAND, Command
-from flashkeep.completion import SCRIPTS, candidates
-from flashkeep.options import COMMANDS
+from flashkeep.cli.completion import SCRIPTS, candidates
+from flashkeep.cli.options import COMMANDS
 
 GROUPS = sorted({name.split()[0] for name in (command.name for command in COMMANDS) if " " in name})
 

@@ -11,8 +11,8 @@ import flashkeep as fk
 import numpy as np
 import pytest
 from conftest import Command
-from flashkeep import outdir, table_files
-from flashkeep.outdir import Outputs
+from flashkeep.results import outdir, table_files
+from flashkeep.results.outdir import Outputs
 from pyarrow import parquet
 
 RUN = ("synth:random,requests=2000,write=0.5,size=4KiB,footprint=4MiB,rate=2k", "--series", "20ms")

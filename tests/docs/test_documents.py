@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from flashkeep.options import COMMANDS
+from flashkeep.cli.options import COMMANDS
 
 pytestmark = pytest.mark.xdist_group("documents")
 

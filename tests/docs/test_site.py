@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT, Command
-from flashkeep import _flashkeep, keys
-from flashkeep.options import COMMANDS
+from flashkeep import _flashkeep
+from flashkeep.cli.options import COMMANDS
+from flashkeep.inputs import keys
 
 pytestmark = pytest.mark.xdist_group("docs")
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 from flashkeep import _flashkeep
-from flashkeep.figures import CAUSES, DARK, HATCHES, LIGHT, Style, count_unit, plain, time_unit
+from flashkeep.render.figures import CAUSES, DARK, HATCHES, LIGHT, Style, count_unit, plain, time_unit
 
 # Machado, Oliveira and Fernandes (2009), severity 1.0: what eyes without one kind of cone see, in linear RGB.
 EYES = {

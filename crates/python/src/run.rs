@@ -76,7 +76,7 @@ fn tell(py: Python<'_>, progress: Option<&Py<PyAny>>, now: Progress) -> PyResult
     Ok(false)
 }
 
-/// The requests as columns, little-endian, in the order of `flashkeep.results.ALL_COLUMNS`.
+/// The requests as columns, little-endian, in the order of `flashkeep.results.result.ALL_COLUMNS`.
 fn columns<'py>(
     py: Python<'py>,
     requests: &[RequestRecord],

@@ -1,6 +1,6 @@
 """The types of a run's figures, generated from the registry of figures: python -m flashkeep.registry"""
 
-from .nodes import Figures, Node
+from ..results.tree_view import Figures, Node
 
 class Summary(Node):
     """What a run reports."""

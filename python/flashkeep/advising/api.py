@@ -11,8 +11,8 @@ from ..extras import need
 from ..fleets.api import RULES
 from ..fleets.defaults import MTTR_HOURS
 from ..fleets.spec import read
-from ..nodes import Figures
-from ..table import unlike
+from ..render.table import unlike
+from ..results.tree_view import Figures
 from .conclusion import Limits, conclude, name_of
 from .designs import designs_of, drives_of
 from .front import mark
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..choices import Library
+    from ..cli.progress import Display
     from ..fleets.options import Options
-    from ..progress import Display
-    from ..traces import Trace
+    from ..inputs.traces import Trace
     from .designs import Drives
 
     Row = dict[str, Any]
@@ -88,7 +88,7 @@ class Advice:
 
     def to_frame(self, library: Library | None = None) -> Any:
         """The rows as a data frame, with their keys by dotted path."""
-        from ..flat import flat, frame
+        from ..results.figure_paths import flat, frame
 
         return frame([flat(row) for row in self._found["rows"]], library)
 
@@ -111,7 +111,7 @@ class Advice:
         return (Advice, (self._found,))
 
     def __repr__(self) -> str:
-        from ..terminal import Page
+        from ..render.terminal import Page
         from .command import told
 
         return told(self._found, Page())

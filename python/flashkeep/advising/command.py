@@ -6,16 +6,16 @@ import textwrap
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from .. import listing
+from ..cli.progress import Line
 from ..fleets.defaults import USUAL_UBER
 from ..fleets.options import Options
 from ..fleets.rebuild import SAMPLE
 from ..fleets.wear import SHAPE
-from ..progress import Line
-from ..rows import micros
-from ..terminal import BOLD, DIM, Page
-from ..traces import PLACING, READING, Trace
-from ..words import cannot_carry
+from ..inputs.traces import PLACING, READING, Trace
+from ..render import text_list
+from ..render.summary_rows import micros
+from ..render.terminal import BOLD, DIM, Page
+from ..render.verdict_text import cannot_carry
 from .api import advise_on
 from .conclusion import Limits, name_of, probability
 
@@ -32,7 +32,7 @@ NONE = "–"
 
 def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None], page: Page) -> int:
     """Simulates, asks the fleet's model, and prints what they say. Returns the exit code."""
-    from ..options import UsageError
+    from ..cli.options import UsageError
 
     if arguments["drives"] is None:
         raise UsageError("flashkeep advise: --drives missing: the drives of the array, such as --drives "
@@ -73,7 +73,7 @@ def told(found: dict[str, Any], page: Page) -> str:
     parts += [filled(f"{name_of(row)}: {reason}") for row in found["rows"] for reason in reasons_of(row)]
     if lines := failure_table(found):
         parts += ["", page.paint(FAILURE_TITLE, BOLD), *(page.paint(line, DIM) for line in lines[:2]), *lines[2:]]
-    parts += ["", page.paint("Assumptions", BOLD), listing.listing(assumptions_of(found), page)]
+    parts += ["", page.paint("Assumptions", BOLD), text_list.listing(assumptions_of(found), page)]
     parts += [filled(f"note: {note}") for note in found["notes"]]
     return "\n".join(parts)
 

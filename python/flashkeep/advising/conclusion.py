@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import OptionError
-from ..rows import micros
+from ..render.summary_rows import micros
 from .front import cost_of
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from .._flashkeep import DriveError, OptionError
-from ..drive_files import Drive
+from ..cli.options import did_you_mean
 from ..fleets.rebuild import text_of
 from ..fleets.spec import ALIASES, SIZE, STRIPED, read, simulated_scheme
-from ..options import did_you_mean
+from ..inputs.drive_files import Drive
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..results import Requests
+    from ..results.result import Requests
 
 KINDS = {"read": 0, "write": 1}
 """Operations, and their codes in a table of requests."""

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import DriveError, OptionError
+from ..cli.runner import run_call
 from ..fleets.api import fleet_of
 from ..fleets.rebuild import measured
 from ..fleets.wear import HOURS_A_YEAR, life_years
-from ..runner import run_call
 from .pairs import PHASES
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._flashkeep import DriveError, OptionError, TraceError
 from ..api import job_of, simulate
+from ..cli.progress import State
+from ..cli.runner import StoppedError, Threads
 from ..fleets.rebuild import SAMPLE
-from ..progress import State
-from ..runner import StoppedError, Threads
 from .pairs import pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..progress import Display
-    from ..results import Requests
-    from ..traces import Trace
+    from ..cli.progress import Display
+    from ..inputs.traces import Trace
+    from ..results.result import Requests
     from .designs import Design
 
     Summary = dict[str, Any]

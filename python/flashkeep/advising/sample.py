@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..traces import Trace
+from ..inputs.traces import Trace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

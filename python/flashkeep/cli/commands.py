@@ -6,11 +6,11 @@ import itertools
 import os
 import sys
 
-from . import listing, table
-from ._flashkeep import DriveError, OptionError, TraceError, __version__
-from .extras import MissingExtraError
+from .._flashkeep import DriveError, OptionError, TraceError, __version__
+from ..extras import MissingExtraError
+from ..render import table, text_list
+from ..render.terminal import BOLD, Page
 from .options import UsageError, group_help, is_group, overview, parse
-from .terminal import BOLD, Page
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _is_drive(word: str) -> bool:
 def _presets() -> list[str]:
     import json
 
-    from . import _flashkeep
+    from .. import _flashkeep
 
     return [entry["name"] for entry in json.loads(_flashkeep.drives())]
 
@@ -280,7 +280,7 @@ def _verdict(summaries: Sequence[dict[str, Any]]) -> int:
 
 def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence[str]) -> list[dict[str, Any]]:
     """Runs the workload on each drive, two at a time, and writes the files of `--out`."""
-    from .outdir import Outputs
+    from ..results.outdir import Outputs
     from .progress import Line
     from .runner import run_jobs
 
@@ -311,7 +311,7 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
 def _check(arguments: dict[str, Any]) -> int:
     import json
 
-    from . import _flashkeep
+    from .. import _flashkeep
 
     checked = json.loads(_flashkeep.check(arguments["drive"], arguments["set"]))
     del checked["members"], checked["files"]  # a member of an array is checked by its own name
@@ -319,12 +319,12 @@ def _check(arguments: dict[str, Any]) -> int:
         _print_json(checked)
         return DONE
     notes = "".join(f"\nnote: {warning}" for warning in checked["warnings"])
-    _say(f"{listing.toml(checked['drive'])}\n\n{checked['tree'].rstrip()}{notes}")
+    _say(f"{text_list.toml(checked['drive'])}\n\n{checked['tree'].rstrip()}{notes}")
     return DONE
 
 
 def _errors(arguments: dict[str, Any]) -> int:
-    from .errors_of_page import page_errors, text
+    from ..errors_of_page import page_errors, text
 
     found = page_errors(
         arguments["drive"], cycles=arguments["cycles"] or 0.0, days=arguments["days"] or 0.0,
@@ -339,13 +339,13 @@ def _errors(arguments: dict[str, Any]) -> int:
 
 
 def _drives(arguments: dict[str, Any]) -> int:
-    from . import _flashkeep
+    from .. import _flashkeep
 
     return _list_or_show(arguments, "drives", _flashkeep.drives, _flashkeep.drive_text)
 
 
 def _drives_import(arguments: dict[str, Any]) -> int:
-    from .importing import import_file, write_file
+    from ..importing import import_file, write_file
 
     file, out = arguments["file"], arguments["output"]
     draft = import_file(file, arguments["format"])
@@ -362,19 +362,19 @@ def _drives_import(arguments: dict[str, Any]) -> int:
 
 
 def _schemes(arguments: dict[str, Any]) -> int:
-    from . import _flashkeep
+    from .. import _flashkeep
 
     return _list_or_show(arguments, "schemes", _flashkeep.schemes, _flashkeep.scheme_text)
 
 
 def _policies(arguments: dict[str, Any]) -> int:
-    from . import _flashkeep
+    from .. import _flashkeep
 
     return _list_or_show(arguments, "policies", _flashkeep.policies, _flashkeep.policy_text)
 
 
 def _conformance(arguments: dict[str, Any]) -> int:
-    from .extending import conformance
+    from ..extending import conformance
     from .progress import Counted
 
     _hear_termination()
@@ -386,18 +386,18 @@ def _conformance(arguments: dict[str, Any]) -> int:
     if arguments["json"]:
         _print_json(found.to_dict())
     else:
-        _say(listing.conformance(found, _page()))
+        _say(text_list.conformance(found, _page()))
     return DONE if found.kept else DATA_LOST
 
 
 def _workloads(arguments: dict[str, Any]) -> int:
-    from . import _flashkeep
+    from .. import _flashkeep
 
     return _list_or_show(arguments, "workloads", _flashkeep.workloads, _flashkeep.workload_text)
 
 
 def _keys(arguments: dict[str, Any]) -> int:
-    from . import keys
+    from ..inputs import keys
 
     start = arguments["key"] or ""
     found = keys.find(start) if start else keys.every()
@@ -412,14 +412,14 @@ def _keys(arguments: dict[str, Any]) -> int:
         _print_json({"keys": [key.to_dict() for key in found]})
     elif len(found) == 1 and start:
         (key,) = found
-        _say(f"{_page().paint(key.name, BOLD)}\n{key.description}\n\n{listing.listing(key.page(), _page())}")
+        _say(f"{_page().paint(key.name, BOLD)}\n{key.description}\n\n{text_list.listing(key.page(), _page())}")
     else:
-        _say(listing.listing([key.row() for key in found], _page()))
+        _say(text_list.listing([key.row() for key in found], _page()))
     return DONE
 
 
 def _formats(arguments: dict[str, Any]) -> int:
-    from . import _flashkeep
+    from .. import _flashkeep
 
     return _list_or_show(arguments, "formats", _flashkeep.formats, _flashkeep.format_text)
 
@@ -438,7 +438,7 @@ def _list_or_show(arguments: dict[str, Any], what: str, entries: Any, text_of: A
     if arguments["json"]:
         _print_json({what: known})
     else:
-        _say(listing.listing([(_set_by(entry), entry["description"]) for entry in known], _page()))
+        _say(text_list.listing([(_set_by(entry), entry["description"]) for entry in known], _page()))
     return DONE
 
 
@@ -450,7 +450,7 @@ def _set_by(entry: dict[str, str]) -> str:
 def _trace_info(arguments: dict[str, Any]) -> int:
     import json
 
-    from . import _flashkeep
+    from .. import _flashkeep
     from .runner import run_call
 
     _hear_termination()
@@ -459,20 +459,20 @@ def _trace_info(arguments: dict[str, Any]) -> int:
         raise UsageError("flashkeep trace info: --plot reads the trace anew, and standard input can be read only once")
     info = json.loads(run_call(lambda: _flashkeep.trace_info(traces, **arguments)))
     if plot is not None:
-        from .trace_picture import write
+        from ..render.trace_picture import write
 
         write(plot, traces, {key: value for key, value in arguments.items() if value is not None})
     if as_json:
         _print_json(info)
     else:
-        _say(listing.figures(info, _page()))
+        _say(text_list.figures(info, _page()))
     return DONE
 
 
 def _trace_convert(arguments: dict[str, Any]) -> int:
     import json
 
-    from . import _flashkeep
+    from .. import _flashkeep
 
     _hear_termination()
     traces, out, as_json = (arguments.pop(key) for key in ("in", "out", "json"))
@@ -499,7 +499,7 @@ def _tell(lines: list[str], out: str) -> None:
 def _trace_synth(arguments: dict[str, Any]) -> int:
     import json
 
-    from . import _flashkeep
+    from .. import _flashkeep
 
     _hear_termination()
     workload, out, as_json = (arguments.pop(key) for key in ("workload", "out", "json"))
@@ -515,7 +515,7 @@ def _trace_synth(arguments: dict[str, Any]) -> int:
 
 
 def _metrics(arguments: dict[str, Any]) -> int:
-    from . import registry
+    from .. import registry
 
     start, as_json, as_schema = arguments["path"] or "", arguments["json"], arguments["schema"]
     if as_schema:
@@ -526,20 +526,20 @@ def _metrics(arguments: dict[str, Any]) -> int:
         found = registry.rows(start)
         if not found:
             raise UsageError(f"flashkeep metrics: no figure's path begins with {start!r}; flashkeep metrics lists all")
-        _say(listing.listing(found, _page()))
+        _say(text_list.listing(found, _page()))
     return DONE
 
 
 def _schema(_arguments: dict[str, Any]) -> int:
-    from . import _flashkeep
+    from .. import _flashkeep
 
     _say(_flashkeep.schema().rstrip())
     return DONE
 
 
 def _reproduce(arguments: dict[str, Any]) -> int:
-    from .reproduce.command import reproduce, runs_of
-    from .sweeping.folder import stored
+    from ..reproduce.command import reproduce, runs_of
+    from ..sweeping.folder import stored
 
     _hear_termination()
     try:
@@ -555,24 +555,24 @@ def _reproduce(arguments: dict[str, Any]) -> int:
 
 
 def _documents(arguments: dict[str, Any]) -> int:
-    from .reproduce.command import need_libraries
+    from ..reproduce.command import need_libraries
 
     need_libraries("reproduce documents")
-    from .reproduce.documents import documents
+    from ..reproduce.documents import documents
 
     documents(arguments, (lambda _: None) if arguments["quiet"] else _say)
     return DONE
 
 
 def _sweep(arguments: dict[str, Any]) -> int:
-    from .sweeping.command import sweep
+    from ..sweeping.command import sweep
 
     _hear_termination()
     return sweep(arguments, _say, _print_json)
 
 
 def _torture(arguments: dict[str, Any]) -> int:
-    from .torturing.command import run
+    from ..torturing.command import run
 
     _hear_termination()
     return run(arguments, _say, _print_json)
@@ -580,7 +580,7 @@ def _torture(arguments: dict[str, Any]) -> int:
 
 def _fleet(arguments: dict[str, Any]) -> int:
     _check_report("fleet", arguments["report"])
-    from .fleets.command import run
+    from ..fleets.command import run
 
     _hear_termination()
     return run(arguments, _say, _print_json, _page())
@@ -588,7 +588,7 @@ def _fleet(arguments: dict[str, Any]) -> int:
 
 def _advise(arguments: dict[str, Any]) -> int:
     _check_report("advise", arguments["report"])
-    from .advising.command import run
+    from ..advising.command import run
 
     _hear_termination()
     return run(arguments, _say, _print_json, _page())
@@ -598,20 +598,20 @@ def _check_report(command: str, path: str | None) -> None:
     """A page that a command writes beside its output."""
     if path is None:
         return
-    from .reproduce.command import need_libraries
+    from ..reproduce.command import need_libraries
 
     need_libraries(f"{command} --report")
     _check_file(f"flashkeep {command}: --report", path)
 
 
 def _report(arguments: dict[str, Any]) -> int:
-    from .reproduce.command import need_libraries
+    from ..reproduce.command import need_libraries
 
     need_libraries("report")
     if arguments["output"] is None:
         raise UsageError("flashkeep report: -o FILE.html missing; usage: flashkeep report DIR... -o FILE.html")
     _check_file("flashkeep report: -o", arguments["output"])
-    from .report import report
+    from ..render.report import report
 
     _hear_termination()
     told = report(arguments["dir"], arguments["output"], arguments["figures"])

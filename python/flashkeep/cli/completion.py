@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from . import _flashkeep
+from .. import _flashkeep
 from .options import COMMANDS, UsageError, did_you_mean, find_command
 
 TYPE_CHECKING = False
@@ -165,7 +165,7 @@ def _schemes(at: str) -> Iterable[str]:
 
 
 def _scheme_names() -> list[str]:
-    from .fleets.spec import ALIASES, STRIPED
+    from ..fleets.spec import ALIASES, STRIPED
 
     return [*_names("schemes"), *ALIASES, *STRIPED]
 
@@ -185,7 +185,7 @@ def _workloads(at: str) -> Iterable[str]:
 
 def _pairs(at: str) -> Iterable[str]:
     """`KEY=`, and `KEY=VALUE` where the values are words."""
-    from .keys import every
+    from ..inputs.keys import every
 
     name, equals, _ = at.partition("=")
     if equals:
@@ -194,13 +194,13 @@ def _pairs(at: str) -> Iterable[str]:
 
 
 def _keys() -> list[str]:
-    from .keys import every
+    from ..inputs.keys import every
 
     return [key.name for key in every()]
 
 
 def _papers() -> list[str]:
-    from .reproduce import PAPERS
+    from ..reproduce import PAPERS
 
     return [*PAPERS, "all"]
 

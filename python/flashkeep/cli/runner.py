@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 
-from .api import simulate
+from ..api import simulate
 from .progress import State
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any, TypeVar
 
-    from .api import Ended
+    from ..api import Ended
     from .progress import Display
 
     T = TypeVar("T")

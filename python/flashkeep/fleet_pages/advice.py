@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from .. import pages
 from ..advising import command
 from ..advising.conclusion import name_of
-from ..figures import Picture, draw
+from ..render import pages
+from ..render.figures import Picture, draw
 from .charts import Axis, draw_losses
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
 
     Row = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..figures import DASHES, HATCHES, MARKERS, Picture, draw, plain_numbers, wrapped
+from ..render.figures import DASHES, HATCHES, MARKERS, Picture, draw, plain_numbers, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..figures import Drawn, Style
+    from ..render.figures import Drawn, Style
     from .sensitivity import Sensitivity, Swing
 
     Row = dict[str, Any]

@@ -6,17 +6,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .. import pages
 from .._flashkeep import OptionError
 from ..fleets.table import CAUSES, size
+from ..render import pages
 from . import charts
 from .sensitivity import SAMPLED_ERROR, TENTH, sensitivity_of, told_factor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ..cli.progress import Counted
     from ..fleets.api import Question
-    from ..progress import Counted
     from .sensitivity import Sensitivity, Swing
 
     Row = dict[str, Any]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .. import pages
+from ..render import pages
 from .page import fleet_page
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..progress import Counted
+    from ..cli.progress import Counted
     from .page import Asked
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from .. import _flashkeep
 from .._flashkeep import OptionError
 from ..extras import need
-from ..nodes import Figures
+from ..results.tree_view import Figures
 from . import defaults
 from .options import SECTOR_BYTES, Options
 from .prices import cost
@@ -53,9 +53,9 @@ def report(results: Sequence[FleetResult], path: str | os.PathLike[str]) -> None
 
     Raises `OptionError` without results, or if their missions differ.
     """
+    from ..cli.progress import Counted
+    from ..cli.runner import run_call
     from ..fleet_pages.write import write_page
-    from ..progress import Counted
-    from ..runner import run_call
 
     need("a page of fleets", "reports", "jinja2")
     need("a page of fleets", "reports", "matplotlib")

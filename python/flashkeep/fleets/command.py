@@ -10,8 +10,8 @@ from functools import partial
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from ..progress import Counted
-from ..runner import run_call
+from ..cli.progress import Counted
+from ..cli.runner import run_call
 from .api import question_of, result_of
 from .options import Options
 from .table import compared, told
@@ -19,7 +19,7 @@ from .table import compared, told
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ..terminal import Page
+    from ..render.terminal import Page
     from .api import Question
 
 

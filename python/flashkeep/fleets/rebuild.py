@@ -90,7 +90,7 @@ def simulated(
     Raises `OptionError`, `DriveError` or `TraceError`.
     """
     from ..api import run
-    from ..drive_files import Drive
+    from ..inputs.drive_files import Drive
 
     if array.model is None:
         raise OptionError(f"{option}: {array.name} has no drive model; give {instead}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import listing
-from ..terminal import BOLD
+from ..render import text_list
+from ..render.terminal import BOLD
 from .options import SECTOR_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..terminal import Page
+    from ..render.terminal import Page
 
 CAUSES = {
     "failures": "more failures than it survives",
@@ -25,9 +25,9 @@ def told(found: dict[str, Any], page: Page) -> str:
     """The result as a table: the array, the figures, the method, the assumptions."""
     parts = [
         _array(found["array"]),
-        listing.listing(_figures(found), page),
+        text_list.listing(_figures(found), page),
         _method(found),
-        "Assumptions\n" + listing.listing(_assumptions(found["assumptions"]), page),
+        "Assumptions\n" + text_list.listing(_assumptions(found["assumptions"]), page),
         *(f"note: {note}" for note in found["notes"]),
     ]
     return "\n".join(parts)
@@ -121,7 +121,7 @@ def compared(every: Sequence[dict[str, Any]], page: Page) -> str:
         parts.append(f"a sector is {size(SECTOR_BYTES)} that a rebuild cannot read; an array is lost when more drives "
                      "are missing than it survives")  # fmt: skip
     parts += [f"{name}: {_method(found)}" for name, found in zip(names, every, strict=True)]
-    parts += ["Assumptions", listing.listing(_shared(every, names), page)]
+    parts += ["Assumptions", text_list.listing(_shared(every, names), page)]
     notes: dict[str, list[str]] = {}
     for name, found in zip(names, every, strict=True):
         for note in found["notes"]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import re
 
-from ..options import UsageError
-from ..writing import put
+from ..cli.options import UsageError
+from ..results.writing import put
 from . import disksim, mqsim, mqsim_flows, ssdsim
 from .draft import Draft
 from .elements import Elements, WrongInputError

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from . import _flashkeep
+from .. import _flashkeep
 from .drive_files import Drive, drive
 
 if TYPE_CHECKING:
-    from .choices import Library
+    from ..choices import Library
 
 
 class Preset(NamedTuple):
@@ -44,7 +44,7 @@ class Presets(tuple[Preset, ...]):
 
     def to_frame(self, library: Library | None = None) -> Any:
         """A data frame with a row for each preset."""
-        from .flat import frame
+        from ..results.figure_paths import frame
 
         return frame([preset._asdict() for preset in self], library)
 
@@ -52,7 +52,7 @@ class Presets(tuple[Preset, ...]):
         return "\n".join(f"{preset.name:20} {preset.capacity_gb:12,.1f} GB  {preset.description}" for preset in self)
 
     def _repr_html_(self) -> str:
-        from .html import presets_page
+        from ..render.html import presets_page
 
         return presets_page(self)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import os
 
-from . import _flashkeep
-from .nodes import Figures, below
+from .. import _flashkeep
+from ..results.tree_view import Figures, below
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from .choices import DriveFile
+    from ..choices import DriveFile
 
 
 class Drive:
@@ -64,7 +64,7 @@ class Drive:
         return self.name, self.overrides, self.text
 
     def _repr_html_(self) -> str:
-        from .html import drive_page
+        from ..render.html import drive_page
 
         return drive_page(self)
 
@@ -128,11 +128,11 @@ def drive(name: str | os.PathLike[str] | DriveFile | Mapping[str, object]) -> Dr
 
 def _drive_of(given: Mapping[str, Any]) -> Drive:
     """The drive of a mapping: the text of a drive file."""
-    from . import listing
+    from ..render import text_list
 
     tree: dict[str, Any] = {}
     _fill(tree, given, "")
-    return Drive(str(tree.get("name") or "drive"), (), listing.toml(tree) + "\n")
+    return Drive(str(tree.get("name") or "drive"), (), text_list.toml(tree) + "\n")
 
 
 def _fill(tree: dict[str, Any], given: Mapping[str, Any], above: str) -> None:

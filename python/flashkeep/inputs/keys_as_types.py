@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from . import _flashkeep
-from .options import COMMANDS
+from .. import _flashkeep
+from ..cli.options import COMMANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from ._flashkeep import TraceError
-from .extras import need
+from .._flashkeep import TraceError
+from ..extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,15 +6,15 @@ import json
 import operator
 import os
 
-from . import _flashkeep
-from .nodes import Figures
+from .. import _flashkeep
+from ..results.tree_view import Figures
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, SupportsFloat, SupportsIndex
 
-    from .choices import BadRecords, TraceFormat
+    from ..choices import BadRecords, TraceFormat
     from .tabular import Table
 
 
@@ -84,10 +84,10 @@ class Trace:
 
     def plot(self) -> Any:
         """Its rate, data and addresses over time, and its sizes, as a figure of matplotlib."""
-        from .extras import need
+        from ..extras import need
 
         need("plot()", "reports", "matplotlib")
-        from . import figures, trace_picture
+        from ..render import figures, trace_picture
 
         found = trace_picture.records_of(self.paths, self._reading, self.tables)
         return figures.shown(trace_picture.picture(" ".join(self.paths), found))
@@ -145,7 +145,7 @@ def trace(
         if isinstance(source, (str, os.PathLike)):
             paths.append(os.fspath(source))
             continue
-        from .extras import need
+        from ..extras import need
 
         need("a trace from a table", "numpy", "numpy")
         from .tabular import records

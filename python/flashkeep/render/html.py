@@ -6,16 +6,16 @@ import json
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from .listing import size
 from .run_tables import run_tables
 from .table import compared, notes_of
-from .words import in_words, label
+from .text_list import size
+from .verdict_text import in_words, label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from .catalogue import Presets
-    from .drive_files import Drive
+    from ..inputs.catalogue import Presets
+    from ..inputs.drive_files import Drive
     from .run_tables import RunTable
 
     Summary = dict[str, Any]

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .extras import need
+from ..extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .choices import Figure
-    from .results import Result
+    from ..choices import Figure
+    from ..results.result import Result
 
 
 def plot(results: Sequence[Result], figure: Figure, labels: Sequence[str] | None = None) -> Any:
     """A figure of matplotlib, which notebooks show."""
     need("plot()", "reports", "matplotlib")
+    from ..results.folder_results import Found, name_apart
     from . import figures, report_figures
-    from .found import Found, name_apart
     from .report import AT_MOST
 
     known = {each.__name__: each for each in report_figures.FIGURES}

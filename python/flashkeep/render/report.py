@@ -6,14 +6,14 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..cli.options import UsageError
+from ..results.folder_results import Found, find, name_apart, workloads
 from . import pages
 from .figures import draw
-from .found import Found, find, name_apart, workloads
-from .options import UsageError
-from .rows import SECTIONS
 from .run_tables import run_tables
+from .summary_rows import SECTIONS
 from .table import changed, compared, notes_of
-from .words import in_words
+from .verdict_text import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +49,7 @@ class Group:
 
 def report(folders: Sequence[str], out: str, figures: str | None = None) -> str:
     """Writes the page for folders of results, and its figures to a folder; returns a description of the contents."""
-    from .sweep_report.folders import is_sweep, read_sweep
+    from ..sweep_report.folders import is_sweep, read_sweep
 
     if figures is not None and os.path.lexists(figures) and not os.path.isdir(figures):
         raise UsageError(f"flashkeep report: --figures: {figures} is a file, not a directory")
@@ -59,7 +59,7 @@ def report(folders: Sequence[str], out: str, figures: str | None = None) -> str:
     runs = [run for _, of_folder in found for run in of_folder]
     name_apart(runs)
     if sweeps:
-        from .sweep_report.page import sweep_page
+        from ..sweep_report.page import sweep_page
 
         page, drawn = sweep_page(sweeps, [(os.path.basename(os.path.abspath(folder)), run)
                                           for folder, of_folder in found for run in of_folder])  # fmt: skip
@@ -72,7 +72,7 @@ def report(folders: Sequence[str], out: str, figures: str | None = None) -> str:
     told = f"{out}: {told}, {_plural(len(drawn), 'figure')}"
     if figures is None:
         return told
-    from .sweep_report.page import write_figures
+    from ..sweep_report.page import write_figures
 
     write_figures(figures, drawn)
     return f"{told}; {figures}: {_plural(len(drawn), 'figure')} as SVG and PNG"
@@ -106,7 +106,7 @@ def _page_of_runs(folders: Sequence[str], runs: list[Found]) -> tuple[str, list[
 
 
 def _draw(group: Group, number: int) -> None:
-    from .loading import series_of
+    from ..results.loading import series_of
     from .report_figures import FIGURES
     from .report_tables import read_requests
 

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .figures import (
-    CAUSES,
-    DASHES,
-    HATCHES,
-    MARKERS,
-    Picture,
-    count_unit,
-    panels,
-    plain_numbers,
-    time_unit,
-    wrapped,
-)
+from .figures import CAUSES, DASHES, HATCHES, MARKERS, Picture, count_unit, panels, plain_numbers, time_unit, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..results.folder_results import Found
     from .figures import Style
-    from .found import Found
 
     Made = tuple[Picture | None, str]
 

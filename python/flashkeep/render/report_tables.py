@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .table_files import OPS, read_columns, table_in
+from ..results.table_files import OPS, read_columns, table_in
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .rows import count, micros, share
+from .summary_rows import count, micros, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from . import _flashkeep
+from .. import _flashkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

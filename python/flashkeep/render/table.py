@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import _flashkeep
-from .provenance import overrides
-from .rows import LOWER, NEITHER, Row, ratio, sections, share
+from .. import _flashkeep
+from ..results.provenance import overrides
 from .run_tables import run_tables
+from .summary_rows import LOWER, NEITHER, Row, ratio, sections, share
 from .terminal import BOLD, DIM, GREEN, RED, Page
-from .words import change, in_words, label, name
+from .verdict_text import change, in_words, label, name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

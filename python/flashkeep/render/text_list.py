@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from .extending import Conformance
+    from ..extending import Conformance
     from .terminal import Page
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _flashkeep
-from .extras import need
+from .. import _flashkeep
+from ..extras import need
+from ..inputs.tabular import RECORD
+from ..results.writing import put
 from .figures import DASHES, Picture, count_unit, draw, panels, plain, plain_numbers
-from .tabular import RECORD
-from .writing import put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .provenance import overrides
-from .rows import SECTIONS
+from ..results.provenance import overrides
+from .summary_rows import SECTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

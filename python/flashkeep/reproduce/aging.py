@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend
+from ..render.figures import Picture, Series, bars, legend
 from .paper import Cell, Findings, Run, Table, Workload, described
 from .published import Published
 from .verdicts import Near, Same, trend
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Results
 
 PUBLISHED = Published("aging")

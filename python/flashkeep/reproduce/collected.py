@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..options import UsageError
+from ..cli.options import UsageError
 from . import PAPERS
 from .reasons import VERDICTS, Number
 

@@ -6,7 +6,7 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from ..options import UsageError, did_you_mean
+from ..cli.options import UsageError, did_you_mean
 from ..sweeping.command import progress_line
 from ..sweeping.conduct import SweepError
 from ..sweeping.folder import Folder

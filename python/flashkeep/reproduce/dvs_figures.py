@@ -5,25 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend, panels, plain_numbers, stacks
-from .dvs_runs import (
-    ABLATIONS,
-    PARTS,
-    PUBLISHED,
-    SCHEMES,
-    TITLES,
-    cleaning_s,
-    erases,
-    faster,
-    part,
-    response,
-    run,
-)
+from ..render.figures import Picture, Series, bars, legend, panels, plain_numbers, stacks
+from .dvs_runs import ABLATIONS, PARTS, PUBLISHED, SCHEMES, TITLES, cleaning_s, erases, faster, part, response, run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Results
 
 

@@ -11,7 +11,7 @@ from functools import partial
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend, lines
+from ..render.figures import Picture, Series, bars, legend, lines
 from .paper import Cell, Findings, Run, Table, Workload, described
 from .published import Published
 from .verdicts import Near, Same, own_group
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Results
 
 PUBLISHED = Published("errors")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend, lines
+from ..render.figures import Picture, Series, bars, legend, lines
 from . import fleet_models as models
 from . import fleet_rebuilds as rebuilds
 from . import fleet_wear as wear
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Results, Run
 
 WORKLOADS = (Workload("random", "random writes of one page", WRITES),)

@@ -5,22 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend, lines, plain_numbers
-from .hybrid_runs import (
-    GROUPS,
-    MEMORIES_MIB,
-    PUBLISHED,
-    SYSTEMS,
-    iops,
-    relative,
-    swept_memory,
-)
+from ..render.figures import Picture, Series, bars, legend, lines, plain_numbers
+from .hybrid_runs import GROUPS, MEMORIES_MIB, PUBLISHED, SYSTEMS, iops, relative, swept_memory
 from .hybrid_sweeps import feasible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Results
 
 

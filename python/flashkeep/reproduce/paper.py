@@ -12,7 +12,7 @@ from .reasons import Number, Reason
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from ..figures import Picture
+    from ..render.figures import Picture
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
-from ..drive_files import Drive
-from ..options import UsageError
+from ..cli.options import UsageError
+from ..inputs.drive_files import Drive
+from ..inputs.traces import trace
 from ..sweeping.cells import Digests, cell_of
 from ..sweeping.conduct import SweepError
 from ..sweeping.run import Runner
 from ..sweeping.task import FAILED, REFUSED
-from ..traces import trace
 from .paper import Results, Run
 
 if TYPE_CHECKING:

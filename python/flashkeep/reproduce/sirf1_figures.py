@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend, lines, pairs, panels
+from ..render.figures import Picture, Series, bars, legend, lines, pairs, panels
 from .paper import Run
-from .sirf1_runs import (
-    BY_TITLE,
-    CAPACITY,
-    CHANNELS,
-    GREEK,
-    MEANS,
-    PAGES_KIB,
-    PAIRS,
-    TITLES,
-    gain,
-    page_size,
-)
+from .sirf1_runs import BY_TITLE, CAPACITY, CHANNELS, GREEK, MEANS, PAGES_KIB, PAIRS, TITLES, gain, page_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Cell, Results
 
 

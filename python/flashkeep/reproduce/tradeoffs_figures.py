@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..figures import Picture, Series, bars, legend, lines, pairs, panels, plain_numbers
+from ..render.figures import Picture, Series, bars, legend, lines, pairs, panels, plain_numbers
 from .tradeoffs_runs import (
     DEVICES,
     FASTER,
@@ -22,7 +22,7 @@ from .tradeoffs_runs import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .paper import Cell, Results, Table
 
     Cells = dict[tuple[str, str], Cell]

@@ -8,15 +8,15 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from .. import pages
 from .._flashkeep import __version__
-from ..figures import draw
-from ..writing import put
+from ..render import pages
+from ..render.figures import draw
+from ..results.writing import put
 from .reasons import VERDICTS, explain
 from .simulate import LEAST_REQUESTS, drive_digest
 
 if TYPE_CHECKING:
-    from ..figures import Drawn
+    from ..render.figures import Drawn
     from .paper import Cell, Findings
     from .simulate import Setup
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
-from . import table
-from .api import job_of
-from .progress import display
-from .results import Result
-from .runner import run_results
-from .terminal import Page
+from ..api import job_of
+from ..cli.progress import display
+from ..cli.runner import run_results
+from ..render import table
+from ..render.terminal import Page
+from .result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from .choices import Figure, Library
-    from .drive_files import Drive
-    from .traces import Trace
+    from ..choices import Figure, Library
+    from ..inputs.drive_files import Drive
+    from ..inputs.traces import Trace
 
 
 class Comparison:
@@ -58,14 +58,14 @@ class Comparison:
 
     def to_frame(self, library: Library | None = None) -> Any:
         """A data frame with a row for each run: its label in the column `run`, and its figures by dotted path."""
-        from .flat import frame
+        from .figure_paths import frame
 
         rows = [{"run": label, **result.flat()} for label, result in zip(self.labels, self.results, strict=True)]
         return frame(rows, library)
 
     def plot(self, figure: Figure = "distributions") -> Any:
         """One of the figures of `flashkeep report`, of all runs, as a figure of matplotlib."""
-        from .plots import plot
+        from ..render.plots import plot
 
         return plot(self.results, figure, self.labels)
 
@@ -83,7 +83,7 @@ class Comparison:
         return summaries
 
     def _repr_html_(self) -> str:
-        from .html import comparison_page
+        from ..render.html import comparison_page
 
         return comparison_page(self._summaries())
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .extras import need
+from ..extras import need
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .choices import Library
-    from .results import Columns
+    from ..choices import Library
+    from .result import Columns
 
 ORDER: tuple[Library, ...] = ("pandas", "polars")
 

@@ -7,15 +7,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .options import UsageError
+from ..cli.options import UsageError
+from ..render.verdict_text import label
 from .outdir import STAGING
-from .words import label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from .report_tables import Requests
-    from .results import Series
+    from ..render.report_tables import Requests
+    from .result import Series
 
     Summary = dict[str, Any]
 

@@ -6,16 +6,16 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from ..cli.options import UsageError
 from .comparison import Comparison
-from .found import find, name_apart
-from .options import UsageError
-from .results import ALL_COLUMNS, COLUMNS, Requests, Result, Series
+from .folder_results import find, name_apart
+from .result import ALL_COLUMNS, COLUMNS, Requests, Result, Series
 from .table_files import columns_of, read_columns, table_in, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .found import Found
+    from .folder_results import Found
 
 T = TypeVar("T")
 

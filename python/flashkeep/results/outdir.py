@@ -9,7 +9,7 @@ import json
 import os
 import sys
 
-from .options import UsageError
+from ..cli.options import UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import os
 import threading
 from contextlib import suppress
 
-from . import _flashkeep
+from .. import _flashkeep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

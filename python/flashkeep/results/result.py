@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from . import _flashkeep
-from .nodes import Summary
+from .. import _flashkeep
+from .tree_view import Summary
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .choices import Figure, Library
+    from ..choices import Figure, Library
 
 
 COLUMNS: tuple[tuple[str, Literal["Q", "I", "B"], str], ...] = (
@@ -81,7 +81,7 @@ class Columns:
 
     def to_frame(self, library: Library | None = None) -> Any:
         """A data frame of its own: "pandas" or "polars"; the first one that is installed if it is left out."""
-        from .flat import column_frame
+        from .figure_paths import column_frame
 
         return column_frame(self, library)
 
@@ -172,7 +172,7 @@ class Result(Summary):
 
     def flat(self) -> dict[str, Any]:
         """Every figure by its dotted path; items of lists by their number: `utilization.channel.0`."""
-        from .flat import flat
+        from .figure_paths import flat
 
         return flat(self._values)
 
@@ -181,13 +181,13 @@ class Result(Summary):
 
         `library` is "pandas" or "polars"; the first one that is installed if it is left out.
         """
-        from .flat import frame
+        from .figure_paths import frame
 
         return frame([self.flat()], library)
 
     def plot(self, figure: Figure = "distributions") -> Any:
         """One of the figures of `flashkeep report`, as a figure of matplotlib."""
-        from .plots import plot
+        from ..render.plots import plot
 
         return plot([self], figure)
 
@@ -201,6 +201,6 @@ class Result(Summary):
         return f"<flashkeep.Result {self._values['drive'].get('name', '')}: {told}>"
 
     def _repr_html_(self) -> str:
-        from .html import result_page
+        from ..render.html import result_page
 
         return result_page(self.to_dict())

@@ -9,15 +9,15 @@ from array import array
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from .extras import need
+from ..extras import need
 from .outdir import CSV, PARQUET
-from .results import CODES, COLUMNS
+from .result import CODES, COLUMNS
 from .writing import unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .results import Columns
+    from .result import Columns
 
 
 OPS = ("read", "write", "trim", "flush")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from . import _flashkeep
+from .. import _flashkeep
 from .provenance import OPEN
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
@@ -70,7 +70,7 @@ class Figures(Node):
 
 
 if TYPE_CHECKING:
-    from ._summary import Summary as Summary  # noqa: PLC0414  # exported
+    from .._generated.summary import Summary as Summary  # noqa: PLC0414  # exported
 else:
 
     class Summary(Node):

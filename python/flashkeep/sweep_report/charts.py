@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..figures import DASHES, MARKERS, Picture, plain, plain_numbers, wrapped
+from ..render.figures import DASHES, MARKERS, Picture, plain, plain_numbers, wrapped
 from .folders import IDENTITY
 from .layout import facets
 from .pareto import candidates, front
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from ..figures import Style
+    from ..render.figures import Style
     from .layout import Curve, Facet, Layout
     from .measures import Measure
     from .pareto import Candidate

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
 
-from ..options import UsageError
+from ..cli.options import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

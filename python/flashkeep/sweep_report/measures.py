@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ..registry import read
-from ..rows import HIGHER, LOWER, SECTIONS, count, micros, rate, ratio, share
+from ..render.summary_rows import HIGHER, LOWER, SECTIONS, count, micros, rate, ratio, share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections import Counter
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from .. import pages
-from ..figures import draw
+from ..render import pages
+from ..render.figures import draw
 from . import charts, layout, measures
 from .folders import IDENTITY, STATUSES, flat_keys
 from .sheet import ENDED, FOLDER, ordered, orders_of, sheet_of, student, told
@@ -17,8 +17,8 @@ from .sheet import ENDED, FOLDER, ordered, orders_of, sheet_of, student, told
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ..figures import Drawn
-    from ..found import Found
+    from ..render.figures import Drawn
+    from ..results.folder_results import Found
     from .folders import SweepFolder
     from .sheet import Sheet
 
@@ -212,7 +212,7 @@ def _json(data: object) -> str:
 
 
 def _script() -> str:
-    folder = files("flashkeep") / "pages" / "sweep"
+    folder = files("flashkeep.render.pages") / "sweep"
     parts = [(folder / name).read_text(encoding="utf-8") for name in SCRIPTS]
     return '(() => {\n"use strict";\n' + "\n".join(parts) + "\n})();"
 

@@ -7,9 +7,9 @@ import os
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ..cli.options import UsageError
 from ..extras import need
-from ..flat import frame
-from ..options import UsageError
+from ..results.figure_paths import frame
 from .folders import CELLS, STATUSES, read_sweep
 from .layout import Layout, complete, default
 from .measures import Measure, defaults, measure
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ..choices import Library
-    from ..results import Result
+    from ..results.result import Result
     from .pareto import Candidate
 
 
@@ -76,7 +76,7 @@ class SweepResults:
 
     def __getitem__(self, cell: str) -> Result:
         """The result of a cell, by its hash."""
-        from ..results import Result
+        from ..results.result import Result
 
         path = os.path.join(self.folder, CELLS, f"{cell}.json")
         if not os.path.isfile(path):
@@ -105,7 +105,7 @@ class SweepResults:
         any of them the page's defaults. `where` holds keys at values; keys that are not shown are held at their first.
         """
         need("plot()", "reports", "matplotlib")
-        from ..figures import shown
+        from ..render.figures import shown
         from .charts import trend
 
         wanted = self._measure(figure)
@@ -121,7 +121,7 @@ class SweepResults:
                 raise ValueError("no figure differs between the cells of this sweep")
             return found[0]
         if figure not in self._sheet.figures:
-            from ..options import did_you_mean
+            from ..cli.options import did_you_mean
 
             raise ValueError(f"{figure!r} is not a figure of this sweep"
                              f"{did_you_mean(figure, self._sheet.figures)}; .figures lists them")  # fmt: skip
@@ -200,7 +200,7 @@ class ParetoFront:
     def plot(self) -> Any:
         """All configurations and the front, as a figure of matplotlib."""
         need("plot()", "reports", "matplotlib")
-        from ..figures import shown
+        from ..render.figures import shown
         from .charts import pareto
 
         picture, why_not = pareto(self._sweep._sheet, self._a, self._b)

@@ -14,7 +14,7 @@ from .folders import IDENTITY, OTHER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ..found import Found
+    from ..results.folder_results import Found
     from .folders import SweepFolder
 
 FOLDER = "folder"
@@ -238,7 +238,7 @@ def _append(columns: dict[str, list[Any]], rows: int, row: Mapping[str, Any]) ->
 
 def _row(folder: str, run: Found, keys: Sequence[str]) -> dict[str, Any]:
     """A single run as a cell: the swept keys have the values of its resolved drive."""
-    from ..flat import flat
+    from ..results.figure_paths import flat
 
     summary = run.summary
     figures = {key: value for key, value in summary.items() if key not in LEFT_OUT}

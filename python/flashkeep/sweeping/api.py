@@ -8,9 +8,9 @@ import weakref
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
-from ..progress import State, display
+from ..cli.progress import State, display
+from ..inputs.traces import whole
 from ..sweep_report.results import SweepResults
-from ..traces import whole
 from .plan import plan_of, read_plan
 from .run import sweep_plan
 

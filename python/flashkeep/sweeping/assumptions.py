@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import DriveError, OptionError
-from ..flat import flat
 from ..fleets.api import fleet_of
+from ..results.figure_paths import flat
 
 if TYPE_CHECKING:
     from ..fleets.options import Options

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import job_of
-from ..drive_files import Drive, set_value
 from ..extras import need
-from ..flat import flat
-from ..provenance import build
-from ..traces import READING, Trace
+from ..inputs.drive_files import Drive, set_value
+from ..inputs.traces import READING, Trace
+from ..results.figure_paths import flat
+from ..results.provenance import build
 from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
+from ..cli.options import UsageError
 from ..extras import need
-from ..options import UsageError
-from ..provenance import build
+from ..results.provenance import build
 from .conduct import FilesLostError, SweepError
 from .local import WorkerDiedError
 from .task import carry_out

@@ -6,8 +6,8 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..options import UsageError
-from ..progress import Lines, in_words
+from ..cli.options import UsageError
+from ..cli.progress import Lines, in_words
 from .conduct import SweepError
 from .estimate import estimate
 from .plan import PlanError, read_plan

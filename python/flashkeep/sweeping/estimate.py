@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
-from ..runner import StoppedError, Threads
+from ..cli.runner import StoppedError, Threads
 from .cells import cells_of
 from .folder import stored
 from .local import cores

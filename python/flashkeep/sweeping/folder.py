@@ -11,8 +11,8 @@ import uuid
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..options import UsageError
-from ..writing import UNFINISHED, put
+from ..cli.options import UsageError
+from ..results.writing import UNFINISHED, put
 from .conduct import SweepError
 from .task import FAILED, TOKEN, write_files
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
-from ..drive_files import Drive, plain
-from ..drive_files import drive as drive_of
+from ..cli.options import did_you_mean
 from ..fleets.options import Options as Fleet
-from ..options import did_you_mean
-from ..traces import READING, Trace
+from ..inputs.drive_files import Drive, plain
+from ..inputs.drive_files import drive as drive_of
+from ..inputs.traces import READING, Trace
 from .assumptions import KEYS, check
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..cli.options import UsageError, did_you_mean
 from ..extras import need
-from ..options import UsageError, did_you_mean
 from ..registry import read
+from ..results.writing import unfinished
 from ..sweep_report.measures import FLEETS
-from ..writing import unfinished
 from .assumptions import FleetFigures
 from .cells import cells_of, need_for
 from .folder import Folder

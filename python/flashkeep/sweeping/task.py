@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
-from ..provenance import build, hash_of
-from ..traces import READING
-from ..writing import own_mark, put
+from ..inputs.traces import READING
+from ..results.provenance import build, hash_of
+from ..results.writing import own_mark, put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from ..results import Columns
+    from ..results.result import Columns
 
     Task = Mapping[str, Any]
     """`cell`, its `job` (with the key `info`, the statistics of its workload are wanted, not a run) and what to `keep`;
@@ -91,7 +91,7 @@ def _run(task: Task, places: Mapping[str, str]) -> tuple[int | str, str | None, 
     ending = "failed.json" if status == FAILED else "json"
     wanted = {name: columns for name, columns in tables.items() if columns is not None}
     if wanted:
-        from ..table_files import as_parquet
+        from ..results.table_files import as_parquet
     files = {f"{task['cell']}.{name}.parquet": as_parquet(columns) for name, columns in wanted.items()}
     files[f"{task['cell']}.{ending}"] = json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
     return status, error, files

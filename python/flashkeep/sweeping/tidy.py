@@ -9,9 +9,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..drive_files import set_value
-from ..flat import flat
-from ..writing import unfinished
+from ..inputs.drive_files import set_value
+from ..results.figure_paths import flat
+from ..results.writing import unfinished
 from .assumptions import FleetFigures
 from .task import FAILED, LOST, REFUSED
 

@@ -29,7 +29,7 @@ WORDS = {
 
 def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Callable[[object], None]) -> int:
     """Tries cases and says what was found. Returns the exit code."""
-    from ..cli import Terminated
+    from ..cli.commands import Terminated
 
     with progress_line(arguments["quiet"], "cases") as show:
         wanted = len(arguments["only"]) or arguments["cases"] or 0

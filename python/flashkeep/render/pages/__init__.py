@@ -6,14 +6,14 @@ import os
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ...results.writing import put
 from ..figures import style_sheet
-from ..writing import put
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from ..reproduce.paper import Table
-    from ..reproduce.reasons import Grid
+    from ...reproduce.paper import Table
+    from ...reproduce.reasons import Grid
 
 
 UNTOLD = ("trend", "holds", "multiple", "share", "")
@@ -47,7 +47,7 @@ def environment(package: str, folder: str, *, escape: bool) -> Environment:
 
 @cache
 def _environment() -> Environment:
-    ours = environment("flashkeep", "pages", escape=True)
+    ours = environment("flashkeep.render", "pages", escape=True)
     ours.filters |= {
         "number": number, "with_unit": with_unit, "grid": grid, "told": told,
         "difference": difference, "greek": greek, "unit": unit,
@@ -73,7 +73,7 @@ def number(value: float | None, unit: str = "") -> str:
 
 def grid(table: Table) -> Grid:
     """The cells of a table that has nothing to be judged by."""
-    from ..reproduce.reasons import by_place
+    from ...reproduce.reasons import by_place
 
     return by_place(table.name, [cell.number for cell in table.cells])
 

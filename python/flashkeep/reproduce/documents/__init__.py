@@ -8,8 +8,8 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...options import UsageError
-from ...pages import environment, number, with_unit
+from ...cli.options import UsageError
+from ...render.pages import environment, number, with_unit
 from .. import find
 from ..collected import Judged, dump, numbers, read, tables
 from ..reasons import explain, reason_for

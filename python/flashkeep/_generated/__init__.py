@@ -1,0 +1,1 @@
+"""Types that `python -m flashkeep.registry` writes."""

@@ -1,0 +1,1 @@
+"""The results of runs: in memory, as figures by path, and in the folders of `--out`."""
