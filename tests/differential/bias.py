@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from flashkeep.torturing.faults import failure
+from flashkeep.torturing.keys import flush, suspension
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,13 +51,7 @@ def _failures(source: Any, units: list[str], most: int) -> list[str]:
 
 def _dram(source: Any, _: Keys) -> Keys:
     """A write cache, written back in each way."""
-    flush = source.pick("bias flush", ("none", "none", "watermark", "idle"))
-    keys: Keys = {"buffer.dram_mib": source.pick("bias dram", (0.03125, 0.125, 0.5)), "buffer.flush": flush}
-    if flush == "idle":
-        keys |= {"buffer.flush_after_us": source.pick("bias after", (50, 200, 2000)), "buffer.flush_pages": 2}
-    if flush == "watermark":
-        keys |= {"buffer.flush_above": source.pick("bias above", (0, 0.5))}
-    return keys
+    return {"buffer.dram_mib": source.pick("bias dram", (0.03125, 0.125, 0.5)), **flush(source)}
 
 
 def _recent(source: Any, keys: Keys) -> Keys:
@@ -67,8 +62,7 @@ def _recent(source: Any, keys: Keys) -> Keys:
         lines | {"ftl.logical_page_kib": keys["flash.page_kib"] / source.pick("bias places", (1, 2, 4))},
         {"flash.slc.blocks": source.pick("bias slc", (1, 2, 4)), "ftl.slc.fold": source.pick("fold", ("idle", "full")),
          "ftl.slc.idle_us": source.pick("bias idle", (0, 100, 3000))},
-        {"flash.commands.suspend": source.pick("bias suspend", ("erase", "program-erase")),
-         "flash.commands.suspensions": source.pick("bias limit", (0, 1, 3))},
+        suspension(source),
         _dram(source, keys) | {"buffer.protected": True},
         {"ageing.model": "steady"},
         {"ftl.gather_us": source.pick("bias gather", (50, 1000))},

@@ -17,7 +17,10 @@ from typing import TYPE_CHECKING, Any
 from flashkeep.torturing import case as torture_case
 from flashkeep.torturing import source as torture_source
 from flashkeep.torturing.case import as_csv, command_line
-from flashkeep.torturing.faults import Flash, failure, tags_of, when
+from flashkeep.torturing.faults import Flash, draw_events, tags_of
+from flashkeep.torturing.keys import STRESSES, errors, flush, literal, suspension
+from flashkeep.torturing.run_options import draw_options
+from flashkeep.torturing.run_options import tags_of as tags_of_options
 from flashkeep.torturing.workload import draw_requests
 
 if TYPE_CHECKING:
@@ -59,6 +62,12 @@ OVER = (
 MIXED = ("hpda", "griffin", "i-cash", "backup")
 """Schemes over drives and disks."""
 
+
+SHARES = {
+    "verify": 0.6, "existing": 0.65, "no_breakdown": 0.05, "untimed": 0.15, "flush_at_end": 0.05, "replay": 0.2,
+    "warmup": 0.12, "time_scale": 0.33, "condition": 0.08, "operations": 0.25,
+}  # fmt: skip
+"""How often each option is drawn."""
 
 VOLATILE = ("buffer.dram_mib", 'flash.acknowledge = "transfer"', "disk.write_cache_mib")
 """Keys with which a power loss may take acknowledged data."""
@@ -130,6 +139,24 @@ class Case(torture_case.Case):
     def command(self, folder: Path) -> str:
         """The commands that run it."""
         return "; ".join(map(command_line, self.jobs(folder, "run")))
+
+
+@dataclass
+class Parts:
+    """The parts that can fail beside the power: those of the flash of some drives, and others."""
+
+    flash: list[Flash] = field(default_factory=list)
+    others: list[str] = field(default_factory=list)
+
+    def below(self, path: str) -> Parts:
+        """The same of a drive or array that is a member."""
+        flash = [Flash(path + each.path, each.counts) for each in self.flash]
+        return Parts(flash, [path + each for each in self.others])
+
+    def names(self, source: Source) -> list[str]:
+        """Some of them, for the events of a bias."""
+        rng = source("places")
+        return ["power", *self.others, *(part for each in self.flash * 2 for part in each.some(rng))]
 
 
 class Source(torture_source.Source):
@@ -372,13 +399,6 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"flash.pages_per_program": source.pick("word line", (2, 2, 4))},
         {"flash.pages_per_program": 2, "flash.commands.multi_plane": "match", "ftl.gather_us": 50,
          "ftl.logical_page_kib": page / source.pick("places", (1, 2, 4))},
-        {"flash.commands.multi_plane": source.pick("multi", ("match", "skip"))},
-        {"flash.commands.cache_program": True, "flash.commands.cache_read": True},
-        {"flash.commands.suspend": source.pick("suspend", ("erase", "program-erase"))},
-        {"flash.commands.suspend": "program-erase", "flash.commands.suspensions": source.pick("limit", (0, 1, 3)),
-         "flash.timing.suspend_program_us": source.pick("lead", (0, 20))},
-        {"ftl.gc.copyback": source.pick("copyback", ("on", "parity", "parity-skip"))},
-        {"ftl.gc.run": "hold-channel"},
         {"ftl.map": "dftl", "ftl.cache_kib": 0.25},
         {"ftl.map": "block"},
         {"ftl.map": "hybrid"},
@@ -389,27 +409,20 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25))},
         {"buffer.dram_mib": 0.125, "buffer.evict": "stripe"},
         {"buffer.dram_mib": source.pick("dram", (0.03125, 0.25)), "buffer.write_policy": "through"},
-        {"buffer.dram_mib": source.pick("dram", (0.0625, 0.25)), "buffer.protected": True,
-         "buffer.flush": source.pick("flush", ("none", "watermark", "idle"))},
-        {"buffer.dram_mib": 0.125, "buffer.flush": "watermark", "buffer.flush_above": source.pick("above", (0, 0.5))},
-        {"buffer.dram_mib": 0.125, "buffer.flush": "idle", "buffer.flush_after_us": 200, "buffer.flush_pages": 2},
+        {"buffer.dram_mib": source.pick("dram", (0.03125, 0.125, 0.25)), "buffer.protected": True, **flush(source)},
+        {"buffer.dram_mib": 0.125, **flush(source)},
         {f"flash.energy.{each}": 10 for each in ("voltage_v", "read_ma", "program_ma", "erase_ma", "transfer_ma",
                                                  "standby_ma")},
         {"ageing.model": source.pick("ageing", ("basic", "approach1", "approach2", "steady"))},
         {"flash.timing.read_us": [25, 60], "flash.timing.program_us": [200, 900]},
-        {"host.queue_depth": 4, "host.late_requests": "from-arrival"},
-        {"host.queue_depth": 4, "host.order": "c-look"},
         {"flash.acknowledge": "transfer"},
         {"flash.summary_page": True},
         {"flash.slc.blocks": source.pick("slc", (1, 3)), "ftl.slc.idle_us": source.pick("idle", (0, 100, 3000))},
         {"flash.slc.blocks": source.pick("slc", (2, 4)), "ftl.slc.fold": "full", "ftl.slc.idle_us": 1000},
         {"start.existing": "all"},
-        {"errors.model": "kim", "errors.scale": source.pick("rber", (2, 3, 4)), "errors.retry.steps": 1},
         {"errors.model": "kim", "errors.cycles": 3000, "errors.retention_days": 365,
          "errors.retry.pipelined": source.pick("pipelined", (False, True))},
-        {"errors.model": "kim", "errors.scale": 3.5, "errors.retry.steps": 0,
-         "errors.maintenance.scrub_days": source.pick("scrub", (1e-8, 1e-6)),
-         "errors.maintenance.reclaim_reads": source.pick("reclaim", (0.5, 5))},
+        *(stress(source) for stress in (*STRESSES.values(), errors, suspension)),
     ]  # fmt: skip
     found: Keys = {}
     for index in source("bundles").sample(range(len(offered)), source.pick("how many bundles", (0, 1, 1, 2, 3))):
@@ -441,17 +454,7 @@ def value(source: Source, key: str, keys: Keys, known: Mapping[str, Mapping[str,
 
 def toml(keys: Mapping[str, Any]) -> str:
     """A drive file: dotted keys, a line each."""
-    return "".join(f"{key} = {_literal(value)}\n" for key, value in keys.items() if value is not None)
-
-
-def _literal(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(map(_literal, value)) + "]"
-    return repr(value)
+    return "".join(f"{key} = {literal(value)}\n" for key, value in keys.items() if value is not None)
 
 
 def thinned(source: Source, extras: Keys, attempt: int) -> Keys:
@@ -490,19 +493,17 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     source = Source(seed, bias)
     kind = source.pick("kind", bias.kinds if bias else ("flash",) * 14 + ("array",) * 4 + ("mixed", "disk"))
     case = Case(seed=seed, attempt=attempt)
-    units: list[str] = ["power"]
     if kind == "flash":
         keys = flash_drive(source, known, attempt, INSIDE)
         case.drive = toml(keys)
-        units += flash_units(source, keys)
+        parts = parts_of(keys)
         page = keys["flash.page_kib"]
     elif kind == "disk":
         keys = disk(source, known, attempt)
         case.drive = toml(keys)
-        page = 4
+        parts, page = Parts(), 4
     else:
-        keys, page, names = (nested if kind == "nested" else array)(source, known, attempt, kind, case)
-        units += names
+        keys, page, parts = (nested if kind == "nested" else array)(source, known, attempt, kind, case)
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
     texts = "\n".join((case.drive, *case.members.values()))
     case.tags |= {tag for tag in ("erase_budget", "ageing.model", "dram_mib") if tag in texts}
@@ -512,9 +513,11 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(tagged)}
     workload(source, case, page)
     options(source, case, kind)
-    faults(source, case, units)
+    if source.chance("faults", 0.4):
+        count = len(case.requests) if case.requests else 40
+        add_events(case, draw_events(source("which faults"), parts.flash, parts.others, count, 1))
     if bias:
-        add_events(case, bias.events(source, units))
+        add_events(case, bias.events(source, parts.names(source)))
         if bias.verify:
             case.options["verify"] = True
             case.options.pop("untimed", None)
@@ -526,9 +529,10 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
 
 def array(
     source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
-) -> tuple[Keys, float, list[str]]:
+) -> tuple[Keys, float, Parts]:
     """An array's keys, the page size of its members, and the parts that can fail."""
     member = flash_drive(source, known, attempt, INSIDE if source.chance("nested", 0.15) else (), small=True)
+    parts = parts_of(member).below("member:0/")
     case.members["member.toml"] = toml(member)
     page = member["flash.page_kib"]
     if kind == "mixed":
@@ -545,13 +549,12 @@ def array(
         if scheme not in LOGS and source.chance("of disks", 0.1):
             case.members = {"disk.toml": toml(disk(source, known, attempt))}
             members = [f"{total} * ./disk.toml"]
+            parts = Parts()
     keys = over(scheme, members, lambda: page * source.pick("extent", (2, 4, 7, 16)))
     keys |= thinned(source, singles(source, keys, known, ("array", "redundancy", "host", "buffer")), attempt)
     case.drive = toml(keys)
-    names = [f"member:{source('which').randrange(total)}" for _ in range(3)]
-    names += [f"member:{at}" for at in range(total)]
-    names += [f"member:0/{unit}" for unit in flash_units(source, member) if unit not in {"nvram"}]
-    return keys, page, names
+    parts.others += [f"member:{at}" for at in range(total)]
+    return keys, page, parts
 
 
 def over(scheme: str, members: list[str], extent_kib: Callable[[], float]) -> Keys:
@@ -566,9 +569,9 @@ def over(scheme: str, members: list[str], extent_kib: Callable[[], float]) -> Ke
 
 def nested(
     source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
-) -> tuple[Keys, float, list[str]]:
+) -> tuple[Keys, float, Parts]:
     """An array of arrays: the outer keys, the page size, and the parts that can fail."""
-    inner, page, names = array(source, known, attempt, "array", case)
+    inner, page, parts = array(source, known, attempt, "array", case)
     case.members["inner.toml"] = case.drive
     scheme = source.pick("outer", OVER)
     total = source.pick("outer members", {"mirror": (2, 4), "none": (1, 2, 3)}.get(scheme, (4, 5)))
@@ -580,17 +583,18 @@ def nested(
     case.drive = toml(keys)
     case.tags |= {f"inner={inner['redundancy.scheme']}"}
     at = source("which outer").randrange(total)
-    return keys, page, [f"member:{n}" for n in range(total)] + [f"member:{at}/{name}" for name in names]
+    parts = parts.below(f"member:{at}/")
+    parts.others += [f"member:{n}" for n in range(total)]
+    return keys, page, parts
 
 
-def flash_units(source: Source, keys: Keys) -> list[str]:
+def parts_of(keys: Keys) -> Parts:
     """The parts of a drive that can fail."""
     names = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
-    flash = Flash("", tuple(keys["flash." + name] for name in names))
-    found = [part for round_ in range(2) for part in flash.some(source(f"places {round_}"))]
-    if "redundancy.scheme" in keys:
-        found += ["member:0", "member:1"]
-    return [*found, "nvram"] if keys.get("redundancy.scheme") == "ppc" else found
+    others = ["member:0", "member:1"] if "redundancy.scheme" in keys else []
+    if keys.get("redundancy.scheme") == "ppc":
+        others.append("nvram")
+    return Parts([Flash("", tuple(keys["flash." + name] for name in names))], others)
 
 
 def workload(source: Source, case: Case, page: float) -> None:
@@ -617,46 +621,25 @@ def workload(source: Source, case: Case, page: float) -> None:
 
 def options(source: Source, case: Case, kind: str) -> None:
     """Options of the run."""
-    rng = source("options")
-    job = case.options
-    job["seed"] = rng.randrange(1, 1000)
-    chosen = {
-        "verify": rng.random() < 0.6,
-        "untimed": rng.random() < 0.15,
-        "existing": rng.choice((None, None, "reads", "all", "none")),
-        "warmup": rng.choice((None,) * 14 + ("5", "10%")),
-        "time_scale": rng.choice((None,) * 6 + (0.001, 0.1, 3.0)),
-        "condition": rng.random() < 0.08 and kind != "disk" and "ageing.model" not in case.tags,
-    }
-    replay = rng.random()
-    if case.requests is not None and replay < 0.2:
-        chosen |= {"replay": "closed", "depth": rng.choice((1, 4, 16))}
-    case.aged = rng.random() < 0.06 and not chosen["condition"] and kind == "flash"
-    if not chosen["untimed"]:
-        chosen["operations"] = kind == "flash" and rng.random() < 0.25
-    elif chosen["time_scale"] is not None:
-        chosen["time_scale"] = None
-    job |= {key: value for key, value in chosen.items() if value is not None and value is not False}
+    shares = dict(SHARES)
+    if case.requests is None:
+        del shares["replay"]  # a synthetic workload names its own
+    if kind == "disk" or "ageing.model" in case.tags:
+        del shares["condition"]
+    if kind != "flash":
+        del shares["operations"]
+    job = case.options = {**case.options, **draw_options(source, shares)}
+    case.aged = source.chance("aged", 0.06) and "condition" not in job and kind == "flash"
     related = source.bias is not None and source.bias.related
     case.relation = source.pick("relation", ("",) * 4 + RELATIONS) if related else ""
     if (
-        (case.relation == "unverified" and not chosen["verify"])
-        or (case.relation == "timeline" and chosen["untimed"])
-        or (case.relation == "table" and (chosen["untimed"] or "rate=" not in str(job.get("traces"))))
+        (case.relation == "unverified" and "verify" not in job)
+        or (case.relation == "timeline" and "untimed" in job)
+        or (case.relation == "table" and ("untimed" in job or "rate=" not in str(job.get("traces"))))
     ):
         case.relation = ""
     case.tags |= {f"relation={case.relation}"} if case.relation else set()
-    case.tags |= {key for key in ("verify", "untimed", "condition", "warmup", "operations") if chosen.get(key)}
-    case.tags |= {"aged"} if case.aged else set()
-
-
-def faults(source: Source, case: Case, units: list[str]) -> None:
-    """Failures, in about a third of the cases."""
-    if not source.chance("faults", 0.35):
-        return
-    rng = source("which faults")
-    some = range(rng.choice((1, 1, 1, 2, 2, 3, 4)))
-    add_events(case, [failure(rng, rng.choice(units), when(rng, 40)) for _ in some])
+    case.tags |= tags_of_options(job) | ({"aged"} if case.aged else set())
 
 
 def add_events(case: Case, events: list[str]) -> None:

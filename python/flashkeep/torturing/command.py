@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sweeping.command import progress_line
 from .api import torture_drive
+from .keys import STRESSES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,13 +18,14 @@ CLEAN, FOUND, INTERRUPTED, TERMINATED = 0, 3, 130, 143
 """The exit codes."""
 
 TOLD = ("power", "faults", "transient", "replace_after", "dram_flush", "open", "closed", "untimed", "flush_at_end",
-        "twice")  # fmt: skip
+        "twice", *STRESSES)  # fmt: skip
 """The tags in the order in which they are printed."""
 
 WORDS = {
     "power": "power loss", "faults": "failures", "transient": "transient ones", "replace_after": "replacements",
     "dram_flush": "drawn DRAM flushing", "open": "open replay", "closed": "closed loops",
-    "flush_at_end": "flushed at the end", "twice": "run twice",
+    "flush_at_end": "flushed at the end", "twice": "run twice", "errors": "errors of flash",
+    "commands": "flash commands", "collection": "ways to collect", "queue": "short host queues",
 }  # fmt: skip
 
 

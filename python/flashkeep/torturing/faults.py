@@ -73,6 +73,42 @@ def power_losses(rng: random.Random, requests: int, most: int) -> list[str]:
     return [f"power@{when(rng, requests)}" for _ in range(rng.randint(1, most))]
 
 
+def draw_events(
+    rng: random.Random, flash: Sequence[Flash], parts: Sequence[str], requests: int, survives: int
+) -> list[str]:
+    """Power losses, failures within and beyond what the redundancy survives, bursts of unreadable pages; at times none.
+    `parts` can fail besides those of the flash."""
+    way = rng.random()
+    if way < 0.12:
+        return []
+    if way < 0.4:
+        return power_losses(rng, requests, 4)
+    if way < 0.65:
+        found = _failures(rng, flash, parts, requests, max(survives, 1))
+    elif way < 0.82 or not flash:
+        found = _failures(rng, flash, parts, requests, 4)
+    else:
+        found = _burst(rng, flash, requests)
+        found += _failures(rng, flash, parts, requests, 1) if rng.random() < 0.4 else []
+    return found + (power_losses(rng, requests, 2) if rng.random() < 0.3 else [])
+
+
+def _failures(rng: random.Random, flash: Sequence[Flash], parts: Sequence[str], requests: int, most: int) -> list[str]:
+    """Failures of parts."""
+    known = [*parts]
+    for _ in range(2 if flash else 0):
+        known += rng.choice(flash).some(rng)
+    if not known:
+        return []
+    return [failure(rng, rng.choice(known), when(rng, requests)) for _ in range(rng.randint(1, most))]
+
+
+def _burst(rng: random.Random, flash: Sequence[Flash], requests: int) -> list[str]:
+    """Pages close together that become unreadable at one instant."""
+    instant = when(rng, requests)
+    return [f"{page}@{instant},transient" for page in rng.choice(flash).burst(rng, 8)]
+
+
 def tags_of(events: Sequence[str]) -> set[str]:
     """What the events of a case are, for the judge and for the report."""
     found = {"power" if event.startswith("power") else "faults" for event in events}
