@@ -113,6 +113,9 @@ def scheme_text(name: str, /) -> str:
 def metrics() -> str:
     """Every figure that a summary can hold: `{"types": {NAME: {…}}, "metrics": [{"id", "path", …}, …]}`."""
 
+def run_options() -> str:
+    """The options of a run: `[{"name", "about", "scope", "metavar", "kind", "least", "bits", "repeat"}, …]`."""
+
 def table_rows() -> str:
     """The rows of the tables: `[[heading, [[label, path, kind, unit, better, always], …]], …]`."""
 

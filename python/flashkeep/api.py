@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 import operator
 import os
-import resource
 import sys
 import time
 
 from . import _flashkeep
 from .inputs.drive_files import Drive, drive
-from .inputs.traces import Trace, factor, of_trace, trace, whole
+from .inputs.run_options import factor, options_of, whole
+from .inputs.traces import Trace, of_trace, trace
 from .results.provenance import Inputs
 from .results.result import Requests, Result, Series
 from .results.tree_view import suggested
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
     from typing import Any, SupportsIndex, TypeAlias, TypedDict, Unpack
 
+    from ._generated.run_options import AgeOptions, OneRunOptions, RunOptions
     from .advising.api import Advice
     from .choices import DriveFile, Existing, Replay
     from .fleets.api import FleetResult
@@ -36,28 +37,6 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, float | None, int], object]
     Ended: TypeAlias = tuple[dict[str, Any], Requests | None, Series | None]
-
-    class AgeOptions(TypedDict, total=False):
-        """The options of `age`: those of `run` that do not need time."""
-
-        replay: Replay
-        depth: SupportsIndex
-        existing: Existing
-        condition: bool
-        aged: str | os.PathLike[str]
-
-    class RunOptions(AgeOptions, total=False):
-        """The options of `run` that hold for several drives."""
-
-        warmup: SupportsIndex | str
-        verify: bool
-        fail: str | Sequence[str]
-        scenario: str | os.PathLike[str]
-        untimed: bool
-        breakdown: bool
-        flush_at_end: bool
-        stop_rebuild: str
-        series: SupportsIndex | str
 
     class FleetAssumptions(TypedDict, total=False):
         """What is assumed of fleets: the options of `flashkeep fleet` and `flashkeep advise`."""
@@ -119,6 +98,8 @@ def _peak_rss_mib() -> float:
             kibibytes = next(line.split()[1] for line in status if line.startswith("VmHWM:"))
         return int(kibibytes) / 2**10
     except (OSError, StopIteration):
+        import resource
+
         # In kilobytes, but in bytes on Darwin.
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
 
@@ -131,32 +112,19 @@ def _as_trace(given: Trace | str | os.PathLike[str] | Table) -> Trace:
     return given if isinstance(given, Trace) else trace(given)
 
 
-OPTIONS = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "stop_rebuild", "fail", "scenario",
-           "operations", "timeline", "timeline_window", "series", "map", "untimed", "breakdown", "condition", "aged",
-           "save_aged")  # fmt: skip
-"""The options of a run that are keys of a job."""
-FILES = ("scenario", "operations", "timeline", "map", "aged", "save_aged")
+OPTIONS = options_of("replaying", "starting", "running", "series", "writing")
+"""The options of a run that are not those of its drive or its trace."""
 
 
 def job_of(
     drive: Drive, trace: Trace | None, seed: SupportsIndex, options: Mapping[str, Any], keep: bool
 ) -> dict[str, object]:
     """A run as a job."""
-    unknown = [name for name in options if name not in OPTIONS]
+    known = [option.in_python for option in OPTIONS]
+    unknown = [name for name in options if name not in known]
     if unknown:
-        raise TypeError(f"unexpected option {unknown[0]!r}; {of_trace(unknown[0]) or suggested(unknown[0], OPTIONS)}")
-    fail = options.get("fail", ())
-    warmup, series = options.get("warmup"), options.get("series")
-    given = {
-        **options,
-        **{name: os.fspath(options[name]) for name in FILES if options.get(name)},
-        "depth": whole("depth", options.get("depth"), 1, 32),
-        "warmup": None if warmup is None else str(warmup),
-        "series": series if series is None or isinstance(series, str) else str(whole("series", series, 1, 64)),
-        "fail": [fail] if isinstance(fail, str) else list(fail),
-    }
-    flags = {name: bool(options.get(name)) for name in ("verify", "flush_at_end", "untimed", "condition")}
-    flags["no_breakdown"] = not given.pop("breakdown", True)
+        raise TypeError(f"unexpected option {unknown[0]!r}; {of_trace(unknown[0]) or suggested(unknown[0], known)}")
+    given = {option.name: option.of(options) for option in OPTIONS}
     job = {
         "drive": drive.name,
         "drive_text": drive.text,
@@ -164,9 +132,8 @@ def job_of(
         "traces": trace.paths if trace else (),
         **(trace.options if trace else {}),
         "seed": whole("seed", seed, 0, 64),
-        **{name: value for name, value in given.items() if value is not None and value != ""},
-        **flags,
-        "keep_requests": keep and not flags["untimed"],
+        **given,
+        "keep_requests": keep and not given["untimed"],
     }
     return {name: value for name, value in job.items() if value is not None}
 
@@ -176,30 +143,13 @@ def run(
     trace: Trace | str | os.PathLike[str] | Table,
     seed: SupportsIndex = 1,
     *,
-    replay: Replay | None = None,
-    depth: SupportsIndex | None = None,
-    existing: Existing | None = None,
-    warmup: SupportsIndex | str | None = None,
-    verify: bool = False,
-    flush_at_end: bool = False,
-    stop_rebuild: str | None = None,
-    fail: str | Sequence[str] = (),
-    scenario: str | os.PathLike[str] | None = None,
-    operations: str | os.PathLike[str] | None = None,
-    timeline: str | os.PathLike[str] | None = None,
-    timeline_window: str | None = None,
-    series: SupportsIndex | str | None = None,
-    map: str | os.PathLike[str] | None = None,
-    untimed: bool = False,
-    condition: bool = False,
-    aged: str | os.PathLike[str] | None = None,
-    save_aged: str | os.PathLike[str] | None = None,
     requests: bool = True,
-    breakdown: bool = True,
     progress: Progress | bool | None = None,
+    **options: Unpack[OneRunOptions],
 ) -> Result:
     """Simulates one drive under one workload. Equal arguments give equal results, to the byte.
 
+    The options are those of `flashkeep run`, with underscores for dashes: `existing="all"`, `verify=True`.
     `progress(requests, share, simulated_ns)` is called about every tenth of a second; raising in it ends the run, and
     returning True ends it early, with a result (`interrupted`) for the requests admitted until then.
     `progress=True` shows progress, `False` does not; without it, progress is shown in notebooks.
@@ -214,27 +164,6 @@ def run(
     `series=200` with at most 200 rows. `requests=False` does not keep every request's times (176 bytes
     each, 48 without breakdown). `breakdown=False` does not measure where response times go (`latency_us`).
     """
-    options = {
-        "replay": replay,
-        "depth": depth,
-        "existing": existing,
-        "warmup": warmup,
-        "verify": verify,
-        "flush_at_end": flush_at_end,
-        "stop_rebuild": stop_rebuild,
-        "fail": fail,
-        "scenario": scenario,
-        "operations": operations,
-        "timeline": timeline,
-        "timeline_window": timeline_window,
-        "series": series,
-        "map": map,
-        "untimed": untimed,
-        "breakdown": breakdown,
-        "condition": condition,
-        "aged": aged,
-        "save_aged": save_aged,
-    }
     return start(_as_drive(drive), _as_trace(trace), seed, options, requests, progress)
 
 

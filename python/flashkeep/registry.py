@@ -10,7 +10,7 @@ import keyword
 import sys
 
 from . import _flashkeep
-from .inputs.keys_as_types import choices
+from .inputs.keys_as_types import choices, run_option_types
 from .results.provenance import OPEN
 
 TYPE_CHECKING = False
@@ -140,9 +140,16 @@ def paths(summary: object, at: str = "") -> Iterator[str]:
         yield at
 
 
+def written() -> Iterator[tuple[str, str]]:
+    """The files, and their contents."""
+    yield "docs/metrics.md", documentation()
+    yield "python/flashkeep/_generated/summary.pyi", stubs()
+    yield "python/flashkeep/_generated/run_options.pyi", run_option_types()
+    yield "python/flashkeep/choices.py", choices()
+
+
 def main() -> int:
-    for place, text in (("docs/metrics.md", documentation()), ("python/flashkeep/_generated/summary.pyi", stubs()),
-                        ("python/flashkeep/choices.py", choices())):  # fmt: skip
+    for place, text in written():
         with open(place, "w", encoding="utf-8") as file:
             file.write(text)
     return 0

@@ -1,98 +1,109 @@
 //! One job: a drive, a workload and options in; a summary out. The input and output of [`run`](crate::run).
+//!
+//! An option of a run has one line, in the table below. The fields of [`Job`], the options of the command line with
+//! their help, the options of the Python interface with their types, and those of plans of sweeps follow from it.
 
-use serde::{Deserialize, Serialize};
+mod option;
+
+pub use option::{OptionScope, RunOption};
+use option::{OptionScope::*, flag, job, value, word};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// All inputs of a run. Field names are the options of the command line.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Job {
-    /// A preset's name, or the path of a drive file (it has a `/` or ends in `.toml`).
-    pub drive: String,
-    /// The text of the drive file, if it is not in a file; `drive` stands for the path in messages then.
-    pub drive_text: Option<String>,
-    /// Drive files by their paths, in the place of those on disk: the drive's, and those of its bases and members.
-    pub drive_files: BTreeMap<String, String>,
-    /// Where other files lie that drives name (`errors.file`), by the paths that the drives have for them. The summary
-    /// names the copies.
-    pub copies: BTreeMap<String, String>,
-    /// `key=value` pairs that override the drive file: `redundancy.scheme=mirror`.
-    pub set: Vec<String>,
-    /// Trace files (`-` for standard input), directories or patterns of them, or `synth:…` workloads. Several are one trace,
-    /// or those of an array's volumes.
-    pub traces: Vec<String>,
-    /// Several traces all begin at time 0, and their devices are different ones.
-    pub overlay: bool,
-    /// The workload so many times, one after the other.
-    pub repeat: Option<u64>,
-    /// Traces in memory, by the name that they have in `traces`.
-    #[serde(skip)]
-    pub in_memory: BTreeMap<String, Arc<[u8]>>,
-    /// The format of the trace files; detected if left out.
-    pub format: Option<String>,
-    /// Bytes in a sector of the trace file, if not 512.
-    pub sector_bytes: Option<u32>,
-    /// The event of a recording of the block layer that counts as a request: `Q`, `D` or `C`.
-    pub action: Option<String>,
-    /// The columns of a table: `time=0:us,op=3,offset=1:sectors,size=2`.
-    pub columns: Option<String>,
-    /// The run's seed (1 if left out).
-    pub seed: Option<u64>,
-    /// The largest number of requests.
-    pub limit: Option<u64>,
-    /// `open` or `closed`.
-    pub replay: Option<String>,
-    /// Requests outstanding in a closed loop.
-    pub depth: Option<u32>,
-    /// Arrival times are multiplied by this.
-    pub time_scale: Option<f64>,
-    /// Place extents of 1 MiB at first touch, and keep devices apart.
-    pub compact: bool,
-    /// Take addresses modulo the capacity.
-    pub wrap: bool,
-    /// Treat all devices of the trace as one.
-    pub merge_devices: bool,
-    /// `refuse` or `skip` records that cannot be read.
-    pub bad_records: Option<String>,
-    /// `reads`, `all` or `none`; the drive file's `start.existing` if left out.
-    pub existing: Option<String>,
-    /// The number of first requests that statistics leave out, or a percentage such as `10%`.
-    pub warmup: Option<String>,
-    /// What fails, and when: `chip:3.0@10s`, `page:0.0.0.0.7.5@5000req,transient`.
-    pub fail: Vec<String>,
-    /// A file of such events.
-    pub scenario: Option<PathBuf>,
-    /// Write the drive before time 0 until it is in a steady state (`condition` in the drive file).
-    pub condition: bool,
-    /// Start with the drive that was saved in this file.
-    pub aged: Option<PathBuf>,
-    /// Save the drive's final state in this file; only for an untimed run, or one without a trace.
-    pub save_aged: Option<PathBuf>,
-    /// Do not measure where response times go.
-    pub no_breakdown: bool,
-    /// Skip timing: report counts, wear and integrity only.
-    pub untimed: bool,
-    /// Keep page contents as tokens and check every read.
-    pub verify: bool,
-    /// After the last request, write all caches back, and count that.
-    pub flush_at_end: bool,
-    /// A rebuild ends with the last request: what is not rebuilt by then stays missing. `end`; or a size such as `1GiB`,
-    /// and no more requests come once that is rebuilt.
-    pub stop_rebuild: Option<String>,
-    /// Write each flash operation to this file (CSV: time, place, kind, cause).
-    pub operations: Option<PathBuf>,
-    /// Write the busy periods of each channel and unit to this file, as trace events in JSON.
-    pub timeline: Option<PathBuf>,
-    /// The part of the run that the timeline shows: `10s..12s`.
-    pub timeline_window: Option<String>,
-    /// Keep figures over time in the outcome: the length of an interval (`10ms`), or their largest number (`200`).
-    pub series: Option<String>,
-    /// Write the logical-to-physical map at the end to this file (CSV, a column per copy).
-    pub map: Option<PathBuf>,
-    /// Keep arrival and response of every request in the outcome.
-    pub keep_requests: bool,
+job! {
+    /// All inputs of a run: what it is given, and its options.
+    given {
+        /// A preset's name, or the path of a drive file (it has a `/` or ends in `.toml`).
+        drive: String,
+        /// The text of the drive file, if it is not in a file; `drive` stands for the path in messages then.
+        drive_text: Option<String>,
+        /// Drive files by their paths, in the place of those on disk: the drive's, and those of its bases and members.
+        drive_files: BTreeMap<String, String>,
+        /// Where other files lie that drives name (`errors.file`), by the paths that the drives have for them. The
+        /// summary names the copies.
+        copies: BTreeMap<String, String>,
+        /// Trace files (`-` for standard input), directories or patterns of them, or `synth:…` workloads. Several are
+        /// one trace, or those of an array's volumes.
+        traces: Vec<String>,
+        /// Traces in memory, by the name that they have in `traces`.
+        #[serde(skip)]
+        in_memory: BTreeMap<String, Arc<[u8]>>,
+        /// Keep arrival and response of every request in the outcome.
+        keep_requests: bool,
+    }
+    options {
+        /// Set a key of the drive: redundancy.scheme=mirror; repeatable.
+        set: Vec<String> => Drive, value("KEY=VALUE").read_as("assignment");
+        /// Seed of every random stream (default 1).
+        seed: Option<u64> => Seed, value("N");
+        /// Read at most N requests.
+        limit: Option<u64> => Reading, value("N").least(1);
+        /// Format of each trace file (default: detected).
+        format: Option<String> => Reading, value("NAME");
+        /// Bytes per sector of the trace (default 512).
+        sector_bytes: Option<u32> => Reading, value("N").least(1);
+        /// Columns of a table in a text: time=0:us,op=3,offset=1:sectors,size=2:B.
+        columns: Option<String> => Reading, value("MAP").read_as("assignment");
+        /// Refuse records that cannot be read (default), or skip and count them.
+        bad_records: Option<String> => Reading, word("refuse|skip");
+        /// Events of blktrace that are requests: Q (queued, default), D (issued), C (completed).
+        action: Option<String> => Reading, word("Q|D|C");
+        /// Several traces all begin at time 0, each with devices of its own (default: they are one trace); an array with
+        /// several volumes always gets one each.
+        overlay: bool => Reading, flag();
+        /// The workload N times, one after the other.
+        repeat: Option<u64> => Reading, value("N").least(1);
+        /// Open: requests arrive at their times; closed: when one of --depth has ended; batch: --depth at a time, when
+        /// all of the ones before have ended.
+        replay: Option<String> => Replaying, word("open|closed|batch");
+        /// Requests outstanding in a closed loop.
+        depth: Option<u32> => Replaying, value("N").least(1);
+        /// Multiply arrival times: 0.5 is twice the load.
+        time_scale: Option<f64> => Placing, value("F");
+        /// Place 1 MiB extents in order of their first access, so that larger address ranges fit.
+        compact: bool => Placing, flag();
+        /// Take addresses modulo the capacity, as older simulators do.
+        wrap: bool => Placing, flag();
+        /// Merge the trace's devices into one address space.
+        merge_devices: bool => Placing, flag();
+        /// Pages that exist before time 0: those that are read, all, none (a new drive), or steady: all, after random
+        /// writes.
+        existing: Option<String> => Replaying, word("reads|all|none|steady");
+        /// Leave the first requests out of all statistics: a number, or a share.
+        warmup: Option<String> => Running, value("N|P%").read_as("warmup");
+        /// Inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; repeatable.
+        fail: Vec<String> => Running, value("WHAT@WHEN");
+        /// A TOML file of [[event]]s with what, when, transient, replace_after.
+        scenario: Option<PathBuf> => Running, value("FILE");
+        /// Track page contents as tokens and check every read.
+        verify: bool => Running, flag();
+        /// Write all buffers back after the last request, and count it.
+        flush_at_end: bool => Running, flag();
+        /// End a rebuild with the last request (end), or the requests once SIZE is rebuilt (1GiB): its speed is that beside
+        /// the workload.
+        stop_rebuild: Option<String> => Running, value("end|SIZE");
+        /// Do not measure where response times go (latency_us).
+        no_breakdown: bool => Running, flag();
+        /// Skip timing: report counts, wear and integrity only.
+        untimed: bool => Running, flag();
+        /// First write the drive until random writes are in a steady state ([condition]).
+        condition: bool => Starting, flag();
+        /// Start with a drive saved by `age` or --save-aged.
+        aged: Option<PathBuf> => Starting, value("FILE");
+        /// Also write figures over time to --out: an interval's length (10ms), or how many at most (200).
+        series: Option<String> => Series, value("TIME|N").read_as("count").least(1);
+        /// Write each flash operation to a CSV file.
+        operations: Option<PathBuf> => Writing, value("FILE");
+        /// Write a timeline of each channel and die as trace events, for Perfetto.
+        timeline: Option<PathBuf> => Writing, value("FILE");
+        /// Limit the timeline to a part of the run: 10s..12s, 500ms.., ..30us.
+        timeline_window: Option<String> => Writing, value("A..B");
+        /// Write the final map from logical to physical pages to a CSV file.
+        map: Option<PathBuf> => Writing, value("FILE");
+        /// Save the drive at the end of an untimed run.
+        save_aged: Option<PathBuf> => Writing, value("FILE");
+    }
 }
 
 /// How far a run has come.

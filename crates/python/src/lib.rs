@@ -36,7 +36,7 @@ mod _flashkeep {
     #[pymodule_export]
     use super::lists::{
         check, drive_changes, drive_text, drives, format_text, formats, metrics, page_errors, policies,
-        policy_text, schema, scheme_text, schemes, table_rows, workload_text, workloads,
+        policy_text, run_options, schema, scheme_text, schemes, table_rows, workload_text, workloads,
     };
     #[pymodule_export]
     use super::places::toml_lines;

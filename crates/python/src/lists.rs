@@ -148,6 +148,12 @@ pub(crate) fn metrics() -> String {
     flashkeep::metrics::describe().to_string()
 }
 
+/// The options of a run: `[{"name", "about", "scope", "metavar", "kind", "least", "bits", "repeat"}, …]`.
+#[pyfunction]
+pub(crate) fn run_options() -> String {
+    serde_json::to_string(&flashkeep::job::run_options()).expect("options are plain data")
+}
+
 /// The rows of the tables: `[[heading, [[label, path, kind, unit, better, always], …]], …]`.
 #[pyfunction]
 pub(crate) fn table_rows() -> String {

@@ -11,6 +11,7 @@ from ..fleets.defaults import USUAL_UBER
 from ..fleets.options import Options
 from ..fleets.rebuild import SAMPLE
 from ..fleets.wear import SHAPE
+from ..inputs.run_options import names_of
 from ..inputs.traces import PLACING, READING, Trace
 from ..render import text_list
 from ..render.summary_rows import micros
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     Column = tuple[tuple[str, ...], Callable[[dict[str, Any]], str]]
 
-RUNNING = ("replay", "depth", "existing")
+RUNNING = names_of("replaying")
 WIDTH = 100
 """Columns of a table where the page has no width."""
 NONE = "–"

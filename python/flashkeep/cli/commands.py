@@ -8,6 +8,7 @@ import sys
 
 from .._flashkeep import DriveError, OptionError, TraceError, __version__
 from ..extras import MissingExtraError
+from ..inputs.run_options import RUN_OPTIONS, options_of
 from ..render import table, text_list
 from ..render.terminal import BOLD, Page
 from .options import UsageError, group_help, is_group, overview, parse
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
 
 DONE, FAILED, WRONG_INPUT, DATA_LOST, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 130, 143
 """The exit codes."""
-
-JOB_KEYS = (
-    "set", "seed", "limit", "format", "sector_bytes", "columns", "bad_records", "action", "overlay", "repeat", "replay",
-    "depth", "time_scale", "compact", "wrap", "merge_devices", "existing", "warmup", "verify", "flush_at_end",
-    "stop_rebuild", "fail", "scenario", "untimed", "no_breakdown", "condition", "aged",
-)  # fmt: skip
-"""The options that a job has under the same names."""
-
-FILES = ("operations", "timeline", "map", "save_aged")
-"""The options of `run` that name a file to be written."""
-
 
 SAFE = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789@%+=:,./-_")
 """Letters that no shell changes."""
@@ -160,10 +150,11 @@ def _hear_termination() -> None:
         signal.signal(signal.SIGHUP, stop)
 
 
-def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str], files: dict[str, str]) -> dict[str, object]:
+def _job(arguments: dict[str, Any], drive: str, traces: Sequence[str]) -> dict[str, object]:
+    given = {option.name: arguments.get(option.name) for option in RUN_OPTIONS}  # commands differ in what they have
     # `0 == False`: seed 0 is a seed.
-    wanted = {key: arguments[key] for key in JOB_KEYS if arguments[key] is not None and arguments[key] is not False}
-    return {"drive": drive, "traces": traces, **wanted, **files}
+    wanted = {key: value for key, value in given.items() if value is not None and value is not False}
+    return {"drive": drive, "traces": traces, **wanted}
 
 
 def _check_order(command: str, drives: Sequence[str], traces: Sequence[str]) -> None:
@@ -218,8 +209,9 @@ def _presets() -> list[str]:
 
 def _run(arguments: dict[str, Any]) -> int:
     _check_order("run", [arguments["drive"]], arguments["trace"])
-    for key in FILES:
-        _check_file(f"flashkeep run: --{key.replace('_', '-')}", arguments[key])
+    for option in options_of("writing"):
+        if option.kind == "file":
+            _check_file(f"flashkeep run: {option.flag}", arguments[option.name])
     (summary,) = _simulate(arguments, [arguments["drive"]], arguments["trace"])
     if arguments["json"]:
         _print_json(summary)
@@ -289,12 +281,9 @@ def _simulate(arguments: dict[str, Any], drives: Sequence[str], traces: Sequence
     _hear_termination()
     line = Line(arguments["quiet"])
     with Outputs(arguments, drives) as outputs:
-        wanted = (*FILES, "timeline_window", "series")  # commands differ in which of these they have
-        files = {key: arguments[key] for key in wanted if arguments.get(key)}
         timed = not arguments["untimed"]  # an untimed run has no table of requests
         jobs = [
-            (_job(arguments, drive, traces, files), outputs.tables(at) if timed else None)
-            for at, drive in enumerate(drives)
+            (_job(arguments, drive, traces), outputs.tables(at) if timed else None) for at, drive in enumerate(drives)
         ]
         kept: dict[int, dict[str, Any]] | None = {} if outputs.wanted else None
         try:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import argparse
 
+from ..inputs.run_options import RUN_OPTIONS, options_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, NoReturn
+
+    from ..inputs.run_options import RunOption
 
 
 class UsageError(Exception):
     """The command line is invalid: one message, exit code 2."""
 
 
-WRITTEN = ("--operations", "--timeline", "--map", "--save-aged", "--report", "--plot", "--output")
+WRITTEN = (*(option.flag for option in options_of("writing") if option.kind == "file"),
+           "--report", "--plot", "--output")  # fmt: skip
 """Options that name a file to write."""
 WRITERS = ("age", "trace convert", "trace synth")
 """Commands whose place OUT or FILE is a file to write."""
@@ -170,56 +175,37 @@ def share(text: str) -> float:
 
 
 JSON = Option("--json", "print one JSON object on standard output, and nothing else")
-SET = Option("--set", "set a key of the drive: redundancy.scheme=mirror; repeatable", "KEY=VALUE", assignment, True)
-SEED = Option("--seed", "seed of every random stream (default 1)", "N", whole(0))
-FORMAT = Option("--format", "format of each trace file (default: detected)", "NAME", filled)
-SECTOR = Option("--sector-bytes", "bytes per sector of the trace (default 512)", "N", whole(1, 32))
-COLUMNS = Option("--columns", "columns of a table in a text: time=0:us,op=3,offset=1:sectors,size=2:B", "MAP",
-                 assignment)  # fmt: skip
-ACTION = Option("--action", "events of blktrace that are requests: Q (queued, default), D (issued), C (completed)",
-                "Q|D|C", one_of("Q", "D", "C"))  # fmt: skip
-OVERLAY = Option("--overlay", "several traces all begin at time 0, each with devices of its own (default: they are "
-                 "one trace); an array with several volumes always gets one each")  # fmt: skip
-REPEAT = Option("--repeat", "the workload N times, one after the other", "N", whole(1))
-BAD = Option("--bad-records", "refuse records that cannot be read (default), or skip and count them", "refuse|skip",
-             one_of("refuse", "skip"))  # fmt: skip
 QUIET = Option("--quiet", "show no progress")
-MERGE = Option("--merge-devices", "merge the trace's devices into one address space")
-LIMIT = Option("--limit", "read at most N requests", "N", whole(1))
 
-WORKLOAD = (
-    SEED,
-    LIMIT,
-    FORMAT,
-    SECTOR,
-    COLUMNS,
-    BAD,
-    ACTION,
-    OVERLAY,
-    REPEAT,
-    Option("--replay", "open: requests arrive at their times; closed: when one of --depth has ended; batch: "
-           "--depth at a time, when all of the ones before have ended",
-           "open|closed|batch", one_of("open", "closed", "batch")),
-    Option("--depth", "requests outstanding in a closed loop", "N", whole(1, 32)),
-    Option("--time-scale", "multiply arrival times: 0.5 is twice the load", "F", factor),
-    Option("--compact", "place 1 MiB extents in order of their first access, so that larger address ranges fit"),
-    Option("--wrap", "take addresses modulo the capacity, as older simulators do"),
-    MERGE,
-    Option("--existing", "pages that exist before time 0: those that are read, all, none (a new drive), or steady: "
-           "all, after random writes", "reads|all|none|steady", one_of("reads", "all", "none", "steady")),
-    Option("--warmup", "leave the first requests out of all statistics: a number, or a share", "N|P%", warmup),
-    Option("--fail", "inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, "
-           "power@1s; repeatable", "WHAT@WHEN", filled, True),
-    Option("--scenario", "a TOML file of [[event]]s with what, when, transient, replace_after", "FILE", filled),
-    Option("--verify", "track page contents as tokens and check every read"),
-    Option("--flush-at-end", "write all buffers back after the last request, and count it"),
-    Option("--stop-rebuild", "end a rebuild with the last request (end), or the requests once SIZE is rebuilt "
-           "(1GiB): its speed is that beside the workload", "end|SIZE", filled),
-    Option("--no-breakdown", "do not measure where response times go (latency_us)"),
-    Option("--untimed", "skip timing: report counts, wear and integrity only"),
-    Option("--condition", "first write the drive until random writes are in a steady state ([condition])"),
-    Option("--aged", "start with a drive saved by `age` or --save-aged", "FILE", filled),
-)  # fmt: skip
+
+def _reader_of(option: RunOption) -> Callable[[str], object]:
+    """How the value of an option of a run is read."""
+    if option.kind == "word":
+        return one_of(*(option.metavar or "").split("|"))
+    if option.kind == "whole":
+        return whole(option.least, option.bits)
+    return {"assignment": assignment, "factor": factor, "warmup": warmup}.get(option.kind, filled)
+
+
+def _option_of(option: RunOption) -> Option:
+    """An option of a run on the command line."""
+    about = f"{option.about[0].lower()}{option.about[1:].removesuffix('.')}"
+    return Option(option.flag, about, option.metavar, _reader_of(option), option.repeat)
+
+
+OF_RUNS = [(option.scope, _option_of(option)) for option in RUN_OPTIONS]
+
+
+def _of(*scopes: str) -> list[Option]:
+    """The options of runs with some scopes, in their order."""
+    return [option for scope, option in OF_RUNS if scope in scopes]
+
+
+((SET,), (SEED,), (SERIES,)) = (_of(scope) for scope in ("drive", "seed", "series"))
+LIMIT, *READING = _of("reading")
+MERGE = _of("placing")[-1]
+WORKLOAD = _of("seed", "reading", "replaying", "placing", "running", "starting")
+"""The options of a run that hold for several drives."""
 
 OUT = (
     Option(
@@ -229,19 +215,9 @@ OUT = (
         "DIR",
         filled,
     ),
-    Option(
-        "--series",
-        "also write figures over time to --out: an interval's length (10ms), or how many at most (200)",
-        "TIME|N",
-        filled,
-    ),
+    SERIES,
     Option("--force", "write to --out even if it is not empty"),
 )
-
-ADVISED = ("--seed", "--limit", "--format", "--sector-bytes", "--columns", "--bad-records", "--action", "--overlay",
-           "--repeat", "--replay", "--depth", "--time-scale", "--compact", "--wrap", "--merge-devices",
-           "--existing")  # fmt: skip
-"""The options of a workload that `advise` has."""
 
 REPORT = Option("--report", "also write a page: loss against cost, and what each assumption changes", "FILE.html",
                 filled)  # fmt: skip
@@ -278,16 +254,14 @@ REPAIR = (
 )  # fmt: skip
 """How the drives of a fleet are repaired, what correlates their failures, and what they cost."""
 
+BAD_WRITTEN = Option("--bad-records", "refuse records that cannot be read or converted (default), "
+                     "or skip and count them", "refuse|skip", one_of("refuse", "skip"))  # fmt: skip
+"""The option of a command that also writes records."""
+
 COMMANDS = (
     Command("run", "simulate one drive under one workload", "DRIVE TRACE...", (
         SET, *WORKLOAD, *OUT,
-        Option("--operations", "write each flash operation to a CSV file", "FILE", filled),
-        Option("--timeline", "write a timeline of each channel and die as trace events, for Perfetto",
-               "FILE", filled),
-        Option("--timeline-window", "limit the timeline to a part of the run: 10s..12s, 500ms.., ..30us", "A..B",
-               filled),
-        Option("--map", "write the final map from logical to physical pages to a CSV file", "FILE", filled),
-        Option("--save-aged", "save the drive at the end of an untimed run", "FILE", filled),
+        *_of("writing"),
         JSON, QUIET), "run 2CM-128 oltp.spc --set buffer.dram_mib=32 --out results"),
     Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
             "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET), "age tlc-client worn.fk"),
@@ -323,16 +297,14 @@ COMMANDS = (
             "keys ftl.gc"),
     Command("formats", "list the trace formats; print the manual page of one", "[NAME]", (JSON,), "formats msr"),
     Command("trace info", "describe a trace", "TRACE...", (
-        FORMAT, SECTOR, COLUMNS, BAD, ACTION, OVERLAY, REPEAT, LIMIT, SEED,
+        *READING, LIMIT, SEED,
         Option("--plot", "also draw rate, data and addresses over time, and sizes", "FILE.png|FILE.svg", picture),
         Option("--drive", "drive whose size a synthetic workload uses", "DRIVE", filled), SET, JSON),
             "trace info oltp.spc"),
     Command("trace convert", "convert a trace to another format", "IN... OUT", (
         Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
-        FORMAT, SECTOR, COLUMNS,
-        Option("--bad-records", "refuse records that cannot be read or converted (default), "
-               "or skip and count them", "refuse|skip", one_of("refuse", "skip")),
-        ACTION, OVERLAY, REPEAT, MERGE, LIMIT, JSON), "trace convert oltp.spc oltp.ssdsim.zst"),
+        *(BAD_WRITTEN if option.flag == BAD_WRITTEN.flag else option for option in READING),
+        MERGE, LIMIT, JSON), "trace convert oltp.spc oltp.ssdsim.zst"),
     Command("trace synth", "write a synthetic workload as a trace", "WORKLOAD OUT", (
         SEED,
         Option("--to", "format to write (default: from the suffix of OUT)", "FORMAT", filled),
@@ -341,7 +313,7 @@ COMMANDS = (
     Command("reproduce", "simulate a paper's tables and figures and compare them (all: every paper)", "PAPER", (
         Option("--trace", "replace a synthetic workload of the paper by a real trace: sirf-fin1=Financial1.spc; "
                "repeatable", "NAME=PATH", assignment, True),
-        FORMAT, SECTOR, COLUMNS, BAD,
+        *READING[:4],
         Option("--scale", "share of the requests, for a quick look (default 1)", "F", share),
         Option("--out", "directory of results (default: named after the paper); runs with results there are not "
                "repeated", "DIR", filled),
@@ -403,7 +375,7 @@ COMMANDS = (
         Option("--max-loss", "P(loss) that the conclusion allows (default 1e-4: one array of 10,000)", "P", filled),
         Option("--max-p99", "p99 of reads that it allows, or of writes if nothing is read, in µs (default: twice the "
                "lowest of the table)", "US", factor),
-        *(option for option in WORKLOAD if option.flag in ADVISED),
+        *_of("seed", "reading", "placing", "replaying"),
         Option("--workers", "parallel runs (default: one per core)", "N", whole(1)),
         Option("--report", "also write a page: loss against response time and cost", "FILE.html", filled),
         JSON, QUIET), "advise oltp.spc --drives 8*tlc-datacenter --years 5"),

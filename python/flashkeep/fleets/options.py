@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from .._flashkeep import OptionError
-from ..inputs.traces import whole
+from ..inputs.run_options import whole
 from . import defaults
 from .wear import life_of
 

@@ -1,16 +1,18 @@
-"""Writes the keys of a drive file, and the words that options accept, as types of Python (`choices.py`)."""
+"""Writes the keys of a drive file, and the options of a run, as types of Python."""
 
 from __future__ import annotations
 
 import json
 
 from .. import _flashkeep
-from ..cli.options import COMMANDS
+from .run_options import RUN_OPTIONS, options_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from .run_options import RunOption
 
 HEAD = '''"""The words that options accept, and the keys of a drive file, as types.
 
@@ -30,12 +32,30 @@ FIXED = {
 """The figures of `plot`, and the libraries of data frames."""
 
 
+OPTIONS_HEAD = '''"""The types of the options of a run, from the table of options: python -m flashkeep.registry"""
+
+import os
+from collections.abc import Sequence
+from typing import SupportsIndex, TypedDict
+
+from ..choices import Existing, Replay
+'''
+CLASSES = {
+    "AgeOptions(TypedDict": ("The options of `age`: those of `run` that do not need time.", ("replaying", "starting")),
+    "RunOptions(AgeOptions": ("The options of `run` that hold for several drives.", ("running", "series")),
+    "OneRunOptions(RunOptions": ("The options of `run`.", ("writing",)),
+}
+KINDS = {"flag": "bool", "text": "str | None", "whole": "SupportsIndex | None", "warmup": "SupportsIndex | str | None",
+         "count": "SupportsIndex | str | None", "file": "str | os.PathLike[str] | None"}  # fmt: skip
+"""Types of options of a run: which classes there are, and the type of each kind of value."""
+
+
 def choices() -> str:
     """python/flashkeep/choices.py."""
     words = {
-        "BadRecords": _words_of("--bad-records"),
-        "Existing": _words_of("--existing"),
-        "Replay": _words_of("--replay"),
+        "BadRecords": _words_of("bad_records"),
+        "Existing": _words_of("existing"),
+        "Replay": _words_of("replay"),
         "TraceFormat": tuple(entry["name"] for entry in json.loads(_flashkeep.formats())),
         **FIXED,
     }
@@ -48,9 +68,26 @@ def choices() -> str:
     return "\n".join(parts)
 
 
-def _words_of(flag: str) -> tuple[str, ...]:
-    """The words that an option accepts."""
-    option = next(option for command in COMMANDS for option in command.options if option.flag == flag)
+def run_option_types() -> str:
+    """python/flashkeep/_generated/run_options.pyi."""
+    lines = [OPTIONS_HEAD]
+    for name, (about, scopes) in CLASSES.items():
+        lines += [f"class {name}, total=False):", f'    """{about}"""', ""]
+        lines += [f"    {option.in_python}: {_python(option)}" for option in options_of(*scopes)]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _python(option: RunOption) -> str:
+    """The type of an option's value."""
+    if option.kind == "word":
+        return f"{option.name.capitalize()} | None"
+    return "str | Sequence[str]" if option.repeat else KINDS[option.kind]
+
+
+def _words_of(name: str) -> tuple[str, ...]:
+    """The words that an option of a run accepts."""
+    option = next(option for option in RUN_OPTIONS if option.name == name)
     return tuple((option.metavar or "").split("|"))
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import operator
 import os
 
 from .. import _flashkeep
 from ..results.tree_view import Figures
+from .run_options import factor, names_of, whole
 
 TYPE_CHECKING = False  # importing `typing` would delay every start of the command line by milliseconds
 if TYPE_CHECKING:
@@ -18,34 +18,10 @@ if TYPE_CHECKING:
     from .tabular import Table
 
 
-def whole(option: str, found: SupportsIndex | None, least: int, bits: int) -> int | None:
-    """Checks a number of requests, bytes or the like here, where the argument's name is known for the message."""
-    if found is None:
-        return None
-    try:
-        number = operator.index(found)  # NumPy's integers too
-    except TypeError:
-        number = -1
-    if not least <= number < 2**bits:
-        raise _flashkeep.OptionError(
-            f"{option}: found {found!r}; a whole number, {least} or more and below 2^{bits}, is accepted"
-        )
-    return number
-
-
-def factor(option: str, found: SupportsFloat | None) -> float | None:
-    """Checks a factor, and makes it Python's own number."""
-    if found is None:
-        return None
-    if not 0.0 < float(found) < float("inf"):
-        raise _flashkeep.OptionError(f"{option}: found {found!r}; a number above 0 is accepted")
-    return float(found)
-
-
-READING = ("format", "sector_bytes", "columns", "bad_records", "action", "overlay", "repeat", "limit")
+READING = names_of("reading")
 """The options of a trace that control how its file is read; the others control how it is placed on a drive."""
 
-PLACING = ("time_scale", "compact", "wrap", "merge_devices")
+PLACING = names_of("placing")
 """The others."""
 
 

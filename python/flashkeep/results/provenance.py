@@ -8,13 +8,14 @@ import threading
 from contextlib import suppress
 
 from .. import _flashkeep
+from ..inputs.run_options import names_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-OUTPUTS = frozenset(("operations", "timeline", "timeline_window", "series", "map", "save_aged", "keep_requests"))
+OUTPUTS = frozenset((*names_of("series", "writing"), "keep_requests"))
 """Keys of a job that say what is written, and change no result."""
 
 BROUGHT = frozenset(("drive_files", "copies"))

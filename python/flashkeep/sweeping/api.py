@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from ..cli.progress import State, display
-from ..inputs.traces import whole
+from ..inputs.run_options import whole
 from ..sweep_report.results import SweepResults
 from .plan import plan_of, read_plan
 from .run import sweep_plan

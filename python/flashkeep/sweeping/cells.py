@@ -13,10 +13,10 @@ from .. import _flashkeep
 from ..api import job_of
 from ..extras import need
 from ..inputs.drive_files import Drive, set_value
-from ..inputs.traces import READING, Trace
+from ..inputs.traces import PLACING, READING, Trace
 from ..results.figure_paths import flat
 from ..results.provenance import build
-from .plan import FILES, KEEPING, LABELS, PLACING, PlanError
+from .plan import FILES, KEEPING, LABELS, PlanError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,7 +13,8 @@ from ..cli.options import did_you_mean
 from ..fleets.options import Options as Fleet
 from ..inputs.drive_files import Drive, plain
 from ..inputs.drive_files import drive as drive_of
-from ..inputs.traces import READING, Trace
+from ..inputs.run_options import options_of
+from ..inputs.traces import Trace
 from .assumptions import KEYS, check
 
 if TYPE_CHECKING:
@@ -29,13 +30,11 @@ PARTS = ("workload", "drive", "seed", "grid", "variant", "exclude", "options", "
 LABELS = ("workload", "drive", "variant", "seed")
 """What identifies a cell beside the swept keys."""
 
-PLACING = ("time_scale", "compact", "wrap", "merge_devices")
-RUNNING = ("replay", "depth", "existing", "warmup", "verify", "flush_at_end", "stop_rebuild", "fail", "scenario",
-           "untimed", "breakdown", "condition", "aged", "series")  # fmt: skip
 KEEPING = ("requests",)
-OPTIONS = (*READING, *PLACING, *RUNNING, *KEEPING)
+_OF_RUNS = options_of("reading", "placing", "replaying", "running", "starting", "series")
+OPTIONS = (*(option.in_python for option in _OF_RUNS), *KEEPING)
 """The options of a run that a plan can have."""
-FILES = ("scenario", "aged")
+FILES = tuple(option.name for option in _OF_RUNS if option.kind == "file")
 
 
 class PlanError(ValueError):

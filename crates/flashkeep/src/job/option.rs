@@ -1,0 +1,169 @@
+//! How an option of a run is declared.
+
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// What has an option: the parts of a run that it concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OptionScope {
+    /// The drive, also where nothing is simulated.
+    Drive,
+    /// All that draws random numbers.
+    Seed,
+    /// How the files of a trace are read.
+    Reading,
+    /// Where and when the requests of a trace arrive.
+    Placing,
+    /// How a workload is replayed, and on which pages.
+    Replaying,
+    /// The state that a drive begins with.
+    Starting,
+    /// Everything else that changes the result of a run.
+    Running,
+    /// Figures over time.
+    Series,
+    /// Files that only the run of one drive writes.
+    Writing,
+}
+
+/// An option of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct RunOption {
+    /// Its field of [`Job`](super::Job); with dashes, its flag.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// What has it.
+    pub scope: OptionScope,
+    /// How its value is called; the flag of a switch has none.
+    pub metavar: Option<&'static str>,
+    /// What its value is: `flag`, `whole`, `factor`, `text`, `texts`, `file`; or, of texts, `word` (one of those of
+    /// `metavar`), `assignment`, `warmup`, `count`.
+    pub kind: &'static str,
+    /// The least whole number.
+    pub least: u64,
+    /// The bits of a whole number.
+    pub bits: u32,
+    /// Whether it can be given several times.
+    pub repeat: bool,
+}
+
+/// The part of an option's declaration that its type does not say.
+#[derive(Clone, Copy)]
+pub(super) struct Taken {
+    pub metavar: Option<&'static str>,
+    pub kind: Option<&'static str>,
+    pub least: u64,
+}
+
+impl Taken {
+    /// The least whole number.
+    pub(super) const fn least(self, least: u64) -> Taken {
+        Taken { least, ..self }
+    }
+
+    /// A text of a special kind.
+    pub(super) const fn read_as(self, kind: &'static str) -> Taken {
+        Taken { kind: Some(kind), ..self }
+    }
+}
+
+/// A switch.
+pub(super) const fn flag() -> Taken {
+    Taken { metavar: None, kind: None, least: 0 }
+}
+
+/// An option with a value.
+pub(super) const fn value(metavar: &'static str) -> Taken {
+    Taken { metavar: Some(metavar), kind: None, least: 0 }
+}
+
+/// An option with one of a few words, which have bars between.
+pub(super) const fn word(metavar: &'static str) -> Taken {
+    value(metavar).read_as("word")
+}
+
+/// A type of options.
+pub(super) trait Typed {
+    /// The kind of its values.
+    const KIND: &'static str;
+    /// The bits of a whole number.
+    const BITS: u32 = 0;
+    /// Whether there are several values.
+    const SEVERAL: bool = false;
+}
+
+impl Typed for bool {
+    const KIND: &'static str = "flag";
+}
+
+impl Typed for Option<u32> {
+    const KIND: &'static str = "whole";
+    const BITS: u32 = u32::BITS;
+}
+
+impl Typed for Option<u64> {
+    const KIND: &'static str = "whole";
+    const BITS: u32 = u64::BITS;
+}
+
+impl Typed for Option<f64> {
+    const KIND: &'static str = "factor";
+}
+
+impl Typed for Option<String> {
+    const KIND: &'static str = "text";
+}
+
+impl Typed for Option<PathBuf> {
+    const KIND: &'static str = "file";
+}
+
+impl Typed for Vec<String> {
+    const KIND: &'static str = "text";
+    const SEVERAL: bool = true;
+}
+
+/// The option of a field.
+pub(super) fn declared<T: Typed>(
+    name: &'static str,
+    about: &'static str,
+    scope: OptionScope,
+    taken: Taken,
+) -> RunOption {
+    RunOption {
+        name,
+        about: about.trim(),
+        scope,
+        metavar: taken.metavar,
+        kind: taken.kind.unwrap_or(T::KIND),
+        least: taken.least,
+        bits: T::BITS,
+        repeat: T::SEVERAL,
+    }
+}
+
+/// Declares [`Job`](super::Job): the fields that a run is given, and its options.
+macro_rules! job {
+    (
+        $(#[$about:meta])*
+        given { $( $(#[$meta:meta])* $given:ident: $of:ty, )* }
+        options { $( $(#[doc = $text:literal])+ $name:ident: $type:ty => $scope:expr, $taken:expr; )* }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Job {
+            $( $(#[$meta])* pub $given: $of, )*
+            $( $(#[doc = $text])+ pub $name: $type, )*
+        }
+
+        /// The options of a run, in the order of the command line.
+        #[must_use]
+        pub fn run_options() -> Vec<RunOption> {
+            vec![ $( option::declared::<$type>(stringify!($name), concat!($($text),+), $scope, $taken), )* ]
+        }
+    };
+}
+pub(super) use job;
