@@ -482,6 +482,10 @@ def flash_drive(
     return keys | thinned(source, extras, attempt) | (source.bias.keys(source, keys) if source.bias else {})
 
 
+DISK_PAGE_KIB = 4
+"""Logical pages of disks."""
+
+
 def disk(source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int) -> Keys:
     """All keys of a disk."""
     keys: Keys = {"disk.capacity_gb": source.pick("gb", (0.01, 0.1))}
@@ -501,7 +505,7 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     elif kind == "disk":
         keys = disk(source, known, attempt)
         case.drive = toml(keys)
-        parts, page = Parts(), 4
+        parts, page = Parts(), DISK_PAGE_KIB
     else:
         keys, page, parts = (nested if kind == "nested" else array)(source, known, attempt, kind, case)
     case.tags |= {kind, f"scheme={keys.get('redundancy.scheme', 'none')}", f"map={keys.get('ftl.map', 'page')}"}
@@ -549,7 +553,7 @@ def array(
         if scheme not in LOGS and source.chance("of disks", 0.1):
             case.members = {"disk.toml": toml(disk(source, known, attempt))}
             members = [f"{total} * ./disk.toml"]
-            parts = Parts()
+            parts, page = Parts(), DISK_PAGE_KIB
     keys = over(scheme, members, lambda: page * source.pick("extent", (2, 4, 7, 16)))
     keys |= thinned(source, singles(source, keys, known, ("array", "redundancy", "host", "buffer")), attempt)
     case.drive = toml(keys)
@@ -624,7 +628,8 @@ def options(source: Source, case: Case, kind: str) -> None:
     shares = dict(SHARES)
     if case.requests is None:
         del shares["replay"]  # a synthetic workload names its own
-    if kind == "disk" or "ageing.model" in case.tags:
+    only_disks = kind == "disk" or (kind == "nested" and "disk.toml" in case.members)
+    if only_disks or "ageing.model" in case.tags:
         del shares["condition"]
     if kind != "flash":
         del shares["operations"]

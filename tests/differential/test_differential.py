@@ -9,7 +9,7 @@ from pathlib import Path
 import flashkeep
 import pytest
 from flashkeep import _flashkeep
-from flashkeep.torturing.judge import findings
+from flashkeep.torturing.judge import REFUSALS, findings, read_refused, unintended
 
 from differential import operations
 from differential.bias import BIASES
@@ -115,3 +115,22 @@ def test_biased_cases_are_drawn_and_told_by_their_seeds(bias: str) -> None:
         case = draw(seed, KEYS, 0, BIASES[bias])
         assert case == draw(seed, KEYS, 0, BIASES[bias])
         assert BIASES[bias].kinds.count("flash") or case.members
+
+
+def test_extents_of_nested_arrays_of_disks_hold_data_and_a_journal() -> None:
+    of_disks = [
+        case for seed in range(900300, 900600) if "disk.toml" in (case := draw(seed, KEYS, 0, BIASES["nested"])).members
+    ]
+    assert of_disks
+    for case in of_disks:
+        assert "condition" not in case.options
+        sizes = [line.split(" = ")[1] for line in case.drive.splitlines() if line.startswith("redundancy.extent_kib")]
+        assert all(float(size) >= 8 for size in sizes)
+
+
+def test_an_extent_without_room_for_a_journal_is_refused_for_a_known_reason() -> None:
+    told = (
+        "d.toml:2: redundancy.scheme: lifespan: redundancy.extent_kib = 4: 1 pages of 4096 bytes; "
+        "for data and the journal at least 2 are accepted"
+    )
+    assert not unintended({"error": "DriveError", "message": told}, read_refused(REFUSALS))
