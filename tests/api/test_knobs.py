@@ -109,6 +109,7 @@ FLASH = (
     Knob("flash.page_types", "0", "1", READS, READ, (90.96, 130.96), {"flash.timing.read_us": [50, 90]}),
     Knob("flash.timing.read_us", 50, 80, READS, READ, (90.96, 120.96)),
     Knob("flash.timing.program_us", 300, 500, WRITES, WRITE, (340.96, 540.96), EMPTY),
+    Knob("flash.timing.program_sigma", 0, 0.3, CHURN, "response_us.write.p99", MORE),
     Knob("flash.timing.erase_us", 1000, 5000, CHURN, WRITE, MORE),
     Knob("flash.timing.bus_ns_per_byte", 10, 20, READS, READ, (90.96, 131.92)),
     Knob("flash.timing.command_ns", 0, 1000, READS, READ, (90.96, 91.96)),

@@ -238,6 +238,7 @@ VALUES: dict[str, Values] = {
     "flash.timing.read_us": TIMES,
     "flash.timing.program_us": some(200, 900.25, [200, 1300], [300, 700, 1500]),
     "flash.timing.erase_us": some(1500, 100, 5000),
+    "flash.timing.program_sigma": some(0, 0.05, 0.4),
     "flash.timing.bus_ns_per_byte": some(3, 10, 25.5, 0.5, 0),
     "flash.timing.command_ns": some(0, 100, 5000),
     "flash.timing.erase_command_ns": some(0, 100, 5000),

@@ -9,6 +9,7 @@ mod geometry;
 mod options;
 mod page_types;
 mod pools;
+mod program_spread;
 mod rows;
 pub mod scheduler;
 mod slc;

@@ -88,6 +88,10 @@ pub struct TimingSpec {
     /// Program time, page register to array, µs; a list has one time for each page type. With `pages_per_program` above
     /// 1: of a whole word line, or the longest among its pages.
     pub program_us: PerType,
+    /// Spread of program times: word lines take `program_us` times a log-normal factor of mean 1, of which this is the
+    /// standard deviation of the logarithm. A command that programs several planes takes as long as the slowest.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub program_sigma: f64,
     /// Erase time of a block, µs.
     #[schemars(range(max = 1e9), extend("exclusiveMinimum" = 0.0))]
     pub erase_us: f64,
@@ -224,6 +228,7 @@ impl Default for TimingSpec {
         TimingSpec {
             read_us: PerType::All(25.0),
             program_us: PerType::All(200.0),
+            program_sigma: 0.0,
             erase_us: 1500.0,
             bus_ns_per_byte: 3.0,
             command_ns: 0.0,

@@ -1,5 +1,6 @@
 //! Times of operations, in whole nanoseconds (rounded up once, when the specification is resolved).
 
+use super::program_spread::ProgramSpread;
 use super::{FlashSpec, Geometry, PageTypes, Ppn};
 use crate::kernel::Span;
 
@@ -40,8 +41,10 @@ impl Times {
 pub struct Timing {
     read: Span,
     program: Span,
-    /// Read and program time of every page of a block; empty with a single page type.
+    /// Read and program time of every page of a block; empty if all pages have the same times.
     by_page: Vec<[Span; 2]>,
+    /// How the program times of word lines differ, if they do; then `by_page` is not empty.
+    spread: Option<ProgramSpread>,
     /// The same of a page with one bit per cell, if the drive has any; then `by_page` is not empty.
     slc: Option<[Span; 2]>,
     /// Erase of a block, set-up included.
@@ -77,11 +80,13 @@ impl Timing {
         };
         // One entry for each page number that the address has bits for.
         let slc = flash.slc.times();
-        let uniform = types.is_single() && slc.is_none();
+        let spread = ProgramSpread::new(flash.timing.program_sigma, flash.pages_per_program * places);
+        let uniform = types.is_single() && slc.is_none() && spread.is_none();
         let pages = if uniform { 0 } else { flash.pages_per_block.next_power_of_two() };
         Timing {
             by_page: (0..pages).map(of_page).collect(),
             slc,
+            spread,
             read: Span(timing.read_ns),
             program: Span(timing.program_ns),
             erase: Span(timing.erase_setup_ns + timing.erase_ns),
@@ -117,10 +122,11 @@ impl Timing {
     /// Read and program time of a page where not all pages have the same.
     #[inline(never)]
     fn of(&self, geometry: &Geometry, ppn: Ppn) -> [Span; 2] {
-        match self.slc {
+        let [read, program] = match self.slc {
             Some(times) if geometry.is_slc(ppn) => times,
             _ => self.by_page[geometry.page_of(ppn) as usize],
-        }
+        };
+        [read, self.spread.as_ref().map_or(program, |spread| spread.of(geometry, ppn, program))]
     }
 
     /// Array to register, of the slowest page of a block.
