@@ -4,7 +4,7 @@ use serde::Serialize;
 use std::path::PathBuf;
 
 /// What has an option: the parts of a run that it concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OptionScope {
     /// The drive, also where nothing is simulated.
@@ -20,6 +20,7 @@ pub enum OptionScope {
     /// The state that a drive begins with.
     Starting,
     /// Everything else that changes the result of a run.
+    #[default]
     Running,
     /// Figures over time.
     Series,
@@ -28,7 +29,7 @@ pub enum OptionScope {
 }
 
 /// An option of a run.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RunOption {
     /// Its field of [`Job`](super::Job); with dashes, its flag.
     pub name: &'static str,
@@ -38,8 +39,8 @@ pub struct RunOption {
     pub scope: OptionScope,
     /// How its value is called; the flag of a switch has none.
     pub metavar: Option<&'static str>,
-    /// What its value is: `flag`, `whole`, `factor`, `text`, `texts`, `file`; or, of texts, `word` (one of those of
-    /// `metavar`), `assignment`, `warmup`, `count`.
+    /// What its value is: `flag`, `whole`, `factor`, `text`, `file`; or, of texts, `word` (one of those of `metavar`),
+    /// `assignment`, `warmup`, `count`.
     pub kind: &'static str,
     /// The least whole number.
     pub least: u64,
@@ -49,38 +50,41 @@ pub struct RunOption {
     pub repeat: bool,
 }
 
-/// The part of an option's declaration that its type does not say.
-#[derive(Clone, Copy)]
-pub(super) struct Taken {
-    pub metavar: Option<&'static str>,
-    pub kind: Option<&'static str>,
-    pub least: u64,
-}
-
-impl Taken {
-    /// The least whole number.
-    pub(super) const fn least(self, least: u64) -> Taken {
-        Taken { least, ..self }
+impl RunOption {
+    /// With the least whole number.
+    pub(super) fn least(self, least: u64) -> RunOption {
+        RunOption { least, ..self }
     }
 
-    /// A text of a special kind.
-    pub(super) const fn read_as(self, kind: &'static str) -> Taken {
-        Taken { kind: Some(kind), ..self }
+    /// With a text of a special kind.
+    pub(super) fn read_as(self, kind: &'static str) -> RunOption {
+        RunOption { kind, ..self }
+    }
+
+    /// As the option of a field, whose type says the rest.
+    pub(super) fn of<T: Typed>(
+        self,
+        name: &'static str,
+        about: &'static str,
+        scope: OptionScope,
+    ) -> RunOption {
+        let kind = if self.kind.is_empty() { T::KIND } else { self.kind };
+        RunOption { name, about: about.trim(), scope, kind, bits: T::BITS, repeat: T::SEVERAL, ..self }
     }
 }
 
 /// A switch.
-pub(super) const fn flag() -> Taken {
-    Taken { metavar: None, kind: None, least: 0 }
+pub(super) fn flag() -> RunOption {
+    RunOption::default()
 }
 
 /// An option with a value.
-pub(super) const fn value(metavar: &'static str) -> Taken {
-    Taken { metavar: Some(metavar), kind: None, least: 0 }
+pub(super) fn value(metavar: &'static str) -> RunOption {
+    RunOption { metavar: Some(metavar), ..RunOption::default() }
 }
 
 /// An option with one of a few words, which have bars between.
-pub(super) const fn word(metavar: &'static str) -> Taken {
+pub(super) fn word(metavar: &'static str) -> RunOption {
     value(metavar).read_as("word")
 }
 
@@ -125,25 +129,6 @@ impl Typed for Vec<String> {
     const SEVERAL: bool = true;
 }
 
-/// The option of a field.
-pub(super) fn declared<T: Typed>(
-    name: &'static str,
-    about: &'static str,
-    scope: OptionScope,
-    taken: Taken,
-) -> RunOption {
-    RunOption {
-        name,
-        about: about.trim(),
-        scope,
-        metavar: taken.metavar,
-        kind: taken.kind.unwrap_or(T::KIND),
-        least: taken.least,
-        bits: T::BITS,
-        repeat: T::SEVERAL,
-    }
-}
-
 /// Declares [`Job`](super::Job): the fields that a run is given, and its options.
 macro_rules! job {
     (
@@ -162,7 +147,7 @@ macro_rules! job {
         /// The options of a run, in the order of the command line.
         #[must_use]
         pub fn run_options() -> Vec<RunOption> {
-            vec![ $( option::declared::<$type>(stringify!($name), concat!($($text),+), $scope, $taken), )* ]
+            vec![ $( $taken.of::<$type>(stringify!($name), concat!($($text),+), $scope), )* ]
         }
     };
 }
