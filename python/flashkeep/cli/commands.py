@@ -9,7 +9,6 @@ import sys
 from .._flashkeep import DriveError, OptionError, TraceError, __version__
 from ..extras import MissingExtraError
 from ..inputs.run_options import RUN_OPTIONS, options_of
-from ..render import table, text_list
 from ..render.terminal import BOLD, Page
 from .options import UsageError, group_help, is_group, overview, parse
 
@@ -124,6 +123,13 @@ def _say(text: str) -> None:
     print(text)
 
 
+def _say_list(rows: Sequence[tuple[str, str]]) -> None:
+    """Prints names and descriptions."""
+    from ..render import text_list
+
+    _say(text_list.listing(rows, _page()))
+
+
 def _print_json(value: object) -> None:
     import json
 
@@ -216,6 +222,8 @@ def _run(arguments: dict[str, Any]) -> int:
     if arguments["json"]:
         _print_json(summary)
     else:
+        from ..render import table  # it would delay the start of other commands
+
         _say(table.run_report(summary, _page()))
     return _verdict([summary])
 
@@ -238,6 +246,8 @@ def _age(arguments: dict[str, Any]) -> int:
     if arguments["json"]:
         _print_json(summary)
     else:
+        from ..render import table
+
         _say(table.age_report(file, summary))
     return _verdict([summary])
 
@@ -256,6 +266,8 @@ def _compare(arguments: dict[str, Any]) -> int:
     if arguments["json"]:
         _print_json({"runs": summaries})
     else:
+        from ..render import table
+
         _say(table.compare_report(summaries, _page()))
     return _verdict(summaries)
 
@@ -308,6 +320,8 @@ def _check(arguments: dict[str, Any]) -> int:
         _print_json(checked)
         return DONE
     notes = "".join(f"\nnote: {warning}" for warning in checked["warnings"])
+    from ..render import text_list
+
     _say(f"{text_list.toml(checked['drive'])}\n\n{checked['tree'].rstrip()}{notes}")
     return DONE
 
@@ -375,6 +389,8 @@ def _conformance(arguments: dict[str, Any]) -> int:
     if arguments["json"]:
         _print_json(found.to_dict())
     else:
+        from ..render import text_list
+
         _say(text_list.conformance(found, _page()))
     return DONE if found.kept else DATA_LOST
 
@@ -401,9 +417,10 @@ def _keys(arguments: dict[str, Any]) -> int:
         _print_json({"keys": [key.to_dict() for key in found]})
     elif len(found) == 1 and start:
         (key,) = found
-        _say(f"{_page().paint(key.name, BOLD)}\n{key.description}\n\n{text_list.listing(key.page(), _page())}")
+        _say(f"{_page().paint(key.name, BOLD)}\n{key.description}\n")
+        _say_list(key.page())
     else:
-        _say(text_list.listing([key.row() for key in found], _page()))
+        _say_list([key.row() for key in found])
     return DONE
 
 
@@ -427,7 +444,7 @@ def _list_or_show(arguments: dict[str, Any], what: str, entries: Any, text_of: A
     if arguments["json"]:
         _print_json({what: known})
     else:
-        _say(text_list.listing([(_set_by(entry), entry["description"]) for entry in known], _page()))
+        _say_list([(_set_by(entry), entry["description"]) for entry in known])
     return DONE
 
 
@@ -454,6 +471,8 @@ def _trace_info(arguments: dict[str, Any]) -> int:
     if as_json:
         _print_json(info)
     else:
+        from ..render import text_list
+
         _say(text_list.figures(info, _page()))
     return DONE
 
@@ -515,7 +534,7 @@ def _metrics(arguments: dict[str, Any]) -> int:
         found = registry.rows(start)
         if not found:
             raise UsageError(f"flashkeep metrics: no figure's path begins with {start!r}; flashkeep metrics lists all")
-        _say(text_list.listing(found, _page()))
+        _say_list(found)
     return DONE
 
 
