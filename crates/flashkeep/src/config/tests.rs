@@ -138,6 +138,7 @@ fn every_number_of_a_preset_has_its_source() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // a table
 fn bad_keys_are_named_with_their_line() {
     let cases: &[(&str, u64, &str, &str)] = &[
         (
@@ -255,6 +256,7 @@ fn the_first_mistake_is_reported() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // a table
 fn values_that_do_not_fit_each_other_are_refused() {
     let cases: &[(&str, u64, &str, &str)] = &[
         (

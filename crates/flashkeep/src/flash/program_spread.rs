@@ -76,7 +76,8 @@ mod tests {
     fn pages_of_a_word_line_take_the_same_time() {
         let geometry = Geometry::new(&FlashSpec::default());
         let spread = ProgramSpread::new(0.3, 3).expect("a spread");
-        let time = |page| spread.of(&geometry, geometry.ppn(crate::flash::PlaneId(0), 5, page), Span(300_000));
+        let time =
+            |page| spread.of(&geometry, geometry.ppn(crate::flash::PlaneId(0), 5, page), Span(300_000));
         assert_eq!((time(3), time(4)), (time(5), time(5)));
         assert_ne!(time(2), time(3));
     }

@@ -3,7 +3,7 @@
 use super::{ArrivedRequests, LOOK, Simulation, Stop, Volumes};
 use crate::device::port::Link;
 use crate::devices::Body;
-use crate::engine::Contents;
+use crate::engine::{BackendId, Contents};
 use crate::error::Error;
 use crate::job::{Halt, Progress};
 use crate::kernel::SimTime;
@@ -27,36 +27,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.end_counting();
             }
             let fault_event = self.failures.fault_events.next_at;
-            let admission = match has_next {
-                false if self.host.volumes.is_some() => self.next_from_volumes(),
-                true if closed => self.host.window.room_at(self.clock.now),
-                true if self.host.arrived.is_none() => {
-                    self.host.window.room_at(SimTime(requests.current().arrival_ns).max(self.clock.now))
-                }
-                false if self.host.arrived.is_none() => SimTime::NEVER,
-                _ => self.next_arrived(has_next.then(|| requests.current())),
-            };
+            let admission = self.next_admission(has_next.then(|| requests.current()), closed);
             let crossing = self.device.engine.host_link().map_or(SimTime::NEVER, Link::next_at);
             let limit = admission.min(fault_event).min(crossing);
             if event <= limit {
                 if event == SimTime::NEVER {
                     break;
                 }
-                if self.failures.durability.is_some() {
-                    self.end_recovery();
-                }
-                if let Some(most) = self.clock.most_rebuilt {
-                    has_next &= self.goes_on_rebuilding(most, admission.min(crossing));
-                }
-                // A drive is saved at rest.
-                if limit >= self.failures.fault_events.sample_at
-                    && admission.min(crossing) == SimTime::NEVER
-                    && self.failures.fault_events.next_fault_at() == SimTime::NEVER
-                    && self.job.save_aged.is_none()
-                {
-                    self.wind_down();
-                }
-                self.happen(limit);
+                has_next &= self.step_event(limit, admission.min(crossing));
             } else if crossing <= limit {
                 self.clock.now = self.clock.now.max(crossing);
                 self.cross();
@@ -75,51 +53,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 if self.failures.durability.is_some() {
                     self.end_recovery();
                 }
-                if self.host.admitted >= self.failures.fault_events.next_count {
-                    self.inject_by_count();
+                match self.step_admission(has_next, closed, event, fast_path, requests, progress)? {
+                    Some(next) => has_next = next,
+                    None => break,
                 }
-                self.watch_life();
-                if self.host.arrived.is_some() {
-                    if self.take_arrived(has_next.then(|| requests.current())) {
-                        self.host.seen += 1;
-                        let looks = self.host.seen.is_multiple_of(LOOK);
-                        let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
-                        has_next = goes_on && self.advance_to_placed(requests)?;
-                    }
-                    continue;
-                }
-                if self.host.volumes.as_ref().is_some_and(Volumes::has_next) {
-                    if let Some(request) = self.take_from_volumes()? {
-                        self.admit(&request, closed);
-                    }
-                    if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
-                        && !self
-                            .goes_on(self.host.volumes.as_ref().and_then(Volumes::share_done), progress)?
-                        && let Some(volumes) = &mut self.host.volumes
-                    {
-                        volumes.end();
-                    }
-                    continue;
-                }
-                if !has_next {
-                    break;
-                }
-                let request = requests.current();
-                if let Some(backend) = fast_path
-                    && event == SimTime::NEVER
-                    && self.takes_fast_path(&request)
-                {
-                    has_next = self.write_fast_path(backend, &request, requests, closed, progress)?;
-                    continue;
-                }
-                self.admit(&request, closed);
-                if (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
-                    && !self.goes_on(requests.share_done(), progress)?
-                {
-                    has_next = false;
-                    continue;
-                }
-                has_next = self.advance_to_placed(requests)?;
             }
         }
         if self.job.flush_at_end {
@@ -131,6 +68,108 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.engine.is_quiet() && self.device.engine.host_link().is_none_or(Link::is_quiet);
         assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
+    }
+
+    /// When the next request is admitted, `next` being the next of a workload without volumes.
+    #[inline(always)]
+    fn next_admission(&mut self, next: Option<Request>, closed: bool) -> SimTime {
+        match next {
+            None if self.host.volumes.is_some() => self.next_from_volumes(),
+            Some(_) if closed => self.host.window.room_at(self.clock.now),
+            Some(request) if self.host.arrived.is_none() => {
+                self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
+            }
+            None if self.host.arrived.is_none() => SimTime::NEVER,
+            _ => self.next_arrived(next),
+        }
+    }
+
+    /// An event at `limit` or earlier. False if the run ends because enough has been rebuilt.
+    #[inline(always)]
+    fn step_event(&mut self, limit: SimTime, coming: SimTime) -> bool {
+        if self.failures.durability.is_some() {
+            self.end_recovery();
+        }
+        let goes_on = self.clock.most_rebuilt.is_none_or(|most| self.goes_on_rebuilding(most, coming));
+        // A drive is saved at rest.
+        if limit >= self.failures.fault_events.sample_at
+            && coming == SimTime::NEVER
+            && self.failures.fault_events.next_fault_at() == SimTime::NEVER
+            && self.job.save_aged.is_none()
+        {
+            self.wind_down();
+        }
+        self.happen(limit);
+        goes_on
+    }
+
+    /// Whether the caller of the run is asked now whether it should continue.
+    #[inline(always)]
+    fn looks_now(&self) -> bool {
+        (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
+    }
+
+    /// Admits the next request of the volumes.
+    #[inline(never)]
+    fn admit_from_volumes(
+        &mut self,
+        closed: bool,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+    ) -> Result<(), Stop> {
+        if let Some(request) = self.take_from_volumes()? {
+            self.admit(&request, closed);
+        }
+        let share = self.host.volumes.as_ref().and_then(Volumes::share_done);
+        if self.looks_now()
+            && !self.goes_on(share, progress)?
+            && let Some(volumes) = &mut self.host.volumes
+        {
+            volumes.end();
+        }
+        Ok(())
+    }
+
+    /// Admits what comes now. Whether `requests` has another request then; none if nothing is left.
+    #[inline(always)]
+    fn step_admission(
+        &mut self,
+        has_next: bool,
+        closed: bool,
+        event: SimTime,
+        fast_path: Option<BackendId>,
+        requests: &mut Requests,
+        progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
+    ) -> Result<Option<bool>, Stop> {
+        if self.host.admitted >= self.failures.fault_events.next_count {
+            self.inject_by_count();
+        }
+        self.watch_life();
+        if self.host.arrived.is_some() {
+            if !self.take_arrived(has_next.then(|| requests.current())) {
+                return Ok(Some(has_next));
+            }
+            self.host.seen += 1;
+            let looks = self.host.seen.is_multiple_of(LOOK);
+            let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
+            return Ok(Some(goes_on && self.advance_to_placed(requests)?));
+        }
+        if self.host.volumes.as_ref().is_some_and(Volumes::has_next) {
+            self.admit_from_volumes(closed, progress)?;
+            return Ok(Some(has_next));
+        }
+        if !has_next {
+            return Ok(None);
+        }
+        let request = requests.current();
+        if let Some(backend) = fast_path
+            && event == SimTime::NEVER
+            && self.takes_fast_path(&request)
+        {
+            return self.write_fast_path(backend, &request, requests, closed, progress).map(Some);
+        }
+        self.admit(&request, closed);
+        let goes_on = !self.looks_now() || self.goes_on(requests.share_done(), progress)?;
+        Ok(Some(goes_on && self.advance_to_placed(requests)?))
     }
 
     /// Whether requests go on beside a rebuild, or they end because it has restored what was wanted of it; with the last

@@ -19,7 +19,7 @@ use crate::mapping;
 use crate::metrics::{RequestStatistics, RunPhases, Series, Tally, WorkloadFacts, called};
 use crate::output::{self, Platters, Site, Sites, Spot};
 use crate::schemes;
-use crate::workload::{Replay, Workload};
+use crate::workload::{Replay, Requests, Workload};
 use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -486,9 +486,20 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         notes: &[String],
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<RunOutcome, Stop> {
-        let logs = self.logs()?;
         let mut requests = self.workload.requests()?;
         self.accounts.facts.provenance = requests.provenance.clone();
+        self.begin(progress)?;
+        if !self.job.traces.is_empty() {
+            self.replay(&mut requests, progress)?;
+        }
+        self.device.engine.break_down(false);
+        self.check_counted()?;
+        self.conclude_run(&requests, notes)
+    }
+
+    /// Prepares the device; then time 0 begins.
+    fn begin(&mut self, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -> Result<(), Stop> {
+        let logs = self.logs()?;
         let loses_power = C::KEEP && asks_for_power_cuts(self.job, self.resolved)?;
         // A drive that is saved with its contents is saved with its OOB areas: its power may fail later.
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
@@ -514,10 +525,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         self.clock.scrubs = self.resolved.error_models().any(|model| model.scrub.is_some());
         self.begin_showing();
-        if !self.job.traces.is_empty() {
-            self.replay(&mut requests, progress)?;
-        }
-        self.device.engine.break_down(false);
+        Ok(())
+    }
+
+    /// Refuses a run without any request that counts.
+    fn check_counted(&self) -> Result<(), Stop> {
         if self.clock.interrupted && self.host.admitted <= self.host.warmup {
             return Err(Stop::Error(Error::Interrupted)); // nothing has been counted
         }
@@ -535,6 +547,11 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 self.host.warmup, self.host.admitted
             ))));
         }
+        Ok(())
+    }
+
+    /// The results of a run whose requests are over.
+    fn conclude_run(mut self, requests: &Requests, notes: &[String]) -> Result<RunOutcome, Stop> {
         // The last request may end after the last event.
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
@@ -565,6 +582,20 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         self.accounts.facts.sha256 = requests.sha256();
         self.accounts.facts.overlapping =
             volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
+        let warnings = self.warnings(
+            requests,
+            [obituary.into_iter().collect(), notes.to_vec(), counted.log_notes.clone()].concat(),
+        );
+        let summary = self.summary(&counted, &tally, warnings);
+        if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
+            self.save(path)?;
+        }
+        let RunAccounts { records: requests, record_parts: parts, .. } = self.accounts;
+        Ok(RunOutcome { summary, requests, parts, series })
+    }
+
+    /// What a user should know of the results; `notes` come after what the drive file warns of.
+    fn warnings(&self, requests: &Requests, notes: Vec<String>) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.clock.interrupted {
             let admitted = self.host.admitted;
@@ -577,9 +608,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             ));
         }
         warnings.extend(self.resolved.warnings.iter().cloned());
-        warnings.extend(obituary);
-        warnings.extend(notes.iter().cloned());
-        warnings.extend(counted.log_notes.iter().cloned());
+        warnings.extend(notes);
         warnings.extend(self.host.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
         warnings.extend(self.accounts.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
@@ -594,12 +623,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 .left()
                 .map(|event| format!("--fail {event}: the run ended before it happened")),
         );
-        let summary = self.summary(&counted, &tally, warnings);
-        if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
-            self.save(path)?;
-        }
-        let RunAccounts { records: requests, record_parts: parts, .. } = self.accounts;
-        Ok(RunOutcome { summary, requests, parts, series })
+        warnings
     }
 
     /// The logs that the job asks for. They begin at time 0.

@@ -57,6 +57,7 @@ const MSR: &str = "128166372003061629,hm,0,Read,8192,4096,100\n12816637200306163
 const ISSUED: &str = "8,0 0 1 1.000000000 9 D R 8 + 8 [a]\n8,0 0 2 1.000001000 9 C R 8 + 8 [0]\n\
                       8,0 0 3 1.000002000 9 D FN [a]\n8,0 0 4 1.000003000 9 D WS 16 + 8 [a]\n";
 
+#[allow(clippy::too_many_lines)] // a table
 fn texts() -> Vec<Dialect> {
     use Op::{Flush, Read, Trim, Write};
     let msr_first = (0, 8192, 4096, 0, Read);
