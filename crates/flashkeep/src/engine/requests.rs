@@ -59,6 +59,7 @@ impl CompletionCounter {
     }
 
     /// When all pages are durable, if that is known.
+    #[inline]
     pub(super) fn all_durable(&self) -> Option<SimTime> {
         (self.undurable == 0).then_some(self.durable)
     }

@@ -134,7 +134,7 @@ impl<C: Contents> HostPages<C> {
 
 impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
     /// Has the port work for a command over so many pages, with these contents.
-    #[inline]
+    #[inline(always)]
     fn call<T>(
         &mut self,
         (verb, flags): (Verb, Flags),

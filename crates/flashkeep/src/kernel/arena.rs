@@ -125,6 +125,7 @@ impl<T: Default> Arena<T> {
 
     /// The number of objects.
     #[must_use]
+    #[inline]
     pub fn live(&self) -> usize {
         self.items.len() - 1 - self.free.len()
     }

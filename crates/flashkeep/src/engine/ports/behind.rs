@@ -70,7 +70,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Has the host's port work for a command of a request, the places of whose pages begin with a token.
-    #[inline]
+    #[inline(always)]
     pub fn call_host_port<L: Backends<C>, R: PortCaller<C>, T>(
         &mut self,
         backends: &mut L,
@@ -83,7 +83,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Has a port work below for a command, the places of whose pages begin with a token.
-    #[inline]
+    #[inline(always)]
     pub(super) fn call_port<L: Backends<C>, R: PortCaller<C>, T>(
         &mut self,
         backends: &mut L,
@@ -105,7 +105,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
 impl<S: Scheme, C: Contents, L: Backends<C>, R> PortSubtree<'_, S, C, L, R> {
     /// Hands a command down for these pages.
-    #[inline]
+    #[inline(always)]
     fn hand(&mut self, command: Command, pages: Run, token: CompletionToken) {
         let Run { page, count, sectors, continues } = pages;
         let Ok(count) = u16::try_from(count) else { return self.hand_in_pieces(command, pages, token) };

@@ -220,6 +220,7 @@ impl<C: Contents> Ports<C> {
 
     /// Whether the port request that ended first can be finished: not while its port is handing down a command, nor, if it
     /// has lost pages, while any port is, to which their repair may come.
+    #[inline]
     pub(super) fn has_ended(&self) -> bool {
         self.ended.front().is_some_and(|&id| {
             let request = &self.requests[id];
@@ -270,6 +271,7 @@ impl<C: Contents> Ports<C> {
     }
 
     /// The node that a port is before.
+    #[inline]
     pub(super) fn node_of(&self, port: PortId) -> NodeId {
         self.all[port.index()].node
     }

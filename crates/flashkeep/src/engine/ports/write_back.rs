@@ -16,13 +16,13 @@ use crate::kernel::{Id, SimTime};
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The host's cache may have got more pages: the same as [`Engine::write_back_some`].
-    #[inline]
+    #[inline(always)]
     pub fn write_back_host(&mut self, now: SimTime) {
         self.write_back_some(now, PortId::HOST.0);
     }
 
     /// The cache may have got more pages: victims are written back when all else of this instant has happened.
-    #[inline]
+    #[inline(always)]
     pub(super) fn write_back_some(&mut self, now: SimTime, at: u16) {
         let this = &mut self.ports.all[usize::from(at)];
         if this.has_cache && !self.untimed && !self.ports.bypassed && this.port_mut().wants_flush() {
