@@ -286,7 +286,7 @@ AROUND = (
     Knob("host.latency_us", 0, 5, READS, READ, (90.96, 95.96)),
     Knob("host.controller_w", 1, 3, MIXED, "energy.controller_j", 3.0),
     Knob("host.link_w", 1, 3, MIXED, "energy.controller_j", 3.0, {"host.link_us_per_sector": 1}),
-    Knob("start.existing", "all", "none", READS, "reads_of_nothing", (0, 100)),
+    Knob("start.existing", "all", "none", READS, "unmapped_reads", (0, 100)),
     Knob("start.scan", False, True, "synth:random,requests=100,write=0,size=512,align=4KiB,rate=1", READ,
          (90.96, 55.12), {"start.existing": "reads"}),
     Knob("ageing.model", "none", "approach1", CHURN, ERASES, MORE, EMPTY),

@@ -409,7 +409,7 @@ def test_a_read_does_not_bring_a_trimmed_page_back(case: Case) -> None:
     assert case(BACKED_UP, rows, *options)["integrity"]["wrong_reads"] == 0
     # Of three pages that are read two were trimmed, and only the other one is created.
     summary = case("", rows[2:4])
-    assert summary["reads_of_nothing"] == 2
+    assert summary["unmapped_reads"] == 2
 
 
 VOLATILE = (

@@ -75,7 +75,7 @@ class Summary(Node):
     def fill(self) -> float | None:
         """The share of the pages that hold valid data at the end. (share)"""
     @property
-    def reads_of_nothing(self) -> int:
+    def unmapped_reads(self) -> int:
         """Reads of pages that were never written, or were trimmed, which cost no flash time. (pages)"""
     @property
     def reads_from_memory(self) -> int:

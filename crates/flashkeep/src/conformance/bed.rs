@@ -9,7 +9,7 @@ use crate::kernel::SimTime;
 use crate::simulation::{Built, build, build_array};
 
 /// Devices that can be looked into.
-pub(super) trait Bed: Body<Token> + Clone {
+pub(super) trait TestDevices: Body<Token> + Clone {
     /// All of it, and the tree over it.
     fn put_together(drive: &Resolved) -> Built<Self>;
     /// Has every operation of every drive told; which devices those are.
@@ -19,7 +19,7 @@ pub(super) trait Bed: Body<Token> + Clone {
     /// How many operations of a kind a drive has counted.
     fn counted(&self, device: u16, kind: OpKind) -> u64;
     /// How many commands the arm of a disk has carried out; of other devices none.
-    fn deeds(&self, device: u16, now: SimTime) -> Option<u64>;
+    fn commands_done(&self, device: u16, now: SimTime) -> Option<u64>;
 }
 
 fn told(drive: &mut Drive<Token>) -> Told {
@@ -28,7 +28,7 @@ fn told(drive: &mut Drive<Token>) -> Told {
     told
 }
 
-impl Bed for Drive<Token> {
+impl TestDevices for Drive<Token> {
     fn put_together(drive: &Resolved) -> Built<Self> {
         build(drive, 1)
     }
@@ -45,12 +45,12 @@ impl Bed for Drive<Token> {
         Drive::counters(self).total(kind)
     }
 
-    fn deeds(&self, _: u16, _: SimTime) -> Option<u64> {
+    fn commands_done(&self, _: u16, _: SimTime) -> Option<u64> {
         None
     }
 }
 
-impl Bed for DeviceSet<Token> {
+impl TestDevices for DeviceSet<Token> {
     fn put_together(drive: &Resolved) -> Built<Self> {
         build_array(drive, 1)
     }
@@ -74,7 +74,7 @@ impl Bed for DeviceSet<Token> {
         }
     }
 
-    fn deeds(&self, device: u16, now: SimTime) -> Option<u64> {
+    fn commands_done(&self, device: u16, now: SimTime) -> Option<u64> {
         match DeviceSet::devices(self).nth(usize::from(device)) {
             Some(AnyDevice::Disk(disk)) => Some(disk.statistics(now).operations),
             _ => None,

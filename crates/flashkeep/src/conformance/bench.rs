@@ -4,7 +4,7 @@
 mod audit;
 mod failures;
 
-use super::bed::Bed;
+use super::bed::TestDevices;
 use crate::config::{Resolved, load_text};
 use crate::drive::{Drive, Fault, LoggedOperation, OperationObserver};
 use crate::engine::{
@@ -86,7 +86,7 @@ pub(super) struct Bench<H = Drive<Token>> {
     is_log: bool,
 }
 
-impl<H: Bed> Bench<H> {
+impl<H: TestDevices> Bench<H> {
     /// A drive or an array that has been resolved.
     pub(super) fn of(drive: Resolved) -> Bench<H> {
         let Built { hardware: mut flash, tree, controller, placements, .. } = H::put_together(&drive);

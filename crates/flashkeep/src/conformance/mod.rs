@@ -16,7 +16,7 @@ mod table;
 use crate::engine::Verb;
 use crate::kernel::Random;
 use crate::schemes::{SCHEMES, SchemeEntry, TriedWith};
-use bed::Bed;
+use bed::TestDevices;
 use bench::Bench;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -154,13 +154,13 @@ fn small(channels: u32, planes: u32) -> String {
 }
 
 /// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
-fn history<H: Bed>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
+fn history<H: TestDevices>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
     history_seen(bench, seed, commands, until, |_| ());
 }
 
 /// The same, and `seen` gets the bench after the first command and after each instant. What is tried at every step of a
 /// history goes on from a copy of it ([`Bench::copy`]); to tell the history anew would take the square of its length.
-fn history_seen<H: Bed>(
+fn history_seen<H: TestDevices>(
     bench: &mut Bench<H>,
     seed: u64,
     commands: u32,
@@ -212,7 +212,7 @@ fn sets(members: u32, size: u32) -> Vec<Vec<u32>> {
 }
 
 /// After a failure, what is lost was declared exposed, and has not been written since.
-fn check_losses<H: Bed>(
+fn check_losses<H: TestDevices>(
     bench: &mut Bench<H>,
     exposed: &BTreeSet<u32>,
     before: &[usize],
@@ -228,7 +228,7 @@ fn check_losses<H: Bed>(
 }
 
 /// Every page is written three times over, while some of it is carried out, and is there.
-fn fill<H: Bed>(bench: &mut Bench<H>, what: &str) {
+fn fill<H: TestDevices>(bench: &mut Bench<H>, what: &str) {
     for round in 0..3 {
         for page in 0..bench.pages() {
             bench.submit(Verb::Write, page, 1);

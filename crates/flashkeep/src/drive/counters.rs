@@ -39,7 +39,7 @@ impl SlcCounts {
 pub struct Counters {
     by_member: Vec<ByKindAndCause>,
     /// Reads of pages that do not exist, which need no flash operation.
-    pub reads_of_nothing: u64,
+    pub unmapped_reads: u64,
     /// Commands of more than one plane, by kind.
     pub multi_plane: [u64; OpKind::ALL.len()],
     /// Reads and programs that overlapped with the one before by a cache register, by kind.
@@ -85,7 +85,7 @@ impl Counters {
     /// Adds the counters of another device, whose members follow these.
     pub fn append(&mut self, other: &Counters) {
         self.by_member.extend_from_slice(&other.by_member);
-        self.reads_of_nothing += other.reads_of_nothing;
+        self.unmapped_reads += other.unmapped_reads;
         self.reads_from_memory += other.reads_from_memory;
         self.wasted_pages += other.wasted_pages;
         self.empty_places += other.empty_places;
@@ -156,7 +156,7 @@ impl Counters {
         difference.wasted_pages -= before.wasted_pages;
         difference.empty_places -= before.empty_places;
         difference.slc = self.slc.zip(before.slc, |count, old| count - old);
-        difference.reads_of_nothing -= before.reads_of_nothing;
+        difference.unmapped_reads -= before.unmapped_reads;
         difference.reads_from_memory -= before.reads_from_memory;
         difference
     }

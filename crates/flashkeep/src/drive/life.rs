@@ -14,7 +14,7 @@ pub struct DriveLife {
     /// Blocks that have reached the erase budget.
     pub expired: u32,
     /// When the first one reached it.
-    pub first_death: Option<SimTime>,
+    pub first_worn_block: Option<SimTime>,
     /// When the first write was refused, for want of good blocks.
     pub first_refusal: Option<SimTime>,
 }
@@ -26,7 +26,7 @@ impl DriveLife {
             spare_blocks: drive.spare_blocks,
             padding: drive.padding,
             expired: 0,
-            first_death: None,
+            first_worn_block: None,
             first_refusal: None,
         }
     }
@@ -39,7 +39,7 @@ impl DriveLife {
             spare_blocks: 0,
             padding: 0,
             expired: 0,
-            first_death: None,
+            first_worn_block: None,
             first_refusal: None,
         }
     }
@@ -48,13 +48,13 @@ impl DriveLife {
     pub fn add(&mut self, other: &DriveLife) {
         let earlier = |a: Option<SimTime>, b: Option<SimTime>| a.into_iter().chain(b).min();
         self.expired += other.expired;
-        self.first_death = earlier(self.first_death, other.first_death);
+        self.first_worn_block = earlier(self.first_worn_block, other.first_worn_block);
         self.first_refusal = earlier(self.first_refusal, other.first_refusal.filter(|_| other.has_ended()));
     }
 
     /// All blocks are new.
     pub(super) fn begin_anew(&mut self) {
-        *self = DriveLife { expired: 0, first_death: None, first_refusal: None, ..self.clone() };
+        *self = DriveLife { expired: 0, first_worn_block: None, first_refusal: None, ..self.clone() };
     }
 
     /// Erases that a block has in all.

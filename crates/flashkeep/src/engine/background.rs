@@ -163,7 +163,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // A recovery restores what the power loss took; the rest of a rebuild follows.
         let waits = why == Why::Rebuild && self.recovery.is_some();
         let work = restores
-            || !waits && self.consult(backends, node, |scheme, view| scheme.background(why, view, &mut plan));
+            || !waits
+                && self.with_view(backends, node, |scheme, view| scheme.background(why, view, &mut plan));
         if work {
             self.note_exposure(now, node);
             if let Some(key) = plan.hold {
@@ -223,7 +224,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn has_stopped(&self, node: NodeId) -> bool {
         let shape = |node: NodeId| &self.shape[node.index()];
         let mut path = std::iter::successors(Some(node), |&node| shape(node).parent.map(|(above, _)| above));
-        self.troubled && self.parked.has_none(node) && path.any(|node| !shape(node).alive)
+        self.has_faults && self.parked.has_none(node) && path.any(|node| !shape(node).alive)
     }
 
     /// A background plan has ended: if the work is urgent, or in idle time, the next piece follows.
@@ -270,7 +271,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether the node's scheme needs no calls but `plan`.
     #[inline]
     pub(super) fn is_stateless(&self, node: NodeId) -> bool {
-        !self.troubled && self.clock.alarms[node.index()].stateless
+        !self.has_faults && self.clock.alarms[node.index()].stateless
     }
 
     /// The node has received a command that is not a read: resets its timer, and updates the number of exposed pages.

@@ -26,10 +26,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        if self.troubled {
+        if self.has_faults {
             self.dispatch_examined(backends, now, node, false, command, token);
         } else {
-            self.hand_down(backends, now, node, command, token);
+            self.through_port(backends, now, node, command, token);
         }
     }
 
@@ -49,7 +49,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if command.verb != Verb::Read {
             self.note_gaps(node, &command, alive);
             if alive {
-                return self.hand_down(backends, now, node, command, token);
+                return self.through_port(backends, now, node, command, token);
             }
             self.account(token, u32::from(command.count));
             self.void(node, token);
@@ -64,9 +64,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let from = u32::from(first);
                 let (run, token) = (command.part(from, n - first), token.plus(from));
                 if behind {
-                    self.hand_below(backends, now, node, run, token);
+                    self.below_port(backends, now, node, run, token);
                 } else {
-                    self.hand_down(backends, now, node, run, token);
+                    self.through_port(backends, now, node, run, token);
                 }
             }
             if missing {
@@ -98,7 +98,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     #[inline]
-    fn hand_down<L: Backends<C>>(
+    fn through_port<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -109,12 +109,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if let Some(port) = self.shape[node.index()].port {
             return self.accept(backends, now, port, command, token);
         }
-        self.hand_below(backends, now, node, command, token);
+        self.below_port(backends, now, node, command, token);
     }
 
     /// The same, behind the port of the node.
     #[inline]
-    pub(super) fn hand_below<L: Backends<C>>(
+    pub(super) fn below_port<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -125,7 +125,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let shape = &self.shape[node.index()];
         let Some(backend) = shape.backend else {
             return match shape.units {
-                None if shape.only.is_some() && !self.troubled => {
+                None if shape.only.is_some() && !self.has_faults => {
                     self.hand_to_only(backends, now, node, command, token);
                 }
                 None => self.enter(backends, now, node, command, token),
@@ -149,7 +149,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let only = self.shape[node.index()].child(Member(0));
         let shape = &self.shape[only.index()];
         let (Some(backend), None) = (shape.backend, shape.port) else {
-            return self.hand_down(backends, now, only, command, token);
+            return self.through_port(backends, now, only, command, token);
         };
         self.submit_to(backends, now, backend, &command, token);
     }
@@ -185,7 +185,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let scheme = self.scheme_mut(node);
         let mut grain = scheme.grain(command.verb);
-        if self.troubled && self.health.is_copying(node) {
+        if self.has_faults && self.health.is_copying(node) {
             grain = 1;
         }
         if grain == u32::MAX {
@@ -236,19 +236,19 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let goes = self.plan(backends, node, piece, &mut plan);
             if goes {
                 self.note_wait(node, token, waited, now);
-                self.carry_out(backends, now, node, piece, &mut plan, token, None);
+                self.issue(backends, now, node, piece, &mut plan, token, None);
             }
             self.plans.push(plan);
             goes
         } else {
-            self.attempt_with_care(backends, now, node, piece, token, waited)
+            self.plan_with_lock(backends, now, node, piece, token, waited)
         }
     }
 
     /// The same for a scheme with locks, exposure, timers or work of its own.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn attempt_with_care<L: Backends<C>>(
+    fn plan_with_lock<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -297,11 +297,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let mode = |mode| if holds { LockMode::Hold } else { mode };
             let taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
-            self.carry_out(backends, now, node, piece, &mut plan, token, taken);
+            self.issue(backends, now, node, piece, &mut plan, token, taken);
         }
-        let presses = piece.verb != Verb::Read || plan.presses;
+        let wants_urgent_work = piece.verb != Verb::Read || plan.wants_urgent_work;
         self.plans.push(plan);
-        if goes && presses {
+        if goes && wants_urgent_work {
             self.press(backends, now, node);
         }
         goes
@@ -310,7 +310,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The lock that a piece needs. While copies are made, no piece overtakes the copy of its page.
     #[inline(always)]
     fn lock_of(&mut self, node: NodeId, piece: &Command) -> Lock {
-        if self.troubled && self.health.is_copying(node) {
+        if self.has_faults && self.health.is_copying(node) {
             return Lock::Pass(Key(piece.start.0));
         }
         self.scheme_mut(node).lock(piece)
@@ -319,13 +319,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Asks the scheme for a plan; false if the scheme makes the command wait.
     #[inline(always)]
     fn plan<L: Backends<C>>(&mut self, backends: &L, node: NodeId, piece: &Command, plan: &mut Plan) -> bool {
-        self.consult(backends, node, |scheme, view| scheme.plan(piece, view, plan) == PlanVerdict::Go)
+        self.with_view(backends, node, |scheme, view| scheme.plan(piece, view, plan) == PlanVerdict::Go)
     }
 
     /// Starts the plan and takes its lock.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)]
-    fn carry_out<L: Backends<C>>(
+    fn issue<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -336,7 +336,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         taken: Option<(Key, LockMode)>,
     ) {
         if taken.is_none() && plan.is_simple::<C>(node) {
-            return self.pass_on(backends, now, node, piece, plan, token);
+            return self.submit_steps(backends, now, node, piece, plan, token);
         }
         self.account(token, u32::from(piece.count));
         if let Some((key, mode)) = taken {
@@ -348,7 +348,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Starts a plan of one plain stage, whose steps count for the caller.
     #[inline(always)]
-    fn pass_on<L: Backends<C>>(
+    fn submit_steps<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -373,7 +373,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// member lacks are read elsewhere by the scheme above it.)
     fn has_lost_page(&self, node: NodeId, piece: &Command) -> bool {
         let mut pages = piece.start.0..piece.end();
-        let reads = self.troubled && node == NodeId::ROOT && piece.verb == Verb::Read;
+        let reads = self.has_faults && node == NodeId::ROOT && piece.verb == Verb::Read;
         reads && pages.any(|page| self.gaps.lacks(node, page))
     }
 

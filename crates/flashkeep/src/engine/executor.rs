@@ -66,7 +66,7 @@ pub struct Engine<S, C> {
     pub(super) buffers: PageBuffers<C>,
     pub(super) locks: Locks,
     /// Whether a node has ever failed or lacked a page; until then, commands are passed down without checks.
-    pub(super) troubled: bool,
+    pub(super) has_faults: bool,
     /// Whether more is missing than pages that reads have found unreadable.
     pub(super) announced: bool,
     /// How often parts have failed or been replaced, and pages been lost or refused.
@@ -139,7 +139,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             changes: 0,
             buffers: PageBuffers::default(),
             locks: Locks::default(),
-            troubled: false,
+            has_faults: false,
             announced: false,
             failures: 0,
             gaps: Gaps::default(),
@@ -180,7 +180,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The only backend, if the root passes every command on to it unchanged.
     #[must_use]
     pub fn only_backend(&self) -> Option<BackendId> {
-        let only = self.shape[NodeId::ROOT.index()].only.filter(|_| !self.troubled)?;
+        let only = self.shape[NodeId::ROOT.index()].only.filter(|_| !self.has_faults)?;
         self.shape[only.index()].backend
     }
 
@@ -257,7 +257,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A backend or a whole subtree stops responding, or responds again. Its completions are handled by the next
     /// [`Engine::settle`], so that several may change at the same instant.
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
-        (self.troubled, self.announced) = (true, true);
+        (self.has_faults, self.announced) = (true, true);
         self.failures += 1;
         self.shape[node.index()].alive = change != Change::Failed;
         if change == Change::Replaced {
@@ -377,7 +377,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !matches!(change, Change::Retired(_)) {
             self.note_member(backends, parent, member, change);
         }
-        self.consult(backends, parent, |scheme, view| scheme.member(member, change, view));
+        self.with_view(backends, parent, |scheme, view| scheme.member(member, change, view));
         if self.is_below_map(node) {
             self.pass_up(backends, now, parent, change);
         }
@@ -391,7 +391,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Handles an event of a backend.
     #[cold]
-    fn hear<L: Backends<C>>(
+    fn on_backend_event<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -442,7 +442,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Calls the scheme at `node` with its view.
     #[inline(always)]
-    pub(super) fn consult<L: Backends<C>, T>(
+    pub(super) fn with_view<L: Backends<C>, T>(
         &mut self,
         backends: &L,
         node: NodeId,
@@ -486,7 +486,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 CompletionPart::Both | CompletionPart::Acknowledged | CompletionPart::Durable
             );
             if !asked {
-                return self.hear(backends, now, (backend, page), done.part);
+                return self.on_backend_event(backends, now, (backend, page), done.part);
             }
             let child = self.backend_nodes[usize::from(backend.0)];
             self.note_failed(backends, now, done);

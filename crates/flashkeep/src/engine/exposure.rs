@@ -90,7 +90,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether no node ever failed or lost a page.
     #[must_use]
     pub fn is_healthy(&self) -> bool {
-        !self.troubled
+        !self.has_faults
     }
 
     /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a

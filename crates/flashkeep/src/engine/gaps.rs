@@ -126,7 +126,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         let mut zeros = Vec::new();
-        self.consult(backends, node, |scheme, view| {
+        self.with_view(backends, node, |scheme, view| {
             let mut places = Vec::new();
             for page in 0..scheme.capacity() {
                 places.clear();

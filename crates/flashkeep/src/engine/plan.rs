@@ -251,7 +251,7 @@ pub struct Plan {
     /// The scheme has urgent work from now on, although the command is a read ([`BackgroundWork::urgent`]).
     ///
     /// [`BackgroundWork::urgent`]: super::BackgroundWork::urgent
-    pub presses: bool,
+    pub wants_urgent_work: bool,
     /// Some of its steps rename pages: members that cannot do that copy them.
     pub remaps: bool,
     /// Before this stage, or at the end if it has no steps, the members write their caches back (FLUSH): for a plan
@@ -276,7 +276,7 @@ impl Plan {
         self.peek = None;
         self.under = None;
         self.rescued = 0;
-        self.presses = false;
+        self.wants_urgent_work = false;
         self.refuses = false;
         self.remaps = false;
         self.flushes = None;

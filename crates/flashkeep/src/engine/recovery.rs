@@ -40,7 +40,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.finished.clear();
         self.plans.clear();
         self.xor_free.fill(now);
-        (self.troubled, self.announced) = (true, true);
+        (self.has_faults, self.announced) = (true, true);
         // Children before their parents.
         for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
             if self.schemes[node.index()].is_some() {
@@ -85,7 +85,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.discard_poisoned(backends, node);
         let mut lacking = Vec::new();
         std::mem::swap(&mut self.locks, held);
-        self.consult(backends, node, |scheme, view| {
+        self.with_view(backends, node, |scheme, view| {
             let lacks = &mut |member, page| lacking.push((member, page));
             health::recover_copies(scheme, view, lacks);
             scheme.recover(view, lacks);
@@ -104,7 +104,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let changes = lacking.iter().map(|&(member, page)| (member, Change::Lacking(page)));
         for (member, change) in failed.into_iter().chain(changes) {
             self.note_member(backends, node, member, change);
-            self.consult(backends, node, |scheme, view| scheme.member(member, change, view));
+            self.with_view(backends, node, |scheme, view| scheme.member(member, change, view));
         }
         let missed = |member: Member, page: Page| {
             let child = children[usize::from(member.0)];
@@ -121,7 +121,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
             for (page, stamp) in self.names.poisoned(child) {
-                let found = self.consult(backends, node, |_, view| view.oob(member, page));
+                let found = self.with_view(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
                     self.gaps.set(child, page.0, true);
                     self.invalidate(backends, child, page);
@@ -141,7 +141,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let (page, children) = (shape.inner(page), shape.children.clone());
         let mut places = Vec::new();
-        self.consult(backends, node, |scheme, view| {
+        self.with_view(backends, node, |scheme, view| {
             scheme.invalidate(page, view, &mut |member, page| places.push((member, page)));
         });
         for (Member(member), page) in places {

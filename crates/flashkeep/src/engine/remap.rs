@@ -21,7 +21,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         let remapped = plan.steps.iter().filter(|step| step.command.verb == Verb::Remap);
         let members: Vec<_> = remapped.map(|step| step.member).collect();
-        let copying: Vec<_> = self.consult(backends, node, |_, view| {
+        let copying: Vec<_> = self.with_view(backends, node, |_, view| {
             members.into_iter().filter(|&member| !view.remaps(member)).collect()
         });
         let is_copied = |step: &Step| step.command.verb == Verb::Remap && copying.contains(&step.member);

@@ -76,7 +76,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.health.trouble(node);
         }
         let mut plan = self.blank_plan();
-        let outcome = self.consult(backends, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
+        let outcome = self.with_view(backends, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
         match outcome {
             RepairOutcome::Planned => {
                 self.exposure.rescued += u64::from(step.command.cause == Cause::Host);

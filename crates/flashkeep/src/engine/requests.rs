@@ -170,10 +170,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let node = self.ports.node_of(port);
         // A member's missing pages may have changed since the command reached its port. Writes, and whether their
         // contents are lost, were recorded then.
-        if self.troubled && (command.verb == Verb::Read || port == PortId::HOST) {
+        if self.has_faults && (command.verb == Verb::Read || port == PortId::HOST) {
             return self.dispatch_examined(backends, now, node, true, command, token);
         }
-        self.hand_below(backends, now, node, command, token);
+        self.below_port(backends, now, node, command, token);
     }
 
     #[inline(never)]

@@ -11,7 +11,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A row of the root's pages, if rows can be created: all backends place pages in order, and contents are not kept.
     #[must_use]
     pub fn row(&self, backends: &impl Backends<C>) -> Option<MemberRow> {
-        if C::KEEP || self.troubled {
+        if C::KEEP || self.has_faults {
             return None;
         }
         self.row_of(NodeId::ROOT, backends)

@@ -51,7 +51,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         running.counter = counter;
         self.counters[counter] = CompletionCounter::of(id, running.tracks_steps(), now);
         self.begin_plan_latency(counter, now);
-        if self.troubled {
+        if self.has_faults {
             self.take_lacking_sums(id, plan.carry, plan.peek);
         }
         self.lay_out(id, plan.carry, plan.peek);
@@ -119,7 +119,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
-        if self.troubled {
+        if self.has_faults {
             self.note_lacking_sums(id);
         }
         self.keep_sums(id);
@@ -356,13 +356,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let lacks = !running.lost.is_empty();
                 let restores = background.is_some_and(|piece| piece.restores);
                 let fell_short = background.is_some() && (self.health.take_refused(node, key) || lacks);
-                self.consult(backends, node, |scheme, view| {
+                self.with_view(backends, node, |scheme, view| {
                     scheme.settled(key, &View { fell_short, ..*view });
                 });
                 if self.health.is_watched(node) {
                     self.note_settled(backends, node, key, restores, fell_short);
                 }
-                if self.troubled {
+                if self.has_faults {
                     self.begin_rebuild(now, node);
                 }
             }
@@ -381,7 +381,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if let Some(since) = piece.rebuilds {
                 self.rebuilt(now, node, since);
             }
-        } else if under.is_some() || self.troubled && key.is_some() && node != NodeId::HOST {
+        } else if under.is_some() || self.has_faults && key.is_some() && node != NodeId::HOST {
             self.press(backends, now, node);
         }
         self.bury(id);

@@ -415,7 +415,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..u32::from(step.command.count) {
             let place = self.running_plans[id].bases[at] + n;
             if self.running_plans[id].lost.contains(&place) || self.is_spoiled(id, at, place) {
-                self.troubled = true;
+                self.has_faults = true;
                 let page = step.command.start.plus(n);
                 self.gaps.set(target, page.0, true);
                 if target == NodeId::ROOT {

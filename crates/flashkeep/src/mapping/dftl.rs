@@ -183,7 +183,7 @@ impl Dftl {
     }
 
     /// A state that was loaded is in the memory of the drive that it is loaded into.
-    pub(super) fn go_on_as(&mut self, built: &Dftl) {
+    pub(super) fn adopt_policies(&mut self, built: &Dftl) {
         self.survives = built.survives;
     }
 

@@ -369,8 +369,8 @@ impl Hybrid {
     }
 
     /// A state that was loaded goes on under the policies of the drive that it is loaded into.
-    pub(super) fn go_on_as(&mut self, built: &Hybrid) {
-        self.base.wear.go_on_as(&built.base.wear);
+    pub(super) fn adopt_policies(&mut self, built: &Hybrid) {
+        self.base.wear.adopt_policies(&built.base.wear);
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
         self.chooser.set_turn(turn);

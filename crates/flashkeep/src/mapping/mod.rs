@@ -180,17 +180,17 @@ pub enum Mapping {
 
 impl Mapping {
     /// A loaded state takes over the policies of the drive that loads it.
-    pub fn go_on_as(&mut self, built: &Mapping) {
+    pub fn adopt_policies(&mut self, built: &Mapping) {
         match (self, built) {
-            (Mapping::Hybrid(map), Mapping::Hybrid(built)) => map.go_on_as(built),
-            (Mapping::Block(map), Mapping::Block(built)) => map.base.wear.go_on_as(&built.base.wear),
-            (Mapping::Dftl(map), Mapping::Dftl(built)) => map.go_on_as(built),
+            (Mapping::Hybrid(map), Mapping::Hybrid(built)) => map.adopt_policies(built),
+            (Mapping::Block(map), Mapping::Block(built)) => map.base.wear.adopt_policies(&built.base.wear),
+            (Mapping::Dftl(map), Mapping::Dftl(built)) => map.adopt_policies(built),
             _ => {}
         }
     }
 
     /// It takes the place of a map whose flash was replaced: what that has counted is part of the run.
-    pub fn count_on(&mut self, replaced: &Mapping) {
+    pub fn inherit_counts(&mut self, replaced: &Mapping) {
         let counts = match self {
             Mapping::Dftl(map) => &mut map.counts,
             Mapping::Block(map) => &mut map.base.counts,

@@ -62,7 +62,7 @@ impl MapWear {
     }
 
     /// A loaded state takes over the policies of the drive that loads it.
-    pub(super) fn go_on_as(&mut self, built: &MapWear) {
+    pub(super) fn adopt_policies(&mut self, built: &MapWear) {
         let turn = self.chooser.turn();
         self.chooser = built.chooser.clone();
         self.chooser.set_turn(turn);

@@ -33,7 +33,7 @@ pub struct MemberActivity<'a> {
     /// The time of which busy times are a share.
     pub busy_within: Span,
     /// When its first block reached the erase budget, and the bytes that the host had written to the array by then.
-    pub first_death: Option<Mark>,
+    pub first_worn_block: Option<Mark>,
     /// When it first refused a write, which is the end of its life.
     pub first_refusal: Option<Mark>,
 }
@@ -146,7 +146,7 @@ impl MemberActivity<'_> {
             before: self.erases_before(),
             budget: wear.erase_budget,
             expired: self.now.expired,
-            first_death: self.first_death,
+            first_worn_block: self.first_worn_block,
             first_refusal: self.first_refusal,
             refused_requests: None,
             end: (self.end, given * self.drive.page_bytes()),

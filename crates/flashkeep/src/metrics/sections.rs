@@ -68,7 +68,7 @@ figures! {
         /// The share of the pages that hold valid data at the end.
         fill: Option<f64> => unit("share"),
         /// Reads of pages that were never written, or were trimmed, which cost no flash time.
-        reads_of_nothing: u64 => unit("pages"),
+        unmapped_reads: u64 => unit("pages"),
         /// Reads served from the controller's memory because the page was on its way to the flash.
         reads_from_memory: u64 => unit("pages").higher(),
         /// The members of an array, or the parts of a drive that its redundancy works across.

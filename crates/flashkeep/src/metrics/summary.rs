@@ -257,7 +257,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
             None => Utilization::new(&facts.busy, facts.busy_within),
         }),
         fill: per(facts.filled.0 as f64, facts.filled.1 as f64),
-        reads_of_nothing: counters.reads_of_nothing,
+        unmapped_reads: counters.unmapped_reads,
         reads_from_memory: counters.reads_from_memory,
         members: match drive.is_array() {
             true => super::members::of_array(&facts.members, seconds),
@@ -507,8 +507,8 @@ fn warnings(facts: &Facts<'_>, rebuilds: &[Rebuild]) -> Vec<String> {
     all.extend(short);
     all.extend(rebuilds::notes(rebuilds));
     all.extend(limits(facts));
-    if facts.counters.reads_of_nothing > 0 {
-        let reads = facts.counters.reads_of_nothing;
+    if facts.counters.unmapped_reads > 0 {
+        let reads = facts.counters.unmapped_reads;
         all.push(format!(
             "{reads} page reads asked for pages never written, or trimmed; they cost no flash time"
         ));

@@ -20,7 +20,7 @@ pub struct WearFacts {
     /// Blocks that have reached the budget.
     pub expired: u32,
     /// When the first block reached it.
-    pub first_death: Option<Mark>,
+    pub first_worn_block: Option<Mark>,
     /// When the first write was refused.
     pub first_refusal: Option<Mark>,
     /// Writes and trims that were refused after that; none for a member, which refuses no requests.
@@ -171,8 +171,8 @@ impl WearFacts {
             remaining_life_mean: lives.and_then(|(mean, _)| finite(mean)),
             remaining_life_stddev: lives.and_then(|(_, deviation)| finite(deviation)),
             expired_blocks: self.budget.map(|_| self.expired).or((self.expired > 0).then_some(self.expired)),
-            first_block_dead_s: at(self.first_death),
-            first_block_dead_bytes: self.first_death.map(|(_, bytes)| bytes),
+            first_block_dead_s: at(self.first_worn_block),
+            first_block_dead_bytes: self.first_worn_block.map(|(_, bytes)| bytes),
             first_loss_s: at(self.first_refusal),
             first_loss_bytes: self.first_refusal.map(|(_, bytes)| bytes),
             refused_requests: self.budget.and(self.refused_requests),

@@ -173,7 +173,7 @@ impl Griffin {
         if self.reads[0] >= WINDOW {
             if self.reads[1] > self.disk_reads {
                 self.begin();
-                plan.presses = true;
+                plan.wants_urgent_work = true;
             }
             self.reads = [0; 2];
         }

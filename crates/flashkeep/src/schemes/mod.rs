@@ -153,22 +153,22 @@ pub fn named(name: &str) -> Option<&'static SchemeEntry> {
 
 impl Any {
     /// A state that was loaded takes over the policies of the scheme that was built for the drive, which may differ.
-    pub fn go_on_as(&mut self, built: &Any) {
+    pub fn adopt_policies(&mut self, built: &Any) {
         if let (Any::Mapped(map), Any::Mapped(built)) = (&mut *self, built) {
-            return map.go_on_as(built);
+            return map.adopt_policies(built);
         }
         if let (Any::Python(scheme), Any::Python(built)) = (&mut *self, built) {
-            return scheme.go_on_as(built);
+            return scheme.adopt_policies(built);
         }
         if let (Some(log), Some(built)) = (self.log_mut(), built.log()) {
-            log.go_on_as(built);
+            log.adopt_policies(built);
         }
     }
 
     /// It takes the place of a scheme whose members were all replaced: what that has counted is part of the run.
-    pub fn count_on(&mut self, replaced: &Any) {
+    pub fn inherit_counts(&mut self, replaced: &Any) {
         if let (Any::Mapped(map), Any::Mapped(replaced)) = (self, replaced) {
-            map.count_on(replaced);
+            map.inherit_counts(replaced);
         }
     }
 

@@ -188,7 +188,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Python {
 
 impl Python {
     /// A state that was loaded goes on with the object of the scheme that was built.
-    pub(super) fn go_on_as(&mut self, built: &Python) {
+    pub(super) fn adopt_policies(&mut self, built: &Python) {
         self.file.clone_from(&built.file);
     }
 

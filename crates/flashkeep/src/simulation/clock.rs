@@ -106,7 +106,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether the caller of the run is asked now whether it should continue.
     #[inline(always)]
     fn looks_now(&self) -> bool {
-        (self.host.admitted + self.failures.write_gate.turned_away).is_multiple_of(LOOK)
+        (self.host.admitted + self.failures.write_gate.refused).is_multiple_of(LOOK)
     }
 
     /// Admits the next request of the volumes.

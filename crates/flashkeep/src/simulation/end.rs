@@ -158,7 +158,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             else {
                 continue;
             };
-            let (first_death, first_refusal) = (marks.first_death, marks.first_refusal);
+            let (first_worn_block, first_refusal) = (marks.first_worn_block, marks.first_refusal);
             let end = self.clock.last;
             facts.push(MemberActivity {
                 path: &placement.path,
@@ -169,7 +169,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 end,
                 span,
                 busy_within: self.busy_within(totals),
-                first_death,
+                first_worn_block,
                 first_refusal,
             });
         }

@@ -261,7 +261,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         if let Some(node) = failed {
             let fresh = build_array::<C>(self.resolved, 0);
-            self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::count_on);
+            self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::inherit_counts);
             return self.begin_anew(now);
         }
         for backend in self.backends().collect::<Vec<_>>() {

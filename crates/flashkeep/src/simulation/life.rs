@@ -13,7 +13,7 @@ use crate::metrics::{Mark, WearFacts, called};
 /// When the first block wore out and when the drive refused its first write, with the bytes written by then.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Marks {
-    pub(super) first_death: Option<Mark>,
+    pub(super) first_worn_block: Option<Mark>,
     pub(super) first_refusal: Option<Mark>,
     /// Whether it has reached its end of life; a replacement has not.
     ended: bool,
@@ -22,7 +22,7 @@ pub(super) struct Marks {
 impl Marks {
     fn note(&mut self, life: &DriveLife, bytes: u64) {
         let mark = |at| (at, bytes);
-        self.first_death = self.first_death.or(life.first_death.map(mark));
+        self.first_worn_block = self.first_worn_block.or(life.first_worn_block.map(mark));
         if life.has_ended() {
             self.first_refusal = self.first_refusal.or(life.first_refusal.map(mark));
         }
@@ -35,7 +35,7 @@ pub(super) struct WriteGate {
     /// When it was closed, and the number of requests admitted by then.
     shut: Option<(Mark, u64)>,
     /// The number of writes and trims refused since.
-    pub(super) turned_away: u64,
+    pub(super) refused: u64,
 }
 
 impl WriteGate {
@@ -104,14 +104,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The warning for a drive that reached its end of life.
-    pub(super) fn obituary(&self) -> Option<String> {
+    pub(super) fn end_of_life_warning(&self) -> Option<String> {
         let (at, bytes) = self.accounts.marks.first_refusal?;
         if self.resolved.is_array() {
             return Some(self.obituaries());
         }
         let life = self.device.body.life();
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let death = life.first_death.map_or(0.0, |at| seconds(at.0));
+        let death = life.first_worn_block.map_or(0.0, |at| seconds(at.0));
         Some(format!(
             "the drive has reached the end of its life after {:.3} s, {} requests and {bytes} bytes \
              written by the host: too few blocks are left for its data, and a write was refused; {} of {} \
@@ -127,7 +127,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn refusals(&self) -> String {
         format!(
             "It is read-only from then on: {} writes and trims were refused",
-            self.failures.write_gate.turned_away
+            self.failures.write_gate.refused
         )
     }
 
@@ -141,7 +141,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 "the drive reached the end of its life before time 0, so all {} writes and trims were \
                  refused; accepted: more erases, or a shorter conditioning (condition.round, \
                  condition.most_rounds)",
-                self.failures.write_gate.turned_away
+                self.failures.write_gate.refused
             ),
         })
     }
@@ -176,9 +176,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             before: self.device.body.erases_before(),
             budget: wear.erase_budget,
             expired: self.device.body.life().expired,
-            first_death: self.accounts.marks.first_death,
+            first_worn_block: self.accounts.marks.first_worn_block,
             first_refusal: self.accounts.marks.first_refusal,
-            refused_requests: Some(self.failures.write_gate.turned_away),
+            refused_requests: Some(self.failures.write_gate.refused),
             end: self
                 .failures
                 .write_gate

@@ -533,7 +533,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.clock.interrupted && self.host.admitted <= self.host.warmup {
             return Err(Stop::Error(Error::Interrupted)); // nothing has been counted
         }
-        if self.host.admitted == 0 && self.failures.write_gate.turned_away > 0 {
+        if self.host.admitted == 0 && self.failures.write_gate.refused > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
         if self.host.admitted == 0 && !self.job.traces.is_empty() {
@@ -556,7 +556,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let end = self.clock.now.max(self.clock.last);
         self.look_at_life();
         let counted = self.accounts.counted.take().unwrap_or_else(|| self.count_up());
-        let (tally, obituary) = (self.tally_until(end), self.obituary());
+        let (tally, end_of_life_warning) = (self.tally_until(end), self.end_of_life_warning());
         counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
@@ -584,7 +584,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
         let warnings = self.warnings(
             requests,
-            [obituary.into_iter().collect(), notes.to_vec(), counted.log_notes.clone()].concat(),
+            [end_of_life_warning.into_iter().collect(), notes.to_vec(), counted.log_notes.clone()].concat(),
         );
         let summary = self.summary(&counted, &tally, warnings);
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {

@@ -91,7 +91,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
         if self.failures.write_gate.is_shut() && request.op.changes_data() {
-            self.failures.write_gate.turned_away += 1;
+            self.failures.write_gate.refused += 1;
             return;
         }
         if self.host.admitted == self.host.warmup && self.host.warmup > 0 {

@@ -32,7 +32,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let carried = snapshot.take()?;
         for (node, scheme) in &mut schemes {
             if let Some(built) = self.device.engine.scheme(*node) {
-                scheme.go_on_as(built);
+                scheme.adopt_policies(built);
             }
         }
         self.device.engine.take_over(schemes, carried);

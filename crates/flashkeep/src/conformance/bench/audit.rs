@@ -1,13 +1,13 @@
 //! Audits: what the raw state must say whenever nothing is under way.
 
-use super::{Bed, Bench, Dead};
+use super::{Bench, Dead, TestDevices};
 use crate::drive::{Drive, LoggedOperation, OpKind};
 use crate::engine::{BackendId, Cause, Code, Contents, Page, Role, StripeUnit, Token};
 use crate::ftl::GcRun;
 use crate::kernel::SimTime;
 use crate::mapping::BackendKind;
 
-impl<H: Bed> Bench<H> {
+impl<H: TestDevices> Bench<H> {
     /// What must hold whenever nothing is under way: the map and its inverse, parity and copies as the raw state has
     /// them, every operation counted under its cause, none on what had failed.
     pub(in crate::conformance) fn audit(&self) {
@@ -50,7 +50,7 @@ impl<H: Bed> Bench<H> {
     pub(super) fn check_that_it_was_still(&self, device: u16) {
         let this = |dead: &&Dead| dead.device == device && dead.until == SimTime::NEVER;
         for dead in self.dead.iter().filter(this).filter(|dead| dead.counted.is_some()) {
-            assert_eq!(self.flash.deeds(device, self.now), dead.counted, "a dead disk works");
+            assert_eq!(self.flash.commands_done(device, self.now), dead.counted, "a dead disk works");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Failures and replacements on the bench.
 
-use super::{Bed, Bench, Dead, Request};
+use super::{Bench, Dead, Request, TestDevices};
 use crate::drive::{Drive, Fault, OpKind};
 use crate::engine::{Change, Command, Flags, NodeId, Page, Scheme, Verb};
 use crate::flash::PlaneId;
@@ -21,7 +21,7 @@ fn plane(first: PlaneId) -> Fault {
     Fault::Planes { first, count: 1 }
 }
 
-impl<H: Bed> Bench<H> {
+impl<H: TestDevices> Bench<H> {
     /// The planes of a drive's member, or of a whole drive where it has but one.
     pub(super) fn planes_of(&self, device: u16, member: u32) -> Vec<PlaneId> {
         let geometry = self.flash.drive(device).map(Drive::geometry).expect("a drive");
@@ -79,7 +79,7 @@ impl<H: Bed> Bench<H> {
             self.flash.fail(self.now, device, fault, true);
             let planes = self.flash.drive(device).map(Drive::geometry).map(|geometry| fault.planes(geometry));
             let planes = planes.unwrap_or_default().map(PlaneId).collect();
-            let counted = self.flash.deeds(device, self.now);
+            let counted = self.flash.commands_done(device, self.now);
             self.dead.push(Dead { device, planes, from: self.now, until: SimTime::NEVER, counted });
         }
         for part in parts {
@@ -139,7 +139,7 @@ impl<H: Bed> Bench<H> {
             }
             if part.in_array {
                 let fresh = H::put_together(&self.drive).tree;
-                self.engine.refresh(&mut self.flash, self.now, part.node, fresh, Any::count_on);
+                self.engine.refresh(&mut self.flash, self.now, part.node, fresh, Any::inherit_counts);
             } else {
                 self.engine.change(&mut self.flash, self.now, part.node, Change::Replaced);
             }

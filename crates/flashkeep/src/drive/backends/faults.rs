@@ -32,7 +32,7 @@ impl DriveHealth {
 
     /// A block failed.
     pub(in crate::drive) fn note_death(&mut self, at: SimTime) {
-        self.life.first_death = Some(at);
+        self.life.first_worn_block = Some(at);
     }
 
     #[inline(always)]

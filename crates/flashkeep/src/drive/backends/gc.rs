@@ -11,7 +11,7 @@ use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc};
 use crate::blocks::{Chooser, Collection, GcThresholds};
 use crate::drive::LoggedOperation;
-use crate::drive::controller::{Controller, Course, Full, Manner, PageWrite, Verdict};
+use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
 use crate::drive::{Fault, Parameters};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, Geometry, OpKind, PlaneId, Ppn, Target, UnitId};
@@ -483,9 +483,9 @@ impl<C: Contents> DriveBackends<C> {
         first: Ppn,
         pages: u16,
         controller: &mut Controller<C>,
-    ) -> Course {
+    ) -> ReadAttempts {
         if controller.errors.is_none() {
-            return Course::default();
+            return ReadAttempts::default();
         }
         let hand = &self.gc.hands[plane.0 as usize];
         let along = hand[hand.len() + 1 - usize::from(pages)..].iter().copied();
@@ -738,7 +738,7 @@ impl<C: Contents> DriveBackends<C> {
     #[inline]
     pub(in crate::drive) fn fails(
         &mut self,
-        course: Course,
+        course: ReadAttempts,
         ppn: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {

@@ -30,8 +30,8 @@ impl<C: Contents> DriveBackends<C> {
             return self.ftl.blocks.retire_block(plane, block);
         }
         self.health.life.expired += 1;
-        if self.health.life.first_death.is_none() {
-            self.health.life.first_death = Some(end);
+        if self.health.life.first_worn_block.is_none() {
+            self.health.life.first_worn_block = Some(end);
             controller.note_first_death(controller.dies.unit_of_block(plane, block));
         }
         self.set_damaged(controller);
@@ -88,7 +88,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.health.life.expired -= 1;
         if self.health.life.expired == 0 {
-            self.health.life.first_death = None;
+            self.health.life.first_worn_block = None;
         }
     }
 

@@ -73,7 +73,7 @@ impl<C: Contents> DriveBackends<C> {
                 controller.read_of_lost(now, ftl, command, token, self)
             }
             MapEntry::Unmapped => {
-                controller.accounts.counters_mut().reads_of_nothing += 1;
+                controller.accounts.counters_mut().unmapped_reads += 1;
                 controller.answer(token, 1, now, Span::ZERO, C::default());
             }
             // A damaged FTL has lifted the page, and its program takes time.

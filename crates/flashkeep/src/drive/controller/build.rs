@@ -10,17 +10,17 @@ use crate::flash::{FlashArray, Geometry, Timing};
 use crate::kernel::SimTime;
 
 impl<C: Contents> Controller<C> {
-    /// The controller of `flash`, with `backends` backends. It tells of dies that fall idle if `minded`.
+    /// The controller of `flash`, with `backends` backends. It tells of dies that fall idle if `wake_on_release`.
     pub(in crate::drive) fn new(
         drive: &Parameters,
         flash: FlashArray,
         backends: usize,
-        minded: bool,
+        wake_on_release: bool,
     ) -> Self {
         let geometry = &flash.geometry;
         let units = geometry.unit_count() as usize;
         Controller {
-            dies: Dies::new(drive, geometry, flash.commands.cache_program || minded),
+            dies: Dies::new(drive, geometry, flash.commands.cache_program || wake_on_release),
             queues: Queues::default(),
             reads: ReadRules::new(drive, &flash),
             paths: Paths {

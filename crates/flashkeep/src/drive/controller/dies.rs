@@ -1,8 +1,8 @@
 //! State of channels and busy units: until when each is busy, and what waits for it.
 
-use super::errors::Course;
+use super::errors::ReadAttempts;
 use super::queue::DriveOp;
-use super::rounds::InStep;
+use super::rounds::OpenRound;
 use super::spread::PoolUnits;
 use super::{Controller, Dies, Gangs, OpQueue};
 use crate::drive::backends::DriveBackends;
@@ -47,7 +47,7 @@ pub(in crate::drive) struct BusyUnitState {
     /// The number of sectors that GC has read; 0 for a whole page.
     pub carries: u16,
     /// What the errors of the pages that GC reads ask for.
-    pub gc_course: Course,
+    pub gc_course: ReadAttempts,
     /// The plane for whose collection it reads a page, or read the last one.
     pub collects: Option<PlaneId>,
     /// Planes that wait to be collected.
@@ -78,7 +78,7 @@ pub(in crate::drive) struct Channel {
 
 impl Dies {
     /// All gangs free.
-    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, minded: bool) -> Dies {
+    pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry, wake_on_release: bool) -> Dies {
         let units = geometry.unit_count() as usize;
         let spread = PoolUnits::of(geometry, drive.pools);
         let slots = if drive.suspend.is_some() { 2 * units } else { units };
@@ -91,10 +91,10 @@ impl Dies {
             channels: channels(geometry),
             per_channel: geometry.units_per_channel() as usize,
             of_plane: (0..geometry.plane_count()).map(|plane| geometry.unit_of(PlaneId(plane))).collect(),
-            minded: minded || spread.is_some(),
+            wake_on_release: wake_on_release || spread.is_some(),
             spread,
             gangs: Gangs::new(drive.flash.control_gang, geometry.channels),
-            in_step: InStep::default(),
+            open_round: OpenRound::default(),
             agenda: Agenda::new(slots + geometry.channels as usize + usize::from(scrubs)),
         }
     }
@@ -454,7 +454,7 @@ impl<C: Contents> Controller<C> {
         if self.queues.waiting > 0 || state.reads.head.is_some() || state.collect_head.is_some() {
             self.dies.agenda.set(unit.0 as usize, until);
         }
-        if self.dies.minded {
+        if self.dies.wake_on_release {
             backends.mind(unit, until, cause, self);
         }
     }

@@ -1,7 +1,6 @@
 //! The controller: dies, channels, and the operations that wait for them. It knows physical pages, and asks the backends
 //! what to program next.
 
-mod behind;
 mod build;
 mod cache;
 mod dies;
@@ -17,6 +16,7 @@ mod physical;
 mod program;
 mod queue;
 mod read;
+mod read_from_flash;
 mod retry;
 mod rounds;
 mod sources;
@@ -28,7 +28,7 @@ mod work;
 
 pub(super) use dies::{BusyUnitState, UnitPhase};
 pub use errors::ErrorCounts;
-pub(super) use errors::{Course, ReadErrors, Verdict};
+pub(super) use errors::{ReadAttempts, ReadErrors, Verdict};
 pub(super) use program::{Full, Manner, PageWrite, ProgramMode, Programs};
 pub(super) use queue::DriveOp;
 pub(super) use read::Commands;
@@ -39,12 +39,12 @@ use crate::drive::{BlockErases, Counters, OperationObserver, Parameters, Told};
 use crate::engine::{Breakdown, BusyHistory, Contents, Done};
 use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, SuspendRules, UnitId};
 use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
-use behind::ReadBehindWrite;
 use dies::Channel;
 use gangs::GangRound;
 use latency::PlacedPage;
 use latency::ReadTimes;
-use rounds::InStep;
+use read_from_flash::ReadBehindWrite;
+use rounds::OpenRound;
 use spread::PoolUnits;
 use under_way::UnitUnderWay;
 
@@ -94,10 +94,10 @@ pub(in crate::drive) struct Dies {
     spread: Option<Box<PoolUnits>>,
     /// Whether the release of a unit matters even if its queues are empty: with cache programs, a soft threshold, or
     /// pools of several units.
-    minded: bool,
+    wake_on_release: bool,
     gangs: Gangs,
     /// With rounds: the round that is being assembled.
-    in_step: InStep,
+    open_round: OpenRound,
     /// A slot for each unit, then one for each channel. Where operations are suspended, one for each unit follows: when
     /// its operation is over. With scrubbing, its next read is the last one.
     agenda: Agenda,

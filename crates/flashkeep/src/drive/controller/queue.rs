@@ -1,6 +1,6 @@
 //! Operations that wait or are in progress, and their queues.
 
-use super::errors::Course;
+use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, OpQueue, Queues};
 use crate::drive::backends::{DriveBackends, UNASKED};
@@ -32,7 +32,7 @@ pub(in crate::drive) struct DriveOp {
     pub acknowledged: SimTime,
     pub service: Span,
     /// Of a read: what its errors ask for.
-    pub course: Course,
+    pub course: ReadAttempts,
 }
 
 impl DriveOp {

@@ -1,7 +1,7 @@
 //! Reads: from flash, from the controller's memory, or of nothing.
 
 use super::dies::UnitPhase;
-use super::errors::{Course, Verdict};
+use super::errors::{ReadAttempts, Verdict};
 use super::queue::DriveOp;
 use super::{Controller, ReadRules};
 use crate::drive::Parameters;
@@ -63,7 +63,7 @@ impl<C: Contents> Controller<C> {
             }
             MapEntry::Unmapped => {
                 let memory = if command.flags.has(Flags::BEFORE) { Span::ZERO } else { memory };
-                self.accounts.counters.reads_of_nothing += 1;
+                self.accounts.counters.unmapped_reads += 1;
                 self.answer(token, 1, now + memory, memory, C::default());
             }
             MapEntry::Pending(op)
@@ -292,7 +292,7 @@ impl<C: Contents> Controller<C> {
         self.occupy_channel(now, channel, transfer, cause);
         if last && !self.stays_suspended(now, unit, end, cause) {
             // The data that GC moves have to be decoded before they are programmed.
-            let until = if op.is_some() { end } else { end + self.decoding(Course::default()) };
+            let until = if op.is_some() { end } else { end + self.decoding(ReadAttempts::default()) };
             self.occupy_unit(now, unit, until, cause, backends);
         }
         if self.accounts.watch.is_some() {

@@ -8,7 +8,7 @@
 
 use super::Controller;
 use super::dies::UnitPhase;
-use super::errors::{Course, Verdict};
+use super::errors::{ReadAttempts, Verdict};
 use super::queue::DriveOp;
 use crate::drive::backends::DriveBackends;
 use crate::engine::{Cause, CompletionToken, Contents};
@@ -102,7 +102,7 @@ impl<C: Contents> Controller<C> {
         self.tell_attempt(op, self.queues[op].acknowledged, now, backends);
         let attempt = DriveOp {
             token: CompletionToken::default(),
-            course: Course { discarded: true, ..Course::default() },
+            course: ReadAttempts { discarded: true, ..ReadAttempts::default() },
             ..self.queues[op]
         };
         let cached = self.queues.ops.claim();
@@ -169,11 +169,11 @@ impl<C: Contents> Controller<C> {
         now: SimTime,
         ppns: &[Ppn],
         backends: &mut DriveBackends<C>,
-    ) -> Course {
+    ) -> ReadAttempts {
         if self.errors.is_none() {
-            return Course::default();
+            return ReadAttempts::default();
         }
-        let mut all = Course::default();
+        let mut all = ReadAttempts::default();
         for &ppn in ppns {
             let course = self.draw_errors(now, ppn, 0, backends);
             all.retries = all.retries.max(course.retries);
@@ -219,7 +219,7 @@ impl<C: Contents> Controller<C> {
         since: SimTime,
         ppn: Ppn,
         sectors: u16,
-        mut course: Course,
+        mut course: ReadAttempts,
         whole: Span,
         backends: &mut DriveBackends<C>,
     ) -> Span {

@@ -32,7 +32,7 @@ pub(super) const BATCH: usize = 100;
 
 /// The round that is being put together.
 #[derive(Clone, Debug, Default)]
-pub(super) struct InStep {
+pub(super) struct OpenRound {
     /// Its part on each channel of the gang.
     parts: Vec<Round>,
     /// The channel of a gang, counted from its first, that takes the next write.
@@ -41,7 +41,7 @@ pub(super) struct InStep {
     turns_of_planes: Vec<u32>,
 }
 
-impl InStep {
+impl OpenRound {
     fn start(&mut self, begun: SimTime, channels: usize) {
         self.parts.clear();
         self.parts.resize(channels, Round::at(begun));
@@ -208,7 +208,7 @@ impl<C: Contents> Controller<C> {
         gang: &Range<usize>,
         backends: &mut DriveBackends<C>,
     ) -> SimTime {
-        self.dies.in_step.start(now, gang.len());
+        self.dies.open_round.start(now, gang.len());
         for channel in gang.clone() {
             let (first, mut idle) = (self.dies.channels[channel].first_unit, u64::MAX);
             for unit in (first..first + self.dies.per_channel as u32).map(UnitId) {
@@ -221,7 +221,7 @@ impl<C: Contents> Controller<C> {
                 }
             }
         }
-        self.dies.in_step.end()
+        self.dies.open_round.end()
     }
 
     /// A collection reads a flash page, which takes `longer` because of errors: when, and until when.
@@ -256,7 +256,7 @@ impl<C: Contents> Controller<C> {
             if !waits || left == 0 {
                 return begun;
             }
-            self.dies.in_step.start(begun, gang.len());
+            self.dies.open_round.start(begun, gang.len());
             for channel in gang.clone() {
                 let mut idle = u64::MAX;
                 if *steps == Steps::BeforeReads {
@@ -272,7 +272,7 @@ impl<C: Contents> Controller<C> {
                 }
             }
             *steps = Steps::Taken;
-            begun = self.dies.in_step.end();
+            begun = self.dies.open_round.end();
         }
     }
 
@@ -388,7 +388,7 @@ impl<C: Contents> Controller<C> {
         let mut idle = vec![all; gang.len()];
         loop {
             idle.fill(all);
-            self.dies.in_step.start(begun, gang.len());
+            self.dies.open_round.start(begun, gang.len());
             if steps != Steps::Taken {
                 for channel in gang.clone() {
                     idle[channel - gang.start] &= !self.collect_in_step(begun, gang, channel, all, backends);
@@ -399,7 +399,7 @@ impl<C: Contents> Controller<C> {
             if idle.iter().all(|&idle| idle == all) {
                 return begun;
             }
-            begun = self.dies.in_step.end();
+            begun = self.dies.open_round.end();
         }
     }
 
@@ -415,8 +415,8 @@ impl<C: Contents> Controller<C> {
     ) {
         let mut without = 0;
         while *left > 0 && without < gang.len() {
-            let at = self.dies.in_step.turn % gang.len();
-            self.dies.in_step.turn = at + 1;
+            let at = self.dies.open_round.turn % gang.len();
+            self.dies.open_round.turn = at + 1;
             let channel = gang.start + at;
             let Some(taker) = Writes::<Full>::find(self, channel, idle[at], backends) else {
                 without += 1;
@@ -453,6 +453,6 @@ impl Dies {
     /// A unit's channel in the round that is being put together.
     fn round_of(&mut self, unit: UnitId) -> &mut Round {
         let channel = self.units[unit.0 as usize].channel as usize;
-        &mut self.in_step.parts[channel % self.gangs.size]
+        &mut self.open_round.parts[channel % self.gangs.size]
     }
 }

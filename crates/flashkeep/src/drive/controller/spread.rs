@@ -166,7 +166,7 @@ impl<C: Contents> Controller<C> {
         let planes: Vec<PlaneId> = die_queues.iter().flat_map(planes).collect();
         let mut given = vec![0; planes.len()];
         let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
-        let mut turn = self.dies.in_step.turn_of_planes(write_queue);
+        let mut turn = self.dies.open_round.turn_of_planes(write_queue);
         for (n, op) in self.queues.take(write_queue, |_| true).into_iter().enumerate() {
             let plane = if n < BATCH { backends.deal_one(op, &planes, &given, turn, self) } else { None };
             let Some((at, next)) = plane else {
@@ -182,7 +182,7 @@ impl<C: Contents> Controller<C> {
                 .expect("a plane of one of these die queues");
             dealt[place].push(op);
         }
-        self.dies.in_step.set_turn_of_planes(write_queue, turn);
+        self.dies.open_round.set_turn_of_planes(write_queue, turn);
         let rounds = dealt.iter().map(Vec::len).max().unwrap_or(0);
         let in_rounds = (0..rounds).flat_map(|round| dealt.iter().filter_map(move |own| own.get(round)));
         let order: Vec<Id<DriveOp>> = in_rounds.copied().chain(rest).collect();

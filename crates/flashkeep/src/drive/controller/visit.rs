@@ -30,7 +30,7 @@ impl<C: Contents> Controller<C> {
             self.dies.channels[channel].ready |= bit;
         }
         self.visit(now, channel, backends);
-        if self.dies.minded {
+        if self.dies.wake_on_release {
             self.after_visit(now, channel, unit, backends);
         }
     }

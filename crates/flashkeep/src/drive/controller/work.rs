@@ -1,7 +1,7 @@
 //! Busy time of arrays and pins by kind and cause, from which the report computes energy. Recorded only if
 //! the drive file has currents.
 
-use super::errors::Course;
+use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, DriveAccounts, Watch};
 use crate::drive::backends::DriveBackends;
@@ -105,7 +105,7 @@ impl DriveAccounts {
     }
 
     /// Counts the retries and further sensings of a read without time.
-    pub(in crate::drive) fn count_attempts(&mut self, ftl: usize, course: Course) {
+    pub(in crate::drive) fn count_attempts(&mut self, ftl: usize, course: ReadAttempts) {
         let again = u64::from(course.retries) + u64::from(course.sensings);
         if again > 0 {
             self.counters.add(ftl as u16, OpKind::Read, Cause::Retry, again);

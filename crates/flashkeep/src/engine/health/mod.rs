@@ -189,7 +189,7 @@ struct CodewordHealth {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Health {
     /// For each node, whether a member ever failed or lacked a page; and whether that is so of any.
-    troubled: Vec<bool>,
+    has_faults: Vec<bool>,
     any_troubled: bool,
     /// Whether codewords of any node are examined.
     any_watched: bool,
@@ -237,13 +237,13 @@ impl Health {
     pub(super) fn new<S: Scheme>(schemes: &[Option<S>]) -> Self {
         let nodes = schemes.iter().map(NodeHealth::new).collect::<Vec<_>>();
         let any_watched = nodes.iter().any(|health| health.watched);
-        Health { troubled: vec![false; schemes.len()], any_troubled: false, any_watched, nodes }
+        Health { has_faults: vec![false; schemes.len()], any_troubled: false, any_watched, nodes }
     }
 
     /// Whether no member of the node ever failed or lacked a page.
     #[inline]
     pub(super) fn is_healthy(&self, node: NodeId) -> bool {
-        !self.any_troubled || !self.troubled[node.index()]
+        !self.any_troubled || !self.has_faults[node.index()]
     }
 
     /// Whether codewords of the node are examined.
@@ -306,7 +306,7 @@ impl Health {
 
     /// A node has a new scheme: nothing is known of its health.
     pub(super) fn restart<S: Scheme>(&mut self, node: NodeId, scheme: &Option<S>) {
-        self.troubled[node.index()] = false;
+        self.has_faults[node.index()] = false;
         self.nodes[node.index()] = NodeHealth::new(scheme);
     }
 
@@ -319,7 +319,7 @@ impl Health {
 
     /// From now on, codewords of the node are examined.
     pub(super) fn trouble(&mut self, node: NodeId) {
-        self.troubled[node.index()] = true;
+        self.has_faults[node.index()] = true;
         (self.any_troubled, self.any_watched) = (true, true);
         let health = &mut self.nodes[node.index()];
         health.watched = !health.own;

@@ -64,7 +64,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         act: impl FnOnce(&mut NodeHealth, &mut S, &View<'_>) -> T,
     ) -> T {
         let mut nodes = std::mem::take(&mut self.health.nodes);
-        let result = self.consult(backends, node, |scheme, view| act(&mut nodes[node.index()], scheme, view));
+        let result =
+            self.with_view(backends, node, |scheme, view| act(&mut nodes[node.index()], scheme, view));
         self.health.nodes = nodes;
         result
     }
@@ -166,7 +167,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             health.restoring -= u32::from(restores);
             health.examine(scheme, codeword, again, view, |member, page| view.has(member, page));
         });
-        self.consult(backends, node, |scheme, view| scheme.examined(codeword as u32, view));
+        self.with_view(backends, node, |scheme, view| scheme.examined(codeword as u32, view));
     }
 
     /// Plans the rebuild of one codeword; false if none can be rebuilt now.
@@ -211,7 +212,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         change: Change,
     ) {
         let Some(page) = change.page() else { return };
-        self.troubled = true;
+        self.has_faults = true;
         let announced = !matches!(change, Change::Unreadable(_));
         self.announced |= announced;
         self.failures += u64::from(announced);

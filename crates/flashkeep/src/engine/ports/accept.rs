@@ -326,7 +326,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let (writes, reads) = (command.verb == Verb::Write, command.verb == Verb::Read);
         if this.is_only_a_link() || (bypassed && !writes) {
             let node = this.node;
-            self.hand_below(backends, now, node, command, token);
+            self.below_port(backends, now, node, command, token);
             return command.verb != Verb::Trim;
         }
         assert!(command.verb != Verb::Remap, "old versions are kept in drives, not in arrays of them");

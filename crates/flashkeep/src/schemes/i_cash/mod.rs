@@ -420,7 +420,7 @@ impl Scheme for ICash {
         };
         if verdict == PlanVerdict::Go && command.verb != Verb::Trim && !before {
             self.touch(page, view);
-            plan.presses = !self.wanted.is_empty();
+            plan.wants_urgent_work = !self.wanted.is_empty();
         }
         verdict
     }

@@ -80,7 +80,7 @@ impl LogHealth {
 
     /// What lacks what is to be found out anew.
     pub(super) fn restart(&mut self, superblocks: u32) {
-        self.end_mending();
+        self.end_rebuild();
         (self.missing, self.to_be_moved) = (Bits::default(), Bits::default());
         self.lacking_of.clear();
         self.lacking = 0;
@@ -106,7 +106,7 @@ impl LogHealth {
     }
 
     /// Members that stand in have been given what they could be.
-    pub(super) fn end_mending(&mut self) {
+    pub(super) fn end_rebuild(&mut self) {
         for condition in self.members.iter_mut().filter(|condition| condition.alive) {
             condition.fresh = false;
         }

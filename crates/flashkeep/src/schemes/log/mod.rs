@@ -229,7 +229,7 @@ impl StripeLog {
     }
 
     /// A loaded state takes over the policies of the drive that loads it.
-    pub(super) fn go_on_as(&mut self, built: &StripeLog) {
+    pub(super) fn adopt_policies(&mut self, built: &StripeLog) {
         self.thresholds = built.thresholds;
         self.superblocks.set_budget_of(&built.superblocks);
         let turn = self.chooser.turn();

@@ -241,7 +241,7 @@ impl StripeLog {
             }
         }
         if self.stripe_rebuilds.is_empty() && self.health.has_fresh() {
-            self.health.end_mending();
+            self.health.end_rebuild();
         }
         false
     }

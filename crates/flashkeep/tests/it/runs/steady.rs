@@ -85,7 +85,7 @@ fn the_drive_is_full_and_every_run_is_the_same() {
         let trace = "synth:random,requests=8k,write=0.6,size=4KiB,depth=4";
         let verified = summary(&Job { verify: true, ..job(DRIVE, trace, &set) });
         assert_eq!(figure(&verified, "integrity.wrong_reads"), 0.0, "{set:?}");
-        assert_eq!(figure(&verified, "reads_of_nothing"), 0.0, "{set:?}");
+        assert_eq!(figure(&verified, "unmapped_reads"), 0.0, "{set:?}");
         assert_eq!(verified["drive"]["start"]["existing"], Value::from("all"));
         let plain = job(DRIVE, trace, &set);
         let first = summary(&plain);
@@ -111,7 +111,7 @@ fn members_are_in_steady_state() {
             ..job(&array, "synth:random,requests=4k,write=0.5,size=4KiB", &[])
         });
         assert_eq!(figure(&found, "integrity.wrong_reads"), 0.0, "{scheme}");
-        assert_eq!(figure(&found, "reads_of_nothing"), 0.0, "{scheme}");
+        assert_eq!(figure(&found, "unmapped_reads"), 0.0, "{scheme}");
         assert!(figure(&found, "wear.erases_total") > 100.0, "{scheme}: GC runs from the first writes on");
         let plain = summary(&job(&array, "synth:random,requests=4k,write=0.5,size=4KiB", &[]));
         for figure in ["operations", "response"] {

@@ -323,7 +323,7 @@ fn an_aged_drive_in_which_all_pages_exist_is_full() {
                 let found = summary(&Job { set: set.clone(), verify: true, fail, ..job(SMALL, trace, &[]) });
                 assert_eq!(figure(&found, "integrity.wrong_reads"), 0.0, "{model} {more:?}");
                 assert_eq!(figure(&found, "integrity.lost_pages"), 0.0, "{model} {more:?}");
-                assert_eq!(figure(&found, "reads_of_nothing"), 0.0, "{model} {more:?}");
+                assert_eq!(figure(&found, "unmapped_reads"), 0.0, "{model} {more:?}");
             }
         }
     }

@@ -96,7 +96,7 @@ proptest! {
         }
         if policy == "round-robin" {
             // Reads that the controller's memory served took their turn too.
-            let memory = count("reads_from_memory") + count("reads_of_nothing");
+            let memory = count("reads_from_memory") + count("unmapped_reads");
             let apart = (member(0, "read.host") - member(1, "read.host")).abs();
             prop_assert!(apart <= 1.0 + memory, "{} reads apart", apart);
         }

@@ -10,7 +10,7 @@
 //! floating point are sums of these probabilities, condition by condition.
 //!
 //! A page that no stage corrects is *unreadable* until its block is erased, as after a transient fault
-//! ([`faults`](super::faults)). From its submission until its answer such a read is listed as *doomed*: later reads of the
+//! ([`faults`](super::faults)). From its submission until its answer such a read is listed as pending: later reads of the
 //! page fail like it, without a draw of their own.
 
 mod blocks;
@@ -44,7 +44,7 @@ pub(in crate::drive) enum Verdict {
 
 /// What a read still has to do before its data are right, or given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::drive) struct Course {
+pub(in crate::drive) struct ReadAttempts {
     /// Retries to come.
     pub retries: u8,
     /// Sensings for soft decoding to come.
@@ -58,7 +58,7 @@ pub(in crate::drive) struct Course {
     pub verdict: Verdict,
 }
 
-impl Course {
+impl ReadAttempts {
     /// Whether the page is sensed again after this.
     #[inline]
     pub(super) fn goes_on(self) -> bool {
@@ -108,7 +108,7 @@ pub(in crate::drive) struct ReadErrors {
     /// By block: its pages that no stage has corrected, in all of its life.
     given_up: FixedMap<u32, u32>,
     /// Pages of reads under way that will fail.
-    doomed: Vec<Ppn>,
+    pending_uncorrectable: Vec<Ppn>,
     /// A page of a block that was found to be due for a refresh by the last draw.
     due: Option<Ppn>,
     counts: ErrorCounts,
@@ -138,7 +138,7 @@ impl ReadErrors {
             fresh: Bits::default(),
             carried: FixedMap::default(),
             given_up: FixedMap::default(),
-            doomed: Vec::new(),
+            pending_uncorrectable: Vec::new(),
             due: None,
             counts: ErrorCounts::default(),
             model,
@@ -158,12 +158,12 @@ impl ReadErrors {
         self.fresh = Bits::default();
         self.carried = FixedMap::default();
         self.given_up = FixedMap::default();
-        self.doomed.clear();
+        self.pending_uncorrectable.clear();
         self.counts = ErrorCounts::default();
     }
 
     /// The time of decoding behind a transfer of a read without further retries that soft decoding follows.
-    fn soft_decoding(&self, course: Course) -> Span {
+    fn soft_decoding(&self, course: ReadAttempts) -> Span {
         let Some(SoftSensing { sensings, decode: soft }) = self.model.soft else { return self.decode };
         // The last hard decoding comes before the first sensing for soft decoding.
         let first = if course.sensings == sensings { self.decode } else { Span::ZERO };
@@ -346,24 +346,24 @@ impl ReadErrors {
     }
 
     /// Draws what becomes of the read that began last in its block.
-    fn draw(&mut self, Sensed { ppn, block, page, erases, .. }: Sensed) -> Course {
+    fn draw(&mut self, Sensed { ppn, block, page, erases, .. }: Sensed) -> ReadAttempts {
         let BlockState { rates, reads, .. } = self.blocks[block];
         let rates = *self.rates.at(rates);
         if rates.first_failure == 0 {
-            return Course::default();
+            return ReadAttempts::default();
         }
         let number = u64::from(reads.saturating_sub(1));
         let drawn = uniform(self.seed, block as u64, page.into(), erases.into(), number);
         if drawn >= rates.first_failure {
-            return Course::default();
+            return ReadAttempts::default();
         }
         let outcome = self.model.chain.read(rates.rber, rates.codewords, drawn);
         let soft = self.model.soft.filter(|_| !matches!(outcome.stage, Stage::Corrected(_)));
-        let mut course = Course {
+        let mut course = ReadAttempts {
             retries: outcome.retries as u8,
             sensings: soft.map_or(0, |soft| soft.sensings),
             soft: soft.is_some(),
-            ..Course::default()
+            ..ReadAttempts::default()
         };
         self.blocks[block].sense(u32::from(course.retries) + u32::from(course.sensings));
         self.counts.retries += u64::from(course.retries);
@@ -385,7 +385,7 @@ impl ReadErrors {
         self.counts.caught += u64::from(passes);
         self.counts.uncorrectable += 1;
         *self.given_up.entry(block as u32).or_default() += 1;
-        self.doomed.push(ppn);
+        self.pending_uncorrectable.push(ppn);
         Verdict::Unreadable
     }
 }
@@ -399,8 +399,12 @@ impl<C: Contents> Controller<C> {
         ppn: Ppn,
         sectors: u16,
         backends: &mut DriveBackends<C>,
-    ) -> Course {
-        if self.errors.is_none() { Course::default() } else { self.draw_course(now, ppn, sectors, backends) }
+    ) -> ReadAttempts {
+        if self.errors.is_none() {
+            ReadAttempts::default()
+        } else {
+            self.draw_course(now, ppn, sectors, backends)
+        }
     }
 
     #[inline(never)]
@@ -410,15 +414,15 @@ impl<C: Contents> Controller<C> {
         ppn: Ppn,
         sectors: u16,
         backends: &mut DriveBackends<C>,
-    ) -> Course {
+    ) -> ReadAttempts {
         let unreadable = backends.health.checks_pages() && backends.ftl.blocks().is_unreadable(ppn);
         let block = self.flash.geometry.block_index_of(ppn);
-        let Some(errors) = &mut self.errors else { return Course::default() };
-        if unreadable || errors.doomed.contains(&ppn) {
-            return Course { verdict: Verdict::Unreadable, ..Course::default() };
+        let Some(errors) = &mut self.errors else { return ReadAttempts::default() };
+        if unreadable || errors.pending_uncorrectable.contains(&ppn) {
+            return ReadAttempts { verdict: Verdict::Unreadable, ..ReadAttempts::default() };
         }
         match errors.repeat_read(now, block, ppn, sectors) {
-            Some(rates) if rates.first_failure == 0 => Course::default(),
+            Some(rates) if rates.first_failure == 0 => ReadAttempts::default(),
             Some(_) => self.draw_again(ppn, backends),
             None => self.draw_anew(now, ppn, sectors, backends),
         }
@@ -426,16 +430,22 @@ impl<C: Contents> Controller<C> {
 
     /// Draws what becomes of a read that has the rates of its block's last read.
     #[inline(never)]
-    fn draw_again(&mut self, ppn: Ppn, backends: &DriveBackends<C>) -> Course {
+    fn draw_again(&mut self, ppn: Ppn, backends: &DriveBackends<C>) -> ReadAttempts {
         let sensed = self.sensed(ppn, backends);
-        self.errors.as_mut().map_or(Course::default(), |errors| errors.draw(sensed))
+        self.errors.as_mut().map_or(ReadAttempts::default(), |errors| errors.draw(sensed))
     }
 
     /// Computes the rates of a read, and draws what becomes of it.
     #[inline(never)]
-    fn draw_anew(&mut self, now: SimTime, ppn: Ppn, sectors: u16, backends: &mut DriveBackends<C>) -> Course {
+    fn draw_anew(
+        &mut self,
+        now: SimTime,
+        ppn: Ppn,
+        sectors: u16,
+        backends: &mut DriveBackends<C>,
+    ) -> ReadAttempts {
         let sensed = self.sensed(ppn, backends);
-        let Some(errors) = &mut self.errors else { return Course::default() };
+        let Some(errors) = &mut self.errors else { return ReadAttempts::default() };
         errors.begin_read(now, sensed, sectors);
         let course = errors.draw(sensed);
         // An unreadable page stays where it is until its read has ended.
@@ -548,16 +558,16 @@ impl<C: Contents> Controller<C> {
     /// A read that would have failed has ended otherwise.
     pub(super) fn forget_doomed(&mut self, ppn: Ppn) {
         if let Some(errors) = &mut self.errors
-            && let Some(at) = errors.doomed.iter().position(|&page| page == ppn)
+            && let Some(at) = errors.pending_uncorrectable.iter().position(|&page| page == ppn)
         {
-            errors.doomed.swap_remove(at);
+            errors.pending_uncorrectable.swap_remove(at);
         }
     }
 
     /// A page has moved, and reads that wait for it follow.
     pub(in crate::drive) fn move_doomed(&mut self, from: Ppn, to: Ppn) {
         if let Some(errors) = &mut self.errors
-            && let Some(page) = errors.doomed.iter_mut().find(|page| **page == from)
+            && let Some(page) = errors.pending_uncorrectable.iter_mut().find(|page| **page == from)
         {
             *page = to;
         }
@@ -566,7 +576,7 @@ impl<C: Contents> Controller<C> {
     /// All reads under way are gone.
     pub(in crate::drive) fn forget_all_doomed(&mut self) {
         if let Some(errors) = &mut self.errors {
-            errors.doomed.clear();
+            errors.pending_uncorrectable.clear();
         }
     }
 
@@ -574,7 +584,7 @@ impl<C: Contents> Controller<C> {
     pub(in crate::drive) fn end_untimed(
         &mut self,
         ftl: usize,
-        course: Course,
+        course: ReadAttempts,
         ppn: Ppn,
         contents: C,
         backends: &mut DriveBackends<C>,
@@ -592,7 +602,7 @@ impl<C: Contents> Controller<C> {
 
     /// The time of decoding behind a transfer of a read with this course, until it is answered or sensed again.
     #[inline]
-    pub(super) fn decoding(&self, course: Course) -> Span {
+    pub(super) fn decoding(&self, course: ReadAttempts) -> Span {
         let Some(errors) = &self.errors else { return Span::ZERO };
         if course.soft && course.retries == 0 { errors.soft_decoding(course) } else { errors.decode }
     }
