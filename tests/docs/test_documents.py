@@ -69,6 +69,21 @@ def test_files_that_are_not_of_the_repository_are_mentioned() -> None:
     assert mentioned >= NOT_OF_THE_REPOSITORY
 
 
+def test_the_path_of_a_request_names_functions_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = text.split("## How a request travels")[1].split("\n## ")[0]
+    named = re.findall(r"`([A-Z]\w+)::(\w+)`", section)
+    assert len(named) > 20
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "crates").glob("*/src/**/*.rs")]
+
+    def exists(owner: str, name: str) -> bool:
+        implements = re.compile(rf"^(pub )?(impl|trait)\b[^{{;]*\b{owner}\b", re.MULTILINE)
+        return any(implements.search(source) and re.search(rf"^    .*fn {name}\b", source, re.MULTILINE)
+                   for source in sources)  # fmt: skip
+
+    assert not [f"{owner}::{name}" for owner, name in named if not exists(owner, name)]
+
+
 @pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_first_documents_are_short(name: str) -> None:
     assert (ROOT / name).stat().st_size < 12_000
