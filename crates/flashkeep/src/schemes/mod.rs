@@ -15,19 +15,16 @@ use crate::kernel::head_comment;
 use crate::mapping::Mapping;
 use crate::options::{OptionsPart, WrongOption};
 
+use published::{diff_raid, fra, griffin, hpda, i_cash, ppc, spd_raid4};
+
 mod backup;
 mod chained;
 mod declustered;
-mod diff_raid;
 mod doubts;
 mod ds;
 mod dvs;
 mod entry;
-mod fra;
-mod griffin;
-mod hpda;
 mod hybrid;
-mod i_cash;
 mod lifespan;
 mod log;
 mod lrc;
@@ -36,7 +33,7 @@ mod mirror;
 mod none;
 mod options;
 mod parity;
-mod ppc;
+mod published;
 mod python;
 mod raid4;
 mod raid5;
@@ -44,23 +41,17 @@ mod raid6;
 mod raid_tp;
 mod ring;
 mod shares;
-mod spd_raid4;
 #[cfg(test)]
 mod tests;
 
 pub use backup::{Backup, BackupDiskFigures, BackupFacts, BackupFigures, DiskFacts, Moved, Spread};
 pub use declustered::Declustered;
-pub use diff_raid::DiffRaid;
 pub use ds::Ds;
 pub use dvs::Dvs;
 pub use entry::{
     DeclusteredLayout, MemberFacts, MemberTerms, Members, PageNumbers, SchemeEntry, SchemeOptions, Terms,
     TriedWith, WornFlash,
 };
-pub use fra::Fra;
-pub use griffin::Griffin;
-pub use hpda::Hpda;
-pub use i_cash::ICash;
 pub use lifespan::Lifespan;
 pub use log::{AgedSuperblock, StripeLog, least_superblocks};
 pub use lrc::Lrc;
@@ -74,7 +65,7 @@ pub use parity::{
     Fixed, LocalGroups, Parity, ParityLayout, Permuted, PermutedSeats, Rotated, Seats, Split, StripeSeats,
     Weighted,
 };
-pub use ppc::Ppc;
+pub use published::{DiffRaid, Fra, Griffin, Hpda, ICash, Ppc, SpdRaid4};
 pub use python::{
     ForeignCodeword, ForeignCommand, ForeignError, ForeignLoader, ForeignPlace, ForeignScheme, ForeignStep,
     ForeignView, LoadScheme, Python, load_schemes_with,
@@ -84,7 +75,6 @@ pub use raid4::Raid4;
 pub use raid5::Raid5;
 pub use raid6::Raid6;
 pub use shares::{SHARES_OF, Shares};
-pub use spd_raid4::SpdRaid4;
 
 /// The sections that schemes add to the summary.
 pub(crate) fn figures() -> Vec<figures::FigureEntry> {

@@ -4,7 +4,7 @@ use super::layout::{ParityLayout, RowLayout, Seats};
 use crate::engine::{Member, Page};
 use crate::kernel::Divisor;
 use crate::schemes::SchemeOptions;
-use crate::schemes::spd_raid4::SplitOptions;
+use crate::schemes::published::spd_raid4::SplitOptions;
 
 /// The last members have the parity, in turn: each has a page for as many stripes as there are of them.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]

@@ -7,7 +7,7 @@ use super::{Parity, UnitSet};
 use crate::engine::{Cause, Command, Key, Page, Plan, Role, Step, Verb, View};
 use crate::kernel::{Bits, Divisor, RebuildQueue};
 use crate::schemes::SchemeOptions;
-use crate::schemes::diff_raid::DiffOptions;
+use crate::schemes::published::diff_raid::DiffOptions;
 
 /// Members have different shares of the parities, in a pattern that repeats. A data unit stands on the member of its
 /// number, or, where that has the parity, on the last one: where another member gets a stripe's parity, the parity and

@@ -1,8 +1,8 @@
 //! Recovery from a power loss. Memory keeps its contents, and with them the lists of deltas and of copied references.
 
-use super::super::ring::of_page;
 use super::{DRIVE, ICash, MEMORY};
 use crate::engine::{Cause, Command, Key, Member, OobData, Page, Plan, Role, Step, Verb, View};
+use crate::schemes::ring::of_page;
 
 impl ICash {
     /// Copies and flushes that were interrupted begin again. A page whose delta was being computed stands whole in

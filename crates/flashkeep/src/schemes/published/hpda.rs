@@ -34,21 +34,21 @@
 mod reclaim;
 mod restore;
 
-use super::hybrid::{self, HybridMembers, extend};
-use super::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
-use super::ring::{Ring, of_page};
-use super::{
-    DiskLog, Idle, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,
-    Sums, TriedWith,
-};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Change, Codewords, Command, Flags, Key, Lock, Member, OobData, Page,
     Plan, PlanVerdict, Protection, Recoverable, RepairOutcome, Scheme, Step, StripeUnit, Triggers, Verb,
     View, Why,
 };
 use crate::kernel::Span;
+use crate::schemes::hybrid::{self, HybridMembers, extend};
+use crate::schemes::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
+use crate::schemes::ring::{Ring, of_page};
+use crate::schemes::{
+    DiskLog, Idle, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,
+    Sums, TriedWith,
+};
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "hpda",
     summary: "HPDA: RAID-4 of drives with its parity on a disk, and a log for small writes on two disks",
     source: include_str!("hpda.rs"),
@@ -107,7 +107,7 @@ pub struct Hpda {
     idle_after: Span,
 }
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> Hpda {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> Hpda {
     let parts = HybridMembers::checked(options);
     let disks = &options.array[usize::from(parts.flash)..];
     let most = (disks[0].pages - parts.flash_pages).min(disks[1].pages);

@@ -28,18 +28,20 @@
 //! caches", FAST 2010: the abstract, and that of the patent. Ours: the window of 1,000 reads, and the
 //! defaults except the 5 % of reads.
 
-use super::hybrid::{self, HybridMembers, extend};
-use super::ring::{Ring, of_page};
-use super::{DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OobData,
     OwnHealth, Page, Plan, PlanVerdict, Protection, Recoverable, Scheme, Step, Triggers, Verb, View, Why,
 };
 use crate::kernel::Span;
+use crate::schemes::hybrid::{self, HybridMembers, extend};
+use crate::schemes::ring::{Ring, of_page};
+use crate::schemes::{
+    DiskLog, MemberFacts, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "griffin",
     summary: "Griffin: a disk caches a drive's writes in a log, which migrates to the drive",
     source: include_str!("griffin.rs"),
@@ -53,16 +55,16 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 /// Options of `griffin`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct GriffinOptions {
+pub(in crate::schemes) struct GriffinOptions {
     /// The log of `griffin` migrates when its oldest entry is so old, s.
     #[schemars(range(min = 0.0, max = 1e9), extend("examples" = [0.05, 1]))]
-    pub(super) migrate_after_s: f64,
+    pub(in crate::schemes) migrate_after_s: f64,
     /// The log of `griffin` migrates when it is filled to this share.
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub(super) migrate_at: f64,
+    pub(in crate::schemes) migrate_at: f64,
     /// The log of `griffin` migrates when more than this share of page reads goes to the disk.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub(super) migrate_reads: f64,
+    pub(in crate::schemes) migrate_reads: f64,
 }
 
 impl Default for GriffinOptions {
@@ -121,7 +123,7 @@ pub struct Griffin {
     damaged: bool,
 }
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> Griffin {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> Griffin {
     let (parts, redundancy) = (HybridMembers::checked(options), options.redundancy);
     let own: GriffinOptions = redundancy.read();
     let size = hybrid::pages_of(redundancy.read::<DiskLog>().log_mib, options.page_bytes)

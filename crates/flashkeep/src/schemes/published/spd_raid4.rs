@@ -19,16 +19,16 @@
 //! arrays", HPCC 2013, of which only the title is available. Our interpretation: several small drives replace
 //! the parity drive, and stripes are assigned to them in turn, so that they write in parallel.
 
-use super::hybrid;
-use super::parity::{Parity, Split};
-use super::{
+use crate::schemes::hybrid;
+use crate::schemes::parity::{Parity, Split};
+use crate::schemes::{
     Idle, Incompletes, MemberFacts, OptionsPart, PageNumbers, Rebuilds, RedundancySpec, SchemeEntry,
     SchemeOptions, Striping, Sums, TriedWith,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "spd-raid4",
     summary: "SPD-RAID4: one parity, on several small drives in turn",
     source: include_str!("spd_raid4.rs"),
@@ -54,10 +54,10 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 /// Options of `spd-raid4`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct SplitOptions {
+pub(in crate::schemes) struct SplitOptions {
     /// Members of `spd-raid4` that have the parity, the last ones.
     #[schemars(range(min = 2, max = 253))]
-    pub(super) parity_drives: u32,
+    pub(in crate::schemes) parity_drives: u32,
 }
 
 impl Default for SplitOptions {
@@ -88,7 +88,7 @@ fn stripes(data: &[MemberFacts], parity: &[MemberFacts]) -> u64 {
 /// One parity, on several members in turn.
 pub type SpdRaid4 = Parity<Split>;
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> SpdRaid4 {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> SpdRaid4 {
     let data = options.array.len() - options.redundancy.read::<SplitOptions>().parity_drives as usize;
     let (data, parity) = options.array.split_at(data);
     SpdRaid4::new(&SchemeOptions { member_pages: stripes(data, parity), ..options.clone() })

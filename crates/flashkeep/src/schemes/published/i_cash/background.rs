@@ -1,9 +1,9 @@
 //! Background work: copies of references, flushes of deltas to the log, and whole pages from the log's oldest
 //! deltas.
 
-use super::super::hybrid::extend;
 use super::{COPYING, DISK, DRIVE, FLUSHING, FOLDING, ICash, MEMORY, PIECE};
 use crate::engine::{Cause, Command, Page, Plan, Role, Step, Verb, View};
+use crate::schemes::hybrid::extend;
 
 impl ICash {
     // ---------------------------------------------------------------- references

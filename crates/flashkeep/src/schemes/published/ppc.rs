@@ -31,19 +31,19 @@
 //! There, GC may not erase an old version before the commit; here it moves the version, unless an option makes
 //! it commit.
 
-use super::parity::{Settling, UnitSet, Versions, fetch, read_old};
-use super::{
-    Inside, Members, NvramOptions, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums,
-    members,
-};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan,
     PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Verb, View, Why,
 };
+use crate::schemes::parity::{Settling, UnitSet, Versions, fetch, read_old};
+use crate::schemes::{
+    Inside, Members, NvramOptions, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums,
+    members,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "ppc",
     summary: "PPC: one parity; partial parities of new data are in a non-volatile memory until they are \
               committed",
@@ -71,9 +71,9 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 /// Options of `ppc`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct PpcOptions {
+pub(in crate::schemes) struct PpcOptions {
     /// A partial parity is committed when collection is about to move an old version that it needs.
-    pub(super) commit_on_collection: bool,
+    pub(in crate::schemes) commit_on_collection: bool,
 }
 
 /// The cost of a page in a commit that must be reconstructed.
@@ -211,7 +211,7 @@ impl Ppc {
     }
 }
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> Ppc {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> Ppc {
     Ppc::new(options)
 }
 

@@ -28,22 +28,22 @@
 //! Transactions on Storage 6 (2), 2010, of which abstract and slides are available. Ours: the pattern, and
 //! the place of the displaced unit.
 
-use super::hybrid;
-use super::parity::{Parity, Reshuffle, Weighted};
-use super::{
-    MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Shares, Striping, Sums,
-    members,
-};
 use crate::engine::{
     BackgroundWork, Capabilities, Change, Command, Key, Lock, Member, MemberRow, Page, Plan, PlanVerdict,
     Protection, Recoverable, RepairOutcome, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Bits;
+use crate::schemes::hybrid;
+use crate::schemes::parity::{Parity, Reshuffle, Weighted};
+use crate::schemes::{
+    MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Shares, Striping, Sums,
+    members,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "diff-raid",
     summary: "Diff-RAID: one parity, distributed unevenly so that members do not wear out together",
     source: include_str!("diff_raid.rs"),
@@ -64,10 +64,10 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 /// Options of `diff-raid`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct DiffOptions {
+pub(in crate::schemes) struct DiffOptions {
     /// The shares of all parities that the members of `diff-raid` have: the first one's, the others having equal parts
     /// of the rest, or a list of each one's; they add up to 1.
-    pub(super) shares: Shares,
+    pub(in crate::schemes) shares: Shares,
 }
 
 impl Default for DiffOptions {
@@ -92,7 +92,7 @@ pub struct DiffRaid {
     replaced: Option<Member>,
 }
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> DiffRaid {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> DiffRaid {
     // Every stripe has its parity, so that it can be moved: stripes that wait for theirs are no option of this scheme.
     DiffRaid { parity: Parity::new(options), reshuffle: Reshuffle::default(), replaced: None }
 }
@@ -110,7 +110,7 @@ impl DiffRaid {
     }
 
     #[cfg(test)]
-    pub(super) fn shares(&self) -> Vec<u32> {
+    pub(in crate::schemes) fn shares(&self) -> Vec<u32> {
         self.parity.layout().shares()
     }
 }

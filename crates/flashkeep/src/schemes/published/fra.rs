@@ -25,18 +25,18 @@
 //! which the abstract is available: two maps per stripe, and parity written in idle time. Ours: when idle
 //! time starts, how old versions are kept, and the behaviour without room for them or with a missing member.
 
-use super::parity::{Settling, StripePart, Versions, milliseconds};
-use super::{
-    Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
-};
 use crate::engine::{
     BackgroundWork, Capabilities, Change, Codewords, Command, Flags, Key, Lock, Member, Page, Plan,
     PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Triggers, Verb,
     View, Why,
 };
 use crate::kernel::{RebuildQueue, Span};
+use crate::schemes::parity::{Settling, StripePart, Versions, milliseconds};
+use crate::schemes::{
+    Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
+};
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "fra",
     summary: "FRA: one parity, written in idle time; old versions are kept until then",
     source: include_str!("fra.rs"),
@@ -135,7 +135,7 @@ impl Fra {
     }
 }
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> Fra {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> Fra {
     Fra::new(options)
 }
 

@@ -38,16 +38,16 @@ mod background;
 mod recovery;
 mod similar;
 
-use super::hybrid::{self, HybridMembers};
-use super::ring::Ring;
-use super::{
-    DiskLog, MemberFacts, NvramOptions, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith,
-};
 use crate::engine::{
     BackgroundWork, Cause, Change, Command, Flags, Hazard, Key, Lock, Member, OwnHealth, Page, Plan,
     PlanVerdict, Protection, Recoverable, Role, Scheme, Step, Verb, View, Why,
 };
 use crate::kernel::Bits;
+use crate::schemes::hybrid::{self, HybridMembers};
+use crate::schemes::ring::Ring;
+use crate::schemes::{
+    DiskLog, MemberFacts, NvramOptions, OptionsPart, RedundancySpec, SchemeEntry, SchemeOptions, TriedWith,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use similar::{Likeness, Recent};
@@ -56,7 +56,7 @@ use std::collections::VecDeque;
 /// Bytes of a sector of the disks that hold the deltas.
 const SECTOR_BYTES: u32 = 512;
 
-pub(super) const ENTRY: SchemeEntry = SchemeEntry {
+pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
     name: "i-cash",
     summary: "I-CASH: a drive's reference pages, and deltas to them in memory and in a log on a disk",
     source: include_str!("mod.rs"),
@@ -76,22 +76,22 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
 /// Options of `i-cash`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct ICashOptions {
+pub(in crate::schemes) struct ICashOptions {
     /// The share of pages that are like a reference, which others are not (Yang and Ren: 85 % under sysbench).
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub(super) similar_share: f64,
+    pub(in crate::schemes) similar_share: f64,
     /// The share of pages that are references (Yang and Ren: 1 % under sysbench).
     #[schemars(range(min = 1e-6, max = 0.5))]
-    pub(super) reference_share: f64,
+    pub(in crate::schemes) reference_share: f64,
     /// What the difference to a reference takes, bytes (ours).
     #[schemars(range(min = 1, max = 4096))]
-    pub(super) delta_bytes: u32,
+    pub(in crate::schemes) delta_bytes: u32,
     /// The scan for similar pages runs after this many pages read or written (Yang and Ren: 2,000 I/Os).
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub(super) scan_every: u32,
+    pub(in crate::schemes) scan_every: u32,
     /// It covers this many pages, those used last (Yang and Ren: 4,000).
     #[schemars(range(min = 1, max = 1_000_000))]
-    pub(super) scan_pages: u32,
+    pub(in crate::schemes) scan_pages: u32,
 }
 
 impl Default for ICashOptions {
@@ -177,7 +177,7 @@ pub struct ICash {
     damaged: bool,
 }
 
-pub(super) fn build(options: &SchemeOptions<'_>) -> ICash {
+pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> ICash {
     let parts = HybridMembers::checked(options);
     let own: ICashOptions = options.redundancy.read();
     let DiskLog { log_mib } = options.redundancy.read();
