@@ -1,9 +1,9 @@
 //! Error correction: how likely it is that a codeword has more wrong bits than its code corrects.
 //!
-//! Bits fail independently, so that a codeword of n bits, of which t are corrected, fails with probability
-//! P = P[Bin(n, RBER) > t] (the regularised incomplete beta function I_RBER(t + 1, n − t)). Real pages vary more than that
-//! (Taranalli, Uchikawa and Siegel fit beta-binomials); [`factors`](crate::factors) are for that. LDPC codes have no t: two
-//! thresholds stand for hard and for soft decoding.
+//! Bits fail independently, so that a codeword of n bits, of which t are corrected, fails with probability P =
+//! P[Bin(n, RBER) > t] (the regularised incomplete beta function I_RBER(t + 1, n − t)). Real pages vary more than
+//! that (Taranalli, Uchikawa and Siegel fit beta-binomials); [`factors`](crate::factors) are for that. LDPC codes
+//! have no t: two thresholds represent hard and soft decoding.
 
 use crate::stripe::any;
 use crate::{Invalid, within};

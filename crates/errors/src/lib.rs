@@ -38,7 +38,7 @@ pub mod rber;
 pub mod stripe;
 pub mod table;
 
-/// A value that makes no sense: which one, what was found, and what is accepted.
+/// A value that makes no sense: which one, the value found, and the accepted ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Invalid {
     /// The value's name in a drive file: `corrects`.
@@ -65,7 +65,7 @@ impl std::error::Error for Invalid {}
 /// Refuses a value that is not a number between two bounds (both accepted).
 ///
 /// # Errors
-/// What was found, and the bounds.
+/// The value found, and the bounds.
 pub fn within(field: &'static str, value: f64, low: f64, high: f64) -> Result<f64, Invalid> {
     if value >= low && value <= high {
         return Ok(value);

@@ -74,7 +74,7 @@ impl Kim {
 }
 
 impl Worn {
-    /// The RBER of a page that was programmed so many days ago, in a block with so many reads a page. At most 0.5.
+    /// The RBER of a page that was programmed `days` days ago, in a block with `reads` reads a page. At most 0.5.
     #[must_use]
     pub fn at(&self, days: f64, reads: f64) -> f64 {
         let term = |factor: f64, of: f64, exponent: f64| {
@@ -85,7 +85,7 @@ impl Worn {
     }
 }
 
-/// Constants that were fitted to a kind of chip, and what is known about them.
+/// Constants that were fitted to a kind of chip, and the facts known about them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preset {
     /// As in a drive file.
@@ -256,7 +256,7 @@ impl Rber {
     }
 
     /// Whether the model was fitted, or measured, under conditions like these. Outside, a formula is extrapolated, a
-    /// table answers with its nearest value, and the user should be told. No range of reads is known for the presets.
+    /// table answers with its nearest value, and the user should be warned. No range of reads is known for the presets.
     #[must_use]
     pub fn in_fitted_range(&self, conditions: Conditions) -> bool {
         let Conditions { cycles, days, reads } = self.accelerated(conditions);

@@ -17,7 +17,7 @@ pub struct TableError {
     pub line: Option<u64>,
     /// The column.
     pub field: Option<String>,
-    /// States what was found and what is accepted.
+    /// States the value found and the accepted ones.
     pub message: String,
 }
 

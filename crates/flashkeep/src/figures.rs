@@ -1,7 +1,7 @@
 //! Declarations of reported figures: fields of the structs that carry them to the report.
 //!
 //! [`figures!`](crate::figures!) declares such a struct. A field's name is its key in the summary, its doc
-//! comment is the figure's description, its type gives the values, and the expression behind `=>` gives the
+//! comment is the figure's description, its type gives the values, and the expression after `=>` gives the
 //! unit, the label and the better direction. The summary's JSON, the tables, the documentation and the types
 //! of the Python package all follow from these declarations.
 
@@ -37,7 +37,7 @@ pub enum TableRow {
 pub struct Figure {
     /// Its unit; empty for text, flags and groups.
     pub unit: &'static str,
-    /// Its label in tables; empty to use its key. In a group that occurs more than once, `{}` stands for the label of
+    /// Its label in tables; empty to use its key. In a group that occurs more than once, `{}` represents the label of
     /// the group. Two spaces in front indent a row below the one before it.
     pub label: &'static str,
     /// Which direction is better.

@@ -16,7 +16,7 @@ job! {
     given {
         /// A preset's name, or the path of a drive file (it has a `/` or ends in `.toml`).
         drive: String,
-        /// The text of the drive file, if it is not in a file; `drive` stands for the path in messages then.
+        /// The text of the drive file, if it is not in a file; `drive` represents the path in messages then.
         drive_text: Option<String>,
         /// Drive files by their paths, in the place of those on disk: the drive's, and those of its bases and members.
         drive_files: BTreeMap<String, String>,

@@ -124,7 +124,7 @@ pub struct SelectorValue {
 pub struct Selector {
     /// The key, within its table.
     pub key: &'static str,
-    /// Its values. A key that is a number or a switch has one, the empty text, which stands for all values with which
+    /// Its values. A key that is a number or a switch has one, the empty text, which represents all values with which
     /// the options have an effect.
     pub values: fn() -> Vec<SelectorValue>,
     /// Whether the state of a drive depends on these options: if so, a saved drive is loaded only with the same ones.

@@ -19,7 +19,7 @@ pub struct Site {
     pub pools: Pools,
 }
 
-/// A disk that stands alone, as files name its places.
+/// A disk that is no member of an array, as files name its places.
 #[derive(Clone, Debug)]
 pub struct Platters {
     /// Where its sectors are.
@@ -52,7 +52,7 @@ impl Sites {
 pub enum Spot {
     /// On flash, and which device's.
     Flash(u16, Ppn),
-    /// On a disk that stands alone.
+    /// On a disk that is no member of an array.
     Disk(Page),
 }
 

@@ -60,7 +60,7 @@ struct Shown {
     last: Vec<Option<BusyPeriod>>,
 }
 
-/// The process and the thread of the arm of a disk that stands alone.
+/// The process and the thread of the arm of a disk that is no member of an array.
 const ARM: (u32, u32) = (HOST + 1, HOST + 2);
 
 /// The drives with numbers for their processes and threads, no two of which are the same.

@@ -366,7 +366,7 @@ impl Requests {
         Ok(if self.advance()? { Some(self.current()) } else { None })
     }
 
-    /// Goes on to the next request, which is [`Requests::current`] then; false at the end. The request does not travel
+    /// Advances to the next request, which is [`Requests::current`] then; false at the end. The request does not travel
     /// in a `Result`, whose layout splits it into parts that the processor cannot forward from its store buffer.
     ///
     /// # Errors
@@ -380,7 +380,7 @@ impl Requests {
         Ok(true)
     }
 
-    /// The request that [`Requests::advance`] went on to.
+    /// The request that [`Requests::advance`] reached.
     #[inline]
     #[must_use]
     pub fn current(&self) -> Request {

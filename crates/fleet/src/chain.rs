@@ -53,7 +53,7 @@ pub struct Step {
 /// The state of a group in which no data are lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct State {
-    /// Failed drives that nobody knows of.
+    /// Failed drives whose failure is undetected.
     undetected: u32,
     /// Failed drives that are repaired or wait for it.
     detected: u32,
@@ -120,7 +120,7 @@ impl Chain {
         Ok(Chain { steps: built(group)?.steps })
     }
 
-    /// The chain of a group without latent errors that goes on after losses, until all drives are missing; and how many
+    /// The chain of a group without latent errors that continues after losses, until all drives are missing; and how many
     /// are, in each of its states.
     pub(crate) fn beyond_loss(group: &Group) -> Result<(Chain, Vec<u32>), Invalid> {
         let endless = Group { tolerance: group.drives, fatal: None, latent: Latent::Never, ..*group };

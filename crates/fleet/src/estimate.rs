@@ -46,7 +46,7 @@ impl Method {
     }
 }
 
-/// What is asked for.
+/// The figures asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The mission, years.
@@ -100,7 +100,7 @@ pub struct Sampled {
     pub stopped: Stopped,
 }
 
-/// What was found about a group.
+/// The figures found for a group.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The method that was used.
@@ -123,7 +123,7 @@ pub struct Found {
     pub mttdl_years: Option<f64>,
     /// For methods that sample.
     pub sampled: Option<Sampled>,
-    /// The mean time until a level above has restored what was lost: [`crate::levels::outage`].
+    /// The mean time until a level above has restored the lost data: [`crate::levels::outage`].
     pub outage: f64,
     /// Whether this is a group of drives.
     pub is_group: bool,

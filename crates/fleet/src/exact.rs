@@ -60,7 +60,7 @@ impl Matrix {
     }
 }
 
-/// The rates of a chain as a matrix with rows of states, and behind them one place for each cause of a loss and one
+/// The rates of a chain as a matrix with rows of states, and after them one place for each cause of a loss and one
 /// that counts losses. With `renewed`, a group that has lost data starts anew as a whole one.
 struct Generator {
     /// Rates between different places.
@@ -150,7 +150,7 @@ impl Solution {
     }
 }
 
-/// Solves the chain of a group for a mission of so many years.
+/// Solves the chain of a group for a mission of this number of years.
 pub fn solve(group: &Group, years: f64) -> Result<Solution, Invalid> {
     let chain = Chain::of(group)?;
     if group.frailty == 0.0 {
@@ -186,7 +186,7 @@ fn with_factor(chain: &Chain, factor: f64) -> Chain {
     chain
 }
 
-/// Solves a chain for a mission of so many years.
+/// Solves a chain for a mission of this number of years.
 pub(crate) fn of_chain(chain: &Chain, years: f64) -> Solution {
     let generator = Generator::new(chain, false);
     let whole = libm::floor(years) as usize;

@@ -2,7 +2,7 @@
 
 use crate::{Invalid, within};
 
-/// The largest number of missing drives whose patterns are told apart.
+/// The largest number of missing drives whose patterns are distinguished.
 pub const MOST: usize = 24;
 
 /// For each number of missing drives the share of their patterns that lose data.
@@ -41,7 +41,7 @@ impl Fatal {
         self.shares.iter().take_while(|share| **share == 0.0).count() as u32 - 1
     }
 
-    /// The probability that the last of so many failures loses data, if those before it did not.
+    /// The probability that the last of `missing` failures loses data, if those before it did not.
     #[must_use]
     pub fn next(&self, missing: u32) -> f64 {
         if missing > self.tolerance {
@@ -56,14 +56,14 @@ impl Fatal {
     }
 }
 
-/// The share of fatal patterns of a code with local parities: groups of so many drives, each with one parity of its own,
-/// and global parities. The code is as good as one of its shape can be: a pattern is survived if the global parities are as many as
-/// the failures of global parities, and those of each group beyond the first.
+/// The share of fatal patterns of a code with local parities: groups of this number of drives, each with one parity
+/// of its own, and global parities. The code is as good as one of its shape can be: a pattern is survived if the
+/// global parities are as many as the failures of global parities, and those of each group beyond the first.
 #[must_use]
 pub fn of_local_parities(groups: &[u32], globals: u32) -> Vec<f64> {
     let drives = groups.iter().sum::<u32>() + globals;
     let most = groups.len() + globals as usize;
-    // patterns[failures][used]: so many failures, of which the global parities have to restore so many.
+    // patterns[failures][used]: the number of failures, and of those that the global parities have to restore.
     let mut patterns = vec![vec![0.0; most + 1]; most + 2];
     patterns[0][0] = 1.0;
     let parts = groups.iter().map(|drives| (*drives, 1)).chain([(globals, 0)]);

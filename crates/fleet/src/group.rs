@@ -14,7 +14,7 @@ const NEVER: f64 = f64::INFINITY;
 enum Doing {
     /// It works until it fails.
     Working,
-    /// It has failed, and nobody knows.
+    /// It has failed, and the failure is undetected.
     Undetected,
     /// It waits for its repair; the number is its place in the queue.
     Waiting(u64),
@@ -106,7 +106,7 @@ struct Factors {
 }
 
 impl FirstFailure {
-    /// Within a mission of so many hours.
+    /// Within a mission of this number of hours.
     #[must_use]
     pub fn new(group: &Group, mission: f64) -> FirstFailure {
         let life = Process::new(group.life.0, Shared::of_variance(group.frailty), group.drives, mission);
@@ -297,7 +297,7 @@ impl<'a> State<'a> {
         failed.chain(self.orders.iter().copied()).fold(NEVER, f64::min)
     }
 
-    /// Goes on to that end, without failures until then.
+    /// Advances to that end, without failures until then.
     pub fn recover(&mut self, stream: &mut Stream) -> Event {
         for drive in self.drives.iter_mut().filter(|drive| drive.doing == Doing::Working) {
             drive.until = NEVER;
@@ -408,7 +408,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Goes on to the next event.
+    /// Advances to the next event.
     pub fn step(&mut self, stream: &mut Stream) -> Event {
         let (mut number, mut at) = (0, NEVER);
         for (index, drive) in self.drives.iter().enumerate() {
@@ -589,7 +589,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// Whether something of this probability happens; what is certain needs no random number.
+/// Whether an event of this probability happens; a certain one needs no random number.
 fn happens(probability: f64, stream: &mut Stream) -> bool {
     probability >= 1.0 || (probability > 0.0 && stream.open() < probability)
 }

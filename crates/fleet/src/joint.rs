@@ -1,9 +1,10 @@
 //! Groups of drives side by side under a level with redundancy: the joint Markov chain.
 //!
-//! A group that lost data is a member of the level above that is missing, until no more than its tolerance of drives are:
-//! then the level above has restored what it lost. With parallel repair that takes the first of r + 1 repairs. The chain
-//! goes on beyond the loss of a group, so it knows how long that takes, and that a group which was just restored is close
-//! to another loss. Groups are alike, so a state is how many of them are in each state of their own.
+//! A group that lost data is a member of the level above that is missing, until no more than its tolerance of drives
+//! are: then the level above has restored what it lost. With parallel repair that takes the first of r + 1 repairs.
+//! The chain continues beyond the loss of a group, so it knows how long that takes, and that a group which was just
+//! restored is close to another loss. Groups are alike, so a state is how many of them are in each state of their
+//! own.
 
 use crate::Invalid;
 use crate::chain::{self, Cause, Chain, Goal, MOST_STATES, Step};

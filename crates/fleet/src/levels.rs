@@ -1,4 +1,4 @@
-//! Arrays of arrays: what is known of one array, and of an array that has such arrays as its members.
+//! Arrays of arrays: the figures of one array, and of an array that has such arrays as its members.
 //!
 //! Without redundancy above (stripes over k arrays) the arrays are independent: P = 1 − (1 − p)^k. With redundancy above,
 //! a lower array that lost drives' data is a missing member until it is short of no more drives than it survives: the level
@@ -27,7 +27,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// The probability that the last of so many lower arrays to fail loses data, if those before it did not.
+    /// The probability that the last of `missing` lower arrays to fail loses data, if those before it did not.
     #[must_use]
     pub fn loses(&self, missing: u32) -> f64 {
         match self.fatal {
@@ -37,7 +37,7 @@ impl Level {
     }
 }
 
-/// What is found about the level above `lower`, whose drives are repaired as those of `group`.
+/// The figures of the level above `lower`, whose drives are repaired as those of `group`.
 pub fn above(lower: &Found, group: &Group, level: Level, years: f64) -> Result<Found, Invalid> {
     within("members", f64::from(level.members), 1.0, 100_000.0)?;
     if level.tolerance == 0 {

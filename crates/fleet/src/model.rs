@@ -5,7 +5,7 @@ use crate::shared::Shared;
 use crate::times::{Life, Time};
 use crate::{Invalid, within};
 
-/// Errors that a drive has and nobody knows of until a rebuild reads them.
+/// Errors of a drive that are undetected until a rebuild reads them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Latent {
     /// There are none.
@@ -24,7 +24,7 @@ pub enum Latent {
     },
 }
 
-/// The probability of so many successes of independent trials.
+/// The probability of this number of successes of independent trials.
 fn binomial(trials: u32, successes: u32, each: f64) -> f64 {
     let power =
         |base: f64, exponent: u32| if exponent == 0 { 1.0 } else { libm::pow(base, f64::from(exponent)) };
@@ -125,7 +125,7 @@ impl Group {
         Ok(Group { tolerance: plain.tolerance, fatal: Some(fatal), ..self })
     }
 
-    /// The probability that the last of so many failures loses data, if those before it did not.
+    /// The probability that the last of `missing` failures loses data, if those before it did not.
     #[must_use]
     pub fn loses(&self, missing: u32) -> f64 {
         match self.fatal {
@@ -134,7 +134,7 @@ impl Group {
         }
     }
 
-    /// How many of so many working drives fail at once, and how likely each number is: one, or by a shock more.
+    /// How many of the working drives fail at once, and how likely each number is: one, or by a shock more.
     #[must_use]
     pub(crate) fn at_once(&self, working: u32) -> Vec<(u32, f64)> {
         // A shock needs a second drive.
@@ -180,8 +180,8 @@ impl Group {
         Ok(())
     }
 
-    /// The probability that a latent error is met, and loses data, as a repair begins with so many missing drives: an
-    /// error is as bad for its stripe as one more missing drive.
+    /// The probability that a latent error is met, and loses data, as a repair begins with this number of missing
+    /// drives: an error is as bad for its stripe as one more missing drive.
     #[must_use]
     pub(crate) fn on_read(&self, missing: u32) -> f64 {
         match self.latent {

@@ -6,7 +6,7 @@
 use crate::chain::Cause;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// 95 % of a normal distribution lie within so many standard deviations.
+/// 95 % of a normal distribution lie within this number of standard deviations.
 pub const Z95: f64 = 1.959_963_984_540_054;
 
 /// Paths in a batch.
@@ -15,7 +15,7 @@ pub const BATCH: u64 = 4096;
 /// Batches of the first round.
 const FIRST_ROUND: u64 = 8;
 
-/// A round has at most so many times the batches of all rounds before.
+/// A round has at most this many times the batches of all rounds before.
 const GROWTH: f64 = 3.0;
 
 /// Sums over paths. Each path has a weight for each loss on it.
@@ -53,7 +53,7 @@ pub struct Loss {
 }
 
 impl Tally {
-    /// Nothing yet, for a mission of so many years.
+    /// Nothing yet, for a mission of this number of years.
     #[must_use]
     pub fn new(years: f64) -> Tally {
         Tally { years: vec![0.0; libm::ceil(years) as usize], ..Tally::default() }

@@ -48,7 +48,8 @@ impl Shared {
         }
     }
 
-    /// The factor of a group in which so many things have happened (0 or 1) by the time of this hazard: gamma again.
+    /// The factor of a group in which this number of events have happened (0 or 1) by the time of this hazard: gamma
+    /// again.
     pub(crate) fn draw(&self, hazard: f64, happened: f64, stream: &mut Stream) -> f64 {
         if self.inverse_shape == 0.0 {
             return 1.0;

@@ -1,11 +1,11 @@
 //! Fixed splitting on the number of drives that are missing at once (RESTART; Villén-Altamirano, 1991).
 //!
-//! Each time a path rises to level k (k drives missing), `factors[k]` copies of it go on, with failures drawn anew; all
-//! but one end when they fall below the level. A loss at level k has the weight 1/(factors of the levels up to k). Copies
-//! share the ends of repairs that have begun, so those without another failure are equal: they are one state and a
-//! count, and only copies that fail before the next end are followed by themselves. The first failure is forced into the
-//! mission. The probability that a rebuild meets a latent error is added where the redundancy is used up, instead of
-//! being drawn; the path goes on with the rest of its weight.
+//! Each time a path rises to level k (k drives missing), `factors[k]` copies of it continue, with failures drawn
+//! again; all but one end when they fall below the level. A loss at level k has the weight 1/(factors of the levels
+//! up to k). Copies share the ends of repairs that have begun, so those without another failure are equal: they are
+//! one state and a count, and only copies that fail before the next end are followed by themselves. The first failure
+//! is forced into the mission. The probability that a rebuild meets a latent error is added where the redundancy is
+//! used up, instead of being drawn; the path continues with the rest of its weight.
 //!
 //! A failure of the whole group that brings a second one (a shock of probability β) is a level of its own: about one of
 //! 1/β copies has it, and ends when the group is whole again. On copies at other levels shocks are drawn more often, and
@@ -21,13 +21,13 @@ use flashkeep_errors::draw::Stream;
 /// A shock is drawn at least so often where paths end soon.
 const LEAST_SHOCK: f64 = 0.3;
 
-/// The most levels: each multiplies the work of a path, and a loss beyond so many has a probability of 1e-30 or so.
+/// The most levels: each multiplies the work of a path, and a loss beyond this level has a probability of 1e-30 or so.
 pub const MOST_LEVELS: u32 = 8;
 
 /// Paths that check the guesses of levels.
 const PILOTS: u32 = 64;
 
-/// So many copies that rise to the next level are too many.
+/// This number of copies that rise to the next level is too large.
 const MOST_RISES: f64 = 8.0;
 
 /// The most copies at one level.

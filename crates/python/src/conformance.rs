@@ -47,7 +47,7 @@ pub(crate) fn conformance(
     Ok(json!({"file": path, "members": members, "kept": kept, "checks": checks}).to_string())
 }
 
-/// The checks that concern a scheme with so many members; `at` is 0 for the first number.
+/// The checks that concern a scheme with this number of members; `at` is 0 for the first number.
 fn checks_of((at, tried): (usize, &Tried)) -> impl Iterator<Item = (&Tried, &'static Check)> {
     let concerns = move |check: &&Check| (check.concerns)(tried) && (at == 0 || !check.first);
     CHECKS.iter().filter(concerns).map(move |check| (tried, check))
@@ -64,7 +64,7 @@ fn refused(py: Python<'_>, path: &str, why: String) -> PyErr {
     }
 }
 
-/// Tries a promise: why it is not kept, if it is not. What is wrong with the file is an exception.
+/// Tries a promise: why it is not kept, if it is not. An error in the file is an exception.
 fn try_it(tried: &Tried, check: &Check) -> PyResult<Option<String>> {
     let Err(panic) = catch_unwind(AssertUnwindSafe(|| (check.run)(tried))) else { return Ok(None) };
     let panic = match panic.downcast::<PyErr>() {

@@ -61,11 +61,11 @@ fn layout(scheme: &SchemeEntry, members: u32, redundancy: &RedundancySpec) -> Op
         .map(|found| json!({"stripe": found.units, "spares": found.spares}))
 }
 
-/// A scheme over so many members of so many bytes, with options in JSON: `{"tolerance", "usable_bytes", "fatal", "layout"}`.
-/// `layout` is `{"stripe", "spares"}` for declustered stripes of so many units, with spare places for so many members, else
-/// null. `fatal`
-/// has, for each number of members that fail at once, from 0 to that of the parities, the share of the sets of so many
-/// members whose failure loses data; null if that is 0 up to the tolerance and 1 beyond.
+/// A scheme over `members` members of `bytes` bytes each, with options in JSON: `{"tolerance", "usable_bytes",
+/// "fatal", "layout"}`.
+/// `layout` is `{"stripe", "spares"}` for declustered stripes of `stripe` units, with spare places for `spares` members, or
+/// null. `fatal` has, for each number of members that fail at once, from 0 to that of the parities, the share of the
+/// sets of that many members whose failure loses data; null if that is 0 up to the tolerance and 1 beyond.
 #[pyfunction]
 #[pyo3(signature = (name, members, bytes, options=None, /))]
 pub(crate) fn fleet_scheme(name: &str, members: u32, bytes: u64, options: Option<&str>) -> PyResult<String> {

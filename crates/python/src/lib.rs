@@ -19,7 +19,7 @@ mod traces;
 
 use pyo3::prelude::*;
 
-/// The simulator behind text (JSON) and bytes.
+/// The simulator, which takes and returns text (JSON) and bytes.
 #[pymodule]
 mod _flashkeep {
     use super::errors::quiet_panics;

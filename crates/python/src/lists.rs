@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// `{"drive": resolved, "members": [resolved], "files", "capacity_bytes", "tree": drawn, "warnings": […]}`, where `files`
-/// are the drive files that were read, by their paths. With a text, `drive` stands for its path.
+/// are the drive files that were read, by their paths. With a text, `drive` represents its path.
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, /))]
 pub(crate) fn check(
@@ -217,7 +217,7 @@ pub(crate) fn workload_text(name: &str) -> PyResult<String> {
 }
 
 /// `{"key": [before, here], …}`: values of the resolved drive that differ from the preset it is based on, or from its
-/// file if there is no preset below it. With a text, `drive` stands for its path. `files` and `copies` are those of a
+/// file if there is no preset below it. With a text, `drive` represents its path. `files` and `copies` are those of a
 /// job.
 #[pyfunction]
 #[pyo3(signature = (drive, overrides, text=None, files=BTreeMap::new(), copies=BTreeMap::new(), /))]

@@ -127,7 +127,7 @@ impl PythonScheme {
         })
     }
 
-    /// Calls something and reads its answer. An error says what was called.
+    /// Calls a method and reads its answer. An error names the call.
     fn ask<T>(
         called: impl Fn() -> String,
         call: impl for<'py> FnOnce(Python<'py>) -> PyResult<Bound<'py, PyAny>>,
@@ -140,7 +140,7 @@ impl PythonScheme {
     }
 }
 
-/// What was found, for a message.
+/// The value found, for a message.
 fn found(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr().map_or_else(|_| "an object".into(), |repr| repr.to_string());
     if text.chars().count() > 120 { text.chars().take(117).chain("...".chars()).collect() } else { text }

@@ -66,7 +66,7 @@ fn file_parts(py: Python<'_>, trace: &str, options: &OpenOptions) -> PyResult<Ve
     parts_of(trace, options).map_err(|error| raise_trace(py, &error))
 }
 
-/// How a trace is to be read.
+/// How a trace is read.
 fn reading(
     format: Option<&str>,
     sector_bytes: Option<u32>,

@@ -2,13 +2,13 @@
 
 use std::io::{self, Cursor, Read};
 
-/// Bytes that tell the encoding or the container: a tar archive has its mark behind 257 others.
+/// Bytes that identify the encoding or the container: a tar archive has its mark after 257 others.
 const HEAD: usize = 512;
 
 /// Reads `raw` as UTF-8. The error names the container if `raw` is one.
 pub(crate) fn decode(mut raw: Box<dyn Read + Send>) -> Result<Box<dyn Read + Send>, String> {
     let mut head = Vec::with_capacity(HEAD);
-    // The error of a damaged stream comes behind what could be read, where the reader can name the record.
+    // The error of a damaged stream comes after the bytes that could be read, where the reader can name the record.
     let failed = (&mut raw).take(HEAD as u64).read_to_end(&mut head).err();
     if let Some(message) = container(&head) {
         return Err(message);
@@ -27,7 +27,7 @@ pub(crate) fn decode(mut raw: Box<dyn Read + Send>) -> Result<Box<dyn Read + Sen
     })
 }
 
-/// A stream behind its head, whose reading may have failed.
+/// A stream after its head, whose reading may have failed.
 struct Rest {
     failed: Option<io::Error>,
     inner: Box<dyn Read + Send>,

@@ -113,7 +113,7 @@ impl Frames {
         Ok(Some(Frame::Whole(start..start + length)))
     }
 
-    /// The next record of `head` bytes, without the bytes behind it, which are skipped: as many as the 16-bit number at
+    /// The next record of `head` bytes, without the bytes after it, which are skipped: as many as the 16-bit number at
     /// `length_at` says.
     #[inline]
     pub(crate) fn tailed(
@@ -150,7 +150,7 @@ impl Frames {
         }
     }
 
-    /// Moves the unread bytes to the front of the buffer and reads more behind them. There are always fewer unread
+    /// Moves the unread bytes to the front of the buffer and reads more after them. There are always fewer unread
     /// bytes than the buffer has.
     fn refill(&mut self) -> Result<(), TraceError> {
         if let Some(error) = &self.failed {

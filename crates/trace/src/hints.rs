@@ -39,7 +39,7 @@ const REQUESTS_PER_SECOND_USUAL: u64 = 200_000;
 /// Recordings are longer.
 const SHORT_NS: u64 = 10_000_000_000;
 
-/// Requests are smaller on average: hosts split what is larger.
+/// Requests are smaller on average: hosts split larger ones.
 const MEAN_BYTES_MAX: u64 = 1 << 20;
 
 /// Devices are smaller.

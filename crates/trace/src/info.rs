@@ -362,7 +362,7 @@ impl TouchedSectors {
     }
 }
 
-/// How many distances of a power of two are told apart.
+/// How many distances of a power of two are distinguished.
 const STEPS_LOG2: u32 = 5;
 
 /// A histogram of distances: exact below 2^6, then with 32 steps for each power of two.
@@ -610,7 +610,7 @@ mod tests {
 
     #[test]
     fn overwrites_and_their_distance_are_found() {
-        // 64 KiB in pages, twice: half of what is written is replaced, 16 pages after it was written.
+        // 64 KiB in pages, twice: half of the written pages are replaced, 16 pages after they were written.
         let text: String = (0..32).map(|n| format!("{}000000 0 {} 8 0\n", n, n % 16 * 8)).collect();
         let found = of(text.leak(), None);
         assert_eq!(found.overwrite_share, Some(0.5));

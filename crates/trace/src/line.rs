@@ -16,7 +16,7 @@ impl Flaw {
         Box::new(Flaw { field: None, message: message.into() })
     }
 
-    /// The usual message: what was found and what is accepted.
+    /// The usual message: the value found and the accepted ones.
     #[cold]
     pub(crate) fn found(field: &'static str, found: &[u8], accepted: &str) -> Box<Self> {
         if found.is_empty() {
@@ -158,7 +158,7 @@ impl<'a, const SEPARATOR: u8> Line<'a, SEPARATOR> {
         value
     }
 
-    /// Steps over the end of a field; returns false if the field goes on.
+    /// Steps over the end of a field; returns false if the field continues.
     #[inline(always)]
     fn finish(&mut self) -> bool {
         while matches!(self.bytes.get(self.at), Some(b' ' | b'\t')) {

@@ -24,7 +24,7 @@ pub enum BadRecords {
     Skip,
 }
 
-/// How a trace is to be read.
+/// How a trace is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpenOptions {
     /// The format; detected where none is given.
@@ -107,7 +107,7 @@ impl Part {
     }
 }
 
-/// Reads a trace from `reader` as [`open`] does; `name` stands for the path.
+/// Reads a trace from `reader` as [`open`] does; `name` represents the path.
 ///
 /// # Errors
 /// As [`open`].
@@ -119,7 +119,7 @@ pub fn open_reader(
     open_input(Input::new(name, reader, None)?, options)
 }
 
-/// Reads a trace that is in memory as [`open`] does; `name` stands for the path.
+/// Reads a trace that is in memory as [`open`] does; `name` represents the path.
 ///
 /// # Errors
 /// As [`open`].

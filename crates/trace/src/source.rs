@@ -10,7 +10,7 @@ pub trait Source: Send {
     /// Appends up to [`BATCH`] requests to `batch`; 0 means that the stream has ended.
     ///
     /// # Errors
-    /// A record that cannot be read, unless bad records are to be skipped.
+    /// A record that cannot be read, unless bad records are skipped.
     fn fill(&mut self, batch: &mut Vec<Request>) -> Result<usize, TraceError>;
 
     /// The number of requests in the whole stream, if it is known beforehand (a synthetic workload).
@@ -78,7 +78,7 @@ pub enum DeviceName {
     Name(Box<[u8]>),
 }
 
-/// Describes a stream: its name, its format, whether it is synthetic, and how it is to be replayed.
+/// Describes a stream: its name, its format, whether it is synthetic, and how it must be replayed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Provenance {
     /// The path, or `synth:…` as the user wrote it.

@@ -1,10 +1,10 @@
 //! Several sources as one: files of one trace, and a workload several times.
 //!
-//! Files of one trace are ordered by their clock, if all have one in common: a calendar (file time, seconds since 1970)
-//! or that of the machine that recorded them. Otherwise one follows the other. It keeps its own times if they go on where
-//! those of the file before it ended; if they begin anew, it begins a mean gap after the last request. Devices of one name
-//! are one device. A file is opened when its time comes, so that hundreds of them take no more memory than those that
-//! overlap.
+//! Files of one trace are ordered by their clock, if all have one in common: a calendar (file time, seconds since
+//! 1970) or that of the machine that recorded them. Otherwise one follows the other. It keeps its own times if they
+//! continue those of the file before it ended; if they begin at 0 again, it begins a mean gap after the last request.
+//! Devices of one name are one device. A file is opened when its time comes, so that hundreds of them take no more
+//! memory than those that overlap.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -74,7 +74,7 @@ pub(crate) fn of_recording(name: &str, parts: Vec<Part>) -> Result<Box<dyn Sourc
     Ok(Box::new(Together::new(Some(name.to_owned()), parts)?))
 }
 
-/// So many sources stay open between the first look at them and their turn.
+/// This many sources stay open between the first look at them and their turn.
 const KEPT_OPEN: usize = 8;
 
 /// Parts as one stream.
@@ -98,7 +98,7 @@ struct Together {
     failed: Option<TraceError>,
 }
 
-/// One part, and what is known of it.
+/// One part, and its properties.
 struct OnePart {
     part: Part,
     source: Option<Box<dyn Source>>,
@@ -330,7 +330,7 @@ impl Together {
         number
     }
 
-    /// What was done with the parts.
+    /// The changes of the parts.
     fn note(&self) -> Option<String> {
         if self.recording.is_some() || self.parts.len() < 2 {
             return None;

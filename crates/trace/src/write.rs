@@ -27,7 +27,7 @@ impl fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// How a trace is to be written.
+/// How a trace is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WriteOptions {
     /// Handling of requests that the format cannot represent (a trim, half a sector).
@@ -59,7 +59,7 @@ pub fn write(source: &mut dyn Source, format: Format, out: &mut dyn Write) -> Re
 ///
 /// # Errors
 /// A record that cannot be read; a request that the format cannot represent (a trim, half a sector, a second device),
-/// unless such requests are to be skipped; a failed write to the output.
+/// unless such requests are skipped; a failed write to the output.
 pub fn convert(
     source: &mut dyn Source,
     format: Format,

@@ -103,7 +103,7 @@ impl Chooser {
         self.turn
     }
 
-    /// Goes on at that place.
+    /// Continues at that place.
     pub fn set_turn(&mut self, turn: u64) {
         self.turn = turn;
     }
@@ -159,7 +159,7 @@ impl Chooser {
         chosen
     }
 
-    /// The verdict of wear leveling on a unit that is to be used again and that no victim policy has proposed.
+    /// The verdict of wear leveling on a unit that will be used again and that no victim policy has proposed.
     pub fn judged<U: EraseUnits>(&mut self, units: &U, unit: u32) -> WearVerdict {
         self.turn += 1;
         self.judge(units, unit)

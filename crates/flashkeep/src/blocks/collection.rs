@@ -27,7 +27,7 @@ impl GcThresholds {
         GcThresholds { below, soft_below: soft_below.max(below) }
     }
 
-    /// Whether units are to be collected.
+    /// Whether units must be collected.
     #[must_use]
     #[inline]
     pub fn is_low(&self, left: u32) -> bool {

@@ -1,6 +1,6 @@
 //! Block management for all kinds of erase units: victim selection, wear leveling, and the course of collections.
 //!
-//! An *erase unit* is what is erased as one: a block of a plane, a superblock of a log of stripes, or a log block.
+//! An *erase unit* is erased as one: a block of a plane, a superblock of a log of stripes, or a log block.
 //! Their owner implements [`EraseUnits`]; a [`Chooser`] decides which of them is reclaimed next. The owner determines
 //! the order of equal units ([`EraseUnits::first`]).
 

@@ -1,4 +1,4 @@
-//! What was changed in a drive: its resolved values beside those of the preset that it is based on.
+//! The changes of a drive: its resolved values beside those of the preset that it is based on.
 
 use super::files::DriveFiles;
 use super::load::{load, load_with};

@@ -19,7 +19,7 @@ use crate::schemes::RedundancySpec;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Page addresses have 32 bits, and 0 stands for no page.
+/// Page addresses have 32 bits, and 0 represents no page.
 const MOST_PAGES: u128 = (1 << 31) - 2;
 
 /// A page's sectors are a mask of 64 bits.

@@ -171,7 +171,7 @@ fn limits(node: &Value) -> (Option<NumberBound>, Option<NumberBound>) {
 }
 
 impl KeyKind {
-    /// Checks whether this kind of key accepts the value; the error says what is wrong.
+    /// Checks whether this kind of key accepts the value; the error describes the mismatch.
     pub(super) fn check(&self, value: &Scalar, raw: &str) -> Result<(), String> {
         let fits = match (self, value) {
             (KeyKind::Whole(low, high), Scalar::Whole(number)) => within(*number as f64, *low, *high),

@@ -5,7 +5,7 @@ use super::fields::Scalar;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// What stands in the place of files on disk, and which drive files have been read.
+/// Texts that replace files on disk, and which drive files have been read.
 #[derive(Debug, Default)]
 pub struct DriveFiles {
     texts: BTreeMap<String, String>,

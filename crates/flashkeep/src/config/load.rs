@@ -21,12 +21,12 @@ use toml::de::{DeTable, DeValue};
 /// it. Such pairs may also follow the name, with commas between: `dvs-8chip,redundancy.scheme=raid5`.
 ///
 /// # Errors
-/// [`DriveError`] names the file, the line and the key, what was found and what is accepted.
+/// [`DriveError`] names the file, the line and the key, the value found and the accepted ones.
 pub fn load(drive: &str, set: &[String]) -> Result<Resolved, DriveError> {
     load_with(&Rc::default(), drive, None, set)
 }
 
-/// Reads a drive from the text of a drive file; `name` stands for the path in messages.
+/// Reads a drive from the text of a drive file; `name` represents the path in messages.
 ///
 /// # Errors
 /// As [`load`].
@@ -34,7 +34,7 @@ pub fn load_text(name: &str, text: &str, set: &[String]) -> Result<Resolved, Dri
     load_with(&Rc::default(), name, Some(text), set)
 }
 
-/// Reads a drive as [`load`] does or, with a text, as [`load_text`]. `files` stand in the place of those on disk, and
+/// Reads a drive as [`load`] does or, with a text, as [`load_text`]. `files` replace those on disk, and
 /// know afterwards which drive files were read.
 ///
 /// # Errors
@@ -387,7 +387,7 @@ impl Given {
     }
 }
 
-/// The scheme that a RAID level stands for; RAID-10 also sets the width of pairs, unless the same source sets another.
+/// The scheme of a RAID level; RAID-10 also sets the width of pairs, unless the same source sets another.
 fn plain_name(key: &str, value: Scalar, giver: &Giver, entries: &mut Vec<(String, SetValue)>) -> Scalar {
     let Scalar::Text(name) = &value else { return value };
     let Some((plain, width)) = schemes::of_raid_level(name).filter(|_| key == "redundancy.scheme") else {

@@ -95,7 +95,7 @@ fn table_v_as_published() {
         assert_eq!(drive.physical_bytes() / u64::from(drive.members()), storage << 30, "{name}");
         assert_eq!(drive.buffer_bytes(), dram << 20, "{name}");
         assert_eq!(drive.members(), if name.contains("CM") { 2 } else { 1 }, "{name}");
-        // SSDSim offers 90 % of the raw pages of one copy.
+        // SSDSim offers 90 % of the physical pages of one copy.
         assert_eq!(drive.logical_pages(), ((storage << 18) * 9).div_ceil(10), "{name}");
         assert_eq!((drive.spec.flash.dies_per_chip, drive.spec.flash.planes_per_die), (4, 4));
     }
@@ -579,7 +579,7 @@ fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
         "scheme across width spares incomplete idle_ms xor_us rebuild_share"
     );
     assert_eq!(options(&preset("8CM-64", &["redundancy.scheme=none"])), "scheme");
-    // Over drives, what is said of members inside a drive has no effect, and is not held.
+    // Over drives, the options of members inside a drive have no effect, and are not kept.
     let text =
         "members = [\"3 * 2CM-128\"]\nredundancy = { scheme = \"raid5\", width = 3, across = \"chip\" }";
     let array = load_text("a.toml", text, &[]).unwrap();
@@ -707,7 +707,7 @@ fn times_are_rounded_up_once() {
     let timing = load_text("d.toml", text, &[]).unwrap().timing;
     assert_eq!((timing.read_ns, timing.program_ns, timing.erase_ns), (16_100, 1, 1_500_001));
     assert_eq!((timing.transfer_ns(0), timing.transfer_ns(1), timing.transfer_ns(5000)), (0, 1, 1192));
-    // Over-provisioning of 1/9 is a tenth of the raw pages, not one page less.
+    // Over-provisioning of 1/9 is a tenth of the physical pages, not one page less.
     let tenth = "flash = {channels = 1, chips_per_channel = 1, planes_per_die = 1, blocks_per_plane = 1000, \
                  pages_per_block = 100}\nftl.over_provisioning = 0.1111111111111111";
     assert_eq!(load_text("d.toml", tenth, &[]).unwrap().logical_pages(), 90_000);

@@ -16,7 +16,7 @@ const WIDTH: usize = 110;
 /// Members beyond this number are not drawn one by one.
 const MOST_DRAWN: u32 = 4;
 
-/// A line that does not fit is folded behind a semicolon.
+/// A line that does not fit is folded after a semicolon.
 fn folded(line: &str, room: usize) -> Vec<&str> {
     let fits = |at: &usize| line[..*at].chars().count() < room;
     let ends = line.match_indices("; ").map(|(at, _)| at);
@@ -392,7 +392,7 @@ fn time(ns: u64) -> String {
     format!("{} {name}", round(ns as f64 / unit))
 }
 
-/// At most two digits behind the point, and none that are zero.
+/// At most two digits after the point, and no trailing zeros.
 fn round(number: f64) -> String {
     let text = format!("{number:.2}");
     text.trim_end_matches('0').trim_end_matches('.').into()

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 type Array = Bench<DeviceSet<Token>>;
 
-/// What is set for a scheme over drives.
+/// The settings for a scheme over drives.
 pub(super) fn spec(tried: &Tried) -> RedundancySpec {
     let mut spec = RedundancySpec::of(tried.name);
     for pair in tried.set(true, &[]) {
@@ -51,7 +51,7 @@ fn arrays(tried: &Tried, kinds: &[Over]) -> impl Iterator<Item = (Over, Resolved
     kinds.iter().copied().filter(accepted).map(|over| (over, array(tried, over)))
 }
 
-/// What stands where a scheme takes a drive.
+/// The kind of member where a scheme takes a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Over {
     /// A drive without redundancy.
@@ -222,7 +222,7 @@ pub(super) fn a_failure_during_the_rebuild_is_handled(entry: &Tried) {
             for _ in 0..3 * seed {
                 bench.step();
             }
-            // Beyond the promise: what is lost is said to be lost, and nothing is read wrong.
+            // Beyond the promise: lost pages are reported as lost, and nothing is read wrong.
             let third = survives % members;
             bench.fail(&[third]);
             bench.submit(Verb::Write, 3, 5);

@@ -12,7 +12,7 @@ use crate::simulation::{Built, build, build_array};
 pub(super) trait TestDevices: Body<Token> + Clone {
     /// All of it, and the tree over it.
     fn put_together(drive: &Resolved) -> Built<Self>;
-    /// Has every operation of every drive told; which devices those are.
+    /// Has every operation of every drive reported; returns which devices those are.
     fn log_all(&mut self) -> Vec<(u16, Told)>;
     /// Whether nothing is under way.
     fn is_quiet(&self) -> bool;

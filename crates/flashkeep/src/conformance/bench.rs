@@ -119,7 +119,7 @@ impl<H: TestDevices> Bench<H> {
         }
     }
 
-    /// A copy that goes on by itself, with operation logs of its own.
+    /// An independent copy, with operation logs of its own.
     pub(super) fn copy(&self) -> Bench<H> {
         let mut copy = self.clone();
         copy.operations = copy.flash.log_all();

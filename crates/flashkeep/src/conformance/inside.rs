@@ -259,8 +259,8 @@ pub(super) fn the_same_history_takes_the_same_course(scheme: &Tried) {
     assert_eq!(course(), course(), "{scheme}");
 }
 
-/// Four pages of the map share a page of the flash: under every scheme, no page is read wrong, the capacity is what was
-/// declared, a failure costs what was exposed, and what is rebuilt survives.
+/// Four pages of the map share a page of the flash: under every scheme, no page is read wrong, the capacity is the
+/// declared one, a failure costs the pages that were exposed, and rebuilt pages survive.
 pub(super) fn pages_that_share_a_flash_page_serve_every_scheme(scheme: &Tried) {
     let quarter = || {
         let more = ["ftl.logical_page_kib=1", "ftl.gc.run=\"hold-channel\""];

@@ -111,7 +111,7 @@ pub(super) fn parts_of_members_with_maps_fail(scheme: &Tried) {
     }
 }
 
-/// Blocks fail one after the other until nothing is left: what is lost is said to be lost, and nothing is read wrong.
+/// Blocks fail one after the other until nothing is left: lost pages are reported as lost, and nothing is read wrong.
 pub(super) fn maps_go_on_with_fewer_and_fewer_blocks(scheme: &Tried) {
     for map in nodes() {
         for seed in 0..12 {

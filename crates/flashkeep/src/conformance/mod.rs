@@ -1,4 +1,4 @@
-//! The conformance suite: what every redundancy scheme must keep, whatever happens to its members. It checks what a
+//! The conformance suite: what every redundancy scheme must keep, for any failures of its members. It checks what a
 //! scheme declares by injecting failures, replacements and power cuts at every step of random histories, with an oracle
 //! of the contents of every page and audits of the state of the flash.
 //!
@@ -53,7 +53,7 @@ impl Suite {
     /// A scheme in a file, with as many members as it accepts: five, and some other number.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// An error in the file.
     pub fn in_file(&self, path: &str) -> Result<Vec<Tried>, String> {
         let entry = SCHEMES.iter().find(|entry| entry.file.is_some()).expect("the scheme of files");
         let tried = |members| Tried {
@@ -117,7 +117,7 @@ impl Tried {
         self.survives_of(self.with.parts)
     }
 
-    /// The number of members that may fail, of so many.
+    /// How many of the members may fail.
     fn survives_of(&self, members: u32) -> u32 {
         self.entry.survivable(members, &arrays::spec(self))
     }
@@ -153,13 +153,13 @@ fn small(channels: u32, planes: u32) -> String {
     )
 }
 
-/// A random history: the same for the same seed, however often it is told. Stops after `until` instants.
+/// A random history: the same for the same seed, however often it is run. Stops after `until` instants.
 fn history<H: TestDevices>(bench: &mut Bench<H>, seed: u64, commands: u32, until: u32) {
     history_seen(bench, seed, commands, until, |_| ());
 }
 
-/// The same, and `seen` gets the bench after the first command and after each instant. What is tried at every step of a
-/// history goes on from a copy of it ([`Bench::copy`]); to tell the history anew would take the square of its length.
+/// The same, and `seen` gets the bench after the first command and after each instant. Each trial at a step of a
+/// history runs on a copy of it ([`Bench::copy`]); to run the history again would take the square of its length.
 fn history_seen<H: TestDevices>(
     bench: &mut Bench<H>,
     seed: u64,
@@ -211,7 +211,7 @@ fn sets(members: u32, size: u32) -> Vec<Vec<u32>> {
     grown.collect()
 }
 
-/// After a failure, what is lost was declared exposed, and has not been written since.
+/// After a failure, all lost pages were declared exposed, and have not been written since.
 fn check_losses<H: TestDevices>(
     bench: &mut Bench<H>,
     exposed: &BTreeSet<u32>,

@@ -15,7 +15,7 @@ fn bench_of(scheme: &Tried, planes: u32, more: &[&str]) -> Bench {
     Bench::with_cuts(&small(scheme.with.parts, planes), &scheme.set(false, more))
 }
 
-/// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive goes on.
+/// After a cut: nothing that was durable is missing, everything is made redundant again, and the drive continues.
 fn check(bench: &mut Bench, what: &str) {
     let missing = bench.look_at_all_pages();
     assert!(missing.is_empty(), "{what}: {missing:?} were durable");
@@ -176,7 +176,7 @@ pub(super) fn a_cut_at_every_step_costs_nothing_that_was_durable(scheme: &Tried)
     }
 }
 
-/// What a failed member takes beyond what was exposed is what shares a stripe with something that was being written
+/// A failed member takes, beyond the exposed pages, only those that share a stripe with a page that was being written
 /// when the power failed: any such page is reported as lost, and nothing is read wrong.
 fn may_be_lost(bench: &Bench) -> BTreeSet<u32> {
     let exposed = bench.exposed(Hazard::Unit);
@@ -217,7 +217,7 @@ pub(super) fn a_cut_with_a_member_gone_costs_what_was_being_written_and_what_sha
         assert!(bench.look_at_all_pages().is_empty(), "{what}: whole again, and lost by the next cut");
         bench.run();
         bench.audit();
-        // A page of the scheme that is none of the drive's is never written: what was lost of it stays lost.
+        // A page of the scheme that is none of the drive's is never written: if it was lost, it stays lost.
         assert!(bench.is_whole() || bench.has_spare_pages(), "{what}: whole again");
         let (exposed, before) = (bench.exposed(Hazard::Unit), bench.versions());
         bench.fail(&gone);
@@ -276,7 +276,7 @@ pub(super) fn cut_again_and_again_the_drive_goes_on(scheme: &Tried) {
 }
 
 /// Requests, failures, replacements and cuts in any order. While every member is there nothing that was durable is
-/// missing after a cut; with one gone, or one that is being rebuilt, only what was exposed or being written.
+/// missing after a cut; with one gone, or one that is being rebuilt, only pages exposed or being written.
 pub(super) fn whatever_happens_in_whatever_order_what_is_missing_was_exposed(scheme: &Tried) {
     for seed in 0..100 {
         let mut random = Random::stream(seed, "events");

@@ -61,7 +61,7 @@ pub enum Cause {
     Gc,
     /// Wear leveling and migration.
     Wear,
-    /// Parity, and what is read to compute it.
+    /// Parity, and the reads to compute it.
     Parity,
     /// Parity that garbage collection writes again.
     ParityGc,

@@ -13,7 +13,7 @@ pub trait Contents: Copy + Default + PartialEq + Debug + Send + 'static {
     #[must_use]
     fn plus(self, factor: u8, other: Self) -> Self;
 
-    /// The contents that stand for `token`.
+    /// The contents that represent `token`.
     #[must_use]
     fn token(token: u64) -> Self;
 

@@ -211,7 +211,7 @@ pub enum TimeSpent {
     /// It was an access to memory, or is not measured.
     #[default]
     Memory,
-    /// In flash, for the host and behind GC.
+    /// In flash, for the host and waiting for GC.
     Flash(FlashTimes),
     /// An entry of a list of breakdowns.
     Listed(u32),

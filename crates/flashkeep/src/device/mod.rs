@@ -3,7 +3,7 @@
 //! FLUSH: a port writes its cache back ([`port::Port::flush_all`]), then the members below do so, level by level
 //! (`Engine::flush_members`): for a request of the host (`Engine::begin_flush`), or for a plan (`Plan::flushes`). FUA is
 //! [`command::Flags::FUA`]: a port writes such pages past its cache, and the commands of a plan inherit it. The host sets
-//! it, and schemes do for writes behind which an older copy is freed.
+//! it, and schemes do for writes after which an older copy is freed.
 //!
 //! Where features belong that are not implemented yet:
 //!

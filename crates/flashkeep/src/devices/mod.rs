@@ -141,7 +141,7 @@ pub trait Recover {
 pub trait Age {
     /// The seed of the random streams.
     fn seed(&mut self, seed: u64);
-    /// Ages the first `backends` leaves of a device, each plane as the model says: pages created from now on fill the
+    /// Ages the first `backends` backends of a device, each plane as the model says: pages created from now on fill the
     /// slots that it leaves, until [`Age::end_ageing`].
     fn begin_ageing(&mut self, device: u16, model: Model, wish: &Wish, seed: u64, backends: u16);
     /// Slots that wait for a page.

@@ -7,7 +7,7 @@ use crate::kernel::{SimTime, Span};
 
 impl<C: Contents> Disk<C> {
     /// All of it fails at `now`, for good. Reads that wait fail, writes are answered plainly; what had been begun is
-    /// not taken back: its end was told when it began.
+    /// not taken back: its end was reported when it began.
     #[cold]
     pub fn fail(&mut self, now: SimTime) {
         self.now = now;
@@ -31,7 +31,7 @@ impl<C: Contents> Disk<C> {
         (self.queued, self.wake_at, self.spoilt) = (Span::ZERO, SimTime::NEVER, false);
     }
 
-    /// At `now` a new and empty disk stands in its place.
+    /// At `now` a new and empty disk takes its place.
     pub fn renew(&mut self, now: SimTime) {
         self.now = now;
         if std::mem::take(&mut self.dead) {
@@ -40,7 +40,7 @@ impl<C: Contents> Disk<C> {
         }
     }
 
-    /// Whether it has failed: nothing is to be asked of it until it is renewed.
+    /// Whether it has failed: it must get no commands until it is renewed.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.dead
@@ -53,7 +53,7 @@ impl<C: Contents> Disk<C> {
     }
 
     /// A page on the platter cannot be read any more (a latent sector error) until it is written again; a command that
-    /// reads it is told. What is still in memory is not struck.
+    /// reads it is answered with an error. A page that is still in memory is not affected.
     #[cold]
     pub fn fail_page(&mut self, now: SimTime, page: Page) {
         self.now = now;
@@ -64,7 +64,7 @@ impl<C: Contents> Disk<C> {
         }
     }
 
-    /// A page fails for good, and the disk says so. What is written there next goes to spare sectors (which cost no
+    /// A page fails for good, and the disk reports it. Later writes of it go to spare sectors (which cost no
     /// time).
     #[cold]
     pub fn lose_page(&mut self, now: SimTime, page: Page) {

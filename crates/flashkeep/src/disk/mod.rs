@@ -73,7 +73,7 @@ pub struct Disk<C> {
     /// Where the time of commands goes, if that is measured: what the arm was busy with, and the breakdowns of the
     /// completions that have not been taken.
     latencies: Option<Box<(BusyHistory, Vec<Breakdown>)>>,
-    /// What it has done since that was taken last, if anything is told of it.
+    /// Its accesses since they were taken last, if accesses are reported.
     told: Option<Vec<DiskAccess>>,
 }
 
@@ -138,7 +138,7 @@ impl<C: Contents> Disk<C> {
         self.now = now;
     }
 
-    /// The instant of what was done last.
+    /// The instant of the last step.
     #[must_use]
     #[inline]
     pub fn now(&self) -> SimTime {
@@ -184,7 +184,7 @@ impl<C: Contents> Disk<C> {
         self.told.iter_mut().flat_map(|told| told.drain(..))
     }
 
-    /// An operation over a run of pages is counted, and told.
+    /// Counts an operation over a run of pages, and reports it.
     fn count(&mut self, start: SimTime, end: SimTime, kind: OpKind, command: &Command) {
         let Command { start: page, count: pages, cause, .. } = *command;
         self.counters.add(0, kind, cause, pages.into());

@@ -151,7 +151,7 @@ impl Default for DiskSpec {
 #[serde(from = "OneOrMore")]
 pub struct Numbers(pub Vec<f64>);
 
-/// As it may stand in a file: brackets around a single number can be left out.
+/// As a file may write it: brackets around a single number can be left out.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum OneOrMore {

@@ -1,4 +1,4 @@
-//! Power loss: what is on the platter, compared with what has been submitted.
+//! Power loss: the contents of the platter, compared with the submitted writes.
 //!
 //! A page is on the platter when its transfer has started: the drive finishes the page under its head with
 //! the energy of the spindle. (Ours: a page is then old or new as a whole, as a sector is.) Later pages of
@@ -159,14 +159,14 @@ impl<C: Contents> Disk<C> {
         self.drop_fate(page.low());
     }
 
-    /// What was written to a page last could not be worked out, and says so.
+    /// The last version of a page could not be worked out, and the page reports that.
     pub(super) fn poison_page(&mut self, page: Page) {
         if let Some(platter) = &mut self.platter {
             platter.poisoned.insert(page.low());
         }
     }
 
-    /// The power fails at `now` and comes back at once. Nothing is to be asked before [`Recovery::ready`].
+    /// The power fails at `now` and comes back at once. The disk must get no commands before [`Recovery::ready`].
     ///
     /// # Panics
     /// Where no power cut was expected ([`Disk::expect_power_cuts`]).

@@ -1,4 +1,4 @@
-//! Waiting commands: those among which the scheduler chooses, and those behind them.
+//! Waiting commands: those among which the scheduler chooses, and those that follow.
 //!
 //! Overlapping commands keep their order if one of them writes: the younger one is not a candidate before the
 //! older one has started. Commands without a waiting request go last, unless a foreground command overlaps
@@ -68,9 +68,9 @@ pub(super) struct DiskQueue<C> {
     longest: u64,
     /// Those of them that nothing older overlaps: waited for, and not.
     ready: [ReadyCommands; 2],
-    /// What is waited for, and what is not.
+    /// Commands outside the scheduler's queue: those that a caller waits for, and the others.
     outside: [VecDeque<Id<DiskOp<C>>>; 2],
-    /// Places taken by each of the two; what is in the write cache takes none.
+    /// Places taken by each of the two; pages in the write cache take none.
     taken: [u32; 2],
     depth: u32,
 }
@@ -127,7 +127,7 @@ impl<C: Clone + Default> DiskQueue<C> {
         for class in 0..2 {
             while let Some(&op) = self.outside[class].front() {
                 if self.taken[class] >= self.depth && !self.ops[op].cached {
-                    // What is behind may not pass.
+                    // Later commands may not pass.
                     return;
                 }
                 self.outside[class].pop_front();
@@ -201,7 +201,7 @@ impl<C: Clone + Default> DiskQueue<C> {
         }
     }
 
-    /// Takes out what is to be begun, and which way the arm then moves; none where nothing waits.
+    /// Takes out the next command, and which way the arm then moves; none where nothing waits.
     pub(super) fn pick(&mut self, rule: &Rule, head: Head) -> Option<(Id<DiskOp<C>>, bool)> {
         let ready = self.ready.iter_mut().find(|ready| !ready.is_empty())?;
         let (chosen, inwards) = (rule.pick)(ready, head);
@@ -218,7 +218,7 @@ impl<C: Clone + Default> DiskQueue<C> {
         self.inside.remove(&this.entry);
         self.places.remove(&(this.first, this.entry));
         self.taken[usize::from(this.background)] -= u32::from(!this.cached);
-        // It had no overlapping command in front of it, so an overlapping command is behind it.
+        // It had no overlapping command before it, so an overlapping command comes after it.
         let behind: Vec<_> = self.meeting(op).collect();
         for other in behind {
             self.ops[other].behind -= 1;

@@ -136,7 +136,7 @@ pub struct SeekTable {
     write: Vec<u32>,
 }
 
-/// Where a curve cannot be: the key, and what is wrong with it.
+/// Where a curve is impossible: the key, and the error.
 pub type Wrong = (&'static str, String);
 
 impl SeekTable {
@@ -229,7 +229,7 @@ fn points(numbers: &[f64]) -> Result<impl Fn(f64) -> f64, Wrong> {
     Ok(move |distance: f64| {
         let after = points.partition_point(|point| point.0 < distance);
         let Some(before) = after.checked_sub(1) else { return points[0].1 };
-        // Beyond the last point it goes on as before it.
+        // Beyond the last point it continues as before it.
         let (from, to) = match points.get(after) {
             Some(&to) => (points[before], to),
             None => (points[before.saturating_sub(1)], points[before]),

@@ -18,7 +18,7 @@ use std::ops::Range;
 pub(super) struct Arm {
     /// The last sector's place.
     place: SectorPlace,
-    /// The sector behind it; none before anything was done.
+    /// The sector after it; none before anything was done.
     next: Option<u64>,
     /// When the end of the last sector passes, ns along.
     along: u64,
@@ -150,7 +150,7 @@ impl<C: Contents> Disk<C> {
             }
             if self.platter.is_some() {
                 for (n, page) in (0_u64..).zip(pages.clone()) {
-                    // Each behind the last sector of the one before.
+                    // Each after the last sector of the one before.
                     let before = (first + n * self.page_sectors).checked_sub(1).filter(|_| n > 0);
                     let begins =
                         before.map_or(SimTime(start), |sector| passes(&self.mechanics.surface, sector));

@@ -7,7 +7,7 @@ use crate::kernel::Span;
 pub struct DiskStatistics {
     /// Commands that the arm carried out.
     pub operations: u64,
-    /// Those that went on where the one before ended, in time.
+    /// Those that continued where the one before ended, in time.
     pub sequential: u64,
     /// Those for which the arm moved.
     pub seeks: u64,
@@ -23,7 +23,7 @@ pub struct DiskStatistics {
     pub transfer: [u64; 2],
     /// Turning without a command.
     pub idle: u64,
-    /// Standing still.
+    /// Spun down.
     pub standby: u64,
     /// Times that it stopped.
     pub stops: u64,

@@ -115,7 +115,7 @@ impl Surface {
         self.place(sector).along + since(on_track + 1) - since(on_track)
     }
 
-    /// From the instant `now` until what is `along` passes the head.
+    /// The time from the instant `now` until the position `along` passes the head.
     #[must_use]
     pub fn wait(&self, now: u64, along: u64) -> u64 {
         (along % self.revolution + self.revolution - now % self.revolution) % self.revolution

@@ -128,9 +128,9 @@ impl<C: Contents> Drive<C> {
 }
 
 impl<C: Contents> Drive<C> {
-    /// At `now` new planes, erased and never worn, stand where those of `what` have failed, or a new block, a page that
-    /// can be programmed after the next erase of its block, or a new and empty NVRAM. What has not failed stays as it
-    /// is. A backend that was dead begins empty; one that was damaged uses what is new too.
+    /// At `now` new planes, erased and never worn, replace those of `what` that have failed, or a new block, a page that
+    /// can be programmed after the next erase of its block, or a new and empty NVRAM. All other parts stay as they
+    /// are. A backend that was dead begins empty; one that was damaged uses the new parts too.
     pub fn renew(&mut self, now: SimTime, what: Fault) {
         self.controller.now = now;
         match what {

@@ -1,4 +1,4 @@
-//! What observers of a drive are told: operations, busy periods, requests, and the state of the run.
+//! The reports to observers of a drive: operations, busy periods, requests, and the state of the run.
 
 use crate::engine::Cause;
 use crate::flash::{OpKind, Ppn, UnitId};
@@ -69,7 +69,7 @@ pub struct LoggedOperation {
     pub kind: OpKind,
     /// Why.
     pub cause: Cause,
-    /// Whether it is the summary page behind the data pages of this page's block.
+    /// Whether it is the summary page after the data pages of this page's block.
     pub summary: bool,
     /// The age of the request that it is done for, if it is done for one ([`CompletionToken::age`](crate::engine::CompletionToken::age)).
     pub age: Option<u32>,

@@ -17,7 +17,7 @@ pub struct DiskAccess {
     pub page: Page,
     /// How many.
     pub pages: u16,
-    /// What was done.
+    /// The kind of operation.
     pub kind: OpKind,
     /// Why.
     pub cause: Cause,
@@ -35,7 +35,7 @@ pub trait DeviceObserver: Send {
         let _ = (device, access);
     }
 
-    /// A channel or a unit is in use, told when it is granted.
+    /// A channel or a unit is in use, reported when it is granted.
     fn hold(&mut self, device: u16, hold: &BusyPeriod) {
         let _ = (device, hold);
     }
@@ -55,7 +55,7 @@ pub trait DeviceObserver: Send {
         let _ = (age, from);
     }
 
-    /// The state of the run, told when requests begin and end.
+    /// The state of the run, reported when requests begin and end.
     fn state(&mut self, state: &RunState) {
         let _ = state;
     }

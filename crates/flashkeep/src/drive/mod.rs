@@ -48,7 +48,7 @@ pub trait OperationObserver: Send {
     /// An operation, when its end is known.
     fn add(&mut self, operation: &LoggedOperation);
 
-    /// A channel or a unit is in use, told when it is granted.
+    /// A channel or a unit is in use, reported when it is granted.
     fn hold(&mut self, _hold: &BusyPeriod) {}
 
     /// A request of the host is over.
@@ -150,7 +150,7 @@ impl<C: Contents> Drive<C> {
         self.controller.errors.as_ref().map(|errors| errors.counts())
     }
 
-    /// Forgets what was counted.
+    /// Resets the counts of read errors.
     pub fn reset_error_counts(&mut self) {
         if let Some(errors) = &mut self.controller.errors {
             errors.reset_counts();
@@ -234,7 +234,7 @@ impl<C: Contents> Drive<C> {
         self.backends.pages(backend)
     }
 
-    /// Flash leaves: FTLs, or physical pages.
+    /// The number of flash backends: FTLs, or backends of physical pages.
     #[must_use]
     pub fn ftl_count(&self) -> u16 {
         self.backends.ftl.ftl_count()
@@ -293,12 +293,12 @@ impl<C: Contents> Drive<C> {
         self.backends.end_scrubbing(&mut self.controller)
     }
 
-    /// Scrubbing goes on after a power loss.
+    /// Scrubbing continues after a power loss.
     pub fn scrub_from(&mut self, ready: SimTime) {
         self.backends.scrub_from(ready, &mut self.controller)
     }
 
-    /// An observer that is told of each flash operation, in addition to others.
+    /// Adds an observer that is notified of each flash operation, in addition to others.
     pub fn log_operations(&mut self, log: Box<dyn OperationObserver>) {
         self.controller.start_watch().logs.push(log);
     }
@@ -343,7 +343,7 @@ impl<C: Contents> Drive<C> {
         self.controller.now = now;
     }
 
-    /// The instant of what was done last.
+    /// The instant of the last step.
     #[must_use]
     #[inline]
     pub fn now(&self) -> SimTime {
@@ -374,7 +374,7 @@ impl<C: Contents> Drive<C> {
         self.backends.ftl.physical_superblocks(backend)
     }
 
-    /// The physical page behind a physical-page backend's address.
+    /// The physical page of an address of a physical-page backend.
     ///
     /// # Panics
     /// With a backend that has no physical pages.
@@ -424,7 +424,7 @@ impl<C: Contents> Drive<C> {
         self.controller.accounts.work()
     }
 
-    /// Ages every plane of the first leaves; pages created from now on fill the slots until [`Drive::end_ageing`].
+    /// Ages every plane of the first backends; pages created from now on fill the slots until [`Drive::end_ageing`].
     ///
     /// # Panics
     /// With physical-page backends, or flash that has been used.

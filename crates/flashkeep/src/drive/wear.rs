@@ -3,7 +3,7 @@
 use super::Drive;
 use crate::engine::Contents;
 
-/// The number of erases of each of some blocks. Blocks behind the last one that is listed were not erased, so that a
+/// The number of erases of each of some blocks. Blocks after the last one that is listed were not erased, so that a
 /// large drive without erases takes no memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BlockErases {

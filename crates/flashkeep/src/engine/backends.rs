@@ -1,4 +1,4 @@
-//! The leaves of the tree: backends, which store pages.
+//! The backends of the tree, which store pages.
 
 use super::command::{Command, Page};
 use super::contents::Contents;
@@ -11,7 +11,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackendId(pub u16);
 
-/// The owner of a command's pages, who is told when they are done, and the places of the pages among the owner's.
+/// The owner of a command's pages, who is notified when they are done, and the places of the pages among the owner's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CompletionToken {
     /// The owner: a request or a plan.
@@ -92,7 +92,7 @@ pub enum CompletionPart {
     /// An event of the backend: the block of the page that [`Done::failed`] names cannot be programmed any more.
     Retired,
     /// An event of the backend, whose parent decides where pages are: the data of the block of the page that
-    /// [`Done::failed`] names are to be moved.
+    /// [`Done::failed`] names must be moved.
     Due,
 }
 
@@ -291,7 +291,7 @@ impl<C: Contents> Done<C> {
         Done { part: CompletionPart::Retired, ..Done::gone(backend, page) }
     }
 
-    /// An event: the data of the block of a backend's page are to be moved, because they are old or were read often.
+    /// An event: the data of the block of a backend's page must be moved, because they are old or were read often.
     #[must_use]
     pub fn due(backend: BackendId, page: Page) -> Self {
         Done { part: CompletionPart::Due, ..Done::gone(backend, page) }

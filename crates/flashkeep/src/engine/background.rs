@@ -13,7 +13,7 @@ use super::tree::NodeId;
 use crate::kernel::{SimTime, Span};
 use std::collections::VecDeque;
 
-/// Commands that their scheme made wait, and the commands behind them, by node; each with how long it has waited.
+/// Commands that their scheme made wait, and the later commands, by node; each with how long it has waited.
 #[derive(Clone, Debug)]
 pub(super) struct Parked {
     queues: Vec<VecDeque<(Command, CompletionToken, Waited)>>,

@@ -92,7 +92,7 @@ impl Code {
         parity >= self.locals || self.group(parity).contains(&index)
     }
 
-    /// Whether a data unit is part of one of these parities: bit `j` stands for parity `j`.
+    /// Whether a data unit is part of one of these parities: bit `j` represents parity `j`.
     #[must_use]
     #[inline]
     pub fn is_in_any(self, parities: u32, index: u8) -> bool {
@@ -238,7 +238,7 @@ fn choose(all: u32, some: u32) -> f64 {
 mod tests {
     use super::*;
 
-    /// Whether what is missing follows from the rest, by the rank of its equations.
+    /// Whether the missing units follow from the rest, by the rank of their equations.
     fn is_restorable(code: Code, data: u8, missing: &[usize]) -> bool {
         let is_there = |number: &u8| !missing.contains(&usize::from(data + number));
         let parities: Vec<u8> = (0..code.parities()).filter(is_there).collect();

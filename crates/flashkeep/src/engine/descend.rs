@@ -34,7 +34,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Writes to a node that does not respond are lost; reads of pages that it lacks fail and are repaired. The command
-    /// goes to the node's port, if it has one, or `behind` the port.
+    /// goes to the node's port, if it has one; with `behind`, to the device below the port.
     #[cold]
     pub(super) fn dispatch_examined<L: Backends<C>>(
         &mut self,
@@ -112,7 +112,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.below_port(backends, now, node, command, token);
     }
 
-    /// The same, behind the port of the node.
+    /// The same, below the port of the node.
     #[inline]
     pub(super) fn below_port<L: Backends<C>>(
         &mut self,
@@ -384,7 +384,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let Some(waiting) = self.locks.release(node, key) else { return };
         self.locks.resume(node, waiting);
-        // They are older than the parked commands; if one of them has to wait, so do those behind it.
+        // They are older than the parked commands; if one of them has to wait, so do the later ones.
         let mut parked = 0;
         while let Some(next) = self.locks.next_resumed() {
             if node == NodeId::HOST && self.locks.queue(node, key, next.mode_at_port(), || next) {

@@ -213,8 +213,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.lose_page_of(backends, now, node, Change::Unreadable(page));
     }
 
-    /// A member of a node was replaced, or has returned without some pages: what is lost at the node thereby is missing from
-    /// now on, and the scheme of the node's parent rebuilds it like other missing pages.
+    /// A member of a node was replaced, or has returned without some pages: pages that the node lost thereby are
+    /// missing from now on, and the scheme of the node's parent rebuilds it like other missing pages.
     #[cold]
     pub(super) fn pass_losses_up<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
         let NodeLinks { alive, parent, .. } = self.shape[node.index()];
@@ -276,7 +276,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         is_gone(shape, scheme, page, |child, page| self.is_unreadable(backends, child, page))
     }
 
-    /// Whether a command that waits changes a page: a read was behind a copy of it, and it has been written since.
+    /// Whether a waiting command changes a page: a read had to wait for a copy of it, and it has been written since.
     fn changes(&self, node: NodeId, page: Page) -> bool {
         let Engine { running_plans, changes, locks, parked, .. } = self;
         (OutstandingWork { running_plans, changes: *changes, locks, parked }).holds(node, page).is_some()

@@ -36,7 +36,7 @@ pub(super) struct CounterLatency {
     others: Option<Box<OtherLatency>>,
 }
 
-/// The rest of the breakdowns of a completion counter. What is not valid is left from an earlier owner.
+/// The rest of the breakdowns of a completion counter. Parts that are not valid are left from an earlier owner.
 #[derive(Clone, Debug, Default)]
 struct OtherLatency {
     /// The instants after the beginning at which commands were submitted, in order.
@@ -54,7 +54,7 @@ struct OtherLatency {
 pub(super) struct Waited {
     came: SimTime,
     lock: Span,
-    /// For room, or whatever else its scheme made it wait for.
+    /// For room, or anything else that its scheme made it wait for.
     room: Span,
 }
 
@@ -223,7 +223,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.note_wait(NodeId::HOST, token, Some(&waited), now);
     }
 
-    /// A command that has waited at a node goes on now.
+    /// A command that has waited at a node continues now.
     #[inline]
     pub(super) fn note_wait(
         &mut self,
@@ -277,7 +277,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.note_other_done(backends, done, running);
     }
 
-    /// The same for a step of a plan, and what is not a single operation in flash.
+    /// The same for a step of a plan, and for anything but a single operation in flash.
     #[inline(never)]
     fn note_other_done<L: Backends<C>>(
         &mut self,
@@ -329,7 +329,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// A port request reaches the device behind its link now.
+    /// A port request has crossed the link and reaches the device now.
     pub(super) fn note_link(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
         let Some(latencies) = &mut self.latencies else { return };
         let this = latencies.of(counter);
@@ -338,7 +338,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Where the time of a plan went, until `end`. `again` if its caller is told the second time, that the plan is
+    /// Where the time of a plan went, until `end`. `again` if this is the second notice to its caller: the plan is
     /// durable.
     pub(super) fn breakdown_of_plan<L: Backends<C>>(
         &mut self,
@@ -358,7 +358,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         list(backends, until)
     }
 
-    /// Where the time of a port request went, until `end`: writes to a cache that go on below wait for an eviction.
+    /// Where the time of a port request went, until `end`: a write to a full cache waits for an eviction.
     pub(super) fn breakdown_of_port_request<L: Backends<C>>(
         &mut self,
         backends: &mut L,

@@ -87,7 +87,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.preserved(node, page).or_else(|| self.intact_contents_behind(node, page, contents))
     }
 
-    /// The same behind the port before a node.
+    /// The same below the port of a node.
     pub(super) fn intact_contents_behind(
         &self,
         node: NodeId,

@@ -153,7 +153,7 @@ impl Step {
         Step { later: true, ..self }
     }
 
-    /// Whether the step stands for old contents that the caller supplies.
+    /// Whether the step represents old contents that the caller supplies.
     pub(super) fn is_in_hand(&self) -> bool {
         self.command.verb == Verb::Read && self.command.flags.has(Flags::OLD_IN_HAND)
     }
@@ -257,7 +257,7 @@ pub struct Plan {
     /// Before this stage, or at the end if it has no steps, the members write their caches back (FLUSH): for a plan
     /// after which older copies end. Members without caches, or with empty ones, take no time for that.
     pub flushes: Option<u8>,
-    /// The command's pages have no place any more: they are recorded as missing, and the node above is told
+    /// The command's pages have no place any more: they are recorded as missing, and the node above is notified
     /// ([`Change::Refused`]). The steps of the plan are carried out.
     ///
     /// [`Change::Refused`]: super::Change::Refused
@@ -359,15 +359,15 @@ pub enum Why {
     /// The scheme has pages to rebuild (`BackgroundWork::rebuilding`).
     Rebuild,
     /// The engine rebuilds this stripe, whose parity does not cover some newest versions
-    /// ([`Codewords::has_newer`](super::Codewords::has_newer)): its parity is to be written anew, or what it lacks is
-    /// to be rebuilt.
+    /// ([`Codewords::has_newer`](super::Codewords::has_newer)): its parity must be written again, or its missing
+    /// units must be rebuilt.
     Renew(u32),
     /// A member is about to collect this page of its hidden LBA range: the scheme may do now the work that needs the
     /// page there.
     Leaving(Member, Page),
     /// Garbage collection of a member has moved this page: a copy of its address elsewhere is outdated.
     Moved(Member, Page),
-    /// The data of this page of a member with physical pages are old, or were read often: they are to be moved, with those
+    /// The data of this page of a member with physical pages are old, or were read often: they must be moved, with those
     /// of its block.
     Due(Member, Page),
     /// A command waits until the scheme has made room, or the scheme has urgent work (`BackgroundWork::urgent`). The

@@ -43,7 +43,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         // The repair belongs to a plan that already holds the stripe.
         let sheltered = own && self.running_plans[running].stripe.is_sheltered();
         if self.is_missing_above(node, running, what) {
-            // What is there when its stripe is free may be neither the page nor what is written to it next.
+            // The page's place may hold another version when its stripe is free: neither this page nor the next one
+            // written to it.
             return self.lose(backends, now, what);
         }
         let key = if sheltered { None } else { repair_key(self.scheme_mut(node), member, page) };

@@ -135,7 +135,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.submit_behind(backends, now, PortId::HOST, command, token);
     }
 
-    /// Submits a command behind a port.
+    /// Submits a command to the device below a port.
     #[inline]
     pub(super) fn submit_behind<L: Backends<C>>(
         &mut self,
@@ -157,7 +157,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         &mut self.ports.all[port.index()].merging
     }
 
-    /// Submits a command behind a port, without waiting for merges.
+    /// Submits a command to the device below a port, without waiting for merges.
     #[inline]
     pub(super) fn dispatch_behind<L: Backends<C>>(
         &mut self,
@@ -221,7 +221,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.merge_behind(backends, now, PortId::HOST, merge, token);
     }
 
-    /// The same behind a port.
+    /// The same below a port.
     pub(super) fn merge_behind<L: Backends<C>>(
         &mut self,
         backends: &mut L,

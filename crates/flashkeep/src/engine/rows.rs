@@ -1,4 +1,4 @@
-//! Pages that exist before time 0, created row by row without commands: the state is that behind a command for each.
+//! Pages that exist before time 0, created row by row without commands: the state is that after a command for each.
 
 use super::backends::Backends;
 use super::contents::Contents;
@@ -17,7 +17,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.row_of(NodeId::ROOT, backends)
     }
 
-    /// So many rows of a node that its members have whole rows, too. A row of a backend is a page.
+    /// The rows of a node such that its members have whole rows, too. A row of a backend is a page.
     fn row_of(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
         let shape = &self.shape[node.index()];
         if shape.units.is_some() {

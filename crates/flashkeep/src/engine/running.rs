@@ -39,7 +39,7 @@ pub(super) struct RunningPlan {
     pub(super) flushes: Option<u8>,
     /// What it is under way under.
     pub(super) under: Option<Key>,
-    /// Places of unrecoverable pages, and how many of them the caller has been told.
+    /// Places of unrecoverable pages, and how many of them have been reported to the caller.
     pub(super) lost: Vec<u32>,
     pub(super) lost_told: usize,
 }
@@ -101,7 +101,7 @@ pub(super) enum PlanPhase {
     /// Its caller waits for it.
     #[default]
     Awaited,
-    /// Its caller has been told.
+    /// Its caller has been notified.
     Told,
     /// It has ended; its running plan is kept for pending continuations.
     Over,
@@ -127,7 +127,7 @@ pub(super) struct PlanSums {
 pub(super) enum Addition {
     #[default]
     Done,
-    /// This number of pages is to be added before a step writes a sum.
+    /// This number of pages must be added before a step writes a sum.
     Pages(u32),
     UnderWay,
 }
@@ -208,7 +208,7 @@ impl RunningPlan {
         self.command.changes_pages() && self.background().is_none()
     }
 
-    /// Whether its caller has been told.
+    /// Whether its caller has been notified.
     pub(super) fn is_told(&self) -> bool {
         self.phase >= PlanPhase::Told
     }

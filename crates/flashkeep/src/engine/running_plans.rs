@@ -1,7 +1,7 @@
 //! Runs plans that need more than their caller's counter: stages, a stripe, sums, or steps without a waiting request.
 //!
 //! A running plan's completion counter counts two completions. `undurable` drives the stages: the next one starts when
-//! all submitted pages are durable. `unacknowledged` drives the caller, who is told when all pages that it waits for
+//! all submitted pages are durable. `unacknowledged` drives the caller, who is notified when all pages that it waits for
 //! are acknowledged: in one message with the durable instant if that is known by then, otherwise in two.
 
 use super::backends::{Backends, CompletionPart, CompletionToken, Done};
@@ -335,7 +335,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether what the caller of a read is told of its `n`th page was lost on the way.
+    /// Whether the `n`th page that a read returns to its caller was lost on the way.
     fn is_lost_to_caller(&self, id: Id<RunningPlan>, n: u16) -> bool {
         let running = &self.running_plans[id];
         let Some(place) = running.source(running.steps.len(), n) else { return false };

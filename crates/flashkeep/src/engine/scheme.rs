@@ -99,7 +99,7 @@ pub struct MemberRow {
     pub pages: u32,
     /// Pages of each member, parities included.
     pub each: u32,
-    /// Whether a part of a row reads another part that exists: it is written behind all that comes with it.
+    /// Whether a part of a row reads another part that exists: it is written after all that comes with it.
     pub reads: bool,
 }
 
@@ -119,8 +119,8 @@ pub struct Capabilities {
     /// It needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no pages, and has no
     /// timers or background work. With one member, it passes every command on unchanged.
     pub stateless: bool,
-    /// Other pages are reconstructed from what is in the places of one: if its OOB metadata is wrong, it stays there until
-    /// the page is written again.
+    /// Other pages are reconstructed from the contents of one page's places: if its OOB metadata is wrong, it stays
+    /// there until the page is written again.
     pub rewrites: bool,
     /// When it wants to be asked for background work.
     pub triggers: Triggers,
@@ -162,7 +162,7 @@ pub trait BackgroundWork {
     }
 }
 
-/// What is left of a scheme's pages after a power cut or a failure.
+/// The state of a scheme's pages after a power cut or a failure.
 pub trait Recoverable {
     /// Restores the scheme's state after a power cut, from non-volatile memory and the OOB metadata of pages
     /// ([`View::oob`]). Calls `lacks` with each page that a member lacks: missing or outdated pages, and parities

@@ -445,7 +445,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Whether a member's commands come to its backend later than they are submitted: behind a link, or from a cache.
+    /// Whether a member's commands come to its backend later than they are submitted: over a link, or from a cache.
     fn has_port(&self, node: NodeId) -> bool {
         let shape = &self.shape[node.index()];
         node != NodeId::ROOT && shape.port.is_some()
@@ -458,7 +458,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.lacks_in_row(id, running.row_of(at, place), running.steps[at].role)
     }
 
-    /// Whether a sum of a row, or what is reconstructed from it, lacks a lost page.
+    /// Whether a sum of a row, or a page that is reconstructed from it, lacks a lost page.
     fn lacks_in_row(&self, id: Id<RunningPlan>, row: u32, role: Role) -> bool {
         let running = &self.running_plans[id];
         if running.sums.lack && row == 0 && (role.is_lost() || matches!(role, Role::Parity(_))) {

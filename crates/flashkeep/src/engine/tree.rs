@@ -89,7 +89,7 @@ pub struct TreeLevel {
 pub(super) struct Flat<S> {
     /// The links of its nodes, in pre-order.
     pub(super) shapes: Vec<NodeLinks>,
-    /// The scheme of each node; none for leaves.
+    /// The scheme of each node; none for backends.
     pub(super) schemes: Vec<Option<S>>,
     /// The controllers of the levels from 1 on.
     pub(super) controllers: Vec<ArrayController>,

@@ -172,8 +172,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether the member stores the page when it is written: it responds, has not lost so much flash that it may
-    /// refuse pages, and, if it is a tree, the same is true of one of the page's places in it.
+    /// Whether the member stores the page when it is written: it responds, has not lost an amount of flash with which
+    /// it may refuse pages, and, if it is a tree, the same is true of one of the page's places in it.
     #[must_use]
     pub fn stores(&self, member: Member, page: Page) -> bool {
         self.is_stored(self.child(member), page)
@@ -265,7 +265,7 @@ impl View<'_> {
         if !shape.alive || self.gaps.lacks(child, page.0) {
             return None;
         }
-        // What a cache preserved is newer than all that is behind it.
+        // A version that a cache preserved is newer than all below it.
         let preserved = shape.port.and_then(|port| self.deeper.preserved(port, page));
         match shape.raw() {
             _ if preserved.is_some() => preserved.map(|stamp| OobData { sequence: u64::MAX, stamp, mark: 0 }),

@@ -110,7 +110,7 @@ pub struct SuspendRules {
     pub program: Span,
     /// Until a unit that erases can sense.
     pub erase: Span,
-    /// Until a suspended operation goes on.
+    /// Until a suspended operation continues.
     pub resume: Span,
     /// How often reads interrupt an operation at most.
     pub limit: u32,

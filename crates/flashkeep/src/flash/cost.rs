@@ -77,11 +77,11 @@ impl Target {
 /// follow each other, in order.
 #[derive(Clone, Copy, Debug)]
 pub struct FlashOp<T> {
-    /// What is done.
+    /// The kind of operation.
     pub kind: OpKind,
     /// The pages.
     pub targets: T,
-    /// Blocks that these pages fill: their summary pages are programmed behind them, together.
+    /// Blocks that these pages fill: their summary pages are programmed after them, together.
     pub summaries: u32,
 }
 

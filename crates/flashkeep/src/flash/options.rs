@@ -183,7 +183,7 @@ impl StripingLevel {
     pub const ALL: [StripingLevel; 4] =
         [StripingLevel::Channel, StripingLevel::Chip, StripingLevel::Die, StripingLevel::Plane];
 
-    /// The letter that stands for it in a static order.
+    /// The letter that represents it in a static order.
     #[must_use]
     pub fn letter(self) -> char {
         match self {

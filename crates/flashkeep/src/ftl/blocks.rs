@@ -18,7 +18,7 @@ use crate::kernel::Sparse;
 pub(super) const OPEN: u16 = 0x8000;
 pub(super) const FREE: u16 = 0xFFFF;
 
-/// The block that a plane fills first. Planes start at different ones: at the same, what is counted of the blocks that
+/// The block that a plane fills first. Planes start at different ones: at the same, the counters of the blocks that
 /// they fill side by side would lie a power of two apart in memory and push each other out of the processor's cache.
 fn first_block(geometry: &Geometry, plane: PlaneId) -> u32 {
     const STAGGER: u32 = 61;
@@ -158,7 +158,7 @@ impl<C: Contents> Blocks<C> {
         self.plane(plane).free_pages > self.reserve
     }
 
-    /// The same behind programs of this many pages.
+    /// The same after programs of this many pages.
     #[must_use]
     pub fn has_room_for(&self, plane: PlaneId, pages: u32) -> bool {
         self.plane(plane).free_pages > self.reserve + pages
@@ -279,7 +279,7 @@ impl<C: Contents> Blocks<C> {
         self.program(plane, 0, C::default())
     }
 
-    /// The open block of a plane has been filled up to `last`: it goes on beyond pages that have failed, or is full.
+    /// The open block of a plane has been filled up to `last`: it continues beyond pages that have failed, or is full.
     #[inline(never)]
     pub(super) fn go_on_after(&mut self, plane: PlaneId, last: Ppn) {
         let state = &mut self.planes[plane.0 as usize];

@@ -115,7 +115,7 @@ impl<C: Contents> Blocks<C> {
         Some((Ppn(first), (first..end).take_while(good).count() as u32))
     }
 
-    /// A page of a block that goes on is never programmed again; it is not valid.
+    /// A page of a block that stays in use is never programmed again; it is not valid.
     pub fn retire_page(&mut self, ppn: Ppn) {
         let (plane, index) = (self.geometry.plane_of(ppn), self.geometry.block_index_of(ppn));
         insert(&mut self.defects.pages, ppn);
@@ -145,7 +145,7 @@ impl<C: Contents> Blocks<C> {
         }
     }
 
-    /// A page of the open block has failed that was to be programmed, from `next` on.
+    /// A page of the open block that waits to be programmed, from `next` on, has failed.
     fn look_ahead(&mut self, plane: PlaneId, next: Ppn) {
         match self.good_pages_from(next) {
             Some((next, left)) => {
@@ -184,7 +184,8 @@ impl<C: Contents> Blocks<C> {
         self.exchange(plane, stream);
     }
 
-    /// A new block, erased and never worn, stands where one has failed by itself; how often the old one was erased.
+    /// A new block, erased and never worn, replaces one that has failed by itself; returns how often the old one was
+    /// erased.
     pub fn renew_block(&mut self, plane: PlaneId, block: u32) -> u32 {
         self.reinstate_block(plane, block);
         self.unblot(plane, block);
@@ -258,7 +259,8 @@ impl<C: Contents> Blocks<C> {
         insert(&mut self.defects.planes, plane);
     }
 
-    /// A new plane, erased and never worn, stands where one has failed; how often the old one's blocks were erased.
+    /// A new plane, erased and never worn, replaces one that has failed; returns how often the old one's blocks were
+    /// erased.
     pub fn renew_plane(&mut self, plane: PlaneId) -> u64 {
         self.defects.planes.retain(|&dead| dead != plane);
         let first = self.geometry.block_index(plane, 0);

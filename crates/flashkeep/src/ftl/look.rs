@@ -21,7 +21,7 @@ impl<C: Contents> Blocks<C> {
         self.score[self.geometry.block_index(plane, block)] != FREE && !self.is_failed_block(plane, block)
     }
 
-    /// Whether all of its pages have been programmed, and what is free of its plane has room for those that are valid.
+    /// Whether all of its pages have been programmed, and the free pages of its plane suffice for those that are valid.
     #[must_use]
     pub fn can_move(&self, plane: PlaneId, block: u32) -> bool {
         self.is_closed(plane, block) && self.valid_in(plane, block) <= self.plane(plane).free_pages
@@ -160,7 +160,7 @@ impl<C: Contents> Blocks<C> {
     }
 }
 
-/// The blocks of a plane, one of which is to be reclaimed.
+/// The blocks of a plane, among which a victim is chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct PlaneBlocks<'a, C> {
     blocks: &'a Blocks<C>,

@@ -190,7 +190,7 @@ impl Maps {
         old
     }
 
-    /// Whether any entries of 0 stand for places.
+    /// Whether any entries of 0 represent places.
     #[must_use]
     pub fn has_initial(&self) -> bool {
         self.initial.is_some()

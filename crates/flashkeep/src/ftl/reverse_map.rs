@@ -14,7 +14,7 @@ const LINE: usize = 16;
 pub(super) struct ReverseMap {
     /// The number and 1; 0 where nothing has been programmed.
     entries: Vec<u32>,
-    /// What was programmed before time 0 without an entry.
+    /// The pages programmed before time 0 without an entry.
     initial: Option<InitialPlaces>,
     columns: Vec<Column>,
     page_bits: u32,

@@ -31,7 +31,7 @@ pub struct SteadyPlaces {
 struct SteadyBackend {
     order: Permutation,
     blocks: Range<usize>,
-    /// For each so many ranks as a block has pages, the block of the first of them.
+    /// For each group of as many ranks as a block has pages, the block of the first of them.
     block_of: Vec<u32>,
     /// Pages that have places.
     pages: u32,

@@ -47,8 +47,8 @@ impl Aside {
 }
 
 impl<C: Contents> Blocks<C> {
-    /// From now on planes have this many streams, and may `hold` one more block. Nothing has been programmed yet. What
-    /// that needs to spare stands at the head of `ftl/streams.rs`.
+    /// From now on planes have this many streams, and may `hold` one more block. Nothing has been programmed yet. The
+    /// room that this needs is described at the head of `ftl/streams.rs`.
     pub fn set_streams(&mut self, streams: u8, hold: bool) {
         let per_plane = streams - 1 + u8::from(hold);
         let fronts = vec![OpenBlock::default(); self.planes.len() * usize::from(per_plane)];
@@ -148,7 +148,7 @@ impl<C: Contents> Blocks<C> {
         first.into_iter().chain(aside.iter().filter_map(|front| front.next))
     }
 
-    /// No block is erased: the stream that is to be programmed goes on in another one's.
+    /// No block is erased: the stream that must be programmed continues in another one's.
     pub(super) fn take_over(&mut self, plane: PlaneId) -> Option<Ppn> {
         let aside = self.streams_aside(plane);
         let front = self.aside.fronts[aside].iter_mut().find(|front| front.next.is_some())?;

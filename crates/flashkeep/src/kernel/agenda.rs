@@ -19,7 +19,7 @@ const RUNS: usize = 3;
 /// An event whose slot was given another instant meanwhile stays where it is, and is skipped when its turn comes.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// What is pending for each slot.
+    /// The pending instant of each slot.
     at: Vec<SimTime>,
     /// The first of them is pending.
     events: SortedRuns<RUNS, ()>,

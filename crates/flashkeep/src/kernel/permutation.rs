@@ -13,7 +13,7 @@ pub struct Permutation {
     factors: [u32; 2],
 }
 
-/// What an odd factor is to be multiplied by to give 1, in 32 bits: each step of Newton's doubles the bits that fit.
+/// The inverse of an odd factor modulo 2³²: each step of Newton's doubles the bits that fit.
 fn inverse(factor: u32) -> u32 {
     (0..5).fold(factor, |inverse, _| inverse.wrapping_mul(2_u32.wrapping_sub(factor.wrapping_mul(inverse))))
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct RebuildQueue {
     left: Bits,
-    /// Where the search goes on.
+    /// Where the search continues.
     at: u64,
     /// No number from here on was ever taken in.
     end: u64,

@@ -153,7 +153,7 @@ impl BlockMap {
         work.write(0, command.count, self.base.address(self.blocks[at].replacement, offset));
         self.blocks[at].replacement_next = end;
         self.base.set_valid(command, true);
-        // With nothing left behind it, the old block is done with.
+        // With no valid page after it, the old block is done with.
         if !self.base.any_valid(logical, end..self.blocks[at].data_next.max(end)) {
             self.finish(logical, work);
         }
@@ -197,7 +197,7 @@ impl BlockMap {
         work.copied()
     }
 
-    /// The replacement takes the place of the old block, with what is left in that.
+    /// The replacement takes the place of the old block, with the pages that are left in that.
     fn finish(&mut self, logical: u32, work: &mut BlockPlanBuilder<'_>) {
         let Block { data, data_next, replacement, replacement_next, copied } = self.blocks[logical as usize];
         let rest = self.copy(logical, replacement_next..data_next.max(replacement_next), work);
@@ -330,7 +330,7 @@ impl BlockMap {
         }
     }
 
-    /// Nothing brings a page of the member back. What is about a page that has failed is said with its block.
+    /// Nothing brings a page of the member back. Notices about a failed page come with its block.
     fn lose(&mut self, place: Page, why: fn(Page) -> Change, view: &View<'_>) {
         if view.has_failed(BACKEND, place) {
             return;

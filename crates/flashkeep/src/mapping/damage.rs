@@ -1,9 +1,9 @@
 //! Block maps and log-block maps after failures of flash.
 //!
-//! A block is *retired* if all of it has failed, if one of its pages has, or if it has had its last erase (`wear`). It
-//! is never programmed or erased again. Its logical block is put together in another block of the plane, from what can
-//! still be read; pages that cannot are lost, and the node above is told. A log block that is retired gives way in the
-//! same manner: each logical block with a page in it is merged.
+//! A block is *retired* if all of it has failed, if one of its pages has, or if it has had its last erase (`wear`).
+//! It is never programmed or erased again. Its logical block is rebuilt in another block of the plane, from the pages
+//! that can still be read; pages that cannot are lost, and the node above is notified. A log block that is retired
+//! gives way in the same manner: each logical block with a page in it is merged.
 //!
 //! A logical block without any block moves to the plane with most free blocks, if its own has none to spare (all of
 //! its planes may be gone). Each plane keeps the blocks that a merge needs: a write for which nothing else is left is
@@ -88,7 +88,7 @@ impl Base {
         self.damage.losses.push(why(Page::of(page)));
     }
 
-    /// Pages that were to be written have no place.
+    /// Pages of a write have no place.
     pub(super) fn give_up(&mut self, command: &Command, plan: &mut Plan) {
         plan.refuses = true;
         for page in command.low_pages() {
@@ -175,12 +175,12 @@ impl Base {
         parts.is_some_and(|parts| parts.iter().any(|&part| self.comes_back(part)))
     }
 
-    /// Whether a logical block is merged without waiting for a write, or its data are to be moved.
+    /// Whether a logical block is merged without waiting for a write, or its data must be moved.
     pub(super) fn is_urgent(&self) -> bool {
         !self.damage.urgent.is_empty() || self.has_due()
     }
 
-    /// Logical blocks that are to be merged without waiting, of planes where nothing is being changed.
+    /// Logical blocks that must be merged without waiting, of planes where nothing is being changed.
     pub(super) fn urgent(&self, view: &View<'_>) -> Vec<u32> {
         let free = |logical: &u32| !view.held(Key(self.plane_of(*logical) as u64));
         self.damage.urgent.iter().copied().filter(free).collect()

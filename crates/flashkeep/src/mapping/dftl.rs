@@ -321,7 +321,7 @@ impl Dftl {
     }
 
     /// The power was cut: the cache is empty, unless its memory keeps it. The scan that found the pages has also found
-    /// which translation pages do not say where they are; those are brought up to date behind writes, like those of
+    /// which translation pages do not say where they are; those are brought up to date after writes, like those of
     /// which collection has moved pages.
     pub(super) fn recover(&mut self, view: &View<'_>) {
         let translations = self.pages.div_ceil(self.per_page);
@@ -421,7 +421,7 @@ impl Dftl {
     }
 
     /// What has become of the member's pages: those of data are this map's own; translation pages that cannot be read
-    /// are rebuilt behind writes, if no command needs them before. A new member has nothing.
+    /// are rebuilt after writes, if no command needs them before. A new member has nothing.
     pub(super) fn member(&mut self, change: Change) {
         if change == Change::Replaced {
             self.cache.empty();

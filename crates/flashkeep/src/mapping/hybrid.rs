@@ -46,7 +46,7 @@ pub(super) const ENTRY: MappingEntry = MappingEntry {
     build: |options| Some(Mapping::Hybrid(Box::new(Hybrid::new(options)))),
 };
 
-/// What is in a slot of a log that holds nothing: its program was cut off, or what it held is elsewhere.
+/// The entry of a slot of a log that holds nothing: its program was cut off, or its page is elsewhere.
 const NOTHING: u32 = u32::MAX;
 
 /// A log block. Blocks are stored plus one.
@@ -59,7 +59,7 @@ struct LogBlock {
     live: u32,
 }
 
-/// The log block for what is written in order.
+/// The log block for sequential writes.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Ordered {
     /// None where it is [`NONE`].
@@ -168,7 +168,7 @@ impl Hybrid {
         PlanVerdict::Go
     }
 
-    /// With a power cut to come, what is written again must stay until that is durable. False where the plane has too
+    /// With a power cut to come, an older version must stay until the new one is durable. False where the plane has too
     /// few blocks left for it.
     fn write(&mut self, command: &Command, keeps: bool, work: &mut BlockPlanBuilder<'_>) -> bool {
         let (logical, offset) = self.base.split_page(command.start.low());
@@ -200,7 +200,7 @@ impl Hybrid {
         true
     }
 
-    // ---------------------------------------------------------------- what is written in order
+    // ---------------------------------------------------------------- sequential writes
 
     fn write_ordered(
         &mut self,
@@ -219,7 +219,7 @@ impl Hybrid {
         }
     }
 
-    /// The log block takes the place of the data block, with what is left of that.
+    /// The log block takes the place of the data block, with the pages that are left in that.
     fn end_ordered(&mut self, plane: usize, work: &mut BlockPlanBuilder<'_>) {
         let Ordered { block, logical, next } = self.logs[plane].ordered;
         if block == NONE {
@@ -235,7 +235,8 @@ impl Hybrid {
         self.release(old, work);
     }
 
-    /// Copies a logical block's pages from `first` on into a block, wherever they are; the place behind the last one.
+    /// Copies a logical block's pages from `first` on into a block, wherever they are; returns the place after the
+    /// last one.
     fn gather(
         &mut self,
         logical: u32,
@@ -271,7 +272,7 @@ impl Hybrid {
         work: &mut BlockPlanBuilder<'_>,
     ) -> bool {
         if !keeps {
-            // What is written again need not be merged.
+            // Pages that are written again need not be merged.
             command.low_pages().for_each(|page| self.leave_log(page));
             self.base.set_valid(command, false);
         }
@@ -318,7 +319,7 @@ impl Hybrid {
         logs.blocks.push_back(LogBlock { block, pages, live: 0 });
     }
 
-    /// Merges until what is left in the victim can be merged by the writes that fill the last log block; false where
+    /// Merges until the rest of the victim can be merged by the writes that fill the last log block; false where
     /// blocks have failed that this would need.
     fn make_room(&mut self, plane: usize, pages: u32, work: &mut BlockPlanBuilder<'_>) -> bool {
         self.drop_empty(plane, work);
@@ -341,7 +342,7 @@ impl Hybrid {
         self.room(plane) >= pages || self.can_open(plane, work)
     }
 
-    /// The log block that is being emptied, or is to be from now on. The one that is being filled is the oldest where
+    /// The log block that is being emptied, or will be from now on. The one that is being filled is the oldest where
     /// there is no other; with others it is left alone.
     fn victim(&mut self, plane: usize) -> usize {
         let logs = &self.logs[plane];
@@ -368,7 +369,7 @@ impl Hybrid {
         }
     }
 
-    /// A state that was loaded goes on under the policies of the drive that it is loaded into.
+    /// A state that was loaded takes over the policies of the drive that it is loaded into.
     pub(super) fn adopt_policies(&mut self, built: &Hybrid) {
         self.base.wear.adopt_policies(&built.base.wear);
         let turn = self.chooser.turn();

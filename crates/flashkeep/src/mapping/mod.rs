@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `cache` | entries of a map that are in memory: segmented LRU, dirty ones by translation page |
 //! | `base` | what maps of blocks share: which pages hold data, free blocks plane by plane |
-//! | `damage` | how these go on when blocks fail |
+//! | `damage` | how these continue when blocks fail |
 //! | `wear` | their erase counts, wear leveling and erase budgets |
 //! | `refresh` | moving data that are old or were read often (`errors.maintenance`) |
 //! | `remains` | what a power cut has left of a map of blocks |

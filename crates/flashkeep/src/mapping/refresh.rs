@@ -10,12 +10,12 @@ use super::work::BlockPlanBuilder;
 use crate::engine::{Cause, Key, Page, Plan, View};
 use std::collections::VecDeque;
 
-/// Logical blocks whose data are to be moved, each with the block, stored plus one, that they are to leave; those that have
+/// Logical blocks whose data must be moved, each with the block, stored plus one, that they must leave; those that have
 /// waited longest first.
 pub(super) type DueBlocks = VecDeque<(u32, u32)>;
 
 impl Base {
-    /// Whether data are to be moved.
+    /// Whether data must be moved.
     pub(super) fn has_due(&self) -> bool {
         !self.due.is_empty()
     }
@@ -36,7 +36,7 @@ pub(super) trait RefreshesBlocks: MergesBlocks {
     fn those_in(&self, stored: u32) -> Vec<u32>;
     /// The blocks of a logical block, stored plus one, but for logs of pages.
     fn own_blocks(&self, logical: u32) -> Vec<u32>;
-    /// A logical block gives up its own blocks; it is to be merged from where its pages are.
+    /// A logical block gives up its own blocks; it must be merged from where its pages are.
     fn take_apart(&mut self, logical: u32);
     /// Where a page is.
     fn place_of(&self, page: u32) -> Option<u32>;
@@ -47,7 +47,7 @@ pub(super) trait RefreshesBlocks: MergesBlocks {
         pages.any(|page| self.place_of(page).is_some_and(|place| place / block_pages + 1 == stored))
     }
 
-    /// The data of the block of a page are to be moved; whether any are.
+    /// The data of the block of a page must be moved; whether any are.
     fn note_due(&mut self, page: Page) -> bool {
         let stored = page.low() / self.base().block_pages + 1;
         if self.base().due.iter().any(|&(_, due)| due == stored) {

@@ -15,7 +15,7 @@ use super::base::Base;
 use crate::engine::{Page, View};
 use std::collections::BTreeMap;
 
-/// The bit of what stands beside a page that says that it was written to a log. Page numbers have 31 bits.
+/// The bit in the entry of a page that says that it was written to a log. Page numbers have 31 bits.
 pub(super) const IN_LOG: u32 = 1 << 31;
 
 /// The work for the next change in a plane, and the places of its pages until then.
@@ -148,7 +148,7 @@ impl SurvivingBlocks {
         blocks.flat_map(|kept| kept.pages.values().copied())
     }
 
-    /// The base goes on with what is left.
+    /// The base continues with the blocks that are left.
     pub(super) fn settle(&mut self, base: &mut Base) {
         base.restart(&self.erased);
         self.pages().for_each(|page| base.set_page(page, true));
@@ -157,7 +157,7 @@ impl SurvivingBlocks {
 }
 
 /// How two blocks of a logical block go together: the second one has all pages before `next`, or they are `elsewhere`,
-/// and the first one those behind.
+/// and the first one the later ones.
 pub(super) fn go_together(
     base: &Base,
     logical: u32,

@@ -189,7 +189,7 @@ impl EraseUnits for MapPlane<'_> {
 }
 
 impl Base {
-    /// What wear leveling says of a block that is to be used again.
+    /// The verdict of wear leveling on a block that will be used again.
     fn judge(&mut self, stored: u32, is_elsewhere: &dyn Fn(u32) -> bool) -> WearVerdict {
         let mut chooser = std::mem::take(&mut self.wear.chooser);
         let plane = self.plane_of_block(stored);

@@ -1,6 +1,6 @@
 //! Builder for plans over blocks. Copies are read in one stage and programmed in the next. The blocks they
 //! came from are erased when the copies are durable; no request waits for that. The host's own pages are
-//! programmed behind the last copies.
+//! programmed after the last copies.
 
 use super::BACKEND;
 use super::remains::IN_LOG;
@@ -91,7 +91,7 @@ impl<'a> BlockPlanBuilder<'a> {
         self.erases.push((stored - 1, self.cause));
     }
 
-    /// What is copied and erased from now on has this cause.
+    /// Copies and erases from now on have this cause.
     pub(super) fn because(&mut self, cause: Cause) {
         self.cause = cause;
     }

@@ -70,7 +70,7 @@ fn by_kind_and_cause(
     let kinds = OpKind::ALL.into_iter().map(|kind| {
         let causes = Cause::ALL.into_iter().map(|cause| {
             // A drive without an SLC cache has none; what one with a cache has is counted in `slc_cache` as well.
-            // What is sensed again and maintenance are counted in `errors`.
+            // Repeated sensings and maintenance are counted in `errors`.
             let counted_elsewhere =
                 matches!(cause, Cause::Fold | Cause::Retry | Cause::Refresh | Cause::Scrub);
             let figure = if counted_elsewhere { figure.derived() } else { figure };

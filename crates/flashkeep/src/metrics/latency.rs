@@ -34,7 +34,7 @@ impl BreakdownSums {
         more.iter().for_each(|&(part, span)| others.add(part, span));
     }
 
-    /// The same of an operation in flash, behind a full host queue.
+    /// The same of an operation in flash, whose request waited in a full host queue for `queue`.
     #[inline(always)]
     pub fn add_flash(&mut self, response_ns: u64, flash: &FlashTimes, queue: Span) {
         let bucket = reach(&mut self.buckets, bucket_of(response_ns));

@@ -28,7 +28,7 @@ pub struct MemberActivity<'a> {
     pub end: SimTime,
     /// Hits and misses of its DRAM in the array, if it has any.
     pub hits: Option<Hits>,
-    /// From the start of counting until all operations had ended: disks may go on after the last request.
+    /// From the start of counting until all operations had ended: disks may continue after the last request.
     pub span: Span,
     /// The time of which busy times are a share.
     pub busy_within: Span,

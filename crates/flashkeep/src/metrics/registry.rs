@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 pub struct Metric {
     /// Its stable name: its path when it was first reported.
     pub id: String,
-    /// Its path in the summary: keys joined by dots, `[]` behind those of lists of groups.
+    /// Its path in the summary: keys joined by dots, `[]` after those of lists of groups.
     pub path: String,
     /// The type of its values.
     pub kind: FigureKind,

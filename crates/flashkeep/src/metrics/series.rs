@@ -14,7 +14,7 @@ use crate::kernel::{SimTime, Span, make_room};
 use flashkeep_trace::Op;
 use table::SeriesTable;
 
-/// The first length of intervals whose number is given: they are doubled as time goes on.
+/// The first length of intervals whose number is given: they are doubled as time passes.
 const SHORTEST: Span = Span(1_000);
 
 /// Response times of an interval that are kept exactly.
@@ -86,7 +86,7 @@ pub enum SeriesIntervals {
     AtMost(usize),
 }
 
-/// The figures of a run over time, as it goes on.
+/// The figures of a run over time, during the run.
 #[derive(Clone, Debug)]
 pub struct Series {
     intervals: SeriesIntervals,
@@ -166,7 +166,7 @@ impl Series {
         }
     }
 
-    /// What was counted since the last sample belongs to a row.
+    /// The counts since the last sample belong to a row.
     fn close(&mut self, row: usize, sample: &SeriesSample) {
         let (row, last) = (&mut self.rows[row], &mut self.last);
         row.state = sample.state;

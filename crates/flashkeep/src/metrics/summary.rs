@@ -106,7 +106,7 @@ pub struct Facts<'a> {
     pub seed: u64,
     /// The workload.
     pub workload: &'a WorkloadFacts,
-    /// What was counted request by request.
+    /// The counts of each request.
     pub statistics: &'a RequestStatistics,
     /// Flash operations for the counted requests.
     pub counters: &'a Counters,
@@ -537,7 +537,7 @@ fn kept_in_memory(facts: &Facts<'_>, programs: u64) -> Option<String> {
     })
 }
 
-/// What was asked of the drive and what it did, if it cannot keep up with the trace: it is still busy for more than 5 % of
+/// The load on the drive and what it did, if it cannot keep up with the trace: it is still busy for more than 5 % of
 /// the time of all arrivals after the last one.
 fn saturation(facts: &Facts<'_>) -> Option<Saturation> {
     let requests = facts.statistics.read_response.count() + facts.statistics.write_response.count();

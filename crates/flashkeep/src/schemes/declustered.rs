@@ -146,7 +146,7 @@ pub(super) fn shape_of(members: u32, redundancy: &RedundancySpec) -> Result<Shap
     })
 }
 
-/// Pages over these members, or what is wrong.
+/// Pages over these members, or the error.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let shape = shape_of(members.len() as u32, redundancy).map_err(|wrong| wrong.message)?;
     let page_bytes = members.first().map_or(1, |member| member.page_bytes) as f64;

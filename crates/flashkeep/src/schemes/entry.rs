@@ -1,4 +1,4 @@
-//! The declaration of a scheme: what is known about it before it is built.
+//! The declaration of a scheme: its properties before it is built.
 
 use super::options::{Extents, Groups, Inside, Striping};
 use super::{RedundancySpec, hybrid, members};
@@ -113,7 +113,7 @@ pub struct TriedWith {
     pub parts: u32,
     /// Drives of an array.
     pub drives: u32,
-    /// Disks of an array, behind the drives.
+    /// Disks of an array, which follow the drives.
     pub disks: u32,
     /// Options (`redundancy.KEY=VALUE`) beside the first examples of all others.
     pub set: &'static [&'static str],
@@ -136,7 +136,7 @@ pub enum PageNumbers {
 }
 
 impl PageNumbers {
-    /// The most pages whose numbers have 31 bits; two numbers stand for no page.
+    /// The most pages whose numbers have 31 bits; two numbers represent no page.
     pub const NARROW: u64 = (1 << 31) - 2;
     /// The most pages of any array: contents name the page that they are of ([`Version`](crate::engine::Version)).
     pub const WIDE: u64 = 1 << 40;
@@ -164,7 +164,8 @@ pub struct SchemeEntry {
     /// The capacity inside a drive, of members that offer `each`. By default `each` times the data pages of a stripe,
     /// or `each`. Called with pages and with sectors: the drive offers the smaller capacity.
     pub capacity: Option<fn(each: u64, members: u32, redundancy: &RedundancySpec) -> u64>,
-    /// The pages that restore a page in flash with this error model, after so many P/E cycles, if that does not follow from
+    /// The pages that restore a page in flash with this error model, after this number of P/E cycles, if that does
+    /// not follow from
     /// `data_members` or `copies`.
     pub stripe: Option<fn(members: u32, worn: &WornFlash<'_>) -> Stripe>,
     /// The share of a member's pages that hold something when the array is full; the others are spare places.
@@ -209,7 +210,7 @@ pub struct SchemeEntry {
     pub shows_occupancy: bool,
     /// Bytes of a slot of that memory.
     pub memory_page: fn(redundancy: &RedundancySpec, page_bytes: u64) -> u64,
-    /// The key by which it is told, with these options, of old versions that GC is about to move; none if it is not.
+    /// The key by which it is notified, with these options, of old versions that GC will move; none if it is not.
     pub told_of_moves: fn(redundancy: &RedundancySpec) -> Option<&'static str>,
     /// The parameters for the conformance suite: it always uses the first ones, and the others in tests where options
     /// or odd numbers of members may matter.
@@ -274,7 +275,7 @@ impl SchemeEntry {
         self.plain || self.has::<Inside>()
     }
 
-    /// The number of units, of so many, that may fail with these options.
+    /// How many of the units may fail with these options.
     #[must_use]
     pub fn survivable(&self, members: u32, redundancy: &RedundancySpec) -> u32 {
         match self.survives_with {
@@ -283,8 +284,8 @@ impl SchemeEntry {
         }
     }
 
-    /// For each number of units that fail at once, from 0 to that of the parities: the share of the sets of so many units
-    /// whose failure loses data. None where that is 0 up to what the scheme survives, and 1 beyond.
+    /// For each number of units that fail at once, from 0 to that of the parities: the share of the sets of that many
+    /// units whose failure loses data. None where that is 0 up to what the scheme survives, and 1 beyond.
     #[must_use]
     pub fn fatal_shares(&self, members: u32, redundancy: &RedundancySpec) -> Option<Vec<f64>> {
         let code = (self.code?)(members, redundancy);

@@ -99,7 +99,7 @@ fn data_in_superpage(members: u32, redundancy: &RedundancySpec) -> u32 {
     log::data_in_superpage(members, redundancy.read::<LifespanOptions>().narrowest)
 }
 
-/// The stripes of superblocks that have had so many P/E cycles.
+/// The stripes of superblocks after this number of P/E cycles.
 fn stripe(members: u32, worn: &WornFlash<'_>) -> Stripe {
     let (options, members) = (worn.redundancy.read(), u8::try_from(members).unwrap_or(u8::MAX));
     let reliability = Reliability::new(&options, worn.page_bytes, Some(worn.errors), worn.cycles);

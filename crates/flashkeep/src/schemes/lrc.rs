@@ -102,7 +102,7 @@ impl LrcOptions {
         self.local_groups + self.global_parities
     }
 
-    /// The code over so many members.
+    /// The code over this number of members.
     pub(super) fn code(self, members: u32) -> Code {
         let data = members.saturating_sub(self.parities()).max(1);
         Code::local(data as u8, self.local_groups as u8, self.global_parities as u8)
@@ -134,7 +134,7 @@ fn wrong(message: String) -> WrongOption {
     WrongOption { key: "local_groups", message }
 }
 
-/// Pages over these members, or what is missing.
+/// Pages over these members, or the missing condition.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let (options, number) = (LrcOptions::of(redundancy), members.len() as u32);
     options.check(number).map_err(|wrong| wrong.message)?;

@@ -110,7 +110,7 @@ struct FileOptions {
 /// Rows of chunks over which a scheme is tried before it is built.
 const ROWS: u64 = 12;
 
-/// The layout over so many small members, all of whose pages have been looked at.
+/// The layout over this small number of members, all of whose pages have been examined.
 fn tried(members: u32, redundancy: &RedundancySpec) -> Result<Layout, String> {
     let file = load(redundancy, members, ROWS, 1).map_err(|error| error.message)?;
     let words = |file: &LoadedFile, error| file.in_words(&error);
@@ -120,12 +120,12 @@ fn tried(members: u32, redundancy: &RedundancySpec) -> Result<Layout, String> {
     Ok(layout)
 }
 
-/// The layout over so many small members, as its first page has it.
+/// The layout over this small number of members, as its first page has it.
 fn first_look(members: u32, redundancy: &RedundancySpec) -> Result<Layout, ForeignError> {
     Layout::of(&load(redundancy, members, ROWS, 1)?)
 }
 
-/// The object over so many members.
+/// The object over this number of members.
 fn load(
     redundancy: &RedundancySpec,
     members: u32,
@@ -187,7 +187,7 @@ pub(super) fn build(options: &SchemeOptions<'_>) -> Python {
 }
 
 impl Python {
-    /// A state that was loaded goes on with the object of the scheme that was built.
+    /// A state that was loaded continues with the object of the scheme that was built.
     pub(super) fn adopt_policies(&mut self, built: &Python) {
         self.file.clone_from(&built.file);
     }

@@ -112,8 +112,8 @@ impl Ring {
         Some(slot)
     }
 
-    /// After a power loss: of what each logged page's slots have, and what is `there` outside of the log, the newest
-    /// version is the page. `newer` compares versions of a page.
+    /// After a power loss: of the versions in each logged page's slots, and the one that is `there` outside of the
+    /// log, the newest version is the page. `newer` compares versions of a page.
     pub(super) fn recover(
         &mut self,
         has: impl Fn(u32, u32) -> Option<OobData>,

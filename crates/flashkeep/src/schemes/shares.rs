@@ -19,8 +19,8 @@ pub enum Shares {
 }
 
 impl Shares {
-    /// Of [`SHARES_OF`] stripes, the number whose parity each member has: shares are rounded down, and what is
-    /// left goes to those that lost most by that; or why that cannot be.
+    /// Of [`SHARES_OF`] stripes, the number whose parity each member has: shares are rounded down, and the
+    /// rest goes to those that lost most by that; or why that cannot be.
     ///
     /// # Errors
     /// Where there are not as many shares as members, or they do not add up to 1.

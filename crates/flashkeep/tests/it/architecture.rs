@@ -31,7 +31,7 @@ fn sources(path: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The source without its tests: their files, and modules in other files, which stand at the end.
+/// The source without its tests: their files, and modules in other files, which are at the end.
 fn without_tests() -> Vec<(PathBuf, String)> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found = Vec::new();
@@ -117,7 +117,7 @@ fn dependency_table() -> String {
     let modules = dependencies();
     let mut rows: Vec<_> =
         modules.iter().filter(|(module, _)| !["lib", "simulation"].contains(&module.as_str())).collect();
-    // Each module stands below those that it names.
+    // Each module is below those that it names.
     let height = |module: &str| modules.keys().filter(|to| way(&modules, module, to).is_some()).count();
     rows.sort_by_key(|(module, named)| (height(module), *named, module.as_str()));
     let list = |names: &mut dyn Iterator<Item = &String>| {

@@ -65,7 +65,7 @@ pub(crate) fn records(path: &std::path::Path) -> Vec<Vec<String>> {
     text.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect()
 }
 
-/// One of the values that may stand for each key, as `--set` takes it; an empty one leaves the key out.
+/// One of the possible values of each key, as `--set` takes it; an empty one leaves the key out.
 pub(crate) fn picked(
     lists: &'static [(&'static str, &'static [&'static str])],
 ) -> impl Strategy<Value = Vec<String>> {

@@ -61,7 +61,7 @@ impl Layout for Reader {
             && record.eq_ignore_ascii_case(b"device_id,opcode,offset,length,timestamp")
     }
 
-    /// Times lose what is finer than 1 µs.
+    /// Times lose digits finer than 1 µs.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let op = read_or_write(request.op, 'R', 'W')?;
         let Request { device, offset, length, .. } = request;

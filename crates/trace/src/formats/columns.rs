@@ -15,7 +15,7 @@ pub struct Columns {
     pub(super) spellings: Vec<(String, OpWord)>,
     /// Whether the user has spelt the ops, so that no other words count.
     pub(super) is_spelt: bool,
-    /// What stands between columns, if the user says so.
+    /// The separator of columns, if the user names it.
     pub(super) separator: Option<u8>,
 }
 

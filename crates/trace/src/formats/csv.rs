@@ -54,7 +54,7 @@ use crate::{Op, Request};
 pub(crate) struct Reader {
     /// Which field each column holds, up to the last one that is needed; [`NONE`] for the others.
     columns: Vec<u8>,
-    /// What is between columns; [`BLANKS`] for any number of blanks and tabs.
+    /// The separator of columns; [`BLANKS`] for any number of blanks and tabs.
     separator: u8,
     time_unit: TimeUnit,
     offset_bytes: u64,
@@ -154,7 +154,7 @@ impl Reader {
         };
         let counts = readers.each_ref().map(read);
         let most = counts.iter().flatten().copied().max().unwrap_or(0);
-        // If none reads a line, its flaw is told with the separator that the first line has.
+        // If none reads a line, its flaw is reported with the separator that the first line has.
         let likely = SEPARATORS.iter().position(|byte| first.contains(byte)).unwrap_or(0);
         let at = if most > 0 { counts.iter().position(|count| *count == Some(most)) } else { None };
         readers.into_iter().nth(at.unwrap_or(likely)).expect("one for each separator")

@@ -63,7 +63,7 @@ impl Layout for Reader {
         let time_us = Line::<COMMA>::new(time).integer("TimeStamp")?;
         line.skip();
         line.integer("ThreadID")?;
-        // The processor may stand before the pointer.
+        // The processor may come before the pointer.
         while !line.word("IrpPtr", HEX)?.starts_with(b"0x") {}
         let (offset, bytes) =
             if op == Op::Flush { (0, 0) } else { (hex(&mut line, "ByteOffset")?, hex(&mut line, "IOSize")?) };

@@ -107,7 +107,7 @@ impl Layout for Reader {
         out.extend_from_slice(format!("{us} device{device} add\n{us} device{device} open\n").as_bytes());
     }
 
-    /// Version 3. Times lose what is finer than 1 µs.
+    /// Version 3. Times lose digits finer than 1 µs.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let action = match request.op {
             Op::Read => "read",
@@ -123,7 +123,7 @@ impl Layout for Reader {
 }
 
 impl Reader {
-    /// The action behind the name of a file.
+    /// The action after the name of a file.
     #[inline]
     fn action<'a>(
         &self,

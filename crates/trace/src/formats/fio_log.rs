@@ -37,7 +37,7 @@ const OFFSET: usize = 4;
 
 const MS_NS: u64 = 1_000_000;
 
-/// What is done about a log that cannot be replayed.
+/// The advice about a log that cannot be replayed.
 const INSTRUCTION: &str = "record it again with --log_offset=1 (and --log_issue_time=1, without --log_avg_msec), or \
                            better with --write_iolog=FILE, which has issue times and syncs";
 
@@ -60,7 +60,7 @@ impl Layout for Reader {
             ..=OFFSET => false,
             // Old versions have no priority; later ones have it without an offset, too.
             5 => !priorities(OFFSET),
-            // The last one is the priority, or a time of issue behind it.
+            // The last one is the priority, or a time of issue after it.
             6 => priorities(5) || !priorities(OFFSET),
             _ => true,
         };
@@ -166,7 +166,7 @@ pub(super) fn has_shape(line: &[u8]) -> bool {
         && number(SIZE).is_some_and(|bytes| bytes == 0 || bytes >= 512)
 }
 
-/// Whether a line is an average: a direction and then a size of 0, behind the value, or behind mean and maximum
+/// Whether a line is an average: a direction and then a size of 0, after the value, or after mean and maximum
 /// (`log_window_value=both`).
 fn is_average(fields: &[&[u8]]) -> bool {
     let is_whole = |field: &[u8]| !field.is_empty() && field.iter().all(u8::is_ascii_digit);

@@ -58,7 +58,7 @@ impl Layout for Reader {
 }
 
 impl Reader {
-    /// The fields behind the name of the process.
+    /// The fields after the name of the process.
     #[inline]
     fn request<'a>(&self, time_ns: u64, rest: &'a [u8]) -> Result<Record<'a>, Box<Flaw>> {
         let mut line = Line::<BLANKS>::new(rest);

@@ -71,7 +71,7 @@ pub(crate) struct Record<'a> {
     pub(crate) op: Op,
     /// A write that must be durable before it is acknowledged.
     pub(crate) fua: bool,
-    /// A write behind a flush: first a flush of its device, at the same time.
+    /// A write that follows a flush: first a flush of its device, at the same time.
     pub(crate) preflush: bool,
 }
 
@@ -227,7 +227,7 @@ pub(crate) trait Layout: Send + Sized + 'static {
     /// Whether times are those of the recording machine's clock, which all files of a recording share.
     const HAS_MACHINE_CLOCK: bool = false;
 
-    /// Appends what must stand before the first request of a device.
+    /// Appends the lines that must precede the first request of a device.
     fn introduce(_request: &Request, _out: &mut Vec<u8>) {}
 
     /// Appends `request` to `out` as a record that [`Layout::parse`] reads back, or returns why it cannot.
@@ -319,7 +319,7 @@ macro_rules! formats {
                 match self { $(Format::$variant => $module::Reader::DURABILITY,)+ }
             }
 
-            /// Appends what must stand before the first request of a device.
+            /// Appends the lines that must precede the first request of a device.
             pub(crate) fn introduce(self, request: &Request, out: &mut Vec<u8>) {
                 match self { $(Format::$variant => $module::Reader::introduce(request, out),)+ }
             }

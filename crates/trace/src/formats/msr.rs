@@ -70,7 +70,7 @@ impl Layout for Reader {
         since_1970_of_file_time(time_ns).filter(|_| time_ns != EPOCH_TICKS * TICK_NS)
     }
 
-    /// Times lose what is finer than 100 ns, and there is no response time to write: 0.
+    /// Times lose digits finer than 100 ns, and there is no response time to write: 0.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let op = read_or_write(request.op, "Read", "Write")?;
         let ticks = after(EPOCH_TICKS * TICK_NS, request.arrival_ns)? / TICK_NS;

@@ -68,7 +68,7 @@ impl Shape {
         Some(Shape { index: true, ..self.clone() })
     }
 
-    /// Whether records are as they stand.
+    /// Whether records are used as they are.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.quotes && !self.index
@@ -128,7 +128,7 @@ fn is_header(line: &[u8]) -> bool {
     names && fields >= 2
 }
 
-/// A line without its first field and the separator behind it.
+/// A line without its first field and the separator after it.
 fn without_first(line: &[u8]) -> &[u8] {
     let end = line.iter().position(|byte| matches!(byte, b',' | b';' | b'\t' | b' ')).unwrap_or(line.len());
     let rest = &line[end..];

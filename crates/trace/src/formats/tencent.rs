@@ -89,7 +89,7 @@ impl Layout for Reader {
         Some(time_ns).filter(|_| time_ns != EPOCH_S * SECOND_NS)
     }
 
-    /// Times lose what is finer than 1 s.
+    /// Times lose digits finer than 1 s.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         let (sector, sectors) = sectors_of(request)?;
         let op = read_or_write(request.op, 0, 1)?;

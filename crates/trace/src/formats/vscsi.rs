@@ -122,7 +122,7 @@ impl Layout for Reader {
         Ok(Some(Record::new(time_ns, Device::Number(0), (offset, length), op)))
     }
 
-    /// Version 1. Times lose what is finer than 1 µs.
+    /// Version 1. Times lose digits finer than 1 µs.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
         if request.device != 0 {
             return Err("this format has one device, and the request is for another".into());

@@ -71,7 +71,7 @@ pub(super) struct Arguments {
     pub(super) offset: u64,
     pub(super) align_bytes: u64,
     pub(super) theta: f64,
-    /// The share of what is written that was written before.
+    /// The share of writes whose pages were written before.
     pub(super) rewrite: f64,
     pub(super) pace: Pace,
     /// Whether the rate is the mean of bursts and pauses.

@@ -55,7 +55,7 @@ const DAY_S: f64 = 86_400.0;
 struct FittedTrace {
     reads: u64,
     writes: u64,
-    /// The share of requests that go on with a sequence: 1 − sequences / requests.
+    /// The share of requests that continue a sequence: 1 − sequences / requests.
     continued: f64,
     size: &'static str,
     rewrite: f64,

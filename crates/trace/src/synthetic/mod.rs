@@ -96,7 +96,7 @@ struct Recipe {
     /// The bursts and pauses whose mean rate is `rate`; `None` for Poisson arrivals.
     bursts: Option<Bursts>,
     theta: f64,
-    /// Of `Threads`: the share of what is written that was written before.
+    /// Of `Threads`: the share of writes whose pages were written before.
     rewrite: f64,
     /// The share of requests that continue where the one before ended; with `Threads`, where the one before of their
     /// thread ended.

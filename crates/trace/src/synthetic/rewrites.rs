@@ -29,7 +29,7 @@ pub(super) struct Rewrites {
 }
 
 impl Rewrites {
-    /// A share `again` of what is written has been written before.
+    /// A share `again` of the writes has been written before.
     pub(super) fn new(again: f64, footprint: Footprint, seed: u64) -> Self {
         Rewrites {
             again: Chance::new(again),
@@ -75,7 +75,7 @@ impl Rewrites {
     }
 }
 
-/// The latest of what was written.
+/// The latest writes.
 #[derive(Default)]
 struct Remembered {
     all: Vec<Written>,

@@ -268,7 +268,7 @@ fn formats_that_are_out_of_order_are_sorted() {
     let warnings = source.warnings();
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].starts_with("the clock is coarse"));
-    // Further out of order than can be sorted: told, and late.
+    // Further out of order than can be sorted: reported, and late.
     let far: String = (0..200_000)
         .chain([0])
         .map(|s| format!("{},8,8,0,1\n", 1_500_000_010 + s))
@@ -532,8 +532,8 @@ fn written(requests: &[Request], format: Format) -> (Vec<u8>, Vec<String>) {
 }
 
 proptest! {
-    /// There and back again: the same requests, their times cut to the coarser of the two clocks, and a line of what
-    /// was lost exactly where something was.
+    /// There and back again: the same requests, their times cut to the coarser of the two clocks, and a line about the
+    /// losses exactly where there were any.
     #[test]
     fn conversion_loses_only_what_it_says(
         (first, requests) in any_trace(),

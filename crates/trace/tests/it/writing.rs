@@ -70,7 +70,7 @@ fn what_is_not_finished_leaves_nothing() {
     assert!(create(&scratch.file("no/such/directory")).is_err());
 }
 
-/// A link to a file goes on leading to it, and nothing is put in the place of a pipe or a device.
+/// A link to a file still leads to it, and nothing is put in the place of a pipe or a device.
 #[cfg(unix)]
 #[test]
 fn links_pipes_and_devices_stay_what_they_are() {

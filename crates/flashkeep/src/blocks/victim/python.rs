@@ -53,7 +53,7 @@ impl std::fmt::Debug for dyn ForeignVictim {
     }
 }
 
-/// Loads the policy of a file; the error says what is wrong with it.
+/// Loads the policy of a file; the error says why the file is refused.
 pub type LoadVictim = fn(&str) -> Result<Arc<dyn ForeignVictim>, String>;
 
 static LOAD: OnceLock<LoadVictim> = OnceLock::new();
@@ -66,7 +66,7 @@ pub fn load_victims_with(load: LoadVictim) {
 /// The policy of a file, as if it had not been called before.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// The reason why the file is refused.
 pub fn load(path: &str) -> Result<Arc<dyn ForeignVictim>, String> {
     match LOAD.get() {
         Some(load) => load(path),

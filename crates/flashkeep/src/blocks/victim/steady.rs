@@ -2,10 +2,10 @@
 //!
 //! Each host write invalidates a page, all valid pages equally likely. In a *cycle* one unit is reclaimed and another
 //! one filled. So in the mean a share of all valid pages, the *decay*, is invalidated per cycle: a unit with j valid
-//! pages goes on to j − 1 at a rate of j · decay. If F(j) is the share of units that get that far before they are
-//! reclaimed, F(j) / (j · decay) units have j valid pages. The policy determines F; a unit loses the sum of all F(j) pages
-//! in its life, and as many are invalidated per cycle: decay · valid pages. The decay for which both are equal is
-//! found by halving.
+//! pages continues to j − 1 at a rate of j · decay. If F(j) is the share of units that get that far before they are
+//! reclaimed, F(j) / (j · decay) units have j valid pages. The policy determines F; a unit loses the sum of all F(j)
+//! pages in its life, and as many are invalidated per cycle: decay · valid pages. The decay for which both are equal
+//! is found by halving.
 //!
 //! Sources: Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based solid state
 //! drives", SIGMETRICS 2013 (random, d choices); Hu et al., SYSTOR 2009 (windows); Desnoyers, "Analytic models of SSD
@@ -31,7 +31,7 @@ pub struct SteadyUnits {
     pub worth: u32,
     /// With fewer free pages than this, units are collected.
     pub below: u32,
-    /// Collection goes on until this many pages are free; 0 if it ends with a unit.
+    /// Collection continues until this many pages are free; 0 if it ends with a unit.
     pub enough: u32,
     /// Valid pages.
     pub valid: f64,
@@ -237,7 +237,7 @@ impl SteadyState {
         (self.swing as u32).max(1)
     }
 
-    /// The valid pages of each of `count` closed units, in the order in which they were closed, behind which the open one
+    /// The valid pages of each of `count` closed units, in the order in which they were closed; after them the open one
     /// is programmed to this share.
     #[must_use]
     pub fn valid_counts(&self, count: u32, open: f64, random: &mut Random) -> Vec<u32> {

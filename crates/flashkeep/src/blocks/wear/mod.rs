@@ -81,7 +81,7 @@ impl Default for Limits {
     }
 }
 
-/// The decision about a block that is to be reclaimed.
+/// The decision about a block that will be reclaimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WearVerdict {
     /// The block is reclaimed.

@@ -87,7 +87,7 @@ impl<H: TestDevices> Bench<H> {
         places
     }
 
-    /// What the DRAM of a unit's member holds of it, which is newer than what is on flash.
+    /// The version of a unit in its member's DRAM, which is newer than the one on flash.
     fn kept(&self, path: &[u32], unit: &StripeUnit) -> Option<Token> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
         self.engine.kept(self.engine.descendant(&path).expect("a member's node"), unit.page)
@@ -109,7 +109,7 @@ impl<H: TestDevices> Bench<H> {
             return;
         }
         if units.iter().all(|unit| unit.role == Role::Plain) {
-            // What is not there is a known zero, and may have been copied as one.
+            // A unit that does not exist is a known zero, and may have been copied as one.
             let copies: Vec<_> = units.iter().map(|unit| held(unit).unwrap_or_default()).collect();
             assert!(copies.iter().all(|copy| *copy == copies[0]), "copies differ: {units:?}, {copies:?}");
             return;

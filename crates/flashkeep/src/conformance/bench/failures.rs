@@ -13,7 +13,7 @@ struct Part {
     node: NodeId,
     /// Of which devices.
     faults: Vec<(u16, Fault)>,
-    /// It stands in an array: what replaces it has schemes of its own.
+    /// It is in an array: its replacement has schemes of its own.
     in_array: bool,
 }
 
@@ -101,7 +101,7 @@ impl<H: TestDevices> Bench<H> {
         self.settle();
     }
 
-    /// What members held cannot be read any more; they go on.
+    /// The contents of members cannot be read any more; they continue.
     pub(in crate::conformance) fn poison(&mut self, members: &[u32]) {
         for &member in members {
             for (device, fault) in self.part(&[member]).faults {
@@ -110,13 +110,13 @@ impl<H: TestDevices> Bench<H> {
         }
     }
 
-    /// Empty members stand in the place of failed ones.
+    /// Empty members take the place of failed ones.
     pub(in crate::conformance) fn replace(&mut self, members: &[u32]) {
         let paths: Vec<_> = members.iter().map(|&member| vec![member]).collect();
         self.replace_parts(&paths);
     }
 
-    /// The same of members of members, once what was under way there has come to its end.
+    /// The same of members of members, once the operations under way there have ended.
     pub(in crate::conformance) fn replace_parts(&mut self, paths: &[Vec<u32>]) {
         for path in paths {
             let part = self.part(path);
@@ -165,8 +165,8 @@ impl<H: TestDevices> Bench<H> {
         writes.filter(|request| !request.done).flat_map(pages).chain(coming).collect()
     }
 
-    /// Reads every page after a cut: those that are older than they were, and whether they are lost altogether. What is
-    /// found is what there is from then on.
+    /// Reads every page after a cut: those that are older than they were, and whether they are lost altogether. The
+    /// versions found found is what there is from then on.
     pub(in crate::conformance) fn look_at_all_pages(&mut self) -> BTreeSet<u32> {
         let mut missing = BTreeSet::new();
         for page in 0..self.pages() {
@@ -176,7 +176,7 @@ impl<H: TestDevices> Bench<H> {
             let known = &self.versions[page as usize];
             let version = found.and_then(|found| known.iter().rposition(|&version| version == found));
             assert!(found.is_none() || version.is_some(), "page {page} was read wrong: {found:?}");
-            // A log, and a copy, knows of a page only what is on flash: of one that a member took with it, an older
+            // A log, and a copy, have of a page only the version on flash: of one that a member took with it, an older
             // version.
             let (name, copies) = (self.drive.scheme().name, self.drive.scheme().copies);
             let stale = version.is_some_and(|version| version < promised) && !self.is_log && !copies;

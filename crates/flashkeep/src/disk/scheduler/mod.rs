@@ -64,9 +64,9 @@ fn candidate((&(sector, sequence), &cylinder): (&(u64, u64), &u32)) -> Candidate
 /// Where the arm is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The sector behind the last one transferred.
+    /// The sector after the last one transferred.
     pub sector: u64,
-    /// The cylinder that it stands on.
+    /// The cylinder that it is on.
     pub cylinder: u32,
     /// Whether it moves inwards, to higher cylinders.
     pub inwards: bool,

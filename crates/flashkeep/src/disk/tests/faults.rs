@@ -1,4 +1,4 @@
-//! What fails, and what is done without time.
+//! Failures, and commands without time.
 
 use super::*;
 

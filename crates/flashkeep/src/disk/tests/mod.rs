@@ -17,7 +17,7 @@ use crate::kernel::Random;
 const LAST: SimTime = SimTime(u64::MAX - 1);
 const BACKEND: BackendId = BackendId(3);
 
-/// A disk, the clock, and what it has told.
+/// A disk, the clock, and the accesses that it has reported.
 struct Rig {
     disk: Disk<Token>,
     now: SimTime,
@@ -109,7 +109,7 @@ fn tokens(first: u64, count: u16) -> Vec<Token> {
     (first..first + u64::from(count)).map(Token).collect()
 }
 
-/// When each slot was done, in ms, in the order in which it was told.
+/// When each slot was done, in ms, in the order in which it was reported.
 fn ends(done: &[Done<Token>]) -> Vec<(u32, f64)> {
     done.iter().map(|done| (done.token.slot, done.durable.0 as f64 / 1e6)).collect()
 }

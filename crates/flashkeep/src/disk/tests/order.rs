@@ -64,7 +64,7 @@ fn asked() -> impl Strategy<Value = Asked> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// With every scheduler, a read returns what was written last before it was submitted; every page is answered
+    /// With every scheduler, a read returns the data written last before it was submitted; every page is answered
     /// once; overlapping commands are carried out in the order submitted; the arm does one thing at a time; each ns of
     /// the time is accounted for.
     #[test]
@@ -100,7 +100,7 @@ proptest! {
             }
         }
         done.extend(rig.settle());
-        // What was answered when, from the platter.
+        // Which pages were answered when, from the platter.
         let mut ends = vec![SimTime::ZERO; all.len()];
         let (mut reads, mut others) = (0, 0);
         for one in &done {

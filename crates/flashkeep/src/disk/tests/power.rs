@@ -26,7 +26,8 @@ fn pages_under_the_head_are_finished_and_those_behind_are_as_they_were() {
     }
 }
 
-/// What the write cache had acknowledged is gone, what had left it is there, and a page is what was written to it last.
+/// Writes that only the write cache had are gone, those that had left it are there, and a page has the data written
+/// to it last.
 #[test]
 fn a_write_cache_is_empty_after_a_cut() {
     let mut rig = Rig::small("write_cache_mib = 1.0");
@@ -42,7 +43,7 @@ fn a_write_cache_is_empty_after_a_cut() {
     assert_eq!(rig.disk.contents_of(Page(3)).map(|token| token.0), Some(1));
     assert_eq!(rig.disk.contents_of(Page(300)), None);
     assert_eq!(recovery.reads, 2);
-    // It goes on, and is cut again: nothing comes back.
+    // It continues, and is cut again: nothing comes back.
     rig.now = recovery.ready;
     rig.ask(Command::new(Verb::Trim, Page(3), 1), 0, &[]);
     rig.disk.cut_power(rig.now);

@@ -7,7 +7,7 @@ fn a_command_takes_overhead_seek_rotation_and_transfer() {
     let mut rig = Rig::small("");
     // 0.5 ms of overhead, no seek; the platter is at 0.5 of 10 ms and must come round to 0; 2 ms for a page.
     assert_eq!(rig.takes(read(0, 1)), 12.0);
-    // It goes on: only the transfer.
+    // It continues: only the transfer.
     assert_eq!(rig.takes(read(1, 2)), 4.0);
     // It would, but comes too late: 0.5 ms, and the rest of a revolution.
     rig.now = rig.now + Span(1);

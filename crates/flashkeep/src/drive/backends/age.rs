@@ -46,7 +46,7 @@ impl Slots {
         numbers.filter(move |&number| number < written).take(block.aged.valid as usize)
     }
 
-    /// What is created of a backend all of whose pages have places.
+    /// The pages created before time 0 of a backend all of whose pages have places.
     fn created(&self, backend: usize) -> Option<&Created> {
         self.created.get(backend)?.as_ref()
     }

@@ -90,7 +90,7 @@ impl<C: Contents> Translation<C> {
         usize::from(self.die_queues[self.die_queue_of[plane.0 as usize] as usize].ftl)
     }
 
-    /// The leaves that some planes belong to.
+    /// The backends that some planes belong to.
     pub(super) fn backends_of(&self, planes: &[PlaneId]) -> Vec<usize> {
         let mut backends: Vec<usize> = planes.iter().map(|&plane| self.ftl_of(plane)).collect();
         backends.dedup();
@@ -259,7 +259,7 @@ impl<C: Contents> Translation<C> {
         self.maps.get(usize::from(backend.0), page.low())
     }
 
-    /// Flash leaves: FTLs, or physical pages.
+    /// The number of flash backends: FTLs, or backends of physical pages.
     #[must_use]
     pub(in crate::drive) fn ftl_count(&self) -> u16 {
         self.backends.len() as u16

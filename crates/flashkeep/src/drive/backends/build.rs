@@ -40,7 +40,7 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Whether dies that fall idle are told of.
+    /// Whether the drive uses the idle time of dies.
     pub(in crate::drive) fn uses_idle_dies(&self) -> bool {
         self.gc.is_soft() || self.slc.uses_idle_time()
     }
@@ -157,7 +157,7 @@ impl<C: Contents> DriveBackends<C> {
                     order.index(domain, self.flash.geometry.unit_levels(), domain.within(place))
                 }
                 Allocation::Static(_) if self.ftl.physical => at - die_queues.start,
-                // The die queues of a pool's units take what is bound to the pool.
+                // The die queues of a pool's units take the pages that are bound to the pool.
                 Allocation::Static(_) => {
                     self.ftl.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
                 }

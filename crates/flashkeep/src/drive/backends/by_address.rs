@@ -60,8 +60,8 @@ impl<C: Contents> DriveBackends<C> {
         has_room.then(|| (plane, self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents)))
     }
 
-    /// The plane of the first of these pages, and how many of them follow each other there in a word line of which nothing
-    /// has been set aside. None where the plane does not go on with such places.
+    /// The plane of the first of these pages, and how many of them follow each other there in a word line of which
+    /// nothing has been set aside. None if the open block of the plane does not continue at these places.
     pub(super) fn word_line_by_address(&self, ftl: usize, pages: Range<u32>) -> Option<(PlaneId, u32)> {
         let Neighbours { first, together, plane } = self.neighbours(ftl, pages.start)?;
         let count = (first + together).min(pages.end) - pages.start;

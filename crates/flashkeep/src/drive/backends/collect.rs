@@ -92,7 +92,7 @@ impl<C: Contents> DriveBackends<C> {
     ) -> Option<UnitId> {
         while let Some(plane) = controller.dies[unit].collect_head {
             let whole = self.gc.run == GcRun::HoldChannel;
-            // What is folded in idle time waits for other work.
+            // Folding in idle time waits for other work.
             if self.folds(plane) && !self.is_due(plane) {
                 self.gc.start_anew(plane);
             }
@@ -232,7 +232,7 @@ impl<C: Contents> DriveBackends<C> {
         Some(unit)
     }
 
-    /// The erase behind moves that have held the channel for so long since `now`; it lets go of the channel.
+    /// The erase after moves that have held the channel for `held` since `now`; it releases the channel.
     pub(super) fn erase_held(
         &mut self,
         now: SimTime,

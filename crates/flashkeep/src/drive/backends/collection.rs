@@ -6,7 +6,7 @@ use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::{PlaneId, Ppn};
 
-/// A plane that is collected, or is to be.
+/// A plane that is being collected, or will be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::drive) struct PlaneCollection {
     pub queued: bool,

@@ -5,7 +5,7 @@
 //!
 //! If a program takes several logical pages, a word line is copied back if all of its places are valid and go to the same
 //! open block, whose next word line is empty: its flash pages are read into the die one after the other, and programmed
-//! at once. Other pages are read over the pins and programmed: copyback would also move what is invalid.
+//! at once. Other pages are read over the pins and programmed: copyback would also move invalid pages.
 //!
 //! Source: SSDSim has the restriction and both alternatives (Hu et al., ICS 2011, and its public code).
 

@@ -1,10 +1,10 @@
 //! Failures of flash, and the drive's reaction.
 //!
-//! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers
-//! commands that wait for it as failed, and reports every page that was there as gone
-//! ([`CompletionPart::Lost`](crate::engine::CompletionPart::Lost)). If the whole backend is dead ([`DriveBackends::is_dead`]),
-//! that stands for all of its pages. An operation granted before the fault completes, because its end was reported when
-//! it was granted.
+//! The drive knows a *permanent* fault immediately. It starts no operation on the failed part, answers commands that
+//! wait for it as failed, and reports every page that was there as gone
+//! ([`CompletionPart::Lost`](crate::engine::CompletionPart::Lost)). If the whole backend is dead
+//! ([`DriveBackends::is_dead`]), one report covers all of its pages. An operation granted before the fault completes,
+//! because its end was reported when it was granted.
 //!
 //! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
 //! reader, which gets an error, or by GC, which then reports the page as gone.
@@ -293,7 +293,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.queues.release(op);
     }
 
-    /// The map above a backend of blocks is told of each that it cannot go on with.
+    /// Notifies the map above a backend of blocks of each block that it cannot continue to use.
     pub(super) fn tell_retired(&self, backend: usize, what: Fault, controller: &mut Controller<C>) {
         let Some(rows) = self.ftl.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
             return;

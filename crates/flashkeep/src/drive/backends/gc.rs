@@ -302,8 +302,8 @@ impl<C: Contents> DriveBackends<C> {
         self.moved(plane, OpKind::Copyback, stream, pages, Pace::Timed, controller)
     }
 
-    /// Moves what is in hand for a stream to the next word line of it, in the order in which it was read: the pages
-    /// that have moved. The others have been lost, or went to the controller's memory.
+    /// Moves the pages in hand for a stream to its next word line, in the order in which they were read. Returns the
+    /// pages that have moved. The others have been lost, or went to the controller's memory.
     fn move_hand(
         &mut self,
         now: SimTime,
@@ -337,7 +337,7 @@ impl<C: Contents> DriveBackends<C> {
             if let Some(first) = pages.first() {
                 self.leave_rest(stream, plane, first.target.to, controller);
                 self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
-                // Folding in idle time does not go on to collect the plane that it fills.
+                // Folding in idle time must not be followed by a collection of the plane that it fills.
                 if self.folds(plane) && self.is_low_for_idle(plane) {
                     self.look_at(plane, controller);
                 }

@@ -4,8 +4,8 @@
 //!
 //! A block is found to be due when one of its pages is read, by the host, by GC or by scrubbing. It is then collected
 //! like a victim of GC, with the cause `refresh`, when its plane has room for its valid pages. The open blocks of a plane
-//! wait until they are closed. If what is above the drive determines the place of each page, it is told, and moves the data:
-//! a log, or a map of blocks.
+//! wait until they are closed. If a log or a map of blocks above the drive determines the place of each page, the drive
+//! notifies it, and it moves the data.
 
 use super::DriveBackends;
 use super::limit::UNASKED;
@@ -19,7 +19,7 @@ use crate::kernel::{Id, SimTime, Span};
 /// Blocks that are due, and the page that scrubbing reads next.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Maintenance {
-    /// Blocks of each plane whose data are to be moved.
+    /// Blocks of each plane whose data must be moved.
     due: Vec<Vec<u32>>,
     /// The time between two reads of scrubbing; none without it, and after the last request.
     every: Option<Span>,
@@ -37,7 +37,7 @@ impl Maintenance {
 }
 
 impl Maintenance {
-    /// The power has failed: what was found to be due is forgotten, and nothing is scrubbed.
+    /// The power has failed: the due blocks are forgotten, and nothing is scrubbed.
     pub(in crate::drive) fn forget_maintenance(&mut self) {
         self.due.iter_mut().for_each(Vec::clear);
         self.reading = None;
@@ -55,7 +55,7 @@ impl Maintenance {
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// Begins scrubbing at time 0. What was found to be due before is found again.
+    /// Begins scrubbing at time 0. Blocks that were due before are found again.
     pub(in crate::drive) fn begin_scrubbing(&mut self, controller: &mut Controller<C>) {
         self.maintenance = Maintenance::of(&self.flash.geometry);
         let Some(errors) = &controller.errors else { return };
@@ -73,7 +73,7 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Scrubbing goes on after a power loss.
+    /// Scrubbing continues after a power loss.
     pub(in crate::drive) fn scrub_from(&self, ready: SimTime, controller: &mut Controller<C>) {
         if let Some(every) = self.maintenance.every {
             controller.dies.scrub_at(ready + every);
@@ -160,7 +160,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         if self.ftl.physical {
-            // What is above the drive decides where pages are.
+            // A log or map above the drive decides where pages are.
             let backend = BackendId(self.ftl.ftl_of(plane) as u16);
             return controller.done.push(Done::due(backend, Page::of(self.ftl.blocks.owner(ppn))));
         }

@@ -108,9 +108,9 @@ pub(in crate::drive) struct Translation<C> {
     blocks: Blocks<C>,
     /// The streams: which open block a page goes to.
     streams: PageStreams,
-    /// Whether each block has a summary page behind its data.
+    /// Whether each block has a summary page after its data.
     summaries: bool,
-    /// In leaves of physical pages: the first page of each block that may be written next.
+    /// In backends of physical pages: the first page of each block that may be written next.
     next_pages: Vec<u32>,
 }
 

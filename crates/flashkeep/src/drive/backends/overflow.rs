@@ -30,7 +30,7 @@ impl<C: Contents> DriveBackends<C> {
             .unwrap_or(write_queue)
     }
 
-    /// Whether the planes of a write queue can take another page behind those that wait.
+    /// Whether the planes of a write queue can take another page after those that wait.
     fn takes_more(&self, ftl: usize, write_queue: u32, controller: &Controller<C>) -> bool {
         let (mut at, mut waiting) = (controller.queues.first_write(write_queue), 0);
         while at.is_some() {

@@ -5,8 +5,8 @@
 //! Maps, blocks, victims, schemes and counts know places only. A program takes as many pages as wait for the open block
 //! of its plane and have places in the next word line of it, and the other places stay empty. All of a flash page that
 //! has a page crosses the channel, as its check codes cover all of it; one without stays erased and is not sent. The
-//! first page may wait for others (`ftl.gather_us`) until they fill a word line or its time is over. What is read at
-//! once is a page of the flash: a read reads all slots of a flash page for which reads wait, and only these cross the
+//! first page may wait for others (`ftl.gather_us`) until they fill a word line or its time is over. A read takes a whole
+//! page of the flash: it reads all slots of a flash page for which reads wait, and only these cross the
 //! channel. GC reads a flash page once, keeps its pages in *hand* until they fill a word line (for each stream), and
 //! programs the rest when no more pages are left to read.
 //!
@@ -213,7 +213,7 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// What is left of the word lines that have been placed stays empty.
+    /// The remaining places of the word lines that have been placed stay empty.
     pub(super) fn leave_rest_of(&mut self, pages: &[PageWrite], stream: u8, controller: &mut Controller<C>) {
         if !self.packing.active || self.ftl.physical {
             return;
@@ -230,7 +230,7 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// What is left of a word line stays empty.
+    /// The remaining places of a word line stay empty.
     pub(super) fn leave_rest(
         &mut self,
         stream: Option<u8>,

@@ -1,4 +1,4 @@
-//! Physical-page leaves: pages by their physical numbers, for schemes that are their own FTL.
+//! Backends of physical pages: pages by their physical numbers, for schemes that are their own FTL.
 //!
 //! The scheme decides where each page goes, and erases whole superblocks (the same block of every plane of
 //! the backend) by trimming them. Programs and erases of a unit are executed in the order of their submission,
@@ -14,7 +14,7 @@ use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 
 impl<C: Contents> DriveBackends<C> {
-    /// The physical page behind a physical-page backend's address.
+    /// The physical page of an address of a physical-page backend.
     ///
     /// # Panics
     /// With a backend that has no physical pages.
@@ -147,8 +147,8 @@ impl<C: Contents> DriveBackends<C> {
 
     // ---------------------------------------------------------------- erases
 
-    /// Groups are erased: every block of them, each behind what its unit was given before. A group of more pages than a
-    /// command can name is trimmed in parts, and erased with the last one.
+    /// Groups are erased: every block of them, each after the operations that its unit was given before. A group of
+    /// more pages than a command can name is trimmed in parts, and erased with the last one.
     pub(super) fn trim_physical(
         &mut self,
         now: SimTime,

@@ -1,7 +1,7 @@
 //! Power loss: the information that the flash keeps for rebuilding its maps (see `recovery`).
 //!
 //! Everything in the controller's memory is lost: map, queues, pending work. An interrupted program leaves an
-//! unreadable page, and its block continues behind it; an interrupted erase is repeated. The *OOB area* of a
+//! unreadable page, and its block continues after it; an interrupted erase is repeated. The *OOB area* of a
 //! programmed page has its logical address and the sequence number of its write. The newest version of a page
 //! is the one with the highest number; GC copies the number with the page. Trims are logged as they come (the
 //! log itself is not modelled).
@@ -33,14 +33,14 @@ pub(in crate::drive) struct Oob {
 }
 
 impl Power {
-    /// The time begins anew: what was done before, in idle time for instance, is not under way at an instant that has
-    /// the same number.
+    /// The time begins again at 0: operations done before, in idle time for instance, are not under way at an instant
+    /// that has the same number.
     pub(in crate::drive) fn begin_anew(&mut self) {
         (self.flights, self.numbered) = Default::default();
         self.guard.fill(SimTime::ZERO);
     }
 
-    /// What is kept in a snapshot of a drive at rest.
+    /// The state that a snapshot of a drive at rest keeps.
     pub(in crate::drive) fn snapshot(&self, last: u64) -> Oob {
         Oob {
             reverse_map: self.reverse_map.clone(),
@@ -213,7 +213,7 @@ impl<C: Contents> DriveBackends<C> {
         let block = self.flash.geometry.block_index(plane, block);
         let until = power.guard[block];
         if until <= now {
-            // The end of what is under way wakes the units that wait for it.
+            // The end of the operations under way wakes the units that wait for it.
             return controller.is_guarded_under_way(block);
         }
         let slot = controller.dies.unit_count() + controller.dies[unit].channel as usize;
@@ -320,13 +320,13 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
-    /// successors have a place, or because of torn pages: what is bound to it goes elsewhere.
+    /// successors have a place, or because of torn pages: writes bound to it go to another plane.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
         let lacks_room = |victim| self.power.is_some() && self.lacks_room(plane, victim);
         !self.ftl.blocks.has_room(plane) && self.next_victim_of(plane).is_none_or(lacks_room)
     }
 
-    /// What was under way in a plane has been done: something happens to it before time 0.
+    /// Completes the operations under way in a plane: an access before time 0 follows.
     pub(super) fn land(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         let geometry = self.flash.geometry.clone();
         if let Some(power) = &mut self.power {
@@ -345,7 +345,7 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// The held block of a plane is to be closed as it is: what has not been programmed of it says nothing.
+    /// The held block of a plane is closed as it is: its places that have not been programmed count as empty.
     pub(in crate::drive) fn forget_held(&mut self, plane: PlaneId) {
         if let Some(power) = &mut self.power
             && let Some(next) = self.ftl.blocks.next_held(plane)

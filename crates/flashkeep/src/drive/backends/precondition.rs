@@ -67,7 +67,7 @@ impl<C: Contents> DriveBackends<C> {
         let stream = if self.ftl.summaries { self.ftl.streams.of_written(ftl, lpn) } else { 0 };
         let uses_cache = self.slc.has_begun() && self.immediate.active && self.immediate.counting;
         let cached = uses_cache && self.makes_cache_room(plane, lpn, controller);
-        // What was folded may have taken its room.
+        // Folding may have taken the plane's last room.
         if uses_cache && !cached && !self.ftl.blocks.has_room(plane) {
             let Some(other) = self.plane_before(ftl, lpn, controller) else {
                 return self.void_before(controller.now, ftl, lpn, controller);

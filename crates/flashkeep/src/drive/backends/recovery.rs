@@ -13,7 +13,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 impl<C: Contents> DriveBackends<C> {
-    /// What is under way at `now` is cut off. Returns the blocks that are to be erased again, by their first pages.
+    /// Cuts off the operations under way at `now`. Returns the blocks that must be erased again, by their first pages.
     pub(in crate::drive) fn cut_flights(
         &mut self,
         now: SimTime,

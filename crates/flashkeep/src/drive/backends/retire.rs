@@ -1,10 +1,10 @@
 //! Retired blocks, and the end of the drive.
 //!
-//! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is lost, because
-//! it has just been erased. From the first retirement on the backend works in degraded mode ([`limit`](super::limit)):
-//! it places pages wherever there is room, and maps no more pages than it can sustain. The first write beyond that is
-//! refused, which is the drive's end. A backend of physical pages refuses nothing by itself: the map or log above it is
-//! told, and says when it finds no room.
+//! A block that has used its erase budget is *retired*: it is treated like a failed block, but no page is lost,
+//! because it has just been erased. From the first retirement on the backend works in degraded mode
+//! ([`limit`](super::limit)): it places pages wherever there is room, and maps no more pages than it can sustain. The
+//! first write beyond that is refused, which is the drive's end. A backend of physical pages refuses nothing by
+//! itself: it notifies the map or log above it, which reports when it finds no room.
 
 use super::DriveBackends;
 use crate::drive::controller::Controller;
@@ -25,7 +25,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let ftl = self.ftl.ftl_of(plane);
         if self.flash.geometry.is_slc_block(block) {
-            // The drive goes on with a smaller cache, or without one.
+            // The drive continues with a smaller cache, or without one.
             self.set_damaged(controller);
             return self.ftl.blocks.retire_block(plane, block);
         }

@@ -218,7 +218,7 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Whether a plane's cache is to be folded although there is other work.
+    /// Whether a plane's cache must be folded although there is other work.
     pub(super) fn is_due(&self, plane: PlaneId) -> bool {
         self.slc.when_full && !self.ftl.blocks.is_dead(plane) && !self.ftl.blocks.has_cache_room(plane)
     }
@@ -381,7 +381,7 @@ impl<C: Contents> DriveBackends<C> {
         true
     }
 
-    /// Planes go on with their caches from `ready` on: at time 0, or when a recovery is over.
+    /// Planes use their caches again from `ready` on: at time 0, or when a recovery is over.
     pub(in crate::drive) fn look_at_caches(&mut self, ready: SimTime, controller: &mut Controller<C>) {
         if !self.slc.active || self.immediate.active {
             return;

@@ -109,7 +109,7 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Whether the victim that would be collected next gives more pages than its copies take. With `parity-skip` each
-    /// copy may leave out a page, and GC in idle time would go on forever if it gained nothing.
+    /// copy may leave out a page, and GC in idle time would never end if it gained nothing.
     fn is_sure_to_gain(&self, plane: PlaneId) -> bool {
         if self.gc.copyback != Copyback::ParitySkip {
             return true;

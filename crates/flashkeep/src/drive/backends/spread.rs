@@ -57,7 +57,7 @@ impl<C: Contents> DriveBackends<C> {
         if controller.dies.reads_for_collection(source) {
             return None;
         }
-        // Where nothing is free, what is read goes to the controller's memory.
+        // Where nothing is free, the pages that are read go to the controller's memory.
         let unit = match self.stream_of_step(plane, victim, controller) {
             Some(stream) => self
                 .next_block(plane, stream)

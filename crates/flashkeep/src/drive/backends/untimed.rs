@@ -171,7 +171,7 @@ impl<C: Contents> DriveBackends<C> {
             if self.health.damaged && self.ftl.is_stuck(plane, victim) {
                 return self.gc.start_anew(plane);
             }
-            // The scheme that keeps pages of the victim is told, and may act before the plane is written again.
+            // The scheme that keeps pages of the victim is notified, and may act before the plane is written again.
             if news && self.gc.notices.leaving && self.ftl.blocks.has_room(plane) {
                 return;
             }
@@ -265,7 +265,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         assert!(self.immediate.active && !self.ftl.physical && !C::KEEP, "contents are not kept");
-        // Observers of operations are told page by page.
+        // Observers of operations are notified page by page.
         let counted = controller.is_unheard()
             && !self.ftl.streams.are_several()
             && !self.ftl.summaries

@@ -99,7 +99,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let is_first = !controller.queues.has_writes(write_queue);
         controller.queues.add_write(write_queue, op);
-        // An older request's comes first: those who could not take what was first may be able to take this.
+        // An older write comes first: dies that could not take the earlier first write may be able to take this one.
         let overtakes =
             self.placement.selective && controller.queues.first_write(write_queue).raw() == op.raw();
         let gathers = self.packing.active && self.gathers(now, write_queue, op, controller);

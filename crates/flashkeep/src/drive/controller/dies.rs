@@ -112,8 +112,9 @@ impl Dies {
         }
     }
 
-    /// What is under way ends at `now`, and what was accounted for beyond that does not count. In rounds units are free
-    /// later than they are busy, and after a recovery all are free together: there only the whole time is the limit.
+    /// Operations under way end at `now`, and time that was accounted for beyond that does not count. In rounds units
+    /// are free later than they are busy, and after a recovery all are free together: there only the whole time is
+    /// the limit.
     pub(in crate::drive) fn cut_off(&mut self, now: SimTime, rounds: bool, recovering: bool) {
         let most = now.since(SimTime::ZERO);
         for at in 0..self.units.len() {

@@ -43,7 +43,7 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) {
         let DriveOp { token, ppn, command, acknowledged: start, course, .. } = self.queues[op];
-        // An attempt whose data are given up was logged when its unit went on sensing.
+        // An attempt whose data are given up was logged when its unit continued sensing.
         if !course.discarded {
             let read = LoggedOperation::new([start, now.max(start)], ppn, OpKind::Read, command.cause);
             self.log_operation(&LoggedOperation { age: Some(token.age), ..read }, backends);

@@ -77,7 +77,7 @@ impl DriveLatencies {
         read.so_far.die += waits;
     }
 
-    /// A page has been sensed, for the first time or `again`, and is sensed once more, for so long.
+    /// A page has been sensed, for the first time or `again`, and is sensed once more, for `span`.
     pub(super) fn go_on_sensing(&mut self, op: Id<DriveOp>, span: Span, again: bool) {
         let read = self.read(op);
         read.in_register = read.in_register + span;

@@ -66,7 +66,7 @@ pub(super) struct Controller<C> {
     pub(super) scratch: Scratch,
     /// Where the time of commands goes, if that is measured.
     pub(super) latencies: Option<Box<DriveLatencies>>,
-    /// What is under way, if operations are suspended for reads.
+    /// The operations under way, if operations are suspended for reads.
     pub(super) suspension: Option<Box<Suspension>>,
     /// Bit errors, if reads of healthy flash can fail.
     pub(super) errors: Option<Box<ReadErrors>>,
@@ -138,7 +138,7 @@ pub(in crate::drive) struct ReadRules {
     together: bool,
     /// Whether a read of a page that is already being read on the same channel rides along.
     coalesce: bool,
-    /// Whether pages on their way to flash are read from there, behind their program.
+    /// Whether pages on their way to flash are read from there, after their program.
     behind: bool,
 }
 
@@ -174,7 +174,7 @@ pub(in crate::drive) struct DriveAccounts {
 #[derive(Default)]
 pub(in crate::drive) struct Watch {
     pub logs: Vec<Box<dyn OperationObserver>>,
-    /// Until when logs have been told that each unit, and then each channel, is in use; empty without logs.
+    /// Until when logs have been notified that each unit, and then each channel, is in use; empty without logs.
     pub told: Vec<SimTime>,
     /// Reports that another component passes on.
     pub kept: Option<Vec<Told>>,
@@ -189,7 +189,7 @@ pub(in crate::drive) struct Gangs {
     rounds: Vec<GangRound>,
 }
 
-/// What is under way in a drive whose units suspend operations for reads.
+/// The operations under way in a drive whose units suspend operations for reads.
 #[derive(Clone, Debug)]
 pub(in crate::drive) struct Suspension {
     rules: SuspendRules,
@@ -241,12 +241,12 @@ impl<C: Contents> Controller<C> {
         self.latencies.as_mut().map(|latencies| &mut latencies.done)
     }
 
-    /// Whether pages on their way to flash are read from there, behind their program.
+    /// Whether pages on their way to flash are read from there, after their program.
     pub(in crate::drive) fn reads_behind_writes(&self) -> bool {
         self.reads.behind
     }
 
-    /// Whatever waits or is in progress is lost.
+    /// All operations that wait or are in progress are lost.
     pub(in crate::drive) fn lose_power(&mut self) {
         self.queues.clear();
         self.forget_all_doomed();
@@ -254,7 +254,7 @@ impl<C: Contents> Controller<C> {
         self.dies.clear();
     }
 
-    /// Observers of operations are told of channels and units as well.
+    /// Notifies observers of operations of the use of channels and units as well.
     pub(in crate::drive) fn start_watch(&mut self) -> &mut Watch {
         let mut watch = self.accounts.watch.take().unwrap_or_default();
         watch.told.resize(self.dies.unit_count() + self.dies.channels.len(), SimTime::ZERO);

@@ -25,7 +25,7 @@ impl<C: Contents> Controller<C> {
     }
 
     /// Which waiting pages are programmed together: the first one in `plane`, the others in the same word line
-    /// or in planes of the same die that stand at, or can get to, the page of that number. Those of a plane follow each
+    /// or in planes of the same die whose next page has, or can get, the same number. Those of a plane follow each
     /// other.
     pub(in crate::drive) fn share_out(
         &mut self,

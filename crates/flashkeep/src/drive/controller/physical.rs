@@ -101,8 +101,8 @@ impl<C: Contents> Controller<C> {
         self.queues.ops.release(trim);
     }
 
-    /// Something happens to a block before time 0, while operations wait for it: an erase among them has been done
-    /// by then, and what was to be programmed before that is void; with `all`, so is what was to be programmed since.
+    /// An access to a block before time 0 comes while operations wait for the block: an erase among them has been done
+    /// by then, and programs before that erase are void; with `all`, so are the programs after it.
     pub(in crate::drive) fn hurry(
         &mut self,
         now: SimTime,

@@ -69,7 +69,7 @@ struct OperationCourse {
     pub open: bool,
 }
 
-/// What a page comes behind in its operation.
+/// The page that a page follows in its operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Follows {
     Nothing,
@@ -111,7 +111,7 @@ pub(in crate::drive) trait ProgramMode {
 /// See [`ProgramMode::PLAIN`].
 pub(super) struct PlainMode;
 
-/// The same, with leaves of physical pages.
+/// The same, with backends of physical pages.
 pub(in crate::drive) struct PlainPhysical;
 
 /// All features of drive files.
@@ -228,7 +228,7 @@ impl<C: Contents> Controller<C> {
         phases
     }
 
-    /// [`Controller::commit`] of an erase behind moves that have held its channel for so long since `now`: when it is over.
+    /// [`Controller::commit`] of an erase after moves that have held its channel for `held` since `now`: when it is over.
     pub(in crate::drive) fn commit_held(
         &mut self,
         now: SimTime,

@@ -66,7 +66,7 @@ impl OpQueue {
         if before.is_some() { ops[before].previous = op } else { self.tail = op }
     }
 
-    /// Adds an operation behind all others, also if it is older.
+    /// Adds an operation after all others, even if it is older.
     pub(in crate::drive) fn push_last(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
         (ops[op].previous, ops[op].next) = (self.tail, Id::NONE);
         if self.tail.is_some() {
@@ -121,7 +121,7 @@ impl OpQueue {
         head
     }
 
-    /// Takes one out, wherever it stands.
+    /// Takes one out, at any position.
     pub(super) fn remove(&mut self, ops: &mut Arena<DriveOp>, op: Id<DriveOp>) {
         let DriveOp { previous, next, .. } = ops[op];
         if previous.is_some() {
@@ -213,7 +213,7 @@ impl<C> Queues<C> {
         waiting.push(&mut self.ops, op);
     }
 
-    /// Adds a write behind all others of its write queue.
+    /// Adds a write after all others of its write queue.
     pub(in crate::drive) fn add_last_write(&mut self, write_queue: u32, op: Id<DriveOp>) {
         let waiting = &mut self.write_queues[write_queue as usize];
         self.waiting += u32::from(!waiting.head.is_some());
@@ -352,7 +352,7 @@ impl<C: Contents> Queues<C> {
         self.sequence = self.sequence.max(last);
     }
 
-    /// A page of the write that comes first in a write queue, or of one behind it.
+    /// A page of the write that comes first in a write queue, or of a later one.
     #[inline(always)]
     pub(in crate::drive) fn page_of_write(&self, op: Id<DriveOp>, n: u16, plane: PlaneId) -> PageWrite {
         let DriveOp { command: Command { cause, sectors, .. }, ftl, ppn, .. } = self[op];

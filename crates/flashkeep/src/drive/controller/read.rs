@@ -348,7 +348,7 @@ pub(in crate::drive) enum Commands {
 }
 
 impl Commands {
-    /// Of leaves that are all mapped, healthy and timed, or not.
+    /// Of backends that are all mapped, healthy and timed, or not.
     pub(in crate::drive) fn of_mapped(direct: bool) -> Commands {
         if direct { Commands::Direct } else { Commands::Checked }
     }

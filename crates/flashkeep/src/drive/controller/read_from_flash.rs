@@ -1,5 +1,5 @@
 //! Reads in flight from flash (`ftl.read_in_flight = "flash"`): a read of a page that is being written waits until the
-//! page has a place, and then in the queue of that die, behind the program.
+//! page has a place, and then in the queue of that die, after the program.
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008, whose controller keeps no page.
 

@@ -1,10 +1,10 @@
 //! Reads whose data could not be corrected: retries, and sensings for soft decoding.
 //!
-//! How often a page is sensed is drawn when its read is submitted ([`errors`](super::errors)). A read that goes on after an
-//! attempt returns to the head of its die's queue when its data have been transferred: the die can serve no other read
-//! before, and begins to sense when the decoder has given up. With `errors.retry.pipelined` the die goes on sensing while the
-//! data of the last attempt are in its cache register; the transfer of these is an operation of its own. Reads of GC go on
-//! in the same way, without a queue.
+//! How often a page is sensed is drawn when its read is submitted ([`errors`](super::errors)). A read that continues
+//! after an attempt returns to the head of its die's queue when its data have been transferred: the die can serve no
+//! other read before, and begins to sense when the decoder has given up. With `errors.retry.pipelined` the die
+//! continues sensing while the data of the last attempt are in its cache register; the transfer of these is an
+//! operation of its own. Reads of GC continue in the same way, without a queue.
 
 use super::Controller;
 use super::dies::UnitPhase;
@@ -79,8 +79,8 @@ impl<C: Contents> Controller<C> {
         self.dies.channels[channel].waiting |= state.bit;
     }
 
-    /// A unit has a page in its register. With pipelined retries, the page goes into the cache register if it will be read
-    /// again, and the unit goes on sensing.
+    /// A unit has a page in its register. With pipelined retries, the page goes into the cache register if it will be
+    /// read again, and the unit continues sensing.
     pub(super) fn goes_on_sensing(
         &mut self,
         now: SimTime,

@@ -103,7 +103,7 @@ impl<C: Contents> Controller<C> {
             cause = if backends.gc.is_soft() { Cause::Gc } else { Cause::Fold };
         }
         if end == now {
-            // An erase may wait for what is still under way.
+            // An erase may wait for operations that are still under way.
             for channel in gang {
                 if let Next::NotBefore(at) = backends.writes_later(now, channel, self) {
                     self.dies.wake_slot(self.dies.unit_count() + channel, at);

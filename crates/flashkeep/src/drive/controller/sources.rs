@@ -39,7 +39,7 @@ pub(super) trait ByAge<C: Contents> {
     /// Its place in the order in which operations came; those of collections come first.
     fn age(controller: &Controller<C>, found: Self::Found, backends: &DriveBackends<C>) -> u64;
 
-    /// Grants what was found.
+    /// Grants the operation that was found.
     fn grant(
         controller: &mut Controller<C>,
         now: SimTime,
@@ -72,7 +72,7 @@ pub(super) struct DataOut;
 /// Planes that wait to be collected.
 pub(super) struct Collections;
 
-/// Writes that wait in queues, and erases of physical-page leaves.
+/// Writes that wait in queues, and erases of physical-page backends.
 pub(super) struct Writes<M>(PhantomData<M>);
 
 impl<C: Contents> ByAge<C> for ReadSource {

@@ -4,7 +4,7 @@
 //! scheduler picks it, if the unit would work for longer than suspending, reading and resuming take. The unit is
 //! *suspended* until the data of its reads have left: it senses after `suspend_program_us` or `suspend_erase_us`, then
 //! serves the reads that wait for it, one after the other, and resumes when none waits. The operation ends later by the
-//! time from the suspension until it goes on. Reads of GC suspend nothing, and neither does a read of a word line that
+//! time from the suspension until it continues. Reads of GC suspend nothing, and neither does a read of a word line that
 //! is being programmed.
 //!
 //! `suspensions` limits how often reads interrupt an operation. Reads that came before the last interruption are served
@@ -133,7 +133,7 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// The data of a unit's last read leave until `end`. Whether the unit is suspended: then it can go on reading, or
+    /// The data of a unit's last read leave until `end`. Whether the unit is suspended: then it can serve more reads, or
     /// resume.
     #[inline]
     pub(super) fn stays_suspended(&mut self, now: SimTime, unit: UnitId, end: SimTime, cause: Cause) -> bool {
@@ -178,7 +178,7 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// A unit goes on with what it was doing until `since`.
+    /// A unit continues the operation that it did until `since`.
     fn resume(&mut self, now: SimTime, unit: UnitId, since: SimTime, backends: &mut DriveBackends<C>) {
         let at = unit.0 as usize;
         let Some(suspension) = &mut self.suspension else { return };
@@ -191,7 +191,7 @@ impl<C: Contents> Controller<C> {
         }
         let Some(free_at) = operations.back().map(|last| last.end) else { return };
         if let Some(first) = operations.front_mut() {
-            // Observers are told of its parts, one by one.
+            // Observers are notified of its parts, one by one.
             first.since = now;
             if first.is_first_death {
                 backends.health.note_death(first.end);

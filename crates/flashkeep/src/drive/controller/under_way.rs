@@ -2,8 +2,8 @@
 //! ([`super::suspend`]).
 //!
 //! Elsewhere the end of an operation is known when it is granted, and everything that depends on it is done then. Here
-//! it stays with the operation and is *settled* when that is over: when the pages of its writes are on the media, what
-//! observers are told, which blocks may be erased then. Places, maps and counters change at the grant, as elsewhere.
+//! it stays with the operation and is *settled* when that is over: when the pages of its writes are on the media, the
+//! reports to observers, which blocks may be erased then. Places, maps and counters change at the grant, as elsewhere.
 
 use super::latency::PlacedPage;
 use super::program::{Manner, PageTimes, PageWrite};
@@ -34,7 +34,7 @@ pub(super) struct OpenOperation {
     pub kind: OpKind,
     pub cause: Cause,
     pub granted: SimTime,
-    /// Since when it works in its unit without interruption, as far as observers have not been told.
+    /// Since when it works in its unit without interruption, as far as it has not been reported to observers.
     pub since: SimTime,
     /// When it is over, if it is not suspended before.
     pub end: SimTime,
@@ -103,7 +103,7 @@ pub(super) struct SuspendedUnit {
     pub until: SimTime,
 }
 
-/// What is under way in a unit.
+/// The operations under way in a unit.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UnitUnderWay {
     /// The array does them in this order; the data of the second one are in the cache register.
@@ -468,7 +468,8 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// The power fails: what is under way, which is cut off. What was suspended has begun, however much of it is left.
+    /// The power fails: returns the operations under way, which are cut off. A suspended operation has begun, also if
+    /// it has hardly progressed.
     pub(in crate::drive) fn cut_under_way(
         &mut self,
         now: SimTime,

@@ -68,7 +68,7 @@ impl Watch {
 }
 
 impl DriveAccounts {
-    /// Whether observers hear of operations.
+    /// Whether operations are reported to observers.
     #[inline(always)]
     pub(in crate::drive) fn is_watched(&self) -> bool {
         self.watch.is_some()
@@ -172,7 +172,7 @@ impl DriveAccounts {
         &self.erases_before
     }
 
-    /// The summary pages of blocks that these pages have filled, behind an operation that ends at `end`.
+    /// The summary pages of blocks that these pages have filled, after an operation that ends at `end`.
     #[cold]
     pub(in crate::drive) fn tell_summaries(
         &mut self,
@@ -236,8 +236,8 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// A page that was read or programmed together with another one of the same page of the flash, and was so long on
-    /// the pins besides.
+    /// A page that was read or programmed together with another one of the same page of the flash, and its time on
+    /// the pins.
     #[allow(clippy::too_many_arguments)]
     pub(in crate::drive) fn tell_along(
         &mut self,

@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// One plane: what a block holds decides what is done.
+/// One plane: the contents of a block decide how it is collected.
 const FLASH: &str = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 4, \
                      pages_per_block = 4";
 const WRITE: u64 = COMMAND + TRANSFER + PROGRAM;
@@ -69,7 +69,7 @@ fn a_copy_keeps_the_parity_of_its_page_where_it_must() {
     }
 }
 
-/// What is left out is the host's: where it has none to spare, pages cross the pins.
+/// Pages are left out of the host's room: where it has none to spare, pages cross the pins.
 #[test]
 fn nothing_is_left_out_of_a_plane_without_room() {
     let mut rig = rig("copyback = \"parity-skip\"");

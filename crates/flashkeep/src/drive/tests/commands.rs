@@ -97,7 +97,7 @@ fn planes_that_stand_apart_do_not_join_unless_they_may_leave_pages_out() {
             rig.ask(0, write(page, 1), 0, &tokens(1, 1));
             rig.settle();
         }
-        // Plane 0 stands at page 2, plane 1 at page 0. A write in the unit lets both wait.
+        // The next page of plane 0 is page 2, that of plane 1 page 0. A write in the unit lets both wait.
         rig.ask(0, write(4, 1), 0, &tokens(7, 1));
         rig.ask(0, write(6, 1), 0, &tokens(8, 1));
         rig.ask(0, write(1, 1), 0, &tokens(9, 1));

@@ -1,4 +1,4 @@
-//! Damage, step by step: what is told, what is answered when, and how much still fits.
+//! Damage, step by step: the notices, the instants of answers, and how much still fits.
 
 use super::*;
 use crate::flash::{PlanePlace, Pools, StripingLevel};
@@ -178,7 +178,7 @@ fn physical_pages_that_have_failed_are_void() {
     let mut rig = Rig::new(flash, "", 1, FlashBackendKind::Physical);
     let place = |rig: &Rig, page| rig.drive.physical_place(BackendId(0), Page::of(page));
     rig.ask(0, write(0, 3), 0, &tokens(1, 3));
-    // Page 2 waits behind page 0; page 1 is being programmed on the other channel.
+    // Page 2 waits after page 0; page 1 is being programmed on the other channel.
     rig.drive.fail(rig.now, Fault::Page(place(&rig, 2)), true);
     assert_eq!(told(&rig.done(), CompletionPart::Refused), [2]);
     rig.drive.fail(rig.now, Fault::Block(PlaneId(1), 1), true);
@@ -227,7 +227,7 @@ fn a_replaced_block_and_a_replaced_page_give_back_their_room() {
         (0..32).filter(|&page| rig.drive.holds(BackendId(0), Page::of(page))).count()
     };
     let place = PlanePlace { channel: 1, ..PlanePlace::default() };
-    // A block and a page that hold something, pages that are still free, and one behind which the open block goes on.
+    // A block and a page that hold data, pages that are still free, and one after which the open block continues.
     for (block, pages) in [(0, [5, 6]), (5, [17, 18]), (2, [7, 19]), (1, [4, 8])] {
         let mut rig = Rig::new(TWO, "gc = { threshold = 0.3 }", 1, mapped(32));
         rig.ask(0, before(write(0, 19)), 0, &tokens(100, 19));

@@ -1,5 +1,5 @@
-//! Anything may fail, at any instant, during any traffic: reads bring what was written last or fail, what is gone is
-//! told, nothing is done where something has failed, and nothing hangs.
+//! Anything may fail, at any instant, during any traffic: reads return the data written last or fail, lost pages are
+//! reported, no operation starts on a failed part, and nothing hangs.
 
 use super::model::{Model, fault};
 use super::*;
@@ -75,7 +75,7 @@ fn ways() -> impl Strategy<Value = Ways> {
     })
 }
 
-/// What is done next; numbers are taken modulo what there is.
+/// The next action; numbers are taken modulo the size of their range.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Write(u32, u16, bool),

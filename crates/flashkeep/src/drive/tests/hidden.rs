@@ -63,7 +63,7 @@ fn what_is_trimmed_when_it_is_told_of_need_not_be_moved() {
         rig.now = rig.now + Span(2_000_000);
     }
     assert!((8..11).all(|page| !rig.drive.holds(BackendId(0), Page::of(page))));
-    // The first page is on its way up by the time it is told of; the other two stay where they are.
+    // The first page is on its way up by the time that its notice comes; the other two stay where they are.
     let moves = rig.operations.iter().filter(|operation| operation.cause == Cause::Gc);
     let block =
         |operation: &&LoggedOperation| rig.drive.controller.flash.geometry.block_of(operation.ppn) == 0;

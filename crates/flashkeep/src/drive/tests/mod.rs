@@ -1,4 +1,4 @@
-//! A drive's leaves on their own, driven through the trait that the executor drives them through.
+//! A drive's backends on their own, driven through the trait that the executor drives them through.
 
 mod cleaning;
 mod commands;
@@ -40,7 +40,7 @@ impl OperationObserver for Wire {
     }
 }
 
-/// A drive, the clock, and all that it has told.
+/// A drive, the clock, and all notices of the drive.
 struct Rig {
     drive: Drive<Token>,
     now: SimTime,
@@ -91,7 +91,7 @@ impl Rig {
         std::mem::take(self.drive.done())
     }
 
-    /// Lets time go on until `until`; what is done meanwhile.
+    /// Lets time pass until `until`; returns the completions of that time.
     fn go_on(&mut self, until: SimTime) -> Vec<Done<Token>> {
         let mut done = self.done();
         while self.drive.step(until) {
@@ -147,7 +147,7 @@ fn tokens(first: u64, count: u16) -> Vec<Token> {
     (first..first + u64::from(count)).map(Token).collect()
 }
 
-/// The pages that have been told to be gone, or to be leaving.
+/// The pages that notices call lost, or leaving.
 fn told(done: &[Done<Token>], part: CompletionPart) -> Vec<u32> {
     let of_part = done.iter().filter(|done| done.part == part);
     of_part.map(|done| done.failed.expect("a notice names its page").1.low()).collect()

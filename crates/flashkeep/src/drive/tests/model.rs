@@ -7,7 +7,7 @@ use crate::flash::{PlanePlace, Pools, StripingLevel};
 #[derive(Clone, Debug)]
 pub(super) struct Expected {
     pub(super) holds: Vec<u64>,
-    /// The backend has told that nothing is left of it.
+    /// The backend has reported the page as lost.
     pub(super) gone: Vec<bool>,
     pub(super) dead: bool,
 }
@@ -23,7 +23,7 @@ struct Asked {
     read: bool,
 }
 
-/// A drive, and what is known of it.
+/// A drive, and its expected state.
 pub(super) struct Model {
     pub(super) rig: Rig,
     pub(super) backends: Vec<Expected>,
@@ -154,7 +154,7 @@ impl Model {
         self.take();
     }
 
-    /// Takes in what is done.
+    /// Takes in the completions.
     fn take(&mut self) {
         for done in self.rig.done() {
             match done.part {
@@ -174,7 +174,7 @@ impl Model {
                 let done = operation.end > since && matches!(what, Fault::Planes { .. });
                 let begun = operation.start > since || done;
                 let hit = what.strikes(&self.rig.drive.controller.flash.geometry, operation.ppn);
-                // A block's erase is told with its first page, which alone may have failed.
+                // A block's erase is reported with its first page, which alone may have failed.
                 let whole = operation.kind == OpKind::Erase && matches!(what, Fault::Page(_));
                 assert!(!begun || !hit || whole, "{operation:?} in {what:?}, failed at {since:?}");
             }

@@ -1,4 +1,4 @@
-//! NVRAM: what takes how long, and what is left of it.
+//! NVRAM: how long accesses take, and which pages survive.
 
 use super::*;
 

@@ -97,8 +97,8 @@ impl Replay {
     }
 }
 
-/// Requests of 111 pages at random on a drive of SSDSim's that is full to 83 %: every collection moves what is valid by its
-/// rule, also the old copies of pages whose new ones wait for a place.
+/// Requests of 111 pages at random on a drive of SSDSim's that is full to 83 %: every collection moves the pages that
+/// are valid by its rule, also the old copies of pages whose new ones wait for a place.
 #[test]
 fn collections_move_what_is_valid_until_its_successor_has_a_place() {
     const PAGES: u32 = 16 * 16 * 64 * 83 / 100;

@@ -22,7 +22,7 @@ fn drive(run: &str, allocation: &str) -> Drive<Token> {
     Drive::new(&resolved.drive_parameters(kind), &[whole])
 }
 
-/// What is done next, and how far time goes on before it.
+/// The next action, and how far time advances before it.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Write(u32, u16),

@@ -1,4 +1,4 @@
-//! Four pages of the map in each page of the flash: what is programmed and read at once, to the nanosecond.
+//! Four pages of the map in each page of the flash: which are programmed and read at once, to the nanosecond.
 
 use super::*;
 use crate::flash::Ppn;

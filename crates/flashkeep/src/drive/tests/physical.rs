@@ -1,4 +1,4 @@
-//! Raw leaves: order, exact times, and what erases wait for.
+//! Backends of physical pages: order, exact times, and the operations that erases wait for.
 
 use super::*;
 
@@ -146,7 +146,7 @@ fn what_happened_before_time_0_comes_before_what_waits() {
     let done = rig.settle();
     let mut answered: Vec<_> = done.iter().map(|d| (d.token.slot, d.durable.0)).collect();
     answered.sort_unstable();
-    // The erase had been done by then, and the page that was to be programmed before it was void.
+    // The erase had been done by then, and the page of the program before it was void.
     assert_eq!(answered, [(0, WRITE), (1, 0), (2, 0), (6, 0), (7, 2 * WRITE)]);
     let held = [0, 1].map(|page| rig.drive.contents_of(BackendId(0), Page::of(page)));
     assert_eq!(held, [Some(Token(3)), Some(Token(4))]);

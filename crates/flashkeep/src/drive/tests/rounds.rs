@@ -82,7 +82,7 @@ fn planes_join_in_a_round() {
     }
 }
 
-/// Two writes that go to the first die and one, behind them, that goes to the second: it is in the first round.
+/// Two writes that go to the first die and one, after them, that goes to the second: it is in the first round.
 #[test]
 fn units_take_their_own_writes_in_rounds() {
     let flash = "channels = 1, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 8, \

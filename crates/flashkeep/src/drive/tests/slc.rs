@@ -8,7 +8,7 @@ const ONE: &str = "channels = 1, chips_per_channel = 1, dies_per_chip = 1, plane
 const FAST_READ: u64 = 5_000;
 const FAST: u64 = COMMAND + TRANSFER + 50_000;
 const SLOW: u64 = COMMAND + TRANSFER + PROGRAM;
-/// The unit folds when it has been idle for so long.
+/// The unit folds when it has been idle for this time.
 const IDLE: u64 = 300_000;
 /// A page is read from the cache and programmed elsewhere.
 const MOVE: u64 = COMMAND + FAST_READ + TRANSFER + SLOW;

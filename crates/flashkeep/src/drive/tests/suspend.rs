@@ -118,7 +118,7 @@ fn reads_that_wait_are_served_in_one_suspension() {
 fn reads_that_come_after_the_limit_wait_for_the_end() {
     let sent = 50_000 + LEAD + ALONE;
     // The second one comes while the first is served, and prolongs the suspension; the third one comes when the program
-    // goes on, and suspends it again.
+    // continues, and suspends it again.
     let late = [sent + ALONE, sent + ALONE + RESUME + LEAD + ALONE];
     let reads = [50_000, 60_000, sent + ALONE + RESUME];
     for (limit, second, third, end) in [
@@ -235,7 +235,7 @@ fn data_in_a_cache_register_wait_as_well() {
 
 #[test]
 fn a_program_that_is_suspended_when_the_power_fails_is_torn() {
-    // While the read waits for the die, is sensed, is sent; while the program goes on.
+    // While the read waits for the die, is sensed, is sent; while the program continues.
     for at in [LEAD - 1, LEAD + COMMAND + 1, LEAD + ALONE - 1, LEAD + ALONE + 1, LATE + PROGRAM - 50_000] {
         let mut rig = rig(ON, "");
         rig.drive.expect_power_cuts();
@@ -251,7 +251,7 @@ fn a_program_that_is_suspended_when_the_power_fails_is_torn() {
         rig.now = recovery.ready;
         assert_eq!(rig.drive.contents_of(BackendId(0), Page(1)), Some(Token(3)), "{at}");
         assert_eq!(rig.drive.contents_of(BackendId(0), Page(2)), Some(Token(4)));
-        // The drive goes on as it should.
+        // The drive continues as it should.
         rig.ask(0, write(1, 1), 2, &tokens(6, 1));
         rig.settle();
         assert_eq!(rig.drive.contents_of(BackendId(0), Page(1)), Some(Token(6)));

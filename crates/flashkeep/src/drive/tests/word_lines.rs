@@ -1,4 +1,4 @@
-//! Three pages of the flash in each program: what is programmed and read at once, to the nanosecond.
+//! Three pages of the flash in each program: which are programmed and read at once, to the nanosecond.
 
 use super::*;
 
@@ -190,7 +190,7 @@ fn a_collection_fills_word_lines() {
     }
 }
 
-/// The power fails while a word line is programmed: all of its pages are torn, and what was durable is found.
+/// The power fails while a word line is programmed: all of its pages are torn, and all durable pages are found.
 #[test]
 fn a_power_cut_tears_the_word_line() {
     let mut rig = rig("");

@@ -310,7 +310,7 @@ impl Health {
         self.nodes[node.index()] = NodeHealth::new(scheme);
     }
 
-    /// After a power cut, nothing is known of a node's codewords; what was lost without protection stays lost.
+    /// After a power cut, the state of a node's codewords is unknown; pages lost without protection stay lost.
     pub(super) fn recover<S: Scheme>(&mut self, node: NodeId, scheme: &Option<S>) {
         let damaged = self.nodes[node.index()].damaged;
         self.nodes[node.index()] = NodeHealth { damaged, ..NodeHealth::new(scheme) };
@@ -452,7 +452,7 @@ impl NodeHealth {
                 return true;
             }
             if self.copies && copies::is_left(&self.word, view) {
-                // What was being written when the page was examined was a trim.
+                // The command under way when the page was examined was a trim.
                 self.examine(scheme, codeword, true, view, |member, page| view.has(member, page));
             }
         }

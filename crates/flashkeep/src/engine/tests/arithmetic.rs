@@ -1,4 +1,4 @@
-//! What roles come to: what is read, what is written, and every unit that may be lost worked out exactly.
+//! The effects of roles: the reads, the writes, and every unit that may be lost worked out exactly.
 
 use super::*;
 use crate::engine::{Cause, Verb};
@@ -100,7 +100,7 @@ fn every_loss(members: u8, parities: u8, lost: &[u16]) {
     }
     rig.read_all(pages);
     assert!(rig.lost.is_empty(), "without {lost:?}");
-    // Writing goes on, and what is written is there.
+    // Writing continues, and the written data are there.
     for page in (0..pages).step_by(3) {
         rig.write(page, (1 + page % 2).min(pages - page) as u16);
     }

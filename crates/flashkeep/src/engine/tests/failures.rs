@@ -63,7 +63,7 @@ fn too_many_failures_are_reported() {
         let lost: Vec<u32> = rig.lost.clone();
         let expected: Vec<u32> = (0..24).filter(gone).collect();
         assert_eq!(lost, expected);
-        // Writing changes nothing about that, but for what is written where it can be kept.
+        // Writing changes nothing about that, except for pages that are written where they can be kept.
         for page in 0..24 {
             rig.write(page, 1);
             rig.run();
@@ -143,7 +143,7 @@ fn rebuilt_it_survives_the_next_failure() {
                 rig.write(u32::from(node), 5);
                 rig.replace(node);
                 rig.read(0, 32);
-                // The foreground goes on while it is rebuilt.
+                // The foreground continues while it is rebuilt.
                 let mut page = round;
                 while rig.background(0, Why::Rebuild) {
                     rig.write(page % 32, 1);

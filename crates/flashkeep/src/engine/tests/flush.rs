@@ -8,7 +8,7 @@ use crate::kernel::{SimTime, Span};
 /// The time of a program.
 const PROGRAM: u64 = 100;
 
-/// A port with a write cache for this many pages, behind a link with 5 ns per page if there is one.
+/// A port with a write cache for this many pages, and a link with 5 ns per page if there is one.
 fn port(pages: u64, links: bool) -> PortOptions {
     PortOptions {
         flush: FlushRule::Never,
@@ -89,7 +89,7 @@ fn it_waits_for_what_has_left_a_cache() {
     assert_eq!(flush(&mut rig), PROGRAM - 30, "the evicted page is all that is left");
 }
 
-/// A cache before a member that has caches itself: what leaves the one comes to the other.
+/// A cache before a member that has caches itself: pages that one evicts come to the other.
 #[test]
 fn it_goes_through_all_levels() {
     let mut store = Store::new(0);

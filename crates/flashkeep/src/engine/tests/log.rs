@@ -50,7 +50,7 @@ pub(super) struct Log {
     serial: u64,
     /// Erased groups; the last is kept for cleaning.
     free: Vec<u32>,
-    /// The group that is being cleaned, or that is to be erased.
+    /// The group that is being cleaned, or will be erased.
     cleaning: Option<Cleaning>,
     erase: Option<u32>,
     erasing: bool,
@@ -120,7 +120,7 @@ impl Log {
         Key(self.serial)
     }
 
-    /// Writes the parity of what is pending to a chip.
+    /// Writes the parity of the pending pages to a chip.
     fn close(&mut self, chip: u8, cause: Cause, plan: &mut Plan) {
         let row = self.rows[0];
         plan.push(Step::store(Member(chip), Page::of(row), Role::P, cause).later());
@@ -171,7 +171,7 @@ impl Log {
         self.erasing = true;
     }
 
-    /// Copies what a group holds into the group kept free: new stripes, parity from what is read.
+    /// Copies the pages of a group into the group kept free: new stripes, with parity from the pages that are read.
     pub(super) fn plan_clean(&mut self, group: u32, plan: &mut Plan) {
         let valid = self.valid(group);
         if valid.is_empty() {

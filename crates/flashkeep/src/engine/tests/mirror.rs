@@ -1,4 +1,4 @@
-//! A pass-through, and a mirror that is told by all copies or by the first, and rebuilds.
+//! A pass-through, and a mirror that is notified by all copies or by the first, and rebuilds.
 
 use crate::engine::{
     BackgroundWork, Cause, Change, Command, Key, Lock, Member, Page, Plan, PlanVerdict, Recoverable,

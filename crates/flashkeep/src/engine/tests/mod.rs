@@ -30,7 +30,7 @@ use stubs::Stub;
 /// A tree of stubs under test.
 type Rig<C> = rig::Rig<C, Stub>;
 
-/// Whether every stripe of a RAID over the first leaves has the parities that its data say, worked out here.
+/// Whether every stripe of a RAID over the first backends has the parities of its data, computed here.
 fn parity_is_right(rig: &Rig<Token>, members: u8, parities: u8, stripes: u32) -> bool {
     let layout = raid::Layout { members, parities };
     (0..stripes).all(|stripe| {
@@ -42,12 +42,12 @@ fn parity_is_right(rig: &Rig<Token>, members: u8, parities: u8, stripes: u32) ->
     })
 }
 
-/// A RAID over as many leaves as it has members.
+/// A RAID over as many backends as it has members.
 fn raid(members: u8, parities: u8, stripes: u32, report: Report, seed: u64) -> Rig<Token> {
     Rig::flat(Raid::new(members, parities, stripes).into(), u16::from(members), stripes, report, seed)
 }
 
-/// `members` leaves of `pages` pages under a scheme.
+/// `members` backends of `pages` pages under a scheme.
 fn node<C: Contents>(
     scheme: impl Into<Stub>,
     members: usize,

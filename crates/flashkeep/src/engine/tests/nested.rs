@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 const REPORT: Report = Report::Random(40);
 
-/// Any two levels of redundancy; how many pages there are, and at which nodes the members of the first inner node
-/// stand.
+/// Any two levels of redundancy; how many pages there are, and which nodes are the members of the first inner
+/// node.
 fn two_levels<C: Contents>(kind: u8, seed: u64) -> (Rig<C>, u32, Vec<u16>) {
     let mut store = Store::new(seed);
     let mut inner = |pages: u32| match kind {
@@ -125,7 +125,7 @@ fn a_whole_inner_node_may_stop_answering() {
         shake(&mut rig, 3, pages);
         rig.read_all(pages);
         assert!(rig.lost.is_empty());
-        // It has missed what was written: that is not taken from it.
+        // It has missed writes: their pages are not read from it.
         rig.change(1, crate::engine::Change::Returned);
         rig.read_all(pages);
         rig.rebuild(0);

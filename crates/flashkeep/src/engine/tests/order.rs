@@ -86,7 +86,7 @@ proptest! {
             shake(&mut rig, seed ^ round ^ 99, STRIPES * 4, 5, 6);
             rig.rebuild(0);
             prop_assert!(rig.lost.is_empty());
-            // A healthy stripe has right parity; what was trimmed while a member was gone may be left there.
+            // A healthy stripe has right parity; pages that were trimmed while a member was gone may be left there.
             rig.write(0, (STRIPES * 4) as u16);
             rig.run();
             prop_assert!(parity_is_right(&rig, members, parities, STRIPES));

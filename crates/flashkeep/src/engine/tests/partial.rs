@@ -1,4 +1,4 @@
-//! Partial parity (PPC's mechanics): the parity of what has been written since the last commit stands in a small
+//! Partial parity (PPC's mechanics): the parity of the units written since the last commit is in a small
 //! non-volatile memory; nothing untouched is read until the entry must go.
 
 use super::raid::Layout;

@@ -54,7 +54,7 @@ pub(super) struct Raid {
     /// Pages that become known zeros when the plan that trims them is durable.
     trimmed: Vec<u32>,
     pub(super) release: Release,
-    /// Leaves out what keeps stripes consistent, to see that the tests notice.
+    /// Leaves out the locks that keep stripes consistent, to see that the tests notice.
     pub(super) lockless: bool,
     /// Writes back what a repair brought.
     pub(super) heals: bool,

@@ -32,7 +32,7 @@ pub(crate) struct Rig<C: Contents, S> {
     /// Whether a wrong read is counted instead of being the end, and how many there were.
     pub(crate) counts_wrong: bool,
     pub(crate) wrong: u32,
-    /// What was told: when it could go on and how many pages it lost, by request.
+    /// The notices, by request: when it could continue and how many pages it lost.
     pub(crate) told: Vec<Option<(SimTime, u32)>>,
     /// Pages that reads have reported as lost.
     pub(crate) lost: Vec<u32>,
@@ -60,7 +60,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         }
     }
 
-    /// `scheme` over `members` leaves of this many pages.
+    /// `scheme` over `members` backends of this many pages.
     pub(crate) fn flat(scheme: S, members: u16, pages: u32, report: Report, seed: u64) -> Self {
         let mut store = Store::new(seed);
         let backends = (0..members).map(|_| Tree::Backend(store.add(pages, 0, report))).collect();
@@ -275,7 +275,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         self.change(node, Change::Failed);
     }
 
-    /// An empty backend stands at `node`.
+    /// Replaces the backend at `node` by an empty one.
     pub(crate) fn replace(&mut self, node: u16) {
         let backend = self.backend_of(node);
         self.store.replace(backend.0);
@@ -289,7 +289,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
         self.change(node, Change::Returned);
     }
 
-    /// The backend at `node` goes on without a page.
+    /// The backend at `node` continues without a page.
     pub(crate) fn damage(&mut self, node: u16, page: u32) {
         let backend = self.backend_of(node);
         self.store.damage(backend, page);

@@ -1,4 +1,4 @@
-//! The leaves of the tests: pages in memory, which take effect when they are submitted and are done some time later, in
+//! The backends of the tests: pages in memory, which take effect when they are submitted and are done some time later, in
 //! any order; and chips with physical pages, which assert that they are programmed as flash must be, erase no page
 //! before its reads are served, and may have places that take no page any more.
 
@@ -16,11 +16,11 @@ pub(crate) enum Report {
     AtOnce,
     /// At once, with instants so far ahead.
     Ahead(u64),
-    /// So much later.
+    /// After this time.
     After(u64),
     /// Acknowledged after the one time, durable after the other.
     TwoParts(u64, u64),
-    /// Any of these, with delays drawn below so much.
+    /// Any of these, with delays drawn below this limit.
     Random(u64),
 }
 
@@ -29,7 +29,7 @@ struct Backend<C> {
     pages: Vec<C>,
     /// Pages that cannot be read until they are written again.
     bad: Vec<bool>,
-    /// Raw pages that hold nothing they are given.
+    /// Physical pages that hold nothing they are given.
     broken: Vec<bool>,
     /// Pages that it has been given, and holds.
     given: Vec<bool>,
@@ -45,7 +45,7 @@ struct Backend<C> {
     worn: u64,
 }
 
-/// All leaves of a tree.
+/// All backends of a tree.
 #[derive(Debug)]
 pub(crate) struct Store<C> {
     backends: Vec<Backend<C>>,
@@ -57,7 +57,7 @@ pub(crate) struct Store<C> {
     reading: Option<BackendId>,
     /// Every command, in the order of submission.
     pub(crate) log: Vec<(SimTime, BackendId, Command)>,
-    /// Whether leaves say how much has been written to them.
+    /// Whether backends say how much has been written to them.
     pub(crate) counts_wear: bool,
 }
 
@@ -141,7 +141,7 @@ impl<C: Contents> Store<C> {
         self.backends[usize::from(backend)].dead = true;
     }
 
-    /// An empty backend in its place. What was read of the old one before is still on its way.
+    /// Puts an empty backend in its place. Earlier reads of the old one are still on their way.
     pub(crate) fn replace(&mut self, backend: u16) {
         let backend = &mut self.backends[usize::from(backend)];
         backend.dead = false;
@@ -162,7 +162,7 @@ impl<C: Contents> Store<C> {
         self.pending.first_key_value().map_or(SimTime::NEVER, |((at, _), _)| *at)
     }
 
-    /// Reports what is done by `now`.
+    /// Reports the commands that are done by `now`.
     pub(crate) fn deliver(&mut self, now: SimTime) {
         while self.next() <= now {
             let (_, done) = self.pending.pop_first().expect("something is pending");
@@ -311,7 +311,7 @@ impl<C: Contents> Backends<C> for Store<C> {
         if command.verb != Verb::Read {
             let broken = |page: &u32| command.verb == Verb::Write && this.broken[*page as usize];
             let gone: Vec<u32> = command.low_pages().filter(broken).collect();
-            // Raw pages are not erased before the reads of them are served.
+            // Physical pages are not erased before the reads of them are served.
             let owed = if this.block > 0 && command.verb == Verb::Trim {
                 this.served.since(now)
             } else {

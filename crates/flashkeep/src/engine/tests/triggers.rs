@@ -105,7 +105,7 @@ fn what_is_lost_is_what_was_exposed() {
             }
         }
         assert_eq!(rig.lost, exposed, "seed {seed}");
-        // Writing goes on with parity at once, and nothing more is lost.
+        // Writing continues with parity at once, and nothing more is lost.
         for _ in 0..6 {
             rig.write(random.below(22) as u32, 1 + random.below(2) as u16);
         }

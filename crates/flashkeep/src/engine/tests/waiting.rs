@@ -21,7 +21,7 @@ fn a_full_memory_lets_writers_wait_in_order() {
     rig.run();
     let at = |tag: usize| rig.told[tag].expect("told").0.0;
     // Stripe 0 is written by 10. Its entry goes: parity is on the member at 20. The second write needs nothing
-    // read, and is there at 30, with it the commands that stood behind; the third presses the second's entry out by 40.
+    // read, and is there at 30, with it the commands that waited; the third presses the second's entry out by 40.
     assert_eq!([first, second, behind, third].map(at), [10, 30, 30, 50]);
     // One commit read nothing (the page was covered); the other neither.
     let reads =
@@ -45,7 +45,7 @@ fn waiting_changes_nothing_but_the_time() {
             while random.below(3) == 0 && rig.step() {}
         }
         rig.run();
-        // Every entry out: a write to each stripe in turn, and what is left in the memory says the rest.
+        // Every entry out: a write to each stripe in turn, and the entries left in the memory say the rest.
         for stripe in 0..6 {
             rig.write(stripe * 4, 1);
             rig.run();

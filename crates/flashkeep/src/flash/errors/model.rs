@@ -23,7 +23,7 @@ pub struct SoftSensing {
 pub struct ErrorModel {
     /// Raw bit error rates.
     pub rber: Rber,
-    /// The code, and what is tried when it fails.
+    /// The code, and the steps when it fails.
     pub chain: ReadChain,
     /// Hard decoding of a read.
     pub decode: Span,
@@ -67,7 +67,7 @@ impl ErrorModel {
     /// The model; none without errors.
     ///
     /// # Errors
-    /// The path of the key below `errors` and what is wrong with its value.
+    /// The path of the key below `errors` and the error in its value.
     pub fn of(spec: &ErrorsSpec) -> Result<Option<ErrorModel>, (String, String)> {
         let Some(source) = SOURCES.iter().find(|source| source.name == spec.model) else { return Ok(None) };
         let top = |invalid: Invalid| (invalid.field.to_owned(), invalid.message);
@@ -147,8 +147,8 @@ impl ErrorModel {
         (bytes * 8).div_ceil(bits).max(1) as u32
     }
 
-    /// How likely it is that a page of `bytes` cannot be read at the end of the retention time (`uber_days`), after so many P/E
-    /// cycles.
+    /// How likely it is that a page of `bytes` cannot be read at the end of the retention time (`uber_days`), after
+    /// `cycles` P/E cycles.
     #[must_use]
     pub fn old_page_failure(&self, bytes: u64, cycles: f64) -> f64 {
         let conditions = Conditions { cycles, days: self.lifetime.1, reads: 0.0 };

@@ -73,7 +73,7 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
-    /// The blocks of a plane. If pages are to be valid where the model leaves none, each block has its share of them.
+    /// The blocks of a plane. If pages must be valid where the model leaves none, each block has its share of them.
     #[must_use]
     pub fn aged(&self, wish: &Wish, random: &mut Random) -> Vec<Aged> {
         let mut aged = (self.blocks)(wish, random);
@@ -183,7 +183,7 @@ impl<C: Contents> Blocks<C> {
         self.program_at(ppn, lpn, contents);
     }
 
-    /// A plane has been aged, from block `first` on: it goes on with the first block that was written in part, if any.
+    /// A plane has been aged, from block `first` on: it continues with the first block that was written in part, if any.
     pub fn go_on_aged(&mut self, plane: PlaneId, first: u32) {
         if self.clean.is_empty() {
             return;

@@ -6,7 +6,7 @@ use crate::flash::StripingLevel;
 use std::fmt;
 use std::str::FromStr;
 
-/// How a page finds its plane: some levels by its address, the others by what is idle.
+/// How a page finds its plane: some levels by its address, the others by idleness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     order: [StripingLevel; 4],

@@ -49,7 +49,7 @@ impl Hybrid {
         !is_split && (has_data || self.others(plane) > KEPT && self.free_one(plane, work))
     }
 
-    /// Whether a block is left to merge into once another log block is reserved for what is written in order.
+    /// Whether a block is left to merge into once another log block is reserved for sequential writes.
     pub(super) fn can_begin_ordered(&self, plane: usize) -> bool {
         if !self.base.is_scarce() {
             return true;

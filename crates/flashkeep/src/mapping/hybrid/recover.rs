@@ -56,7 +56,7 @@ impl Hybrid {
             }
             _ => self.base.disorder.split_up(logical, blocks, self.base.block_pages),
         }
-        // Pages that are found at their own places are not looked for in logs; those that are to be put together are
+        // Pages that are found at their own places are not looked for in logs; those of a rebuilt block are
         // found like any in a log until then.
         let last = blocks.len() - 1;
         for (at, kept) in blocks.iter().enumerate() {

@@ -9,7 +9,7 @@ use super::super::MemberFacts;
 use super::{BackupOptions, Spread};
 use crate::engine::{Member, Page};
 
-/// The longest segment: what is read in one pass can be numbered within one plan.
+/// The longest segment: the pages read in one pass can be numbered within one plan.
 const LONGEST_SEGMENT: u32 = 8192;
 
 /// Sizes and counts that all addresses follow from.
@@ -187,7 +187,7 @@ impl BackupLayout {
         (part * self.part_free() + rest / (self.every + 1)).min(self.free_segments())
     }
 
-    /// How far the head is from a segment; 0 where it stands inside.
+    /// How far the head is from a segment; 0 where it is inside.
     pub(super) fn distance(&self, head: Page, start: Page) -> u32 {
         let last = start.low() + self.segment - 1;
         start.low().saturating_sub(head.low()).max(head.low().saturating_sub(last))

@@ -55,7 +55,7 @@ pub(super) struct BackupDisk {
     pub(super) last: DiskTurn,
     /// A rebuild was to have its turn and found the disk busy.
     pub(super) rebuild_waits: bool,
-    /// Pages of the memory that are to be destaged, the next one last.
+    /// Pages of the memory that wait to be destaged, the next one last.
     pub(super) sweep: Vec<u32>,
     /// Pages that it, or their SSD, lacks and the other has.
     pub(super) rebuild_queue: RebuildQueue,

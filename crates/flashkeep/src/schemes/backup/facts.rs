@@ -7,7 +7,7 @@ use crate::figures::{plain, unit};
 /// Operations, and the pages that they moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Moved {
-    /// Runs of pages that stand beside each other.
+    /// Runs of adjacent pages.
     pub operations: u64,
     /// Pages of them.
     pub pages: u64,

@@ -52,7 +52,7 @@ impl Backup {
         }
     }
 
-    /// A member goes on without a page.
+    /// A member has lost a page, and keeps running.
     fn lose_page(&mut self, member: Member, place: Page, refused: bool, view: &View<'_>) {
         let Some(page) = self.page_at(member, place) else { return };
         if self.backup(page) == Some((member, place)) {
@@ -116,7 +116,7 @@ impl Backup {
         }
     }
 
-    /// An empty disk stands in a disk's place.
+    /// An empty disk replaces a disk.
     fn renew_disk(&mut self, disk: usize) {
         self.segments.clear(disk, |_| {});
         let this = &mut self.disks[disk];

@@ -139,7 +139,7 @@ pub enum Spread {
     Contiguous,
 }
 
-/// Disks behind SSDs.
+/// SSDs with disks as their backups.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Backup {
     layout: BackupLayout,
@@ -236,7 +236,7 @@ impl Backup {
         if self.memory.held(disk).queued > 0 && !turn {
             return Some(DiskJobKind::Stage);
         }
-        // Without the memory this is how a disk learns of what was written.
+        // Without the memory, a disk gets the pages that were written only by this refill.
         let refills = !self.memory.alive && !this.rebuild_queue.is_empty();
         reorganises.or(refills.then_some(DiskJobKind::Refill))
     }
@@ -298,7 +298,7 @@ impl Scheme for Backup {
         ask(ssd, on_ssd);
     }
 
-    /// What is being copied is kept from others, and a read that needs a disk keeps that from everybody else.
+    /// A page that is being copied is locked; a read that needs a disk holds that disk.
     fn lock(&self, command: &Command) -> Lock {
         if !self.troubled {
             return Lock::Free;

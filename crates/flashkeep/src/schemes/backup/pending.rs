@@ -217,8 +217,8 @@ impl Memory {
         }
     }
 
-    /// Drops all contents; calls `tell` with each page whose latest version was here. What is being read into a slot is
-    /// still to come, and the slot is not another's before that.
+    /// Drops all contents; calls `tell` with each page whose latest version was here. A page that is being read into
+    /// a slot comes later, and no other page gets the slot before.
     pub(super) fn clear(&mut self, mut tell: impl FnMut(Page)) {
         for slot in 0..self.capacity() {
             let page = Page::of(self.slots[slot as usize].page);

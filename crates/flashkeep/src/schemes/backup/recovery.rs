@@ -1,5 +1,5 @@
-//! Recovery from a power loss. The memory keeps its pages, the map, and the lists of what was written and of what is
-//! missing.
+//! Recovery from a power loss. The memory keeps its pages, the map, and the lists of written and of
+//! missing pages.
 
 use super::Backup;
 use super::disk::{DiskJob, DiskTurn};

@@ -59,7 +59,8 @@ impl Backup {
         true
     }
 
-    /// What was recalled is in the memory: what of it is still current is sorted into a sweep that begins at the head.
+    /// The recalled pages are in the memory: those that are still current are sorted into a sweep that begins at the
+    /// head.
     pub(super) fn recalled(&mut self, disk: usize, view: &View<'_>) {
         let doing = std::mem::take(&mut self.disks[disk].doing);
         let mut sweep = std::mem::take(&mut self.disks[disk].sweep);

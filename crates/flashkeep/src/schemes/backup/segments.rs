@@ -4,7 +4,7 @@
 use super::address::BackupLayout;
 use crate::engine::{FixedMap, Page};
 
-/// No page: what stood there is out of date.
+/// No page: the page that was there is out of date.
 const DEAD: u32 = u32::MAX;
 
 /// A free segment.
@@ -26,7 +26,7 @@ struct DiskSegments {
     used: u32,
 }
 
-/// All free segments, and the map: which page stands where in them.
+/// All free segments, and the map: which page has which place in them.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Segments {
     layout: BackupLayout,
@@ -43,7 +43,7 @@ impl Segments {
         Segments { layout, disks, map: FixedMap::default(), most: 0 }
     }
 
-    /// Where a page stands in a free segment of its disk.
+    /// The place of a page in a free segment of its disk.
     #[inline]
     pub(super) fn place_of(&self, page: Page) -> Option<Page> {
         self.map.get(&page.low()).map(|&place| Page::of(place))
@@ -172,7 +172,8 @@ impl Segments {
         }
     }
 
-    /// Forgets all that a disk's free segments hold; `tell` hears of each page. One that is being written goes on.
+    /// Forgets all that a disk's free segments hold; `tell` is called with each page. A segment that is being written
+    /// remains.
     pub(super) fn clear(&mut self, disk: usize, mut tell: impl FnMut(Page)) {
         for number in 0..self.layout.free_segments() {
             let segment = &mut self.disks[disk].segments[number as usize];

@@ -72,7 +72,7 @@ impl Backup {
         plan.push(Step::new(member, write, 0).stage(1));
     }
 
-    /// What was moved out is on the disk.
+    /// The pages that were moved out are on the disk.
     pub(super) fn moved(&mut self, disk: usize, view: &View<'_>) {
         let doing = std::mem::take(&mut self.disks[disk].doing);
         for (&slot, &place) in doing.slots.iter().zip(&doing.places) {

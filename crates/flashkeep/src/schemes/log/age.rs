@@ -1,5 +1,5 @@
 //! Superblocks that are filled before time 0, as an ageing model says. Their data slots are filled in order: those that
-//! are to be valid with the pages that are written, whichever node above writes them, the others with nothing of use.
+//! will be valid with the pages that are written, whichever node above writes them, the others with unused data.
 
 use super::frontier::WriteFrontier;
 use super::{StripeLog, data_in_superpage};
@@ -22,7 +22,7 @@ pub(super) struct LogAgeing {
     /// Those that are not filled yet, and the next slot of the first.
     superblocks: VecDeque<AgedSuperblock>,
     slot: u32,
-    /// Slots still to come that are to be valid.
+    /// Slots still to come that will be valid.
     valid: u64,
     /// Valid pages that are missing so far, because a page was written again or trimmed.
     owed: u64,
@@ -31,7 +31,7 @@ pub(super) struct LogAgeing {
 }
 
 impl LogAgeing {
-    /// Whether the next slot is to be valid; none if all have been filled.
+    /// Whether the next slot will be valid; none if all have been filled.
     fn next_is_valid(&self) -> Option<bool> {
         let superblock = self.superblocks.front()?;
         Some(self.owed > 0 || superblock.valid.has(self.slot))
@@ -93,7 +93,7 @@ impl StripeLog {
         }
     }
 
-    /// Whether the next slot is to be filled with nothing of use.
+    /// Whether the next slot will be filled with unused data.
     #[must_use]
     pub fn wastes_next(&self) -> bool {
         self.ageing.as_ref().is_some_and(|ageing| ageing.next_is_valid() == Some(false))
@@ -137,7 +137,7 @@ impl StripeLog {
         }
     }
 
-    /// Fills the next slot with nothing of use; false if it is to be valid, or if there is none.
+    /// Fills the next slot with unused data; false if it will be valid, or if there is none.
     pub(super) fn waste_slot(&mut self, plan: &mut Plan) -> bool {
         if !self.wastes_next() {
             return false;

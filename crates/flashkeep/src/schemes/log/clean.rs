@@ -23,7 +23,7 @@ const PIECE_SUPERPAGES: usize = 4;
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Cleaning {
     pub(super) collection: Collection,
-    /// Members are to be flushed before the first piece.
+    /// Members must be flushed before the first piece.
     flushes_first: bool,
     /// The superblocks that had been closed at its last FLUSH.
     flushed: u32,
@@ -46,7 +46,7 @@ pub(super) struct Cleaning {
     is_last: bool,
     /// Whether all pages have moved, so that the superblock can be erased.
     pub(super) is_over: bool,
-    /// It goes on in idle moments, as long as there is room besides.
+    /// It continues in idle moments, as long as there is room besides.
     is_soft: bool,
     /// Pages moved, by their streams; empty if there is one.
     moved: Vec<u32>,
@@ -58,7 +58,7 @@ impl Cleaning {
         matches!(self.cause, Cause::Gc | Cause::Wear | Cause::Migrate | Cause::Refresh)
     }
 
-    /// Superpages are laid over all members from now on: over fewer, what is to be moved might not fit.
+    /// Superpages are laid over all members from now on: over fewer, the pages to move might not fit.
     pub(super) fn lay_over_all(&mut self) {
         self.roomy = false;
     }
@@ -140,7 +140,7 @@ impl CollectedUnits for StripeLog {
     }
 }
 
-/// Cold data that are to be moved into a worn superblock, once that has been erased.
+/// Cold data that will be moved into a worn superblock, once that has been erased.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(super) struct Migration {
     worn: u32,
@@ -148,7 +148,7 @@ pub(super) struct Migration {
 }
 
 impl StripeLog {
-    /// Whether a cleaning is to be begun, or to go on, without a write waiting for it.
+    /// Whether a cleaning must begin, or continue, without a write waiting for it.
     #[inline]
     pub(super) fn wants_to_clean(&self) -> bool {
         match &self.cleaning {
@@ -233,7 +233,7 @@ impl StripeLog {
             }
             return may;
         }
-        // GC goes on with the superblock that it has begun, if that is kept for it.
+        // GC continues with the superblock that it has begun, if that is kept for it.
         let rests = usize::from(self.streams.separate || self.is_near_the_end());
         self.begin_cleaning(&Begin { rests, superblocks: 1, is_soft, ..Begin::of(collection) });
         self.go_on(plan)
@@ -332,7 +332,7 @@ impl StripeLog {
                 return true;
             }
             if is_last {
-                // The host has overwritten all pages that were to be moved.
+                // The host has overwritten all pages that waited to be moved.
                 self.end_cleaning();
             }
             return self.cleaning.is_some() && self.go_on(plan);
@@ -360,7 +360,7 @@ impl StripeLog {
                 cleaning.has_lost = true;
             } else if !cleaning.only_lacking || self.is_lacking(from) {
                 if !self.make_slot(cleaning) {
-                    // More has come to lack something: what is left is another cleaning's.
+                    // More units have become missing meanwhile: another cleaning takes the rest.
                     cleaning.collection.pass(self.places_of(cleaning.collection.victim).len() as u32);
                     break;
                 }
@@ -402,8 +402,8 @@ impl StripeLog {
         }
     }
 
-    /// Makes the next slot of the superblocks that take what is moved ready. All of a superblock fits: that was seen
-    /// to.
+    /// Makes the next slot of the superblocks that take the moved pages ready. There is room for all of a superblock,
+    /// as was checked at the beginning.
     fn make_slot(&mut self, cleaning: &mut Cleaning) -> bool {
         while cleaning.to.slots.is_empty() {
             if cleaning.to.has_superpages() {
@@ -450,7 +450,7 @@ impl StripeLog {
         self.unchecked.append(&mut self.piece.written);
         let open = self.cleaning.as_ref().is_some_and(|cleaning| cleaning.to.pending > 0);
         if open && let Some(cleaning) = &mut self.cleaning {
-            // The host goes on with the stripe, and with what waits in it.
+            // The host continues with the stripe, and with the data that wait in it.
             let to = std::mem::replace(&mut cleaning.to, WriteFrontier::none());
             self.leave_frontier();
             self.frontier = to.of_stream(self.streams.current());
@@ -488,7 +488,7 @@ impl StripeLog {
         }
     }
 
-    /// A page has been moved: what is left of the superblock that took it is for pages like most of those.
+    /// A page has been moved: the rest of the superblock that took it will be used for pages like most of those.
     fn cool_down(&mut self, page: u32) {
         let stream = self.streams.heat.shift(page);
         let Some(cleaning) = &mut self.cleaning else { return };
@@ -498,7 +498,7 @@ impl StripeLog {
         }
     }
 
-    /// What is left of a worn superblock rests with the cold data in it.
+    /// Keeps the rest of a superblock for later; that of a worn one, with the cold data in it, stays unused.
     fn hand_on(&mut self, mut frontier: WriteFrontier, cause: Cause) {
         if frontier.superblock == super::frontier::NONE {
             return;

@@ -75,7 +75,7 @@ impl WriteFrontier {
         self.next..self.end
     }
 
-    /// Goes on to the next superpage, over these members (descending). The parity of a superpage's last stripe goes
+    /// Begins the next superpage, over these members (descending). The parity of a superpage's last stripe goes
     /// round them: with N members, q(r) = N − 1 − (r mod N). A superpage of fewer than two is left out.
     pub(super) fn open_superpage(&mut self, members: impl Iterator<Item = u8>) {
         (self.superpage, self.next) = (self.next, self.next + 1);
@@ -145,7 +145,7 @@ impl WriteFrontier {
         Key(u64::from(self.superpage) << 8 | u64::from(self.stripe))
     }
 
-    /// The open superpage goes on without this member.
+    /// The open superpage continues without this member.
     pub(super) fn leave_out(&mut self, member: u8) {
         self.slots.retain(|&slot| slot != member);
         if self.parity == member && !self.slots.is_empty() {
@@ -155,7 +155,7 @@ impl WriteFrontier {
 }
 
 impl StripeLog {
-    /// A superblock that is free is to be filled.
+    /// A free superblock that will be filled.
     pub(super) fn open_superblock(&mut self) -> Option<WriteFrontier> {
         let superblock = self.superblocks.open()?;
         Some(self.frontier_of(superblock))

@@ -51,7 +51,7 @@ pub(super) struct StripeHealth {
 }
 
 impl StripeHealth {
-    /// Pages that the failure of one more unit would cost: where a unit is missing, all of them; what is lost
+    /// Pages that the failure of one more unit would cost: where a unit is missing, all of them; pages that are lost
     /// already is not counted.
     fn lacking(&self) -> u32 {
         match (self.missing, self.parity) {
@@ -78,7 +78,7 @@ impl LogHealth {
         }
     }
 
-    /// What lacks what is to be found out anew.
+    /// The missing units must be determined again.
     pub(super) fn restart(&mut self, superblocks: u32) {
         self.end_rebuild();
         (self.missing, self.to_be_moved) = (Bits::default(), Bits::default());
@@ -105,7 +105,7 @@ impl LogHealth {
         (0..self.members.len()).any(|member| self.is_fresh(member as u8))
     }
 
-    /// Members that stand in have been given what they could be.
+    /// Replacement members have been given all pages that could be restored.
     pub(super) fn end_rebuild(&mut self) {
         for condition in self.members.iter_mut().filter(|condition| condition.alive) {
             condition.fresh = false;
@@ -149,7 +149,7 @@ impl LogHealth {
         (condition.alive, condition.fresh, condition.barred) = (false, false, false);
     }
 
-    /// Another one stands in its place, or it is back with what it held. One that has missed an erase stays out.
+    /// A replacement takes its place, or it is back with its contents. A member that has missed an erase stays out.
     pub(super) fn stand_in(&mut self, member: u8, fresh: bool) {
         let condition = &mut self.members[usize::from(member)];
         condition.barred = !fresh && condition.outdated;

@@ -54,7 +54,7 @@ impl StripeLog {
         [first, (first + 1) % u32::from(self.members)].map(|member| member as u8)
     }
 
-    /// Writes what is new in these superpages, which ascend, to the journal: to one copy, and if stripes of them are
+    /// Writes the new state of these superpages, which ascend, to the journal: to one copy, and if stripes of them are
     /// `closed`, to both.
     pub(super) fn record(
         &self,

@@ -19,7 +19,7 @@
 //! | `health` | units that stripes lack, and what that exposes |
 //! | `repair` | a page that cannot be read, had from the rest of its stripe |
 //! | `rebuild` | members that fail and are replaced, stripes made whole in place or elsewhere |
-//! | `recover` | what is left after a power cut |
+//! | `recover` | the state after a power cut |
 //! | `medium` | what the log lies on: physical pages, or devices |
 //! | `journal`, `guard` | over devices: what says where pages are, and when a superblock may be erased |
 //! | `wear` | how wide a stripe may be, by wear |
@@ -28,7 +28,7 @@
 //! # Room
 //! The host never gets the last empty superblock, because GC needs it. A write that finds no slot waits while GC cleans
 //! the superblock with the fewest current pages, which must gain at least one slot. With G superblocks of R superpages
-//! and d data slots in a superpage, of which the host may fill M·d (M pages a member), all of them then stand in G − 1
+//! and d data slots in a superpage, of which the host may fill M·d (M pages a member), all of them then are in G − 1
 //! closed superblocks, and the least of those has a slot to spare as long as M·d < (G − 1)·R·d: [`least_superblocks`].
 
 use super::{RedundancySpec, SchemeOptions, Sums};
@@ -143,16 +143,16 @@ pub struct StripeLog {
     adds_slowly: bool,
     places: Places,
     superblocks: Superblocks,
-    /// The superblock that the host fills, those of other streams, and those that it will go on with.
+    /// The superblock that the host fills, those of other streams, and those that it will fill later.
     frontier: WriteFrontier,
     streams: LogStreams,
     rests: VecDeque<WriteFrontier>,
-    /// While superblocks are aged by construction: what is to be filled.
+    /// While superblocks are aged by construction: those that will be filled.
     #[serde(skip)]
     ageing: Option<LogAgeing>,
     cleaning: Option<Cleaning>,
     migration: Option<Migration>,
-    /// Closed superblocks whose data are to be moved, because they are old or were read often.
+    /// Closed superblocks whose data must be moved, because they are old or were read often.
     #[serde(skip)]
     due: VecDeque<u32>,
     /// The piece of a cleaning that is under way, and whether one is.

@@ -1,5 +1,6 @@
 //! Members that fail and are replaced, places that turn out bad, and stripes that are made whole again: in place,
-//! where an empty member stands in, by writing what it lacks; elsewhere by moving what they hold into new stripes.
+//! where an empty member is the replacement, by writing the units that it lacks; elsewhere by moving what they hold into
+//! new stripes.
 
 use super::clean::Begin;
 use super::frontier::WriteFrontier;
@@ -24,7 +25,7 @@ pub(super) struct StripeRebuild {
     stored: Vec<LogPlace>,
 }
 
-/// A partly filled superblock, and the data slots of what is left of it.
+/// A partly filled superblock, and the data slots of its rest.
 struct RoomOfRest {
     superblock: u32,
     room: u32,
@@ -72,8 +73,8 @@ impl StripeLog {
         }
     }
 
-    /// An empty member stands in. Its blocks take pages in ascending order, so superblocks that go on being filled must
-    /// be moved instead of being made whole in place.
+    /// An empty member replaces another. Its blocks take pages in ascending order, so superblocks that are still
+    /// being filled must be moved instead of being made whole in place.
     fn replace(&mut self, member: u8) {
         self.health.stand_in(member, true);
         self.lose_all(member);
@@ -130,7 +131,7 @@ impl StripeLog {
         }
     }
 
-    // ---------------------------------------------------------------- what is to be done
+    // ---------------------------------------------------------------- next work
 
     /// Whether there is anything to make whole that can be begun, or has been. While a superblock is on its way to be
     /// free, it may be that it gives the room.
@@ -180,7 +181,7 @@ impl StripeLog {
         }
     }
 
-    /// Whether what is being copied will lack units where it is copied to.
+    /// Whether the pages that are being copied will lack units at their destination.
     fn piece_lacks(&self) -> bool {
         self.moving && self.piece.written.iter().any(|place| self.health.missing.has(place.0))
     }
@@ -246,7 +247,7 @@ impl StripeLog {
         false
     }
 
-    /// The units that the next superpages lack on members that stand in, worked out from the rest of their stripes.
+    /// The units that the next superpages lack on replacement members, worked out from the rest of their stripes.
     fn store_missing(&self, stripe_rebuild: &mut StripeRebuild, plan: &mut Plan) -> bool {
         let mut stores = Vec::new();
         while stores.len() < usize::from(REBUILD_STRIPES)
@@ -325,7 +326,7 @@ impl StripeLog {
         Some(Begin { superblocks: 1, ..Begin::of_rebuild(self.emptiest()?) })
     }
 
-    /// Where what the superblock holds can go: where little of it lacks anything, that alone, into what is left of
+    /// Where the pages of the superblock can go: where few of them lack units, those alone, into the rest of
     /// another superblock or a free one that is not the last; else all of it, and the superblock is erased.
     fn move_of(&self, victim: u32, rests: &[RoomOfRest]) -> Option<Begin> {
         let others = || rests.iter().filter(|rest| rest.superblock != victim);
@@ -356,7 +357,7 @@ impl StripeLog {
         begin(false, usable, superblocks)
     }
 
-    /// What is left of partly filled superblocks, of those that have superpages left.
+    /// The rests of partly filled superblocks that have superpages left.
     fn rooms_of_rests(&self) -> Vec<RoomOfRest> {
         let rests = self.rests.iter().filter(|rest| rest.has_superpages());
         let room = |rest: &WriteFrontier| RoomOfRest {
@@ -367,7 +368,7 @@ impl StripeLog {
     }
 
     /// Whether the host has a slot besides these rests and free superblocks. Where GC lays pages over bad places to
-    /// gain a slot, a rebuild that takes this slot to move them again would go on with GC forever.
+    /// gain a slot, a rebuild that takes this slot to move them again would cause GC forever.
     fn keeps_room(&self, victim: u32, rests: usize, superblocks: usize) -> bool {
         if self.health.bad.count() == 0 || self.superblocks.free() > self.kept() + superblocks {
             return true;

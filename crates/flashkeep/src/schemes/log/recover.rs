@@ -30,7 +30,7 @@ struct Copy {
     /// The number of its write; 0 where only its stripe knows it.
     sequence: u64,
     place: LogPlace,
-    /// No member has it any more, and it was the page: what is older must not be taken for that.
+    /// No member has it any more, and it was the current version: an older one must not be taken for it.
     lost: bool,
 }
 
@@ -106,7 +106,7 @@ impl StripeLog {
         }
     }
 
-    /// What is left of a superblock that was being filled: what is behind the last superpage in which anything was
+    /// The rest of a superblock that was being filled: all after the last superpage in which anything was
     /// programmed.
     fn unused_of(&self, superblock: u32, view: &View<'_>) -> Option<Rest> {
         self.rest_of(superblock, |superpage| {
@@ -117,7 +117,7 @@ impl StripeLog {
         })
     }
 
-    /// What can be written anew of a superblock over devices: what is behind the last superpage that holds a page.
+    /// The part of a superblock over devices that can be written again: all after the last superpage that holds a page.
     fn not_current_of(&self, superblock: u32) -> Option<Rest> {
         self.rest_of(superblock, |superpage| {
             self.places.of_superpage(superpage).all(|place| !self.places.is_current(place))
@@ -130,10 +130,10 @@ impl StripeLog {
         (superpages.start < first).then_some(Rest { superblock, superpages: first..superpages.end })
     }
 
-    /// Where no superblock is free, nor can be at once, the host, or a cleaning, goes on with what is left of others.
-    /// Returns the superblock that is cleaned into that: the one of whose pages the fewest have no copy elsewhere, of those
-    /// whose pages fit there. Over devices, where none does, copies make room whose pages have another one: of a cleaning
-    /// that the power loss interrupted, parts of both sides may be gone.
+    /// Where no superblock is free, nor can be at once, the host, or a cleaning, continues in the rests of others.
+    /// Returns the superblock that is cleaned into that: the one of whose pages the fewest have no copy elsewhere, of
+    /// those whose pages fit there. Over devices, where none does, copies make room whose pages have another one: of
+    /// a cleaning that the power loss interrupted, parts of both sides may be gone.
     fn find_room(&mut self, open: &[u32], chosen: &[Vec<Copy>], view: &View<'_>) -> Option<Victim> {
         let unused: Vec<Rest> =
             open.iter().filter_map(|&superblock| self.unused_of(superblock, view)).collect();
@@ -223,8 +223,8 @@ impl StripeLog {
         superpages.flat_map(|superpage| self.places.stripes(superpage)).collect()
     }
 
-    /// Looks at a stripe: drops what was never programmed, and a parity that fits nothing, and notes the copies that
-    /// its units are.
+    /// Examines a stripe: drops units that were never programmed, and a parity that fits nothing, and notes the
+    /// copies that its units are.
     fn examine(
         &mut self,
         stripe: LogPlace,

@@ -10,7 +10,7 @@ use crate::blocks::{Collection, Levelled};
 use crate::engine::Page;
 
 impl StripeLog {
-    /// The data of a page are to be moved; false if they cannot be. A superblock that is being filled is reported again.
+    /// The data of a page must be moved; false if they cannot be. A superblock that is being filled is reported again.
     pub(super) fn note_due(&mut self, page: Page) -> bool {
         let superblock = self.superblocks.of_superpage(page.low());
         let is_closed = self.superblocks.state(superblock) == SuperblockState::Closed;

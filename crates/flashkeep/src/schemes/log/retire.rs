@@ -3,11 +3,11 @@
 //! A superblock whose erase count reaches `ftl.wear.erase_budget` is retired: it is not filled again. Its last erase
 //! gives no free superblock, so GC empties it only while two are free: one to copy to, and one that remains. From the
 //! first superblock on whose next erase is its last, GC therefore keeps a second free one. It starts a superblock
-//! earlier, copies into what is left of its last destination, and the host gets such a rest only while two are free.
+//! earlier, copies into the rest of its last destination, and the host gets such a rest only while two are free.
 //!
-//! When a write finds no slot and GC can gain none, the host gets what was kept. When that is used up, the write is
-//! refused, which is the drive's end. So is a write for which a power loss has left no room: torn superpages and pages
-//! copied twice may fill a log of few superblocks.
+//! When a write finds no slot and GC can gain none, the host gets the superblocks kept for GC. When these are used
+//! up, the write is refused, which is the drive's end. So is a write for which a power loss has left no room: torn
+//! superpages and pages copied twice may fill a log of few superblocks.
 
 use super::StripeLog;
 use crate::engine::{Command, Member, Page, Plan, PlanVerdict, View};
@@ -23,7 +23,7 @@ impl StripeLog {
         1 + usize::from(self.is_near_the_end())
     }
 
-    /// Whether the host gets what GC leaves of superblocks.
+    /// Whether the host gets the rests of superblocks that GC has not filled.
     pub(super) fn gives_rests(&self) -> bool {
         !self.is_near_the_end() || self.superblocks.free() >= 2
     }

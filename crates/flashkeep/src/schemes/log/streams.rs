@@ -1,5 +1,5 @@
 //! Several open superblocks, one for each class of pages ([`Heat`]): pages with different lifetimes do not share
-//! superblocks. With `ftl.gc.separate` GC goes on with the superblock that it began, and the host does not get the rest
+//! superblocks. With `ftl.gc.separate` GC continues with the superblock that it began, and the host does not get the rest
 //! of it.
 //!
 //! The superblock of the page that was written last is the log's `frontier`; those of the other streams are kept aside.
@@ -77,7 +77,7 @@ impl StripeLog {
         found.is_some()
     }
 
-    /// What is left of a superblock for the stream in front: one of its own, or, if GC does not keep what it leaves,
+    /// The rest of a superblock for the stream in front: one of its own, or, if GC does not keep its rests,
     /// none.
     pub(super) fn own_rest(&mut self) -> Option<WriteFrontier> {
         let stream = self.streams.current;
@@ -87,7 +87,7 @@ impl StripeLog {
         at.and_then(|at| self.rests.remove(at))
     }
 
-    /// No superblock is free: the stream in front goes on in what is left of another, and those that are full are
+    /// No superblock is free: the stream in front continues in the rest of another, and those that are full are
     /// closed.
     pub(super) fn take_over(&mut self) -> Option<WriteFrontier> {
         for at in 0..self.streams.aside.len() {

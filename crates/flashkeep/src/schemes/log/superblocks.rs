@@ -72,7 +72,7 @@ impl Superblocks {
         this
     }
 
-    /// Superblocks go on with another budget.
+    /// Superblocks take over another budget.
     pub(super) fn set_budget_of(&mut self, other: &Superblocks) {
         self.budget = other.budget;
         self.count_worn();
@@ -297,7 +297,7 @@ impl Superblocks {
     }
 }
 
-/// The superblocks, one of which is to be cleaned: those with fewer than `worth` current pages.
+/// The superblocks that may be cleaned: those with fewer than `worth` current pages.
 pub(super) struct Victims<'a> {
     pub(super) superblocks: &'a Superblocks,
     pub(super) worth: u32,

@@ -9,7 +9,7 @@ use std::ops::Range;
 impl StripeLog {
     /// The superblock that the policies choose, or the one that holds least where what they choose gives too little.
     pub(super) fn victim(&mut self) -> Option<(u32, Levelled)> {
-        // What is gained is counted in the widest layout; `gains` looks closer.
+        // The gain is counted in the widest layout; `gains` looks closer.
         let worth = (self.room_of_free(0, false) + 1).saturating_sub(self.least_gain()).max(1);
         let slots = self.superblocks.pages() * self.data_slots(self.members);
         let chosen = self.chooser.choose(&Victims { superblocks: &self.superblocks, worth, slots });
@@ -93,7 +93,7 @@ impl StripeLog {
             .map_or(0, |superblock| self.room(self.superblocks.superpages(superblock), roomy))
     }
 
-    /// Whether what the superblock holds can be moved to a rest: all that is to be moved, where that is little.
+    /// Whether the contents of the superblock can be moved to a rest: all pages to move, where these are few.
     pub(super) fn is_usable(&self, rest: &WriteFrontier, victim: u32, only_lacking: bool) -> bool {
         let all = if only_lacking { self.health.lacking_in(victim) } else { 0 };
         rest.superblock != victim && rest.has_superpages() && self.room(rest.superpages(), true) >= all

@@ -34,7 +34,7 @@ impl Widths {
         Widths { upto: Vec::new(), narrowest: members }
     }
 
-    /// The widest that keep the chance of losing a stripe below what is tolerated, and never below the narrowest.
+    /// The widest that keep the chance of losing a stripe below the tolerated one, and never below the narrowest.
     pub(in crate::schemes) fn by_wear(members: u8, reliability: &Reliability<'_>) -> Self {
         let narrowest = u8::try_from(reliability.narrowest).unwrap_or(members).clamp(2, members);
         let widths = (narrowest + 1..=members).rev();
@@ -64,7 +64,7 @@ pub(in crate::schemes) struct Reliability<'a> {
 /// What the chance of an unreadable page follows from.
 #[derive(Clone, Copy, Debug)]
 enum PageLoss<'a> {
-    /// The drive's error model, for pages of so many bytes in blocks that had so many cycles before time 0.
+    /// The drive's error model, for pages of this size in blocks that had this number of cycles before time 0.
     Model { errors: &'a ErrorModel, bytes: u64, before: f64 },
     /// The options of the scheme.
     Anchors(Anchors),
@@ -242,7 +242,7 @@ mod tests {
             assert_eq!((widths.after(upto), widths.after(upto + 1)), (width, width - 1));
         }
         assert_eq!((widths.after(u32::MAX), widths.narrowest()), (3, 3));
-        // What is never safe has no threshold, and what always is has no end.
+        // A width that is never safe has no threshold, and one that always is has no end.
         assert_eq!(Widths::by_wear(8, &reliability(1e-300)).after(0), 3);
         assert_eq!(Widths::by_wear(8, &reliability(1.0)).after(u32::MAX), 8);
         assert_eq!(Widths::all(5).after(7), 5);

@@ -134,8 +134,8 @@ impl StripeLog {
         true
     }
 
-    /// While the controller adds up a parity that has not been submitted, no write goes behind it (pages of a chip are
-    /// programmed in order), and no write overtakes one that waits for that.
+    /// While the controller adds up a parity that has not been submitted, no write is queued after it (pages of a
+    /// chip are programmed in order), and no write overtakes one that waits for that.
     pub(super) fn lock_open(&self, command: &Command) -> Lock {
         let key = LogHold::Open.key();
         let superpage = |stream: u8| {

@@ -13,7 +13,7 @@ use crate::engine::{
 };
 use crate::kernel::{Bits, RebuildQueue};
 
-/// Stripes with units that are to be elsewhere.
+/// Stripes with units that belong elsewhere.
 #[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub(in crate::schemes) struct Moves {
     queue: RebuildQueue,
@@ -77,7 +77,7 @@ impl Parity<Permuted> {
         }
     }
 
-    /// Looks at a stripe: whether units of it are to be elsewhere.
+    /// Examines a stripe: whether units of it belong elsewhere.
     fn look_for_move(&self, stripe: u32, moves: &mut Moves, view: &View<'_>) {
         let layout = self.layout();
         let waits = layout.is_diverted()
@@ -193,7 +193,7 @@ impl Parity<Permuted> {
     }
 }
 
-/// Reads units where they are and writes them where they are to be.
+/// Reads units where they are and writes them where they belong.
 fn copy(copies: &[Relocation], plan: &mut Plan) {
     let command = |verb, page: Page| Command::new(verb, page, 1).because(Cause::Migrate);
     for (at, relocation) in (0..).zip(copies) {

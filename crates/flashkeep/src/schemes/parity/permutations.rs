@@ -1,7 +1,7 @@
 //! Balanced permutations of members.
 //!
 //! A base permutation says how far from the first member the member at each position is; each base is used once with
-//! each first member in turn (cyclic development), so that every member stands at every position equally often. How evenly
+//! each first member in turn (cyclic development), so that every member is at every position equally often. How evenly
 //! the survivors of a failure are read then follows from the distances between the units of stripes. Of random bases,
 //! those are taken that even out the distances best.
 
@@ -123,7 +123,7 @@ fn shuffled(members: u8, random: &mut Random) -> Vec<u8> {
     base
 }
 
-/// Counts, by distance from the failed member, the pages that rebuilds read in a slice with this base, and, behind these,
+/// Counts, by distance from the failed member, the pages that rebuilds read in a slice with this base, and, after these,
 /// the pages that they write to each spare column.
 fn count(units: &[(u8, Vec<u8>)], places: u8, base: &[u8], counts: &mut [u64]) {
     let members = base.len();

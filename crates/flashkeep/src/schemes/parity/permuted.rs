@@ -1,9 +1,9 @@
 //! Declustered stripes: fewer units than members, spread over all members, and spare places among them.
 //!
-//! The pages of all members form rows of chunks. In a slice of consecutive rows each member stands at one position, and
-//! the next slice has another permutation. The positions of a row, but for the last ones, are the places of stripes, which
-//! follow each other from row to row; a slice ends where a stripe ends with a row. The last positions are spare *columns*:
-//! a column that is assigned to a failed member takes its units, each in its row.
+//! The pages of all members form rows of chunks. In a slice of consecutive rows each member is at one position, and
+//! the next slice has another permutation. The positions of a row, but for the last ones, are the places of stripes,
+//! which follow each other from row to row; a slice ends where a stripe ends with a row. The last positions are spare
+//! *columns*: a column that is assigned to a failed member takes its units, each in its row.
 
 use super::layout::{PARITIES, ParityLayout, StripeSeats};
 use super::permutations::{Permutation, Permutations};
@@ -47,7 +47,7 @@ impl Shape {
         (width / common, places / common)
     }
 
-    /// The number of stripes in so many rows.
+    /// The number of stripes in this number of rows.
     pub(in crate::schemes) fn stripes(&self, rows: u64) -> u64 {
         let (slice_rows, slice_stripes) = self.slice();
         let (slices, rest) = (rows / u64::from(slice_rows), rows % u64::from(slice_rows));
@@ -88,7 +88,7 @@ pub struct Permuted {
     moved: Vec<Bits>,
 }
 
-/// A unit that is to be on another member.
+/// A unit that belongs on another member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(super) struct Relocation {
     /// Its number in the stripe, parities after data.
@@ -292,7 +292,7 @@ impl Permuted {
         any
     }
 
-    /// Units of a stripe that are to be elsewhere: a unit is where it belongs if that member responds, else in the column
+    /// Units of a stripe that belong elsewhere: a unit is where it belongs if that member responds, else in the column
     /// of that member, and so on.
     pub(super) fn relocations(&self, stripe: u32, answers: impl Fn(Member) -> bool) -> Vec<Relocation> {
         let extent = self.extent(stripe);

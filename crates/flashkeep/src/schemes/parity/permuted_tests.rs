@@ -47,7 +47,7 @@ fn every_place_is_the_place_of_one_unit() {
                 assert_eq!(layout.seats(stripe).role_of(member), Some(layout.role(unit)));
             }
         }
-        // What is left of whole slices are the spare places.
+        // The remaining places of whole slices are the spare places.
         let whole = |&&(_, page): &&(u8, u32)| page < rows * unit_pages * 3;
         let places = rows * unit_pages * 3 * u32::from(layout.shape.places());
         assert_eq!(taken.iter().filter(whole).count() as u32, places);
@@ -65,8 +65,8 @@ fn most(counts: &BTreeMap<u8, u64>, others: u8) -> f64 {
     *counts.values().max().expect("some are counted") as f64 * f64::from(others) / sum as f64
 }
 
-/// Over one period of the permutations, whoever fails: reads of the survivors, writes to their spare places, and units of
-/// each kind of all members.
+/// Over one period of the permutations, for each failed member: reads of the survivors, writes to their spare places,
+/// and units of each kind of all members.
 #[test]
 fn survivors_are_read_and_written_evenly() {
     for shape in SHAPES.into_iter().filter(|shape| shape[0] < 100) {

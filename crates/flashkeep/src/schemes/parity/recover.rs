@@ -28,8 +28,8 @@ impl PagesOfStripe<'_> {
     }
 }
 
-/// What was logged of data pages: which were lost, when that was found, and which there ought to be once something has
-/// failed. One of those that is not there has not been given back to its member: what is noted of it is noted when
+/// The log of data pages: which were lost, when that was found, and which must exist once something has
+/// failed. A page that is missing then has not been given back to its member: it is logged when
 /// its program is over, and a torn program leaves the version before.
 pub(crate) struct Logged {
     pub(crate) lost: Bits,
@@ -37,7 +37,7 @@ pub(crate) struct Logged {
 }
 
 impl<L: ParityLayout> Stripes<L> {
-    /// Nothing is known any more but the layout and what was logged.
+    /// Only the layout and the log are still known.
     pub(crate) fn forget(&mut self, lost: Bits, view: &View<'_>) -> Logged {
         let mut owed = std::mem::take(&mut self.written);
         if view.is_healthy() {
@@ -109,7 +109,7 @@ impl<L: ParityLayout> Stripes<L> {
     }
 }
 
-/// What is known of a stripe's data units before its spare areas are read.
+/// The state of a stripe's data units before its spare areas are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecoveredUnits {
     /// Those that there ought to be ([`Logged`]).
@@ -146,13 +146,13 @@ impl PlacedStripe {
         let owed = units.owed.without(self.in_caches(view));
         let found = remains.settle(units.lost, owed, names);
         let written = found.written(&remains);
-        // What is in the place of a known zero is to be found no more, either.
+        // A page in the place of a known zero must not be found again, either.
         let is_lacking = |index: &u8| written.has(*index) || remains.misplaced.has(*index);
         for index in remains.absent.iter().copied().filter(is_lacking) {
             let (member, page) = self.data[usize::from(index)];
             lacks(member, page);
         }
-        // One that is there is to be found no more, even where nothing else is.
+        // A parity that exists must not be found again, even where no unit exists.
         let is_there = |role: Role| remains.parities.iter().any(|&(other, _)| other == role);
         let is_owed = |role: Role| written.has_part_of(role, self.code) || is_there(role);
         let unfit = |role: Role| is_owed(role) && !found.parities.contains(&role);

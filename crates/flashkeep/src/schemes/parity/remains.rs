@@ -15,11 +15,11 @@ use super::units::UnitSet;
 use super::versions::{Partial, Versions};
 use crate::engine::{Contents, Member, Page, Role, Token, View};
 
-/// The versions of a stripe's units: what is there of them.
+/// The versions of a stripe's units that exist.
 struct Pair {
-    /// The units that the partial parity stands for.
+    /// The units that the partial parity covers.
     changed: UnitSet,
-    /// What the parity knows, and what is so now.
+    /// The versions that the parity covers, and the current ones.
     old: Vec<Token>,
     new: Vec<Token>,
     /// Units whose old version was kept and is not there.
@@ -32,7 +32,7 @@ struct Pair {
     partial: Token,
 }
 
-/// Which of the sums fit, and what was worked out from them.
+/// Which of the sums fit, and the unit that was worked out from them.
 #[derive(Clone, Copy, Default)]
 struct Fit {
     parity: bool,
@@ -50,13 +50,13 @@ impl Versions {
     ) {
         let settled = std::mem::take(&mut self.changed);
         let settling = self.stripes.settling.clone();
-        // The memory knows of the units that it stands for which are known zeros.
+        // The memory knows which of the units that it covers are known zeros.
         let written = self.stripes.written.clone();
         let lost = view.lost().cloned().unwrap_or_default();
         let mut logged = self.stripes.forget(lost, view);
         for stripe in 0..self.stripes.count() {
             let known = self.stripes.units(&settled, stripe);
-            // What it stands for is written together with it.
+            // A partial parity is written together with the units that it covers.
             let under_way = settling.get(&stripe).filter(|settling| settling.puts_off);
             let number = |(memory, slot)| view.oob(memory, slot).map(|oob| oob.sequence);
             let commits = settling.get(&stripe).is_some_and(|settling| settling.renews);
@@ -69,7 +69,7 @@ impl Versions {
             let there = self.stripes.units(&written, stripe).within(known).without(trimmed);
             let owed = there.with(self.stripes.units(&logged.owed, stripe));
             let known = known.with(coming);
-            // With every unit there, the data say all there is to know. (What is not there, and owed to no reader, had
+            // If every unit exists, the data suffice. (A unit that does not exist, and is owed to no reader, had
             // not been programmed.)
             let seats = self.stripes.seats(stripe);
             let is_short = (0..self.stripes.data()).any(|index| {
@@ -80,7 +80,7 @@ impl Versions {
             let owed = owed.without(self.stripes.in_caches(stripe, view));
             let entry = partial(stripe);
             let at = entry.filter(|&(memory, slot)| view.oob(memory, slot).is_some());
-            // Where it could not be worked out, the parity knows only what was so before.
+            // Where the entry could not be worked out, the parity knows only the earlier state.
             if entry.is_some() && at.is_none() && !commits {
                 self.lose_unsaid(stripe, known, owed, &mut logged, view);
             }

@@ -40,7 +40,7 @@ impl Touch {
         self.before.within(self.touched)
     }
 
-    /// Those that it leaves as they are.
+    /// The units that it does not change.
     #[inline]
     pub(crate) fn rest(&self) -> UnitSet {
         self.before.without(self.touched)
@@ -279,7 +279,7 @@ impl<L: ParityLayout> Stripes<L> {
         stripes
     }
 
-    /// The stripe of a plan that held `key`, and what that was to change; none where nothing is to be looked at.
+    /// The stripe of a plan that held `key`, and its change; none where nothing must be examined.
     #[inline]
     pub(crate) fn settle(&mut self, key: Key, view: &View<'_>) -> Option<(u32, Settling)> {
         let stripe = key.0 as u32;

@@ -1,4 +1,4 @@
-//! What is there of a stripe after a power loss, and how it fits together.
+//! Which units of a stripe exist after a power loss, and how they fit together.
 
 use super::recover::PagesOfStripe;
 use super::units::UnitSet;
@@ -22,7 +22,7 @@ pub(super) struct SurvivingUnits {
     pub(super) parities: Vec<(Role, Token)>,
 }
 
-/// What is not certain of a stripe's data units.
+/// The uncertain facts about a stripe's data units.
 #[derive(Clone, Copy)]
 struct Doubts<'a> {
     were_lost: UnitSet,
@@ -63,8 +63,9 @@ impl StripeSolution {
 }
 
 impl SurvivingUnits {
-    /// The fewest lost units, and with these the most parities that fit. What a parity says of a unit that `were_lost` and
-    /// is not there is of no use. Where no parity fits, what is not there is a known zero, unless its member is `owed` it.
+    /// The fewest lost units, and with these the most parities that fit. A parity over a unit that `were_lost` and
+    /// does not exist is of no use. Where no parity fits, a unit that does not exist is a known zero, unless its
+    /// member is `owed` it.
     pub(super) fn settle(
         &self,
         were_lost: UnitSet,

@@ -105,7 +105,8 @@ impl<L: ParityLayout> Stripes<L> {
         }
     }
 
-    /// Whichever reads fewer pages: what is replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or what stays.
+    /// Reads the fewer pages: those that are replaced, if u + 1 ≤ N − 1 − u in the words of the paper, or those that
+    /// stay.
     #[inline]
     pub(crate) fn cheapest(
         &self,

@@ -129,7 +129,7 @@ impl Versions {
         let touch = self.stripes.touch(command, place);
         let known = self.codeword(stripe).units;
         if command.flags.has(Flags::BEFORE) && touch.touched.within(touch.before.with(changed)).is_empty() {
-            // It was always there: the parity knew it, and goes on knowing what it knows of the others.
+            // It was always there: the parity covered it, and still covers the same versions of the others.
             let touch = Touch { before: known, after: known.with(touch.touched), ..touch };
             let reads = if known.is_empty() { UpdateReads::Nothing } else { UpdateReads::Replaced };
             return self.stripes.update_by(reads, command, place, &touch, view, plan);
@@ -181,7 +181,7 @@ impl Versions {
         }
     }
 
-    // ---------------------------------------------------------------- what is so
+    // ---------------------------------------------------------------- current state
 
     /// A plan that is writing units which no parity will cover.
     fn coming(&self, stripe: u32) -> Option<&Settling> {

@@ -45,7 +45,7 @@ impl WaitingStripes {
         self.broken.set(stripe, false);
     }
 
-    /// Whether a command only adds pages to a stripe that goes on waiting: nothing is read, and no plan need be kept
+    /// Whether a command only adds pages to a stripe that still waits: nothing is read, and no plan need be kept
     /// from the stripe.
     pub(super) fn adds<L: ParityLayout>(
         &self,
@@ -77,7 +77,7 @@ impl WaitingStripes {
             fetch(seats, touch.rest(), plan);
         } else {
             read_old(command, place, touch.old(), plan);
-            // What is read may have to be worked out from the sum as it was.
+            // The pages that are read may have to be worked out from the earlier sum.
             let kept = (!touch.before.is_empty()).then_some(key);
             if plan.steps.is_empty() {
                 plan.carry = kept
@@ -96,7 +96,7 @@ impl WaitingStripes {
         self.open.set(stripe, true);
         let (touched, trims) = (touch.touched, command.verb == Verb::Trim);
         if stage == 0 && !closes {
-            // Everything is submitted at once, and the stripe goes on waiting.
+            // Everything is submitted at once, and the stripe still waits.
             return stripes.set_written(stripe, touched, trims);
         }
         stripes.settling.insert(stripe, Settling { touched, trims, renews: closes, ..Settling::default() });

@@ -9,7 +9,7 @@ use crate::kernel::{Bits, Divisor, RebuildQueue};
 use crate::schemes::SchemeOptions;
 use crate::schemes::published::diff_raid::DiffOptions;
 
-/// Members have different shares of the parities, in a pattern that repeats. A data unit stands on the member of its
+/// Members have different shares of the parities, in a pattern that repeats. A data unit is on the member of its
 /// number, or, where that has the parity, on the last one: where another member gets a stripe's parity, the parity and
 /// at most two data units change places.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
@@ -29,7 +29,7 @@ pub struct Weighted {
     old: Bits,
 }
 
-/// The shares, one by one so that each comes as regularly as it can: the one that lags behind most is next (smooth
+/// The shares, one by one so that each comes as regularly as it can: the one that lags most is next (smooth
 /// weighted round robin).
 fn spread(counts: &[u32]) -> Vec<u8> {
     let total: u32 = counts.iter().sum();
@@ -133,7 +133,7 @@ impl Parity<Weighted> {
         self.stripes.layout.old.count() > 0
     }
 
-    /// Whether stripes of which that cannot be said yet may be ready to move when what is under way is over.
+    /// Whether stripes whose state is unknown so far may be ready to move when the operations under way are over.
     pub(in crate::schemes) fn may_go_on(&self, restoring: bool) -> bool {
         self.is_reshuffling() && (restoring || !self.stripes.settling.is_empty())
     }
@@ -194,7 +194,7 @@ impl Parity<Weighted> {
         false
     }
 
-    /// After a power loss: a stripe that was being changed is as it was before, or as it is to be, whichever its units fit
+    /// After a power loss: a stripe that was being changed is in its old or in its new layout, whichever its units fit
     /// better. In between, all of its data are there, or can be worked out, in one of the two.
     pub(in crate::schemes) fn settle_layout(&mut self, view: &View<'_>) {
         let stripes = &mut self.stripes;
@@ -221,7 +221,7 @@ impl Parity<Weighted> {
     }
 }
 
-/// Units that stand elsewhere from now on are read, then written there; where no other unit takes its place, a member
+/// Units that move are read, then written to their new place; where no other unit takes its place, a member
 /// forgets what it had.
 fn change_places(from: Seats, to: Seats, written: UnitSet, plan: &mut Plan) {
     let roles = || written.iter().map(Role::Data).chain([Role::P]);

@@ -76,7 +76,7 @@ impl Default for DiffOptions {
     }
 }
 
-/// Pages over these members, or what is wrong with the shares.
+/// Pages over these members, or the error in the shares.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let pages = members::over_one_parity(members, redundancy)?;
     redundancy.read::<DiffOptions>().shares.counts(members.len())?;
@@ -88,7 +88,7 @@ fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, 
 pub struct DiffRaid {
     parity: Parity<Weighted>,
     reshuffle: Reshuffle,
-    /// A member that was replaced: the shares are to be dealt anew once the last change is through.
+    /// A member that was replaced: the shares must be dealt again once the last change is complete.
     replaced: Option<Member>,
 }
 
@@ -98,7 +98,7 @@ pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> DiffRaid {
 }
 
 impl DiffRaid {
-    /// Deals the shares anew, if that is to be done and can be; whether it was.
+    /// Deals the shares again, if that is due and possible; returns whether it did.
     fn share_out(&mut self, view: &View<'_>) -> bool {
         let Some(replaced) = self.replaced.take_if(|_| !self.parity.is_reshuffling()) else { return false };
         let mut order: Vec<u8> = (0..view.members()).collect();

@@ -166,7 +166,7 @@ impl Scheme for Fra {
         u32::from(self.versions.stripes.data())
     }
 
-    /// A write that puts the parity off only goes behind a plan that writes the parity; one that writes it as well
+    /// A write that puts the parity off only waits for a plan that writes the parity; one that writes it as well
     /// holds the stripe.
     #[inline(never)]
     fn lock(&self, command: &Command) -> Lock {
@@ -181,8 +181,8 @@ impl Scheme for Fra {
             self.versions.stripes.read(command, place, view, plan);
             return PlanVerdict::Go;
         }
-        // Of a page whose place within its member has failed, or that the member refuses, only the parity knows what is
-        // written.
+        // Of a page whose place within its member has failed, or that the member refuses, only the parity knows the
+        // contents.
         let stores = |index| view.stores(place.seats.data(index), place.seats.page());
         let stripe = place.seats.stripe;
         if !self.at_once(command, stripe, view) && (place.first..place.end).all(stores) {
@@ -243,7 +243,7 @@ impl Recoverable for Fra {
     fn recover(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         (self.dirty, self.renewing) = (RebuildQueue::default(), 0);
         for stripe in 0..self.versions.stripes.count() {
-            // They may be on their way; what was lost of them is logged as lost.
+            // They may be on their way; those that were lost are logged as lost.
             let changed = self.versions.deferred(stripe);
             self.versions.stripes.set_written(stripe, changed, true);
         }

@@ -255,8 +255,8 @@ impl Scheme for Hpda {
         }
     }
 
-    /// Who reads from the log keeps its stripe's slots from being used again. Who appends to it only goes behind those
-    /// that work on the stripe.
+    /// A read from the log keeps its stripe's slots from being used again. A write that appends to it only waits for
+    /// the plans that work on the stripe.
     fn lock(&self, command: &Command) -> Lock {
         let key = self.key(command.start.low());
         if command.verb == Verb::Read {

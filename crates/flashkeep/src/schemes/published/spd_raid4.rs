@@ -66,7 +66,7 @@ impl Default for SplitOptions {
     }
 }
 
-/// Pages over these members, or what is missing.
+/// Pages over these members, or the missing condition.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let parities = redundancy.read::<SplitOptions>().parity_drives as usize;
     if members.len() < parities + 2 {

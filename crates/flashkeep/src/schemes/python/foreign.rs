@@ -4,10 +4,10 @@ use crate::schemes::parity::PlacedStripe;
 use std::fmt::{self, Display, Formatter};
 use std::sync::{Arc, OnceLock};
 
-/// What is wrong with a file, or with an answer of it.
+/// An error in a file, or in one of its answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignError {
-    /// One line: the method with its arguments, what was found and what is accepted.
+    /// One line: the method with its arguments, the value found and the accepted ones.
     pub message: String,
     /// The line of the file, where that is known.
     pub line: Option<u32>,
@@ -79,7 +79,7 @@ pub struct ForeignView {
     pub written: Vec<(u32, bool)>,
 }
 
-/// An object of the class in a file, over some members. Its errors say what was called, and where that failed.
+/// An object of the class in a file, over some members. Its errors name the call, and where it failed.
 pub trait ForeignScheme: Send + Sync {
     /// The pages that it offers.
     ///
@@ -115,7 +115,7 @@ pub trait ForeignScheme: Send + Sync {
         view: ForeignView,
     ) -> Result<Vec<Vec<ForeignStep>>, ForeignError>;
 
-    /// An object with the same state that goes on by itself.
+    /// An independent object with the same state.
     ///
     /// # Errors
     /// If the object cannot be copied.
@@ -129,7 +129,8 @@ pub type LoadScheme =
 /// How files are loaded.
 #[derive(Clone, Copy)]
 pub struct ForeignLoader {
-    /// The object of the class in a file, over so many members of so many pages, where parity stays with a member for
+    /// The object of the class in a file, over `members` members of `pages` pages each, where parity stays with a
+    /// member for
     /// `unit` consecutive stripes.
     pub load: LoadScheme,
     /// Ends the run with an error in a file, by a panic whose payload says why to the caller of the run.
@@ -173,7 +174,7 @@ impl LoadedFile {
         Ok(LoadedFile { path: path.into(), members, pages, unit, scheme, known: Arc::new([]) })
     }
 
-    /// The same, which keeps the places of so many pages or stripes.
+    /// The same, which keeps the places of this number of pages or stripes.
     pub(super) fn keeping(self, places: usize) -> Self {
         LoadedFile { known: vec![OnceLock::new(); places].into(), ..self }
     }

@@ -429,8 +429,8 @@ impl StripePlan {
         in_old_hand(step, done.parities_read.contains(&role) && view.has(member, page))
     }
 
-    /// Every page is written, and every parity, which is the sum of the stripe: from what is replaced and the old
-    /// parity, or from what stays.
+    /// Every page is written, and every parity, which is the sum of the stripe: from the replaced pages and the old
+    /// parity, or from the pages that stay.
     fn check(&self, done: &Done, view: &View<'_>) -> Result<(), ForeignError> {
         if let Some(index) = self.touch.touched.without(done.written).iter().next() {
             let (page, at) =

@@ -125,7 +125,7 @@ fn parity_and_data_change_places() {
     assert_eq!((first(Verb::Read), first(Verb::Write)), (vec![4, 1, 0], vec![0, 4, 1]));
 }
 
-/// `advise` leaves schemes out whose arrays take long to fill: the table of schemes says which.
+/// `advise` omits schemes whose arrays take long to fill: the table of schemes says which.
 #[test]
 fn the_table_says_whose_arrays_start_in_rows() {
     for setup in all() {

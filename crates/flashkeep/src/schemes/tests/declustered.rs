@@ -32,7 +32,7 @@ fn is_diverted(rig: &Rig) -> bool {
     matches!(scheme(rig), Any::Declustered(scheme) if scheme.is_diverted())
 }
 
-/// Members fail one after the other, each rebuilt into spare columns while requests go on, until there are no columns
+/// Members fail one after the other, each rebuilt into spare columns while requests continue, until there are no columns
 /// left, and as many more as a stripe has parities; then all respond again or are replaced, in any order.
 #[test]
 fn columns_take_one_failure_after_the_other() {

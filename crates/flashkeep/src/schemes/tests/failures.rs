@@ -1,5 +1,5 @@
-//! Failures: one (or as many as a scheme survives) at any point of a history costs nothing but what was declared, and
-//! what one would cost is counted right.
+//! Failures: one (or as many as a scheme survives) at any point of a history costs nothing but the declared pages, and
+//! the pages that one would cost are counted right.
 
 use super::*;
 use crate::engine::Why;
@@ -122,7 +122,7 @@ fn by_trial(setup: &Setup, seed: u64, steps: u32, failures: u32) -> (Rig, BTreeS
     };
     let mut rig = quiet();
     let already: BTreeSet<u32> = read_all(&mut rig, setup).into_iter().collect();
-    // Reading heals; what is asked is what is so without that.
+    // Reading heals; the question is the state without that.
     let rig = quiet();
     let alive = |node: &u16| rig.is_alive(*node);
     let nodes: Vec<u16> = setup.nodes().filter(alive).collect();

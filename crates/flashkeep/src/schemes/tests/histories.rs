@@ -58,7 +58,7 @@ fn parity_is_right_in_any_order_of_completion() {
     }
 }
 
-/// When each request was told and what it lost, every command of a backend, and what is exposed at the end.
+/// When each request was answered and what it lost, every command of a backend, and the pages exposed at the end.
 type Course = (Vec<Option<(SimTime, u32)>>, Vec<(SimTime, BackendId, Command)>, u64);
 
 #[test]
@@ -118,7 +118,7 @@ fn pages_that_cannot_be_read_are_repaired_and_healed() {
             }
             rig.run();
             check_protection(&mut rig, &setup);
-            // What was read has been written back.
+            // The pages that were read have been written back.
             rig.store.log.clear();
             read_all(&mut rig, &setup);
             let reads = rig.store.count(|_, command| command.verb == Verb::Read);

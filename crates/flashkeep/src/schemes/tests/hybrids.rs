@@ -5,7 +5,7 @@ use crate::engine::{BackendId, Cause, Command, Verb, Why};
 use crate::kernel::SimTime;
 use crate::schemes::{ReadPolicy, SCHEMES};
 
-/// What was asked since the log was cleared: backend, first page, how many, verb, cause.
+/// The commands since the log was cleared: backend, first page, how many, verb, cause.
 type Asked = (u16, u32, u16, Verb, Cause);
 
 fn asked<C: Contents>(rig: &mut Rig<C>) -> Vec<Asked> {
@@ -39,7 +39,7 @@ fn small_writes_are_logged_and_large_ones_are_not() {
     let logged =
         [(3, 6, 1, Write, Host), (4, 0, 1, Write, Mirror), (3, 7, 2, Write, Host), (4, 1, 2, Write, Mirror)];
     assert_eq!(asked(&mut rig), logged);
-    // What is in the log is read there, in one piece where it lies in one piece; the rest comes from the drives.
+    // Logged pages are read in the log, in one piece where they lie in one piece; the rest comes from the drives.
     rig.read(12, 3);
     rig.drain();
     assert_eq!(asked(&mut rig), [(0, 4, 1, Read, Host), (4, 1, 2, Read, Host)]);
@@ -234,7 +234,7 @@ fn writes_are_cached_on_the_disk_until_they_migrate() {
     rig.read(6, 3);
     rig.until(SimTime(20));
     assert_eq!(asked(&mut rig), [(0, 6, 1, Read, Host), (1, 0, 1, Read, Host), (1, 3, 1, Read, Host)]);
-    // The fifth slot is the last drop. Page 8 was written twice and migrates once; what is written meanwhile stays.
+    // The fifth slot starts the migration. Page 8 was written twice and migrates once; pages written meanwhile stay.
     rig.write(4, 1);
     rig.write(3, 1);
     rig.drain();
@@ -300,8 +300,8 @@ fn cached_writes_in_any_order_of_completion() {
             assert!(read_all(&mut rig, &GRIFFIN).is_empty());
         }
         migrated += rig.pages(Write, Migrate);
-        // Without the disk, what was on it is lost, and all goes on with the drive; without the drive, nothing stands
-        // still.
+        // Without the disk, the pages that were on it are lost, and all continues with the drive; without the drive,
+        // commands still end.
         rig.lenient = true;
         rig.fail(1 + random.below(2) as u16);
         shake(&mut rig, &GRIFFIN, &mut random, 30);

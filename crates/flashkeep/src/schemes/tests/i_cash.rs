@@ -133,7 +133,7 @@ fn deltas_in_any_order_of_completion() {
     assert!(flushed > 1000 && folded > 1000, "{flushed} and {folded}");
 }
 
-/// A page that comes back is the right one; what is gone is said to be lost, and nothing stands still.
+/// A page that comes back is the right one; missing pages are reported as lost, and all commands end.
 #[test]
 fn what_fails_is_lost_and_never_wrong() {
     let mut lost = [0; 3];

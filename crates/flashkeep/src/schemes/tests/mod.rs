@@ -130,7 +130,8 @@ impl Setup {
         }
     }
 
-    /// The histories to try, if four members have so many: the time of one grows with the square of the members.
+    /// The histories to try, if `of_four` are tried with four members: the time of one grows with the square of the
+    /// members.
     fn seeds(&self, of_four: u64) -> u64 {
         (16 * of_four / u64::from(self.members).pow(2)).max(1)
     }

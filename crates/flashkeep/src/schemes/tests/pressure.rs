@@ -1,4 +1,4 @@
-//! Room that runs out: commands wait, and always go on.
+//! Room that runs out: commands wait, and always continue.
 
 use super::*;
 use crate::engine::{Member, Why};

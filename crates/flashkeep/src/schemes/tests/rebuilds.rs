@@ -28,7 +28,7 @@ fn rebuilt_it_survives_the_next_failure() {
                 } else {
                     rig.bring_back(node)
                 }
-                // The foreground goes on while it is rebuilt, several pieces at a time.
+                // The foreground continues while it is rebuilt, several pieces at a time.
                 while rebuilding(&rig) {
                     for _ in 0..3 {
                         rig.background(0, Why::Rebuild);
@@ -66,7 +66,7 @@ fn a_second_member_fails_during_the_rebuild() {
             }
             let exposed = declared(&rig, &setup);
             rig.fail(2);
-            // What is left cannot be brought back, or can; at any rate it comes to an end.
+            // The remaining pages can be restored or not; in either case the rebuild ends.
             rig.rebuild(0);
             let lost = read_all(&mut rig, &setup);
             assert!(lost.iter().all(|page| exposed.contains(page)), "{setup:?}, seed {seed}");

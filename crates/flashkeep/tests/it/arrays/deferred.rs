@@ -32,7 +32,7 @@ fn an_old_version_costs_a_read_and_a_program_once() {
     }
 }
 
-/// A member that has lost so many blocks that it must refuse pages: their parity is written with them, so that none is lost.
+/// A member that has lost too many blocks must refuse pages: their parity is written with them, so that none is lost.
 /// At the failures no parity is deferred.
 #[test]
 fn what_a_damaged_member_refuses_is_in_the_parity() {

@@ -15,7 +15,7 @@ const PAGES: f64 = 787.0;
 const RANDOM: &str = "synth:random,requests=60k,write=1,size=4KiB,depth=1";
 const UNIT: &str = "redundancy.stripe_kib=4";
 
-/// This many drives, and a disk behind them for `backup`; written until one more drive is worn out than the array
+/// This number of drives, and a disk besides for `backup`; written until one more drive is worn out than the array
 /// survives.
 fn worn(scheme: &str, drives: usize, more: &[&str]) -> Job {
     let mut members = format!("\"{drives} * {}\"", file("member.toml", MEMBER));

@@ -98,7 +98,7 @@ fn a_backup_hides_its_disk_until_the_memory_is_full() {
     let host = figure(&full, "backup.writes.pages");
     let phases: f64 =
         ["in_place", "staged", "recalled", "destaged"].map(|what| moved(&full, what)).iter().sum();
-    // Volume moved is 1 + 2 f times what was written, f being the share that was staged (and is not superseded).
+    // The volume moved is 1 + 2 f times the volume written, f being the share that was staged (and is not superseded).
     assert!(phases <= 3.0 * host && moved(&full, "staged") > 0.0, "{phases} of {host}");
 }
 

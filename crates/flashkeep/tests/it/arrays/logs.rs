@@ -36,7 +36,7 @@ fn every_write_is_recorded_and_every_row_has_a_parity() {
     assert_eq!(programs("metadata"), 300.0 + 2.0 * 300.0);
 }
 
-/// What is overwritten in order leaves superblocks that hold nothing: GC trims them and copies nothing.
+/// Pages overwritten in order leave superblocks that hold nothing: GC trims them and copies nothing.
 #[test]
 fn superblocks_without_valid_pages_are_trimmed() {
     let pages = 500;

@@ -153,7 +153,7 @@ fn a_member_of_its_own_redundancy_forgets() {
 }
 
 /// Two members of RAID-5 lose pages, further writes make parities that nothing can be computed from, and the power
-/// fails. What is lost is the same whether the members are drives side by side, or arrays whose own parity matches
+/// fails. The lost pages are the same whether the members are drives side by side, or arrays whose own parity matches
 /// such a page.
 #[test]
 fn members_that_forget_before_a_power_loss() {

@@ -106,7 +106,7 @@ fn parts_of_pages_take_as_long_as_alone() {
                 let trace = history_of_parts(seed, if seed == 0 { 7 } else { 40 }, trims);
                 is_the_drive_from("all", member, "none", 1, keys, &trace);
                 is_the_drive_from("none", member, "none", 1, keys, &trace);
-                // Open: with a cached map behind a link, waits for it end in another order if pages were created in
+                // Open: with a cached map below a link, waits for it end in another order if pages were created in
                 // part; and a page that was trimmed is created again when the request comes to the array, not to the
                 // member.
                 if seed == 0 && member != mapped {

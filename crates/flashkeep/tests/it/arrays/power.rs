@@ -34,7 +34,7 @@ fn faults(cut: u64, [first, pace]: [u64; 2], others: Vec<String>) -> Vec<String>
     }
 }
 
-/// The power fails at every step of a random history: no durable page is lost, and every read returns what was written.
+/// The power fails at every step of a random history: no durable page is lost, and every read returns the data written
 #[test]
 fn the_power_of_an_array_fails() {
     let mut struck = 0;
@@ -142,13 +142,13 @@ fn members_lose_what_only_their_dram_had() {
             is_cut(&made_of(&[(members, format!("{drive},{more}"))], scheme, &[key]), 40);
         }
         is_cut(&made_of(&[(4, format!("{mirrored},{more}"))], "raid5", &[UNIT]), 20);
-        // Of a mirror, one copy may be behind the other.
+        // Of a mirror, one copy may be older than the other.
         is_cut(&made_of(&[(1, format!("{drive},{more}")), (1, drive.clone())], "mirror", &[]), 40);
     }
 }
 
 /// Before a log trims a superblock, or gives the host the rest of one that took copies, its members' DRAM is flushed, on
-/// all levels. There is room for what follows, whatever the DRAM had.
+/// all levels. There is room for the next writes, for any contents of the DRAM.
 #[test]
 fn logs_flush_the_dram_of_their_members() {
     let drive = file("member.toml", MEMBER);
@@ -160,7 +160,7 @@ fn logs_flush_the_dram_of_their_members() {
     };
     let full = ["redundancy.extent_kib=16", "redundancy.log_over_provisioning=0.02"];
     for scheme in ["ds", "dvs", "lifespan"] {
-        // DRAM for 16 pages, for more pages than the drive has, and behind a link.
+        // DRAM for 16 pages, for more pages than the drive has, and below a link.
         for more in [DRAM, "buffer.dram_mib=4", "buffer.dram_mib=0.0625,host.link_us_per_sector=2"] {
             is_cut(&made_of(&[(4, format!("{drive},{more}"))], scheme, &full), 40);
         }
@@ -259,7 +259,7 @@ fn an_array_that_was_cut_is_the_same_every_time() {
     }
 }
 
-/// Disks keep what is on the platter, and lose the contents of their cache.
+/// Disks keep the contents of the platter, and lose those of their cache.
 #[test]
 fn disks_keep_what_their_heads_had_come_to() {
     let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));
@@ -278,7 +278,7 @@ fn disks_keep_what_their_heads_had_come_to() {
     is_cut(&made_of(&[(4, drive.clone())], "diff-raid", &[UNIT]), 40);
 }
 
-/// A member numbers its own pages, and finds them again whatever the schemes above it write there.
+/// A member numbers its own pages, and finds them again for any writes of the schemes above it.
 #[test]
 fn redundancy_within_members_is_found_again_below_every_scheme() {
     let drive = file("member.toml", MEMBER);
@@ -335,7 +335,7 @@ fn arrays_within_arrays_are_found_again_below_every_scheme() {
     }
 }
 
-/// Whether the log is used once or over and over, as long as it is longer than what is being written.
+/// Whether the log is used once or over and over, provided that it is longer than the pages being written.
 #[test]
 fn logs_on_disks_are_found_again() {
     let (drive, disk) = (file("member.toml", MEMBER), file("disk.toml", DISK));

@@ -337,7 +337,7 @@ fn parts_that_fail_cost_nothing() {
 
 #[test]
 fn a_plane_that_fails_costs_nothing_whatever_is_asked_meanwhile() {
-    // The rest of its member goes on taking writes, as far as there is room.
+    // The rest of its member still takes writes, as far as there is room.
     let sizes = ["size=4KiB", "size=12KiB", "size=512", "size=4KiB:0.7/12KiB:0.2/512:0.1,align=512"];
     for scheme in survivors().filter(|&scheme| scheme != "fra") {
         for (seed, size) in (1..).zip(sizes.iter().cycle().take(12)) {

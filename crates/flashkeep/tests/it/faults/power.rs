@@ -118,7 +118,7 @@ fn recovery_takes(summaries: &str, reads: f64) {
     assert!((took * 1e6 - recovery).abs() < 0.01, "the phase is the recovery");
 }
 
-/// Scrubbing goes on behind the last request: the phases have it, and so have the totals.
+/// Scrubbing continues after the last request: the phases have it, and so have the totals.
 #[test]
 fn phases_around_a_power_loss_add_up() {
     let small = ["flash.channels=2", "flash.chips_per_channel=1", "flash.blocks_per_plane=10"];
@@ -338,7 +338,7 @@ fn what_crosses_the_link_is_cut_off() {
     }
 }
 
-/// Entries that the cache had not given back are found, and written behind the writes that follow.
+/// Entries that the cache had not given back are found, and written after the writes that follow.
 #[test]
 fn a_map_in_flash_is_brought_up_to_date_after_a_cut() {
     let text = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 2\n\
@@ -359,7 +359,7 @@ fn a_map_in_flash_is_brought_up_to_date_after_a_cut() {
             .map(|key| figure(&run, key))
     };
     assert_eq!(of(&[]), [0.0, 0.0, 1500.0]);
-    // Six translation pages of 1,024 entries; the ten writes behind the cut miss once more.
+    // Six translation pages of 1,024 entries; the ten writes after the cut miss once more.
     assert_eq!(of(&["power@1500req"]), [6.0, 6.0, 1510.0]);
 }
 
@@ -370,7 +370,7 @@ fn a_map_of_blocks_is_found_again_by_a_scan() {
     let text = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
                 blocks_per_plane = 16\npages_per_block = 8\npage_kib = 4\n[flash.timing]\nprogram_us = 500.0\n\
                 [ftl]\nover_provisioning = 0.5\n";
-    // Eight pages fill a block; page 3 again, which is copied behind pages 0 to 2 of it, or goes to a log; once more.
+    // Eight pages fill a block; page 3 again, which is copied after pages 0 to 2 of it, or goes to a log; once more.
     let writes = |pages: &[u64]| -> String {
         (0..).zip(pages).map(|(n, page)| format!("{} 0 {} 8 0\n", n * 20_000_000_u64, page * 8)).collect()
     };
@@ -388,7 +388,7 @@ fn a_map_of_blocks_is_found_again_by_a_scan() {
         let merges = ["mapping.full_merges", "operations.erase.gc"].map(|key| figure(&run, key));
         (integrity(&run, "recovery_reads"), integrity(&run, "interrupted_requests"), merges)
     };
-    // 8 pages, and 4 in the replacement. It goes on being one.
+    // 8 pages, and 4 in the replacement. It stays one.
     assert_eq!(of("block", "power@9req"), (12.0, 0.0, [0.0, 0.0]));
     // 8 pages, and 1 in the log.
     assert_eq!(of("hybrid", "power@9req"), (9.0, 0.0, [0.0, 0.0]));

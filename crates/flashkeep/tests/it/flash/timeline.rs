@@ -34,7 +34,7 @@ fn drive(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
 
 const RANDOM: &str = "synth:random,requests=900,write=0.7,size=512:0.1/4KiB:0.6/20KiB:0.3,align=512,rate=4k";
 
-/// µs with three decimals, as they stand in the text: not a nanosecond is rounded.
+/// µs with three decimals, as in the text: not a nanosecond is rounded.
 fn ns(value: &Value) -> u64 {
     let micros = value.as_f64().expect("a number");
     let ns = (micros * 1000.0).round();

@@ -120,12 +120,12 @@ fn a_summary_takes_its_time_with_every_use_of_the_channel() {
     }
 }
 
-/// What goes on after the last answer is counted, and so is the time that it takes.
+/// Operations after the last answer are counted, and so is the time that they take.
 #[test]
 fn nothing_is_busy_for_longer_than_there_is_time() {
     let set = ["buffer.dram_mib=0", "flash.acknowledge=\"transfer\""];
     let run = summary(&job("ssdsim-basic", "0 0 0 4 0\n", &set));
-    // Both go on for 200 µs after the write was answered.
+    // Both continue for 200 µs after the write was answered.
     assert_eq!(figure(&run, "simulated_s"), 51.375e-6);
     assert_eq!(figure(&run, "utilization.die_max"), 1.0);
 }

@@ -28,7 +28,7 @@ fn one_die_is_an_m_d_1_queue() {
 
 #[test]
 fn ceilings_of_the_bus_and_of_the_die() {
-    // Eight dies behind one bus deliver a page every 12.288 µs, for every array time.
+    // Eight dies on one bus deliver a page every 12.288 µs, for every array time.
     let bus_bound = summary(&job(
         ONE_DIE,
         "synth:sequential,requests=20k,write=0,size=32KiB,depth=16",

@@ -114,7 +114,7 @@ fn a_plane_that_cannot_be_had_is_not_waited_for() {
 
 // ---------------------------------------------------------------- everything at once
 
-/// A drive of small planes; each list has what may stand for it.
+/// A drive of small planes; each list has the possible values.
 fn ways() -> impl Strategy<Value = Vec<String>> {
     let lists: &[(&str, &[&str])] = &[
         ("ftl.map", &["page", "page", "page", "dftl", "block", "hybrid"]),
@@ -149,7 +149,8 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Every drive ends its run, reads return what was written last or are reported as lost, and every request is answered.
+    /// Every drive ends its run, reads return the data written last or are reported as lost, and every request is
+    /// answered.
     #[test]
     fn a_drive_that_wears_out_goes_on_reading(
         seed in 0u64..10_000,

@@ -71,7 +71,7 @@ fn uniform_reads_miss_what_does_not_fit_the_cache() {
         let run = warm("synth:random,requests=120k,write=0,size=4KiB,depth=4", kib);
         let missed = figure(&run, "mapping.miss_rate");
         assert!((missed - (1.0 - share)).abs() < 0.01, "{missed} with {share} of the entries");
-        // Each miss is one read of a translation page; what is given up has not changed.
+        // Each miss is one read of a translation page; the entry given up has not changed.
         // (Four are under way when counting begins.)
         let reads = count(&run, "read.metadata");
         assert!((reads - figure(&run, "mapping.misses")).abs() <= 4.0, "{reads} of {}", run["mapping"]);
@@ -103,7 +103,7 @@ fn an_entry_that_has_changed_is_written_with_its_neighbours() {
     let six = at(&[0, 1, 1024, 1025, 2048, 2049]);
     assert_eq!((count(&six, "read.metadata"), count(&six, "program.metadata")), (7.0, 1.0));
     assert_eq!((figure(&six, "mapping.evictions"), figure(&six, "mapping.write_backs")), (2.0, 1.0));
-    // What is asked for again stays: a hit costs nothing, and the page beside it goes instead.
+    // Entries that are asked for again stay: a hit costs nothing, and the page beside it goes instead.
     let hit = at(&[0, 1, 1024, 1025, 0, 2048, 0]);
     assert_eq!((figure(&hit, "mapping.hits"), count(&hit, "read.metadata")), (2.0, 6.0));
 }
@@ -113,7 +113,7 @@ fn collection_writes_the_entries_of_what_it_moves() {
     let run = warm("synth:random,requests=40k,write=1,size=4KiB,depth=2", 4.0);
     let (backs, moved) = (figure(&run, "mapping.write_backs"), figure(&run, "mapping.moved_updates"));
     assert!(moved > 10_000.0 && count(&run, "erase.gc") > 100.0, "{}", run["mapping"]);
-    // Translation pages have blocks of their own: what is programmed besides are moves out of those, and they, like the
+    // Translation pages have blocks of their own: other programs are moves out of those, and they, like the
     // others, are erased as often as they are filled, but for those that are in use when counting begins and ends.
     let programs = count(&run, "program.metadata");
     let moves = programs - backs - moved;
@@ -124,7 +124,7 @@ fn collection_writes_the_entries_of_what_it_moves() {
         assert!((filled - erased).abs() < 64.0 * 4.0 * 4.0, "{cause}: {filled} programmed, {erased} erased");
     }
     assert_eq!(figure(&run, "write_amplification.metadata"), programs / 20_000.0);
-    // Each write has one of them brought up to date, so however little a block yields the drive goes on.
+    // Each write has one of them brought up to date, so however little a block yields the drive continues.
     assert!(moved <= 20_000.0, "{moved}");
 }
 
@@ -133,7 +133,7 @@ fn collection_writes_the_entries_of_what_it_moves() {
 #[test]
 fn a_page_written_again_copies_the_rest_of_its_block() {
     let set = ["ftl.map=\"block\"", "start.existing=\"all\""];
-    // The fourth page of a block of eight, N times: three pages are copied before each, four behind each but the last.
+    // The fourth page of a block of eight, N times: three pages are copied before each, four after each but the last.
     for n in [1_u32, 2, 9] {
         let run = run(&small(1, 16, 0.5), &writes(&vec![(8 + 3, 1); n as usize]), &set);
         let (moves, erases) = (f64::from(7 * n - 4), f64::from(n - 1));
@@ -227,7 +227,7 @@ fn a_finer_map_answers_sooner() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Every read returns what was written last, with every map, under every scheme; twice the same.
+    /// Every read returns the data written last, with every map, under every scheme; twice the same.
     #[test]
     fn every_map_brings_what_was_written_last(
         seed in 0u64..10_000,

@@ -191,7 +191,7 @@ fn every_policy_collects() {
 
 // ---------------------------------------------------------------- everything at once
 
-/// A small drive; each list has what may stand for a key.
+/// A small drive; each list has the possible values of a key.
 fn ways() -> impl Strategy<Value = Vec<String>> {
     let lists: &[(&str, &[&str])] = &[
         ("ftl.logical_page_kib", &["0", "2", "1", "0.5"]),
@@ -230,8 +230,8 @@ fn ways() -> impl Strategy<Value = Vec<String>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// For every drive and failure the run ends, reads return what was written last or are reported as lost, and no request
-    /// is forgotten.
+    /// For every drive and failure the run ends, reads return the data written last or are reported as lost, and no
+    /// request is forgotten.
     #[test]
     fn no_page_is_read_wrong(
         seed in 0u64..10_000,

@@ -47,7 +47,7 @@ fn a_logical_block_that_is_aged_is_in_the_way() {
 }
 
 /// Each channel has two chips of 64 pages, of which the host and hidden old versions can use 96. Old versions of pages
-/// that are bound to one chip fill it, and what is written then goes to the other one.
+/// that are bound to one chip fill it, and later writes go to the other one.
 #[test]
 fn a_full_plane_overflows_to_the_next() {
     let run = |scheme: &str, allocation: &str| {

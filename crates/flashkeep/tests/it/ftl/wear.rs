@@ -168,7 +168,7 @@ fn migration_halves_the_deviation_and_rate_limiting_spares_a_third_of_the_blocks
     assert_eq!((expired(&migrated), expired(&both)), (0.0, 0.0));
     let left = expired(&limited) / expired(&none);
     assert!((0.5..0.85).contains(&left), "{} of {} blocks expire", expired(&limited), expired(&none));
-    // What it costs is told apart from collection.
+    // Its cost is counted apart from collection.
     assert!(figure(&migrated, "operations.program.migrate") > 0.0);
     assert_eq!(figure(&none, "write_amplification.wear"), 0.0);
 }
@@ -261,7 +261,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     /// The least over-provisioning that is accepted is enough, with every policy: nothing hangs, nothing is lost
-    /// before the drive is worn out, and every read brings what was written last.
+    /// before the drive is worn out, and every read returns the data written last.
     #[test]
     fn any_policies_keep_every_page(
         seed in 0u64..10_000,

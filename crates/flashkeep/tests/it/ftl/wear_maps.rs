@@ -16,7 +16,7 @@ fn run(map: &str, trace: &str, set: &[&str]) -> Value {
     run
 }
 
-/// No block is erased more often than its budget allows, and what was written before the end is there.
+/// No block is erased more often than its budget allows, and all pages written before the end are there.
 #[test]
 fn worn_blocks_are_retired_until_a_write_is_refused() {
     for map in ["block", "hybrid"] {

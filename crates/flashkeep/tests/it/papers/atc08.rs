@@ -215,7 +215,7 @@ fn a_read_waits_behind_its_program() {
     };
     near(read("ftl.read_in_flight=flash"), 305.6 - 1.0 + 130.6, 1e-9, "from flash");
     assert_eq!(read("ftl.read_in_flight=memory"), 0.0);
-    // Also behind a write that waits itself.
+    // Also after a write that waits itself.
     let found =
         run("atc08-32gb", "0 0 64 8 0\n1 0 0 8 0\n2 0 0 8 1\n", &[SMALL, "host.link_us_per_sector=0"]);
     near(figure(&found, "response_us.read.mean"), 2.0 * 305.6 + 130.6 - 0.002, 1e-6, "in its turn");
@@ -295,12 +295,12 @@ fn cleaning_in_idle_moments_keeps_out_of_the_way() {
     let [hard, hard_max] = found("ftl.gc.background=false");
     let [soft, soft_max] = found("ftl.gc.soft_threshold=0.12");
     assert!(soft + 50.0 < hard, "{soft} us, {hard} without");
-    // At most one step, an erase at that, stands before a request; a block's moves would be several ms.
+    // At most one step, an erase at that, comes before a request; a block's moves would be several ms.
     assert!(soft_max < 4_000.0 && hard_max > 4_000.0, "{soft_max} us, {hard_max} without");
 }
 
 /// DVS-RAID's drive has 4.8 % of its pages free once it is full: a soft threshold above that cannot be met, one below
-/// waits until so much has been written. Both are said, and nothing is collected after the last request.
+/// waits until that share has been written. Both are said, and nothing is collected after the last request.
 #[test]
 fn a_soft_threshold_out_of_reach_is_pointed_out() {
     let found = |soft: &str| {
@@ -419,7 +419,7 @@ fn a_pool_is_cleaned_as_one() {
             }
             "erase" => {
                 blocks += 1;
-                // Told from its grant on, with all moves.
+                // Reported from its grant on, with all moves.
                 near(us, 1500.0 + std::mem::take(&mut moves_us), 1e-9, "a collection");
                 // A page of the host comes next, or another victim's.
                 let host = log.get(n + 1).is_some_and(|next| next.3 == "program");

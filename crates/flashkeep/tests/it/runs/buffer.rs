@@ -4,7 +4,7 @@ use crate::common::{done, figure, job, summary};
 use flashkeep::job::Job;
 use serde_json::Value;
 
-/// One die of 4 KiB pages that programs in 200 µs, behind a buffer of 16 pages.
+/// One die of 4 KiB pages that programs in 200 µs, below a buffer of 16 pages.
 const DRIVE: &str = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
                      blocks_per_plane = 64\npages_per_block = 64\npage_kib = 4\n\
                      timing = { read_us = 50, program_us = 200, erase_us = 1000, bus_ns_per_byte = 0, command_ns = 0 }\n\
@@ -15,7 +15,7 @@ fn writes(times: impl Iterator<Item = u64>) -> String {
     times.enumerate().map(|(at, time)| format!("{} 0 {} 8 0\n", time * 1000, at * 8)).collect()
 }
 
-/// Counting goes on until this read has ended, long after all else.
+/// Counting continues until this read has ended, long after all else.
 const READ_LATER: &str = "1000000000 0 0 8 1\n";
 
 fn run(trace: &str, set: &[&str]) -> Value {
@@ -33,7 +33,7 @@ fn programs(run: &Value) -> f64 {
 const WATERMARK: [&str; 4] =
     ["buffer.flush=watermark", "buffer.flush_above=0.5", "buffer.flush_below=0.25", "buffer.flush_pages=1"];
 
-/// With one write a millisecond, no write waits for an eviction: the ninth page begins the write-back, which goes on
+/// With one write a millisecond, no write waits for an eviction: the ninth page begins the write-back, which continues
 /// until four pages are left.
 #[test]
 fn a_watermark_keeps_room_for_later_writes() {

@@ -86,7 +86,7 @@ fn flushes_pass_every_way_into_a_drive() {
     }
 }
 
-/// One die that programs a page of 4 KiB in 200 µs, behind a buffer of 16 pages.
+/// One die that programs a page of 4 KiB in 200 µs, below a buffer of 16 pages.
 const CACHED: &str = "[flash]\nchannels = 1\nchips_per_channel = 1\ndies_per_chip = 1\nplanes_per_die = 1\n\
                       blocks_per_plane = 64\npages_per_block = 64\npage_kib = 4\n\
                       timing = { read_us = 50, program_us = 200, erase_us = 1000, bus_ns_per_byte = 0, command_ns = 0 }\n\
@@ -119,8 +119,8 @@ fn flushes_and_fua_end_on_the_media() {
     assert_eq!(responses(CACHED, fua, &[]), [1.0, 200.0, 1.0, 250.0]);
 }
 
-/// What waits for a FLUSH is programmed together: four writes of two pages each fill 8 of the 12 places of one word line,
-/// with whatever time writes may wait for others.
+/// The writes that wait for a FLUSH are programmed together: four writes of two pages each fill 8 of the 12 places of
+/// one word line, for any time that writes may wait for others.
 #[test]
 fn what_waits_for_a_flush_shares_word_lines() {
     let writes =

@@ -17,7 +17,7 @@ fn small(channels: u32, chips: u32, dies: u32, planes: u32) -> String {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Every read returns what was written last, with collection running, with every policy.
+    /// Every read returns the data written last, with collection running, with every policy.
     #[test]
     fn every_read_brings_what_was_written_last(
         seed in 0u64..10_000,
@@ -69,8 +69,8 @@ proptest! {
     }
 }
 
-/// A plane's writes stand in one pool for all channels: when another one comes first, channels that could not take the
-/// one before must hear of it.
+/// A plane's writes are in one pool for all channels: when another one comes first, channels that could not take the
+/// one before must be notified.
 #[test]
 fn writes_that_are_bound_to_planes_go_to_whichever_channel_has_room() {
     for seed in 0..40 {

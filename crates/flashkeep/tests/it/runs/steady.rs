@@ -77,7 +77,7 @@ fn it_is_so_with_time_too() {
     assert!((steady / written - 1.0).abs() < 0.03, "{steady}, conditioned {written}");
 }
 
-/// All contents are there; equal runs are equal, and a saved drive goes on as it would.
+/// All contents are there; equal runs are equal, and a saved drive continues as it would.
 #[test]
 fn the_drive_is_full_and_every_run_is_the_same() {
     for set in [&[][..], &["ftl.allocation=CWDP"], &["redundancy.scheme=raid5", "ftl.gc.victim=fifo"]] {

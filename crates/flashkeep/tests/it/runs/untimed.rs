@@ -342,7 +342,7 @@ fn what_cannot_be_aged_is_refused() {
     refused(&aged("approach3", "0.9", "0.8", &[]), "ageing.model");
 }
 
-/// Pages that the trace reads are created as SSDSim creates them, not among what is left valid.
+/// Pages that the trace reads are created as SSDSim creates them, not among the valid pages that are left.
 #[test]
 fn what_the_trace_reads_is_left_to_the_scan() {
     let lines: String = (0..20).map(|n| format!("{n}000000 0 {} 8 1\n", n * 8)).collect();
@@ -421,7 +421,7 @@ fn a_drive_of_every_scheme_is_saved_and_goes_on_as_if_it_had_not_been() {
     }
 }
 
-/// An untimed run of any workload ages a drive too; what is saved with contents serves a run without.
+/// An untimed run of any workload ages a drive too; a drive saved with contents serves a run without.
 #[test]
 fn a_drive_is_saved_after_an_untimed_run() {
     let path = output("aged.fk");

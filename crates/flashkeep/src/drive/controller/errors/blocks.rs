@@ -67,7 +67,7 @@ fn coarse(time: SimTime) -> u32 {
 }
 
 impl BlockState {
-    /// Its pages are sensed so many times.
+    /// Its pages are sensed `times` times.
     #[inline]
     pub(super) fn sense(&mut self, times: u32) {
         self.reads = self.reads.saturating_add(times);
@@ -96,7 +96,7 @@ impl BlockState {
         *self = BlockState { rates: self.rates, ..BlockState::default() };
     }
 
-    /// Its reads have these rates for so many sensings, until this instant.
+    /// Its reads have these rates for `sensings` sensings, until this instant.
     pub(super) fn set_rates(&mut self, rates: u32, sensings: u64, until: SimTime) {
         self.rates = rates;
         (self.left, self.until) = (sensings.min(u16::MAX.into()) as u16, coarse(until));

@@ -91,7 +91,7 @@ impl ErrorCounts {
         (0..).zip(&self.bins).filter(|&(_, &reads)| reads > 0).map(move |(bin, &reads)| (of_bin(bin), reads))
     }
 
-    /// So many reads had these probabilities.
+    /// Counts `reads` reads that had these probabilities.
     pub(super) fn count(&mut self, reads: u64, rates: &ReadRates) {
         if reads == 0 {
             return;

@@ -151,7 +151,7 @@ impl ReadErrors {
         self.page_factors = self.model.page_factors(seed, &self.types, self.flash_pages);
     }
 
-    /// Time 0: what was read and programmed before is no part of the run.
+    /// Time 0: reads and programs before it are no part of the run.
     pub(in crate::drive) fn begin(&mut self) {
         self.blocks.fill(BlockState::default());
         self.rates = RateTable::default();
@@ -162,7 +162,7 @@ impl ReadErrors {
         self.counts = ErrorCounts::default();
     }
 
-    /// The time of decoding behind a transfer of a read without further retries that soft decoding follows.
+    /// The time of decoding after a transfer of a read without further retries that soft decoding follows.
     fn soft_decoding(&self, course: ReadAttempts) -> Span {
         let Some(SoftSensing { sensings, decode: soft }) = self.model.soft else { return self.decode };
         // The last hard decoding comes before the first sensing for soft decoding.
@@ -270,8 +270,8 @@ struct LastingCondition {
 }
 
 impl ReadErrors {
-    /// A read of so many sectors begins, 0 for a whole page. If it has the rates of its block's last read, it is counted,
-    /// and these are returned.
+    /// A read of `sectors` sectors begins, 0 for a whole page. If it has the rates of its block's last read, it is
+    /// counted, and these are returned.
     #[inline]
     fn repeat_read(&mut self, now: SimTime, block: usize, ppn: Ppn, sectors: u16) -> Option<&ReadRates> {
         let old = self.is_old(block, ppn);
@@ -292,7 +292,7 @@ impl ReadErrors {
         !self.blocks[block].programmed || !self.fresh.has(ppn.0)
     }
 
-    /// A read of so many sectors begins that has rates of its own: computes these.
+    /// A read of `sectors` sectors begins that has rates of its own: computes these.
     fn begin_read(&mut self, now: SimTime, sensed: Sensed, sectors: u16) {
         self.look_at_block(sensed.block);
         self.blocks[sensed.block].sense(1);
@@ -333,8 +333,8 @@ impl ReadErrors {
         LastingCondition { data, before, sensings, until_reads, until: since + Span(until_age) }
     }
 
-    /// Looks whether the data of a block are to be moved now. Returns the number of its reads at which it looks again: at the
-    /// next step or when they are due. The age of the data is looked at in steps only.
+    /// Checks whether the data of a block must be moved now. Returns the number of its reads at which it checks
+    /// again: at the next step or when they are due. The age of the data is looked at in steps only.
     fn limit(&mut self, ppn: Ppn, before: f64, days: f64, [reads, until_reads]: [u64; 2]) -> u64 {
         let ErrorModel { reclaim_reads, refresh_days, .. } = &*self.model;
         let pages = f64::from(self.flash_pages);
@@ -532,7 +532,7 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// A new block, which is erased, stands in the place of another one.
+    /// A new, erased block replaces another one.
     pub(in crate::drive) fn note_renewed(&mut self, plane: PlaneId, block: u32) {
         self.note_erased(plane, block);
         let block = self.flash.geometry.block_index(plane, block) as u32;
@@ -600,7 +600,7 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// The time of decoding behind a transfer of a read with this course, until it is answered or sensed again.
+    /// The time of decoding after a transfer of a read with this course, until it is answered or sensed again.
     #[inline]
     pub(super) fn decoding(&self, course: ReadAttempts) -> Span {
         let Some(errors) = &self.errors else { return Span::ZERO };

@@ -45,7 +45,7 @@ fn any_one_failure_at_any_step_costs_nothing() {
                         lost.is_empty(),
                         "{setup:?}, seed {seed}, step {steps}, node {node}: {lost:?} lost"
                     );
-                    // The host goes on, and what it writes from now on is not lost either.
+                    // The host continues, and its writes from now on are not lost either.
                     rig.write(1, 7);
                     rig.write(0, setup.pages() as u16 / 2);
                     rig.run();
@@ -70,7 +70,7 @@ fn what_the_next_failure_would_cost_is_what_is_declared() {
             let quiet = || {
                 let mut random = Random::stream(seed, "next failure");
                 let mut rig = history(&setup, seed, seed as u32 % 5 * 12, Report::Random(40));
-                // What is missing stays missing.
+                // Missing pages stay missing.
                 rig.engine.controller.rebuild_permille = 0;
                 let node = 1 + random.below(u64::from(setup.nvram())) as u16;
                 match random.below(3) {
@@ -109,7 +109,7 @@ fn what_the_next_failure_would_cost_is_what_is_declared() {
     assert!(counted > 300, "the histories leave something exposed: {counted}");
 }
 
-/// SSD and memory fail together: what was only there is lost, and said to be; nothing else is.
+/// SSD and memory fail together: pages that were only there are lost, and reported as lost; no others are.
 #[test]
 fn an_ssd_and_the_memory() {
     let mut lost_any = 0;

@@ -139,7 +139,7 @@ fn check<C: Contents>(rig: &Rig<C>) {
     assert!(facts.nvram_used <= facts.nvram_most && facts.nvram_most <= facts.nvram_pages);
 }
 
-/// Every page that holds something stands on its SSD and in its backup, but for those that are exposed.
+/// Every page that holds data is on its SSD and in its backup, except for those that are exposed.
 fn check_copies(rig: &mut Rig, setup: &Setup) {
     check(rig);
     let mut covered = vec![false; setup.pages() as usize];
@@ -165,7 +165,7 @@ fn declared(rig: &Rig, setup: &Setup) -> Vec<u32> {
         .collect()
 }
 
-/// Reads, writes, trims and merges at random, several at a time, with runs that go on where the last one ended.
+/// Reads, writes, trims and merges at random, several at a time, with runs that continue where the last one ended.
 fn shake<C: Contents>(rig: &mut Rig<C>, setup: &Setup, random: &mut Random, commands: u32) {
     let mut next = 0;
     for _ in 0..commands {
@@ -201,7 +201,7 @@ fn read_all(rig: &mut Rig, setup: &Setup) -> Vec<u32> {
     lost
 }
 
-/// Goes on by this many events.
+/// Advances by this many events.
 fn steps<C: Contents>(rig: &mut Rig<C>, count: u64) {
     for _ in 0..count {
         rig.step();

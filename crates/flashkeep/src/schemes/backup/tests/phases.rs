@@ -23,9 +23,9 @@ fn moved(operations: u64, pages: u64) -> super::super::Moved {
     super::super::Moved { operations, pages }
 }
 
-/// Page 5 lies in the segment next to the head and is written there. What comes while the disk is busy goes along to
-/// the free segment behind it: 21 (at 29), 2 and 3, and 20 (at 28), as one write. In idle time one read brings that
-/// back, and from the head on 28 and 29 are a run again, then 2 and 3.
+/// Page 5 lies in the segment next to the head and is written there. Pages that come while the disk is busy are
+/// written to the next free segment: 21 (at 29), 2 and 3, and 20 (at 28), as one write. In idle time one read brings
+/// them back, and from the head on 28 and 29 are a run again, then 2 and 3.
 #[test]
 fn three_phases() {
     let mut rig: Rig = ONE.rig(Report::After(10), 0);
@@ -60,7 +60,7 @@ fn in_place_or_to_the_nearest_free_segment() {
         rig.until(rig.now + Span(500));
         operations(&rig, &setup, 0)
     };
-    // The disk begins with the first; 7 and 6 are a run then, 4 is not: the head stands before the free segment.
+    // The disk begins with the first; 7 and 6 are a run then, 4 is not: the head is before the free segment.
     assert_eq!(step(&[5, 7, 6, 4]), ["W5x1", "W6x2", "W8x1"]);
     // At 9, inside the free segment: nothing is nearer for 8, which belongs at 12. At 10 the same for 31.
     assert_eq!(step(&[8]), ["W9x1"]);
@@ -212,7 +212,7 @@ fn recall_segments_are_read_in_one_pass() {
     for (recall_segments, expected) in [(1, 1), (2, 2), (3, 3), (9, 3)] {
         let setup = Setup { recall_segments, recall_idle_ns: 100_000, each: 24, ..ONE };
         let mut rig: Rig = setup.rig(Report::After(10), 0);
-        // Twelve pages that all belong far behind, while the head is at the first free segment: they fill three.
+        // Twelve pages that all belong far away, while the head is at the first free segment: they fill three.
         rig.write(7, 1);
         write_each(&mut rig, (0..12).map(|n| 60 + n * 7 % 12));
         rig.until(rig.now + Span(50_000));

@@ -4,7 +4,7 @@ use super::*;
 use crate::engine::{BackendId, BackgroundWork, Cause, Change, Command, Verb};
 use crate::kernel::{SimTime, Span};
 
-/// One after the other fails, is replaced or comes back, while the host goes on.
+/// One after the other fails, is replaced or comes back, while the host continues.
 #[test]
 fn rebuilt_it_survives_the_next_failure() {
     for setup in ALL {
@@ -37,7 +37,7 @@ fn rebuilt_it_survives_the_next_failure() {
     }
 }
 
-/// A second failure in the middle of a rebuild costs what was declared, and what comes back brings back the rest.
+/// A second failure in the middle of a rebuild costs the declared pages, and a member that returns brings back the rest.
 #[test]
 fn a_second_failure_during_the_rebuild() {
     for setup in ALL {
@@ -84,7 +84,7 @@ fn a_second_failure_during_the_rebuild() {
     }
 }
 
-/// A new SSD is filled from data segments, free segments and the memory: what stood in each of them.
+/// A new SSD is filled from data segments, free segments and the memory, with the pages that were in each of them.
 #[test]
 fn a_new_ssd_is_given_what_the_backup_has() {
     let setup = Setup { recall_idle_ns: 1_000_000_000, ..SMALL };

@@ -20,7 +20,7 @@ fn the_worked_example_of_cleaning() {
     assert_eq!((rig.pages(Verb::Read, Cause::Gc), rig.pages(Verb::Write, Cause::Gc)), (5, 5));
     assert_eq!(written(&rig, &[Cause::Gc]), [(0, 10), (1, 10), (2, 10), (3, 10), (0, 11)]);
     assert_eq!(written(&rig, &[Cause::ParityGc]), [(4, 10), (1, 11)]);
-    // The host goes on behind it.
+    // The host continues after it.
     assert_eq!(written(&rig, &[Cause::Host]), [(2, 11)]);
     let erased = rig.store.log.iter().filter(|(_, _, c)| c.verb == Verb::Trim);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Members that fail, pages that cannot be read, and what is lost of it: nothing, or what was declared.
+//! Members that fail, pages that cannot be read, and the losses: none, or as declared.
 
 use super::*;
 use crate::engine::Why;
@@ -64,7 +64,7 @@ fn replaced_it_survives_the_next_failure() {
             }
             rig.replace(node);
             audit(&rig);
-            // The host goes on while it is rebuilt.
+            // The host continues while it is rebuilt.
             while rig.background(0, Why::Rebuild) {
                 if random.below(2) == 0 {
                     disturb(&mut rig, &mut random, upto);
@@ -105,7 +105,7 @@ fn narrower_it_survives_the_next_failure() {
             assert_eq!(log(&rig).health.lacking, 0, "seed {seed}");
             nothing_is_lost(&mut rig, &format!("seed {seed}"));
         }
-        // And back to full width, with what is needed of them restored.
+        // And back to full width, with the units that are needed of them restored.
         for node in nodes {
             rig.replace(node);
             rig.rebuild(0);
@@ -119,8 +119,8 @@ fn narrower_it_survives_the_next_failure() {
     }
 }
 
-/// With no room for narrower stripes, superpages are laid over the member that is gone: the rebuild ends, the host goes
-/// on.
+/// With no room for narrower stripes, superpages are laid over the member that is gone: the rebuild ends, the host
+/// continues.
 #[test]
 fn without_room_it_goes_on_unprotected() {
     for seed in 0..40 {
@@ -151,7 +151,7 @@ fn without_room_it_goes_on_unprotected() {
     }
 }
 
-/// A second member fails too early: what is lost is among what was declared.
+/// A second member fails too early: all lost pages are among the declared ones.
 #[test]
 fn what_is_lost_was_exposed() {
     let mut losses = 0;
@@ -185,7 +185,7 @@ fn what_is_lost_was_exposed() {
         assert!(rig.lost.iter().all(|page| exposed.contains(page)), "seed {seed}");
         losses += rig.lost.len();
         let lost = rig.lost.clone();
-        // What is lost stays lost until it is written, also if pages are moved meanwhile, and the rest is made whole.
+        // Lost pages stay lost until they are written, also if pages are moved meanwhile, and the rest is made whole.
         for node in [first, second] {
             if node != first || !replaced {
                 rig.replace(node);
@@ -287,7 +287,7 @@ fn places_that_turn_out_bad() {
                 audit(&rig);
             }
             rig.run();
-            // What is copied may turn up other bad places.
+            // The copied pages may turn up other bad places.
             for _ in 0..3 {
                 rig.rebuild(0);
             }
@@ -354,7 +354,7 @@ fn a_failure_that_is_told_late() {
     }
 }
 
-/// Under any combination of events reads return what was written, or say that it is lost; nothing stands still.
+/// Under any combination of events reads return the data that were written, or report them lost, and all commands end.
 #[test]
 fn everything_at_once() {
     for seed in 0..150 {

@@ -6,7 +6,7 @@ use crate::schemes::hybrid::extend;
 use crate::schemes::parity::{Settling, StripePart, Touch};
 
 impl Hpda {
-    /// Whether what is logged of a stripe can go to the drives and be protected there.
+    /// Whether the logged pages of a stripe can go to the drives and be protected there.
     pub(super) fn is_reclaimable(&self, stripe: u32, view: &View<'_>) -> bool {
         let seats = self.stripes.seats(stripe);
         let fits = |index: u8| {
@@ -26,7 +26,7 @@ impl Hpda {
         free.find(|&stripe| self.is_reclaimable(stripe, view))
     }
 
-    /// Moves what is logged of a stripe to the drives.
+    /// Moves the logged pages of a stripe to the drives.
     pub(super) fn reclaim(&mut self, makes_room: bool, view: &View<'_>, plan: &mut Plan) -> bool {
         // As many at once as there are drives, so that each has something to do.
         if makes_room && self.reclaiming >= self.drives {

@@ -12,7 +12,7 @@ impl Hpda {
         rebuilds || copies
     }
 
-    /// Makes another copy of what is in the log of a stripe, where there is but one.
+    /// Makes another copy of the logged pages of a stripe, where there is but one.
     fn copy_slots(&self, stripe: u32, view: &View<'_>, plan: &mut Plan) -> bool {
         let command = |verb, page| Command::new(verb, page, 1).because(Cause::Rebuild);
         let before = plan.steps.len();

@@ -161,7 +161,7 @@ impl ICash {
     }
 }
 
-/// Whether a read of a delta goes on where another one ends.
+/// Whether a read of a delta continues where another one ends.
 fn follows(last: &Step, next: &Step) -> bool {
     last.member == next.member
         && last.role == next.role

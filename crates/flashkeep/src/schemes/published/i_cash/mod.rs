@@ -106,7 +106,7 @@ impl Default for ICashOptions {
     }
 }
 
-/// Pages over these members, or what is missing.
+/// Pages over these members, or the missing condition.
 fn offered(members: &[MemberFacts], redundancy: &RedundancySpec) -> Result<u64, String> {
     let parts = HybridMembers::of(members)?;
     if (parts.flash, parts.disks) != (1, 1) || parts.disk_pages == 0 || parts.flash_pages < 2 {
@@ -303,7 +303,7 @@ impl ICash {
         PlanVerdict::Go
     }
 
-    /// The difference to `base`, to memory, in which the new page stands until the reference has been read.
+    /// The difference to `base`, to memory, in which the new page is kept whole until the reference has been read.
     fn write_delta(
         &mut self,
         command: &Command,
@@ -327,7 +327,7 @@ impl ICash {
         PlanVerdict::Go
     }
 
-    /// Computes the delta of a page that stands whole in a slot of memory; the drive does not need the page any more.
+    /// Computes the delta of a page that is whole in a slot of memory; the drive does not need the page any more.
     fn store_delta(page: Page, slot: u32, base: Page, view: &View<'_>, plan: &mut Plan) {
         plan.push(Step::fetch(DRIVE, base, Role::Data(0), Cause::Parity));
         plan.push(Step::store(MEMORY, Page::of(slot), Role::P, Cause::Parity).stage(1));

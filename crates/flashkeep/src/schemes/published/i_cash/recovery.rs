@@ -5,7 +5,7 @@ use crate::engine::{Cause, Command, Key, Member, OobData, Page, Plan, Role, Step
 use crate::schemes::ring::of_page;
 
 impl ICash {
-    /// Copies and flushes that were interrupted begin again. A page whose delta was being computed stands whole in
+    /// Copies and flushes that were interrupted begin again. A page whose delta was being computed is whole in
     /// memory.
     pub(super) fn restore(&mut self, view: &View<'_>, lacks: &mut dyn FnMut(Member, Page)) {
         self.wanted.extend(self.copying.take());
@@ -42,7 +42,7 @@ impl ICash {
         }
     }
 
-    /// The metadata of a page that has a delta or stands whole in memory; none if the two parts do not match.
+    /// The metadata of a page that has a delta or is whole in memory; none if the two parts do not match.
     fn sum(&self, page: u32, view: &View<'_>) -> Option<OobData> {
         let (member, slot) = self.delta(page)?;
         let delta = view.oob(member, slot)?;
@@ -53,7 +53,7 @@ impl ICash {
         of_page(OobData { stamp: base.stamp ^ delta.stamp, ..delta }, page, view)
     }
 
-    /// Turns a page that stands whole in memory into a delta, or writes it to the drive if there is no reference.
+    /// Turns a page that is whole in memory into a delta, or writes it to the drive if there is no reference.
     pub(super) fn shrink(&mut self, view: &View<'_>, plan: &mut Plan) -> bool {
         let slots = self
             .whole

@@ -3,9 +3,9 @@
 use crate::kernel::Bits;
 use flashkeep_trace::random::mix;
 
-/// What the contents of pages are like, in place of signatures: a page in each family is its reference; of the others so
-/// many are like the reference of some family, and the rest are like nothing. Which, is decided by a hash of the page's
-/// number.
+/// The similarity of the contents of pages, in place of signatures: a page in each family is its reference; of the others
+/// many are like the reference of some family, and the rest are like nothing. A hash of the page's number
+/// decides which.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
 pub(in crate::schemes) struct Likeness {
     /// Pages of a family; the last one has the rest besides.
@@ -68,7 +68,7 @@ pub(super) struct Recent {
     most: usize,
     /// Those that the last scan saw, the latest first.
     list: Vec<u32>,
-    /// What was used since, the latest last.
+    /// The pages used since, the latest last.
     since: Vec<u32>,
     /// Kept for their memory.
     spare: Vec<u32>,
