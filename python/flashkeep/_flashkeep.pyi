@@ -71,7 +71,7 @@ def conformance(
 
 def check(drive: str, overrides: Sequence[str], text: str | None = None, /) -> str:
     """`{"drive": resolved, "members": [resolved], "files", "capacity_bytes", "tree": drawn, "warnings": […]}`, where
-    `files` are the drive files that were read, by their paths. With a text, `drive` stands for its path."""
+    `files` are the drive files that were read, by their paths. With a text, `drive` represents its path."""
 
 def page_errors(
     drive: str,

@@ -266,7 +266,7 @@ def sweep(
     """Runs all combinations of a plan, and returns their table, charts and Pareto fronts.
 
     `plan` is the path of a plan, or the same as a mapping; or its parts are given by name. `out` is the folder of the
-    results: the same call goes on with a sweep that was interrupted, and runs only cells without a result. Without it
+    results: the same call continues a sweep that was interrupted, and runs only cells without a result. Without it
     the results are in a temporary folder, which goes with the object. Local runs use `workers` processes (default: one
     per core); `executor` is any `concurrent.futures.Executor`, such as `client.get_executor()` of Dask. `progress(done,
     total)` is called again and again; `True` shows progress.

@@ -28,7 +28,7 @@ def page_errors(
     page_kib: float | None = None,
     set: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """What becomes of the reads of a page after so many P/E cycles, days since its program, and reads of its block
+    """What becomes of the reads of a page after a number of P/E cycles, days since its program, and reads of its block
     (divided by the pages of the block).
 
     `rber` is the share of wrong bits, `codeword_failure` and `page_failure` the probabilities that hard decoding of

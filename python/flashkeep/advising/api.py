@@ -140,7 +140,7 @@ def advise_on(
         raise OptionError("advise: each redundancy reads the trace anew, and standard input can be read only once")
     given = drives_of(drives)
     if given.starts_new and given.can_be_filled:
-        # Parity of pages that nobody has written costs nothing: arrays in use are full.
+        # Parity of unwritten pages costs nothing: arrays in use are full.
         options = {"existing": "all", **options}
     designs = designs_of(given, schemes, full=options.get("existing", given.existing) == "all")
     sample = sampled(trace, given)

@@ -90,7 +90,7 @@ def title(found: dict[str, Any]) -> str:
 
 
 def subtitle(found: dict[str, Any]) -> str:
-    """What was simulated."""
+    """The simulated arrays."""
     workload = found["workload"]
     requests = workload["requests"]
     counted = f"{requests:,} requests"
@@ -171,7 +171,7 @@ def _blocks(rows: Sequence[dict[str, Any]], columns: Sequence[Column], page: Pag
 
 
 def _gap(column: Sequence[str]) -> int:
-    """Spaces before a column: a percentile stands beside its mean."""
+    """Spaces before a column: a percentile is beside its mean."""
     return 1 if column[1] == "p99" else 2
 
 

@@ -23,7 +23,7 @@ TIMES_LOWEST = 2.0
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits that were asked for; none stands for the default."""
+    """The limits that were asked for; none means the default."""
 
     loss: float | str | None = None
     p99_us: float | str | None = None
@@ -91,7 +91,7 @@ def _excess_of(row: Row, found: Row) -> str:
 
 
 def _counts(row: Row, latency: str) -> bool:
-    """Whether a row has what is compared, carries the load, and lost nothing when one member failed."""
+    """Whether a row has the compared figures, carries the load, and lost nothing when one member failed."""
     known = row["reason"] is None and None not in (row["p_loss"], row["response_us"][latency]["p99"], cost_of(row))
     return known and row["saturation"] is None and not row["lost_pages"]
 

@@ -24,14 +24,14 @@ MOST_FILLED_BYTES = 2**40
 MOST_WITHOUT_ROWS = 2**36
 """The same, with a scheme whose arrays cannot be filled in rows: page by page this takes some seconds."""
 COPIES = 2
-"""Schemes of copies stripe over groups of so many drives: more copies cost a drive each."""
+"""Schemes of copies stripe over groups of this number of drives: more copies cost a drive each."""
 SLOW = ("left out, because a full array of this size is filled page by page and takes many minutes and GB of memory; "
         "--schemes with its name tries it, as do drives with fewer flash.blocks_per_plane")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Drives:
-    """So many drives of one kind."""
+    """A number of drives of one kind."""
 
     text: str
     count: int
@@ -106,7 +106,7 @@ def designs_of(drives: Drives, schemes: Sequence[str] | None, full: bool) -> lis
 
 
 def _design(drives: Drives, named: str, facts: Mapping[str, Any]) -> Design:
-    """An array under a scheme; one that does not fit so many drives has a reason.
+    """An array under a scheme; one that does not fit the number of drives has a reason.
 
     Raises `OptionError` if there is no such scheme.
     """

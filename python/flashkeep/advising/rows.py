@@ -27,7 +27,7 @@ OF_FLEET = ("p_loss", "array_loss", "sector_loss", "nines", "nomdl", "causes", "
 
 
 def row_of(design: Design, array: Array | None, ended: Simulated, model: Options) -> Row:
-    """A row; what is not known of it is none, and has a reason."""
+    """A row; an unknown figure is none, and has a reason."""
     row: Row = {
         "scheme": design.scheme, "width": design.width, "reason": ended.reason, "pareto": False, "tolerance": None,
         "usable_bytes": None, "raw_per_usable": None, "response_us": None, "saturation": None, "degraded_us": None,

@@ -111,7 +111,7 @@ def _both(design: Design, tolerance: int, simulated: Callable[[float, Mapping[st
 
 
 def _tried(simulated: Callable[[float, Mapping[str, Any]], Ran], begin: float, more: Mapping[str, Any]) -> Ran:
-    """A run, or why there is none: whatever ends one run, the others are still worth their time."""
+    """A run, or why there is none: if one run ends with an error, the others are still worth their time."""
     try:
         return simulated(begin, more)
     except StoppedError:

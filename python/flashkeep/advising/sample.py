@@ -37,7 +37,7 @@ class Sample:
 
 
 def sampled(trace: Trace, drives: Drives) -> Sample:
-    """The workload, or its first requests if all of them write more than `MOST_WRITTEN` and nobody said how many to
+    """The workload, or its first requests if all of them write more than `MOST_WRITTEN` and no option says how many to
     take (`--limit`).
 
     Raises `TraceError` or `OptionError`.

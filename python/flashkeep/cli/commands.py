@@ -253,7 +253,7 @@ def _age(arguments: dict[str, Any]) -> int:
 
 
 def _compare(arguments: dict[str, Any]) -> int:
-    # Words behind the first that can only be workloads are further files of the trace.
+    # Words after the first that can only be workloads are further files of the trace.
     drives = list(itertools.dropwhile(_is_trace, arguments["drive"]))
     traces = [arguments["trace"], *arguments["drive"][: len(arguments["drive"]) - len(drives)]]
     if "-" in traces:

@@ -1,4 +1,4 @@
-"""Completion in a shell: what may stand at the cursor, and the scripts that ask for it.
+"""Completion in a shell: the words that may be at the cursor, and the scripts that ask for it.
 
 The scripts know nothing: at each press of the key they call `flashkeep complete -- WORDS…`, whose last word is the one
 at the cursor. So presets, keys, schemes and options are always those of the installed version.
@@ -65,7 +65,7 @@ def script(shell: str) -> str:
 
 
 def candidates(words: list[str]) -> list[str]:
-    """What may stand in place of the last word; nothing where a file may."""
+    """The words that may replace the last word; none where a file may."""
     *before, at = words or [""]
     return sorted({word for word in _candidates(before, at) if word.startswith(at)})
 
@@ -135,7 +135,7 @@ def _names(command: str) -> list[str]:
 
 
 def _drives(at: str) -> Iterable[str]:
-    """Presets, and the keys behind one."""
+    """Presets, and the keys after one."""
     drive, comma, pair = at.rpartition(",")
     if not comma:
         return _names("drives")
@@ -143,14 +143,14 @@ def _drives(at: str) -> Iterable[str]:
 
 
 def _several(at: str) -> Iterable[str]:
-    """`8*tlc-client`, and the keys behind it."""
+    """`8*tlc-client`, and the keys after it."""
     count, star, drive = at.partition("*")
     count = count if star or count.isdigit() else "8"
     return [f"{count}*{found}" for found in _drives(drive)]
 
 
 def _arrays(at: str) -> Iterable[str]:
-    """Presets, `8*tlc-client` once there is a number, and schemes behind it."""
+    """Presets, `8*tlc-client` once there is a number, and schemes after it."""
     if not at[:1].isdigit():
         return _drives(at)
     drives, colon, _ = at.rpartition(":")
@@ -171,7 +171,7 @@ def _scheme_names() -> list[str]:
 
 
 def _workloads(at: str) -> Iterable[str]:
-    """Synthetic workloads, and the keys behind one. bash shows files where nothing is found."""
+    """Synthetic workloads, and the keys after one. bash shows files where nothing is found."""
     text, comma, _ = at.rpartition(",")
     if not comma:
         return [f"synth:{name}" for name in _names("workloads")] if at else ["synth:"]

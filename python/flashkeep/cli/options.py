@@ -462,7 +462,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Help of a fixed width, whatever the terminal: as tests check it."""
+    """Help of a fixed width, for any terminal: as tests check it."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, max_help_position=28, width=WIDTH)

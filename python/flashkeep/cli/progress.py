@@ -33,7 +33,7 @@ class State:
     __slots__ = ("ends", "requests", "share")
 
     def __init__(self) -> None:
-        self.ends = False  # it has been told to end early
+        self.ends = False  # the user has asked it to end early
         self.requests = 0
         self.share: float | None = None
 

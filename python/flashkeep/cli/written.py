@@ -29,7 +29,7 @@ def check_written(command: str, written: Mapping[str, str], arguments: Mapping[s
 
 
 def _names(value: object) -> Iterator[str]:
-    """What an argument may name: a drive may have keys behind its name, and their number before it."""
+    """What an argument may name: a drive may have keys after its name, and their number before it."""
     for word in value if isinstance(value, list) else [value]:
         if isinstance(word, str):
             yield from (word, word.partition(",")[0], word.partition("*")[2].partition(",")[0].strip())

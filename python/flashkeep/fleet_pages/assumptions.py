@@ -1,6 +1,6 @@
 """The assumptions of a fleet, one at a time: what each is, within which range it is varied, and which way is better.
 
-A number is halved and doubled. What is switched off or is no number has a range that is named here.
+A number is halved and doubled. An option that is switched off or is no number has a range that is named here.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Chart:
 
 
 def drawn(picture: Picture, taller: float = 1.0) -> Chart:
-    """Draws a picture for both; the narrow one is so many times as tall as the other."""
+    """Draws a picture for both; the narrow one is `taller` times as tall as the other."""
     narrow = replace(picture, name=f"{picture.name}-narrow", size=(NARROW, taller * picture.size[1]))
     return Chart(draw(picture), draw(narrow))
 

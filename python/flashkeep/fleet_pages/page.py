@@ -33,7 +33,7 @@ ALIKE = 1.5
 
 @dataclass(frozen=True)
 class Part:
-    """What the page says of one array: its tornado, the numbers behind it, and how a tenth of the loss is reached."""
+    """What the page says of one array: its tornado, its numbers, and how a tenth of the loss is reached."""
 
     name: str
     sensitivity: Sensitivity

@@ -37,7 +37,7 @@ class FleetResult(Figures):
 
     @property
     def question(self) -> Question:
-        """What was asked."""
+        """The user's question."""
         return self._question
 
     def report(self, path: str | os.PathLike[str]) -> None:
@@ -85,7 +85,7 @@ class Question:
     mttr_from: str
     """Where the repair time comes from."""
     uber_from: str | None
-    """Where the UBER comes from; none if nobody states one."""
+    """Where the UBER comes from; none if none is stated."""
     notes: tuple[str, ...] = ()
     """How the array and its measurements changed what was asked."""
 
@@ -149,7 +149,7 @@ def _rebuild(array: Array, asked: dict[str, Any], options: Options) -> float | N
 
 
 def _wear(array: Array, asked: dict[str, Any], options: Options) -> Iterator[str]:
-    """Fills in the time until drives are worn out, if it is to be measured by a simulation."""
+    """Fills in the time until drives are worn out, if a simulation must measure it."""
     if options.wear != "simulated":
         return
     if options.workload is None:

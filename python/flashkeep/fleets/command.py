@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def told_every(seconds: float, name: str, quiet: bool) -> Iterator[None]:
-    """Writes a line to standard error once in so many seconds, where that is no terminal."""
+    """Writes a line to standard error once in a number of seconds, where that is no terminal."""
     done = Event()
 
     def tell() -> None:

@@ -1,4 +1,4 @@
-"""What `fleet` and `advise` assume of drives and repairs unless they are told: one place, so that both say the same.
+"""What `fleet` and `advise` assume of drives and repairs unless options say otherwise: so that both say the same.
 
 The functions put them into the options of the model, and say where each comes from.
 """
@@ -67,7 +67,7 @@ def uber_from(options: Options, asked: dict[str, Any], array: Array) -> str | No
 
 
 def note_on_uber(array: Array, source: str | None, asked: dict[str, Any]) -> str | None:
-    """What a UBER of 0 that nobody chose leaves out."""
+    """The losses that a UBER of 0 leaves out if no option chose it."""
     if source is not None or asked["latent_hours"] is not None or not array.group.tolerance:
         return None
     what = f"{array.name} names no error rate (errors.uber_target)" if array.model else "a bare size has no error rate"

@@ -1,4 +1,4 @@
-"""What is asked of the model: options, their defaults, and those that exclude each other."""
+"""The questions to the model: options, their defaults, and those that exclude each other."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHOLE = {"groups": (1, 63), "spares": (0, 32), "samples": (1, 63), "threads": (1
 
 @dataclass(frozen=True)
 class Options:
-    """The options, by the names of the command line. None stands for the default."""
+    """The options, by the names of the command line. None means the default."""
 
     years: float | None = None
     groups: int | None = None
@@ -127,7 +127,7 @@ class Options:
         }
 
     def _scrub(self) -> str | None:
-        """A number of hours is a period: an error stays until the next pass, up to so long."""
+        """A number of hours is a period: an error stays until the next pass, at most for this period."""
         if self.scrub_hours is None:
             return None
         text = str(self.scrub_hours)

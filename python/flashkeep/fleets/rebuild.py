@@ -19,7 +19,7 @@ speed, from which the time of a full member follows."""
 FAILURE = "member:0@50%,replace_after=1ms"
 
 SAMPLE = "512MiB"
-"""What is rebuilt in a simulation: its speed is known then, and the rest of a full drive would take minutes."""
+"""The part rebuilt in a simulation: its speed is known then, and the rest of a full drive would take minutes."""
 
 LEAST_DRAM_FILLS = 4.0
 """What a rebuild writes has to fill the DRAM of the new drive so often: before, its speed is partly the DRAM's."""

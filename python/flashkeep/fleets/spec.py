@@ -102,7 +102,7 @@ class Node:
         return (len(self.members) or 1) if self.layout is None else self.layout.stripe
 
     def share_of_stripes(self, count: int) -> float:
-        """The share of stripes that have units on all of so many members."""
+        """The share of stripes that have units on all of a number of members."""
         return math.comb(self.stripe, count) / math.comb(len(self.members) or 1, count)
 
 
@@ -175,7 +175,7 @@ def _model(text: str, overrides: Sequence[str], contents: str | None) -> Model |
 
 
 def simulated_scheme(text: str, scheme: str, count: int) -> tuple[str, dict[str, int]]:
-    """The scheme and the keys with which the simulator runs a scheme over so many drives; no name if it does not.
+    """The scheme and the keys with which the simulator runs a scheme over `count` drives; no name if it does not.
 
     Raises `OptionError` where groups of it do not fit.
     """

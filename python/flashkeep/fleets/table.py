@@ -77,7 +77,7 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _extents(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is lost, and of arrays by which cause if there are several."""
+    """The losses, and of arrays by which cause if there are several."""
     rows = []
     array, sector = found["array_loss"], found["sector_loss"]
     causes = {cause: value for cause, value in found["causes"].items() if value and cause != "latent_errors"}

@@ -1,4 +1,4 @@
-"""A drive file that is being written, and what is to be said about it."""
+"""A drive file that is being written, and the notes about it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Draft:
         self.notes = checked["warnings"]
 
     def report(self) -> Iterator[str]:
-        """What was assumed, and what has no counterpart."""
+        """The assumptions, and the elements without a counterpart."""
         yield f"{self.file}: {self.simulator}; {len(self.keys) - len(self.assumed)} keys are from the file"
         yield from _block("assumed", [(f"{key} = {_toml(value)}", why) for key, value, why in self.assumed])
         yield from _block("no counterpart", [(str(element), why) for element, why in self.dropped])

@@ -92,7 +92,7 @@ class Elements:
         return Fraction(element.text.strip()) if number else Fraction(0)
 
     def word(self, element: Element, words: Mapping[str, str]) -> str:
-        """What one of a few words stands for."""
+        """The meaning of one of a few words."""
         text = element.text.strip()
         for word, meaning in words.items():
             if text.lower() == word.lower():

@@ -1,7 +1,7 @@
 """MQSim's `ssdconfig.xml`.
 
 Facts from its documentation and public source: times in ns, capacities in bytes, rates in MT/s;
-`Overprovisioning_Ratio` is a share of the raw pages; a plane is collected when its free blocks fall below
+`Overprovisioning_Ratio` is a share of the physical pages; a plane is collected when its free blocks fall below
 `GC_Exec_Threshold`; a preemptible collection goes first below `GC_Hard_Threshold` only, any other always.
 """
 
@@ -62,7 +62,7 @@ NO_COUNTERPART = {
 
 
 def read(path: str, text: str) -> Elements:
-    """The leaves of the document."""
+    """The elements of the document without children."""
     elements = Elements(path)
     for _, element in leaves(path, text):
         elements.add(element)
@@ -70,7 +70,7 @@ def read(path: str, text: str) -> Elements:
 
 
 def leaves(path: str, text: str) -> list[tuple[list[tuple[str, int]], Element]]:
-    """The leaves of a document, each behind the elements around it and their lines."""
+    """The elements of a document without children, each after the elements around it and their lines."""
     found: list[tuple[list[tuple[str, int]], Element]] = []
     parser = expat.ParserCreate()
     # Some forks' files begin with blank lines, which XML does not have before its declaration.

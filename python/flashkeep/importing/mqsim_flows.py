@@ -1,7 +1,7 @@
 """MQSim's `workload.xml`: its flows as workloads, one at a time.
 
 Facts from its documentation and public source: sizes, alignment and addresses in sectors of 512 bytes; a flow of
-QUEUE_DEPTH keeps so many requests outstanding, one of BANDWIDTH has exponential gaps; its addresses are a share of the
+QUEUE_DEPTH keeps that many outstanding, one of BANDWIDTH has exponential gaps; its addresses are a share of the
 drive's.
 """
 
@@ -70,7 +70,7 @@ class Flows:
         return "".join(f"{flow}\n" for flow in self.all)
 
     def report(self) -> Iterator[str]:
-        """What was assumed of each flow, and what has no counterpart."""
+        """The assumptions about each flow, and the elements without a counterpart."""
         yield f"{self.file}: {len(self.all)} flows of MQSim; flashkeep runs one at a time: flashkeep run DRIVE WORKLOAD"
         for flow in self.all:
             yield f"scenario {flow.scenario}, flow {flow.number}: {flow}"
@@ -155,7 +155,7 @@ def _synthetic(elements: Elements, flow: Flow) -> None:
 
 
 def _requests(elements: Elements, flow: Flow, size: int) -> int:
-    """The requests of a flow: so many, or those of its time at its rate."""
+    """The requests of a flow: a number of them, or those of its time at its rate."""
     number, stop = elements.find("Total_Requests_To_Generate"), elements.find("Stop_Time")
     if number and elements.whole(number):
         if stop and elements.whole(stop):

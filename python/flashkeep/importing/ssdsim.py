@@ -1,7 +1,7 @@
 """SSDSim's `page.parameters`.
 
 Facts from its parameter file, its public source and Hu et al., ICS 2011: times in ns, currents in µA, capacities in
-bytes; `overprovide` is a share of the raw pages; collection begins at `gc hard threshold`.
+bytes; `overprovide` is a share of the physical pages; collection begins at `gc hard threshold`.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def choices() -> str:
     parts = [HEAD, "\n".join(_alias(name, words[name]) for name in sorted(words))]
     schema = json.loads(_flashkeep.schema())
     tables = [(name, of) for name, of in schema["$defs"].items() if "properties" in of]
-    # A class must stand above those that name it in a file without quotes; annotations are not evaluated here.
+    # A class must come before those that name it in a file without quotes; annotations are not evaluated here.
     for name, of in [*tables, ("DriveFile", schema)]:
         parts.append("\n".join(_class(name, of, schema["$defs"])))
     return "\n".join(parts)

@@ -48,7 +48,7 @@ WORDS = {
 CODES = {"read": 0, "write": 1, "trim": 2, "flush": 3, "fua": 4}
 """The ops of a record, and a code for writes with FUA, which a record marks apart."""
 BAD = 255
-"""The op of a record that is to be skipped and counted."""
+"""The op of a record that is skipped and counted."""
 
 RECORD = np.dtype([
     ("arrival_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("device", "<u4"), ("op", "u1"), ("fua", "u1"),

@@ -140,8 +140,8 @@ PARITY = ("parity", "partial_parity", "parity_gc")
 
 
 def _activity(runs: Sequence[Found]) -> list[tuple[str, list[tuple[str, Any, Any]]]]:
-    """What drives did, of runs with a series: the label of an axis, and a line for each run. What is zero in all runs
-    is left out."""
+    """What drives did, of runs with a series: the label of an axis, and a line for each run. Figures of zero in all
+    runs are left out."""
 
     def rate(*names: str) -> Callable[[Any], Any]:
         return lambda series: (

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 BINS = 200
 """Intervals of time."""
 MOST_POINTS = 20_000
-"""Requests whose addresses are shown: so many in equal steps."""
+"""Requests whose addresses are shown: this number in equal steps."""
 OPS = ("reads", "writes", "trims")
 TIMES = ((3, 86400e6, "days"), (3, 3600e6, "h"), (1, 1e6, "s"), (1, 1e3, "ms"), (0, 1.0, "µs"))
 """Units of time: from how many of them on each is used, its µs, its name."""

@@ -85,7 +85,7 @@ def in_words(first: Summary, other: Summary) -> str:
 
 
 def _saturated(first: Summary, other: Summary) -> str | None:
-    """What stands in the place of times that have no meaning: `dvs cannot carry 12,000/s; it reaches 4,879/s`."""
+    """The text that replaces times that have no meaning: `dvs cannot carry 12,000/s; it reaches 4,879/s`."""
     before, after = first.get("saturation"), other.get("saturation")
     if after and before:
         reached = [f"{saturation['reached_iops']:,.0f}/s" for saturation in (before, after)]

@@ -48,7 +48,7 @@ def find(results: Results) -> Findings:
 
 
 def close(share: float) -> Near:
-    """A rule: off by so much of the published number."""
+    """A rule: off by this share of the published number."""
     return Near(share, 0.0, own_group, "", relative=True)
 
 

@@ -102,7 +102,7 @@ RULES = {
 
 
 def stage(row: str) -> float:
-    """The nines of a stage: those of so many missing at once, less those of the stage before."""
+    """The nines of a stage: those of this number missing at once, less those of the stage before."""
     if row not in MLEC:
         return nines(pools(max(MLEC.values())))
     survives = MLEC[row]

@@ -95,7 +95,7 @@ def acknowledging(evict: str) -> tuple[str, ...]:
 UNCACHED = 'members=["4 * intel-320-160","2 * st3500630a"]'
 """HPDA's disks with their write caches off."""
 ONE_DISK = 'members=["4 * intel-320-160","st3500630a"]'
-"""One disk behind all four SSDs, of which it holds only a part."""
+"""One disk for all four SSDs, of which it holds only a part."""
 CHUNKS = "redundancy.stripe_kib=64"
 FEWER = REQUESTS // 5
 
@@ -184,7 +184,7 @@ def contents(title: str) -> Run:
 
 
 def swept_share(share: float, *, backed_up: bool) -> Run:
-    """Proj's lengths and sequences with another share of writes, on an SSD alone or with a disk and 8 MB behind it."""
+    """Proj's lengths and sequences with another share of writes, on an SSD alone or with a disk and 8 MB besides."""
     drive, values = (PAIR, ("redundancy.nvram_mib=8",)) if backed_up else ("intel-320-160", ())
     return Run(drive, "hybrid-proj", values, f"footprint=64GiB,write={share:g}", BATCH, at_most=FEWER)
 

@@ -62,7 +62,7 @@ class Reason:
     """A paragraph of the data file. `cells` and `shown` are patterns of table, row and column (`*` is anything).
 
     The first reason that covers a cell explains it; one without `cells` is a remark. In `shown` a row or column may be
-    `{row}` or `{column}`, the explained cell's own: such ablations stand beside it.
+    `{row}` or `{column}`, the explained cell's own: such ablations are beside it.
     """
 
     title: str

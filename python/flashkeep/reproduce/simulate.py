@@ -43,7 +43,7 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """How a paper is to be run."""
+    """How a paper is run."""
 
     paper: Paper
     scale: float

@@ -19,7 +19,7 @@ OUTPUTS = frozenset((*names_of("series", "writing"), "keep_requests"))
 """Keys of a job that say what is written, and change no result."""
 
 BROUGHT = frozenset(("drive_files", "copies"))
-"""Keys of a job that stand in the place of files, which other keys name."""
+"""Keys of a job that replace files, which other keys name."""
 
 OPEN = ("drive", "options", "drive_changes")
 """The groups of a summary whose keys are not known beforehand."""
@@ -198,7 +198,7 @@ def overrides(summary: Mapping[str, Any]) -> list[str]:
 
 
 def _pairs(options: Mapping[str, Any]) -> list[str]:
-    """The pairs of `--set`, and those behind the drive's name, where a comma within brackets belongs to a list."""
+    """The pairs of `--set`, and those after the drive's name, where a comma within brackets belongs to a list."""
     found: list[str] = list(options.get("set", ()))
     depth, word = 0, ""
     for letter in [*str(options.get("drive", "")), ","]:

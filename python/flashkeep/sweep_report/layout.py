@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .sheet import Configuration, Dimension, Estimate, Sheet
 
 MOST_LINES = 12
-"""More lines in a panel could not be told apart."""
+"""More lines in a panel could not be distinguished."""
 MOST_ROWS, MOST_COLUMNS = 6, 4
 """More panels would be too small, or too many for a page."""
 

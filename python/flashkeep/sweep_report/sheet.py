@@ -272,7 +272,7 @@ def _shorter(values: Iterable[str]) -> dict[str, str]:
 
 
 def _short(name: str) -> str:
-    """The names of traces, or of a drive file with keys behind it, without folders; a synthetic workload as it is."""
+    """The names of traces, or of a drive file with keys after it, without folders; a synthetic workload as it is."""
     if name.startswith("synth:"):
         return name
     file, comma, keys = name.partition(",")

@@ -30,7 +30,7 @@ FORMAT = 1
 """The version of the files of cells."""
 
 INPUTS = ("drive", "drive_text", "drive_files", "set", "traces", "seed", "aged", "scenario")
-"""Keys of a job that stand for contents, which identify a cell instead of them."""
+"""Keys of a job that represent contents, which identify a cell instead of them."""
 
 
 NAMED_FILES = ("ftl.gc.file", "redundancy.file", "errors.file")
@@ -50,7 +50,7 @@ class Cell:
     in_memory: Mapping[str, bytes]
     """Traces that are not files, by the name that the job gives them."""
     keep: Mapping[str, Any]
-    """What is kept beside the summary."""
+    """The files kept beside the summary."""
     inputs: Mapping[str, str]
     """The hash of each file that the job reads."""
     named: Sequence[str]
@@ -206,8 +206,8 @@ class Digests:
         return self._parts[drive]
 
     def _contents(self, checked: dict[str, Any], named: list[str]) -> dict[str, Any]:
-        """A resolved drive without the paths of its files: members are told by what they are, other files by their
-        hashes. The latter's paths are added to `named`."""
+        """A resolved drive without the paths of its files: members are identified by their contents, other files
+        by their hashes. The latter's paths are added to `named`."""
         resolved: dict[str, Any] = checked["drive"]
         resolved.pop("description", None)
         values = flat(resolved)

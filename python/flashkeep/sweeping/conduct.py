@@ -38,7 +38,7 @@ TRIES = 3
 
 
 class SweepError(RuntimeError):
-    """The sweep cannot go on; what was done is kept."""
+    """The sweep cannot continue; finished cells are kept."""
 
 
 class FilesLostError(Exception):

@@ -1,4 +1,4 @@
-"""Plans of sweeps: reads one from a TOML file or a mapping, and refuses what cannot be meant."""
+"""Plans of sweeps: reads one from a TOML file or a mapping, and refuses invalid ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ FILES = tuple(option.name for option in _OF_RUNS if option.kind == "file")
 
 
 class PlanError(ValueError):
-    """A plan that cannot be meant: where it is wrong, and what is accepted."""
+    """An invalid plan: where it is wrong, and what is accepted."""
 
     def __init__(self, path: str, line: int | None, field: str | None, message: str) -> None:
         where = path if line is None else f"{path}:{line}"

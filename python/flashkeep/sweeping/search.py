@@ -59,7 +59,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is searched for."""
+    """The goals of a search."""
 
     figure: str
     largest: bool
@@ -138,7 +138,7 @@ def search(
 ) -> Found:
     """Searches a plan in at most `trials` choices; the table has the cells that were run.
 
-    The same command goes on where an interrupted search ended: it makes the same choices, whose cells are stored.
+    The same command continues where an interrupted search ended: it makes the same choices, whose cells are stored.
     """
     _need_fleet(plan, goal)
     cells = cells_of(plan)

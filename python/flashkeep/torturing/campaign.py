@@ -103,7 +103,7 @@ class Campaign:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, numbers: Iterable[int], minutes: float | None = None, tick: Tick = no_tick) -> None:
-        """Tries cases, at most for so many minutes. `tick` hears of the number of cases and of findings."""
+        """Tries cases, at most for a number of minutes. `tick` is called with the number of cases and of findings."""
         started = time.monotonic()
         until = started + 60 * minutes if minutes is not None else None
         chunks = _chunks(numbers)

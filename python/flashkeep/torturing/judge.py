@@ -1,4 +1,4 @@
-"""What is wrong with the result of a case: what must hold for every run.
+"""Judges the result of a case: the conditions that every run must meet.
 
 A figure has a path (`operations.read.host`), in which list places are `*`.
 """

@@ -41,7 +41,7 @@ SIZED = {
     "buffer.dram_mib": 16, "redundancy.nvram_mib": 8, "redundancy.log_mib": 4, "redundancy.segment_kib": 16,
     "redundancy.stripe_kib": 32, "redundancy.extent_kib": 32, "disk.write_cache_mib": 16,
 }  # fmt: skip
-"""Keys that are sizes, and by how much a member is to be larger."""
+"""Keys that are sizes, and by how much a member must be larger."""
 
 LEAST = {"buffer.dram_mib": 0.03125, "redundancy.nvram_mib": 0.0625, "redundancy.log_mib": 1.0,
          "redundancy.segment_kib": 16.0, "redundancy.stripe_kib": 4.0, "redundancy.extent_kib": 16.0,
@@ -71,7 +71,7 @@ class Small:
     dram: bool
     """Whether it has DRAM of its own that writes stay in."""
     notes: tuple[str, ...] = ()
-    """What is smaller than in the user's drive, and what could not be kept."""
+    """The sizes smaller than in the user's drive, and those that could not be kept."""
     survives: int = 0
     """Failures that its redundancy survives."""
 
@@ -89,7 +89,7 @@ class Small:
 
 @dataclass
 class _Tree:
-    """What is found on the way through a drive and its members."""
+    """The findings on the way through a drive and its members."""
 
     flash: list[Flash] = field(default_factory=list)
     parts: list[str] = field(default_factory=list)
@@ -104,7 +104,7 @@ def check(name: str, overrides: Sequence[str], text: str | None = None) -> dict[
 
 
 def split(drive: str) -> tuple[str, list[str]]:
-    """A drive's name and the keys behind it; a comma within brackets belongs to a list."""
+    """A drive's name and the keys after it; a comma within brackets belongs to a list."""
     parts, depth = [""], 0
     for letter in drive:
         depth += (letter == "[") - (letter == "]")
@@ -235,7 +235,7 @@ def _array_sizes(resolved: Mapping[str, Any], members: Sequence[str]) -> Iterato
 
 
 def _sizes(resolved: Mapping[str, Any], kib: float) -> Keys:
-    """Sizes that are large for a member of so many KiB."""
+    """Sizes that are large for a member of this number of KiB."""
     found: Keys = {}
     for key, share in SIZED.items():
         value = get(resolved, key)
@@ -318,7 +318,7 @@ def _wishes(aims: Sequence[int]) -> Iterator[tuple[int, float, int, int]]:
     are given up."""
     given_up = ((0.5, 4, 2), (1.25, 4, 2), (1.25, 1, 2), (3.0, 1, 1))
     wishes = [(aim, *wish) for wish in given_up for aim in aims]
-    # Of many members each is to be as small as it can be.
+    # Of many members each must be as small as it can be.
     yield from wishes if aims[0] == AIMS[-3] else sorted(wishes, key=lambda wish: wish[0])
     yield from ((aim, 3.0, 1, 1) for aim in LARGER)
 

@@ -84,7 +84,7 @@ def told(grid: Grid) -> list[tuple[str, list[str]]]:
 
 
 def with_unit(value: float | None, unit: str) -> str:
-    """A number with its unit behind it, for tables of many units."""
+    """A number with its unit after it, for tables of many units."""
     words = "" if value is None or unit in UNTOLD else "×" if unit == "x" else f" {unit}"
     return f"{number(value, unit)}{words}"
 
@@ -104,7 +104,7 @@ def difference(simulated: float | None, published: float | None, unit: str) -> s
 
 
 def unit(unit: str, column: str) -> str:
-    """What stands behind a column's name: nothing where the name says it already."""
+    """The text after a column's name: nothing where the name says it already."""
     return "" if unit in ("trend", "holds") or unit.lower() in column.lower() else f", {unit}"
 
 

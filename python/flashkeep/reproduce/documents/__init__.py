@@ -28,7 +28,7 @@ DOCUMENTS = ("validation", "hybrid", "dvs")
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A paper, what was found, and what is to be said of it."""
+    """A paper, its results, and the text about them."""
 
     paper: Paper
     found: Mapping[str, Any]
