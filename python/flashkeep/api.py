@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Ended: TypeAlias = tuple[dict[str, Any], Requests | None, Series | None]
 
     class FleetAssumptions(TypedDict, total=False):
-        """What is assumed of fleets: the options of `flashkeep fleet` and `flashkeep advise`."""
+        """The assumptions about fleets: the options of `flashkeep fleet` and `flashkeep advise`."""
 
         groups: SupportsIndex | None
         afr: float | str | None

@@ -1,8 +1,9 @@
 //! A read that errs: hard decoding, retries with other reference voltages, soft decoding.
 //!
-//! Retry j senses the page anew with an RBER of max(floor, RBER·factor^j); an RBER below the floor stays. Soft decoding
-//! has the RBER of the last retry. The stages are nested: a page that a later stage cannot correct, no earlier one can. So
-//! one uniform number decides a read, and the probability that all stages fail is that of the last.
+//! Retry j senses the page again with an RBER of max(floor, RBER·factor^j); an RBER below the floor stays. Soft
+//! decoding has the RBER of the last retry. The stages are nested: a page that a later stage cannot correct, no
+//! earlier one can. So one uniform number decides a read, and the probability that all stages fail is that of the
+//! last.
 
 use crate::ecc::{Code, FailureTable, threshold};
 use crate::{Invalid, within};

@@ -61,7 +61,7 @@ impl Matrix {
 }
 
 /// The rates of a chain as a matrix with rows of states, and after them one place for each cause of a loss and one
-/// that counts losses. With `renewed`, a group that has lost data starts anew as a whole one.
+/// that counts losses. With `renewed`, a group that has lost data starts again as a whole one.
 struct Generator {
     /// Rates between different places.
     rates: Matrix,
@@ -130,7 +130,7 @@ impl Generator {
 pub struct Solution {
     /// P(loss) at the end of each year, and at the end of the mission, by cause.
     pub by_year: Vec<[f64; CAUSES]>,
-    /// The expected number of losses of a group that starts anew after each of them.
+    /// The expected number of losses of a group that starts again after each of them.
     pub losses: f64,
 }
 

@@ -239,7 +239,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Begins anew before the first failure of a group, which is that of its first drive.
+    /// Begins again before the first failure of a group, which is that of its first drive.
     pub fn begin(&mut self, first: &FirstFailure, stream: &mut Stream) {
         let First { at, worn, factors } = first.draw(stream);
         (self.now, self.factors, self.missing, self.queued) = (at, factors, 0, 0);
@@ -305,7 +305,7 @@ impl<'a> State<'a> {
         self.step(stream)
     }
 
-    /// A failure within a window that begins now; failures after it are drawn anew.
+    /// A failure within a window that begins now; failures after it are drawn again.
     ///
     /// Given the number of failures that a Poisson process with these hazards has, each belongs to a drive and lies at a
     /// place of its hazard independently of the others; the first of them is the failure.
@@ -340,7 +340,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Draws the failures of the working drives anew, from now on.
+    /// Draws the failures of the working drives again, from now on.
     pub fn redraw(&mut self, stream: &mut Stream) {
         for number in 0..self.drives.len() {
             if self.drives[number].doing == Doing::Working {

@@ -49,7 +49,7 @@ pub struct Spares {
 /// Wear: a drive that has been written for long fails, and the drives of a group are written alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wear {
-    /// The life of a drive that is written as in the workload and fails of nothing else; a replacement begins anew.
+    /// The life of a drive that is written as in the workload and fails of nothing else; a replacement begins again.
     pub life: Life,
     /// The standard deviation of the logarithm of the rate at which a group is written: groups differ by it.
     pub spread: f64,

@@ -7,7 +7,7 @@ use crate::model::Group;
 use crate::sampling::{Limits, Loss, Stopped, Tally, sample};
 use flashkeep_errors::draw::Stream;
 
-/// Estimates the probability of a loss. A group that has lost data starts anew, so that all losses are counted.
+/// Estimates the probability of a loss. A group that has lost data starts again, so that all losses are counted.
 #[must_use]
 pub fn estimate(group: &Group, years: f64, seed: u64, limits: Limits) -> (Tally, Stopped) {
     let mission = years * YEAR;

@@ -15,7 +15,7 @@ pub(crate) fn accept_files() {
     });
 }
 
-/// The function of a file. It is loaded anew for each drive, so that drives and runs share nothing that it keeps.
+/// The function of a file. It is loaded again for each drive, so that drives and runs share nothing that it keeps.
 struct PythonVictim {
     path: String,
     choose: Py<PyAny>,

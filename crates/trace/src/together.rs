@@ -92,7 +92,7 @@ struct Together {
     /// In a sequence: when its last request arrived.
     last_ns: u64,
     by_clock: bool,
-    /// Parts whose times began anew.
+    /// Parts whose times began again.
     restarted: usize,
     empty: Vec<String>,
     failed: Option<TraceError>,

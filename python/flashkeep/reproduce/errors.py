@@ -59,7 +59,7 @@ WRITES = (0.01, 0.1, 1.0, 10.0)
 
 
 def certain(retries: int) -> tuple[str, ...]:
-    """Errors of which every read needs `retries` retries: an attempt before the last one fails, the last one succeeds."""
+    """Errors of which every read needs `retries` retries: the attempts before the last one fail."""
     scale = 0.0025 * 4**retries / 1.48e-3
     return (*KIM, f"errors.scale={scale:.6f}", "errors.retry.factor=0.25", f"errors.retry.steps={retries}")
 

@@ -230,7 +230,7 @@ pub(super) fn a_failure_during_the_rebuild_is_handled(entry: &Tried) {
             bench.read_all();
             bench.replace(&[third]);
             bench.run();
-            // Written anew, everything is there and protected.
+            // Written again, everything is there and protected.
             write_all(&mut bench);
             let lost = bench.read_all();
             assert!(lost.is_empty(), "{what}: {lost:?} lost though written anew");

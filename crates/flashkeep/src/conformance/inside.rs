@@ -48,7 +48,7 @@ pub(super) fn rebuilt_it_survives_the_next_failure(scheme: &Tried) {
         let lost = check_losses(&mut bench, &exposed, &before, &what);
         assert!(bench.is_whole() || !lost.is_empty(), "{scheme}, seed {seed}: rebuilt");
         // What waits for its parity is exposed to a power cut, and counted; what shares a stripe with a lost page
-        // is exposed until that is written anew; nothing else is.
+        // is exposed until that is written again; nothing else is.
         let waiting = bench.exposed(Hazard::Power).len() as u64;
         assert!(
             bench.exposed_now() <= waiting || !lost.is_empty(),
@@ -83,7 +83,7 @@ pub(super) fn a_failure_during_the_rebuild_is_handled(scheme: &Tried) {
         bench.read_all();
         bench.replace(&[survives % members]);
         bench.run();
-        // Written anew, everything is there and protected.
+        // Written again, everything is there and protected.
         for page in (0..bench.pages()).step_by(4) {
             bench.submit(Verb::Write, page, 4);
             bench.run();

@@ -110,7 +110,7 @@ const MAPS: [(u32, &[&str]); 6] = [
     (2, &["ftl.map=\"hybrid\"", "ftl.log_blocks=2", "flash.acknowledge=\"transfer\""]),
 ];
 
-/// Merges, too, are gone on with where the cut has left them, or done anew.
+/// Merges, too, are gone on with where the cut has left them, or done again.
 pub(super) fn a_cut_at_every_step_whatever_the_map(scheme: &Tried) {
     for (seed, &(planes, more)) in (1..).zip(&MAPS) {
         let (commands, each) = match (scheme.plain, &scheme.file) {

@@ -164,7 +164,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// A plan whose steps are tracked waits for this many more pages (or fewer, where they are about to be counted
-    /// anew).
+    /// again).
     #[inline(never)]
     pub(super) fn track(&mut self, token: CompletionToken, change: i32) {
         let counter = &mut self.counters[token.owner];

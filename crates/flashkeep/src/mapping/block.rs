@@ -232,7 +232,7 @@ impl BlockMap {
         }
     }
 
-    /// A replacement that has all pages before the place where it is gone on with is one; others are put together anew.
+    /// A replacement that has all pages before the place where it is gone on with is one; others are rebuilt.
     pub(super) fn recover(&mut self, view: &View<'_>) {
         self.base.look_up_wear(view);
         let mut remains = SurvivingBlocks::find(&self.base, view);
@@ -343,7 +343,7 @@ impl BlockMap {
         }
     }
 
-    /// A block cannot be programmed any more. Its logical block is put together anew, from what there is.
+    /// A block cannot be programmed any more. Its logical block is rebuilt from the pages that there are.
     fn retire(&mut self, block: u32, view: &View<'_>) {
         self.base.retire(block);
         for logical in self.those_in(block + 1) {

@@ -163,7 +163,7 @@ impl Base {
         }
     }
 
-    /// A logical block has been put together, or holds nothing: the blocks that it lay in.
+    /// A logical block has been rebuilt, or holds nothing: the blocks that it lay in.
     pub(super) fn unsplit(&mut self, logical: u32) -> Vec<u32> {
         self.damage.urgent.remove(&logical);
         self.disorder.split.remove(&logical).unwrap_or_default()

@@ -379,7 +379,7 @@ impl Dftl {
         stage + u8::from(!translations.is_empty())
     }
 
-    /// Reads a translation page, or works it out and writes it anew; the stage after that.
+    /// Reads a translation page, or works it out and writes it again; the stage after that.
     fn look_up(&mut self, translation: u32, stage: u8, view: &View<'_>, plan: &mut Plan) -> u8 {
         if view.has(BACKEND, self.page_of(translation)) {
             plan.push(self.fetch(translation, stage));

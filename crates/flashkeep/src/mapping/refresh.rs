@@ -1,5 +1,5 @@
 //! Refresh and read reclaim in maps of blocks: a member reports a page whose data are old, or whose block was read often.
-//! The logical blocks with pages in that block are put together anew, each in a free block of its plane, with the cause
+//! The logical blocks with pages in that block are rebuilt, each in a free block of its plane, with the cause
 //! `refresh`.
 //!
 //! That waits until the plane has a free block, and nothing else is changed there. Each of the blocks that are given up for
@@ -80,7 +80,7 @@ pub(super) trait RefreshesBlocks: MergesBlocks {
         false
     }
 
-    /// Puts a logical block together anew.
+    /// Rebuilds a logical block.
     fn renew(&mut self, logical: u32, plan: &mut Plan) {
         let (plane, block_pages) = (self.base().plane_of(logical), self.base().block_pages);
         let mut work = BlockPlanBuilder::background(plan, plane, block_pages);

@@ -248,7 +248,7 @@ impl Base {
         Some(logical)
     }
 
-    /// After a power cut, what drives know of their blocks counts.
+    /// After a power cut, the erase counts that drives keep of their blocks are used.
     pub(super) fn look_up_wear(&mut self, view: &View<'_>) {
         self.wear.open_all();
         for block in 0..self.blocks() {

@@ -76,7 +76,7 @@ impl RunPhases {
         self.all.push(RunPhase::new(name, event.map(str::to_owned), now, tally));
     }
 
-    /// Counting begins: earlier figures are left out, and the current phase, or `before`, begins anew.
+    /// Counting begins: earlier figures are left out, and the current phase, or `before`, begins again.
     pub fn count_from(&mut self, now: SimTime, tally: Tally) {
         let (name, event) = self.all.pop().map_or(("before", None), |phase| (phase.name, phase.event));
         self.all.clear();

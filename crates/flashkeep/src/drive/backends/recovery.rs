@@ -184,8 +184,8 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the younger
-    /// block: collections would lack the room to begin anew.
+    /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the
+    /// younger block: collections would lack the room to begin again.
     fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn) {
         let power = self.power.as_ref().expect("a drive that was told");
         let age = |ppn: Ppn| {

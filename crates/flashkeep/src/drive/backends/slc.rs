@@ -10,12 +10,12 @@
 //! - Without simulated time there are no idle moments: the oldest block is folded when the cache has no room.
 //!
 //! # Room
-//! To its plane a folded page is like a page of the host: it takes no page of the reserve that collection needs. Before
-//! each step the plane must have room for it; otherwise, or if the plane is short of pages and has something to collect,
-//! the block is left as it is, garbage collection goes first, and folding begins anew at the pages that are left. So
-//! folding cannot take what a collection needs, and nothing waits for it: a page that finds no room in the cache goes to
-//! the other blocks, or waits for garbage collection as in a drive without a cache. Pages in the cache take no room of the
-//! other blocks, which have enough for all.
+//! To its plane a folded page is like a page of the host: it takes no page of the reserve that collection needs.
+//! Before each step the plane must have room for it; otherwise, or if the plane is short of pages and has something
+//! to collect, the block is left as it is, garbage collection goes first, and folding begins again at the pages that
+//! are left. So folding cannot take what a collection needs, and nothing waits for it: a page that finds no room in
+//! the cache goes to the other blocks, or waits for garbage collection as in a drive without a cache. Pages in the
+//! cache take no room of the other blocks, which have enough for all.
 
 use super::backend::DieQueue;
 use super::gc::Pace;

@@ -30,7 +30,7 @@ use std::ops::Range;
 /// Reads, or writes, that each channel takes at once.
 pub(super) const BATCH: usize = 100;
 
-/// The round that is being put together.
+/// The round that is being planned.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpenRound {
     /// Its part on each channel of the gang.
@@ -429,7 +429,7 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// A program enters the round that is being put together: when its transfers begin, and when it is over.
+    /// A program enters the round that is being planned: when its transfers begin, and when it is over.
     #[inline(never)]
     pub(super) fn join_round(&mut self, unit: UnitId, phases: &OpPhases, cause: Cause) -> (SimTime, SimTime) {
         let round = self.dies.round_of(unit);
@@ -450,7 +450,7 @@ impl Dies {
         if before { Steps::BeforeReads } else { Steps::BehindReads }
     }
 
-    /// A unit's channel in the round that is being put together.
+    /// A unit's channel in the round that is being planned.
     fn round_of(&mut self, unit: UnitId) -> &mut Round {
         let channel = self.units[unit.0 as usize].channel as usize;
         &mut self.open_round.parts[channel % self.gangs.size]

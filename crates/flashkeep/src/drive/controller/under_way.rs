@@ -302,7 +302,7 @@ impl<C: Contents> Controller<C> {
         }
     }
 
-    /// Settles all operations: the time begins anew.
+    /// Settles all operations: the time begins again.
     pub(in crate::drive) fn settle_all(&mut self, backends: &mut DriveBackends<C>) {
         for unit in 0..self.dies.unit_count() {
             if let Some(suspension) = &mut self.suspension {

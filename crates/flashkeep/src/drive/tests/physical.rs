@@ -81,7 +81,7 @@ fn an_erase_comes_behind_programs_and_behind_reads_that_are_owed_its_block() {
     rig.ask(0, write(0, 2), 0, &tokens(1, 2));
     rig.settle();
     rig.now = SimTime(10_000_000);
-    // A program, a read of the old group, the erase of that group, a page of the group anew.
+    // A program, a read of the old group, the erase of that group, a page of the group again.
     rig.ask(0, write(4, 1), 10, &tokens(5, 1));
     rig.ask(0, read(1), 11, &[]);
     rig.ask(0, trim(0, 4).because(Cause::ParityGc), 12, &[]);

@@ -404,7 +404,7 @@ impl NodeHealth {
         let newer = self.newer.condition(view, &has, |_| true, &mut lose);
         self.newer_missing.set(stripe, newer.is_missing);
         self.newer_degraded.set(stripe, newer.degraded);
-        // The parity is written anew from the newest versions: that needs neither older ones nor the sum.
+        // The parity is written again from the newest versions: that needs neither older ones nor the sum.
         let stripe_rebuilds = covered.lacks_units || newer.lacks_units || newer.lacks_sum;
         CodewordHealth {
             degraded: covered.degraded,

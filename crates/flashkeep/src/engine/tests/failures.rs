@@ -96,7 +96,7 @@ fn what_is_lost_stays_lost_until_it_is_written() {
     assert_eq!(rig.told[merge].expect("told").1, 1);
     rig.read_all(16);
     assert_eq!(rig.lost, [4, 5]);
-    // Written anew, everything is there, and protected.
+    // Written again, everything is there, and protected.
     rig.write(4, 4);
     rig.run();
     assert!(parity_is_right(&rig, 5, 1, 4));

@@ -205,7 +205,7 @@ impl RefreshesBlocks for Hybrid {
         own.into_iter().filter(|&stored| stored != NONE).collect()
     }
 
-    /// Its pages are found like any in a log until they are put together.
+    /// Its pages are found like any in a log until they are rebuilt.
     fn take_apart(&mut self, logical: u32) {
         let mut is_any = false;
         for page in self.base.pages_of(logical) {

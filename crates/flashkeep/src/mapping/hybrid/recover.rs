@@ -13,7 +13,7 @@ impl Hybrid {
 
     /// Logs are those that say so. The last one is gone on with, and so is the block of each plane that is written in
     /// order, where everything before the place at which it would be is in it. A logical block that lies in others too is
-    /// put together anew.
+    /// rebuilt.
     pub(in super::super) fn recover(&mut self, view: &View<'_>) {
         self.base.look_up_wear(view);
         let mut remains = SurvivingBlocks::find(&self.base, view);

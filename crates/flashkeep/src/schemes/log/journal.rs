@@ -12,7 +12,7 @@ use crate::engine::{Cause, Command, Member, Page, Plan, Role, Step, Verb, View};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Pages of the journal that a plan reads, or writes anew.
+/// Pages of the journal that a plan reads, or writes again.
 const BATCH: usize = 64;
 
 /// The journal of a log.
@@ -164,7 +164,7 @@ impl StripeLog {
         self.journal.lacking.iter().any(|&(member, _)| self.health.alive(member))
     }
 
-    /// Writes pages of the journal that members lack anew: the controller's memory has them.
+    /// Writes pages of the journal again that members lack: the controller's memory has them.
     pub(super) fn store_records(&mut self, plan: &mut Plan) -> bool {
         let mut kept = VecDeque::new();
         while plan.steps.len() < BATCH

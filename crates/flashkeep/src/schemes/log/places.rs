@@ -18,7 +18,7 @@ pub(super) struct Places {
     shift: u32,
     /// Each page's current place, plus one.
     map: Vec<u32>,
-    /// The page that each place was programmed for; it stays until the place is programmed anew.
+    /// The page that each place was programmed for; it stays until the place is programmed again.
     owner: Vec<u32>,
     /// The stripe in its superpage that each place belongs to, and whether as its parity; 0 where it is erased.
     stripe: Vec<u8>,

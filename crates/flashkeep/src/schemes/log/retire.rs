@@ -79,7 +79,7 @@ impl StripeLog {
         is_at_work || self.is_stuck() || self.guard.is_waiting() || self.other_victim().is_some()
     }
 
-    /// After a power cut, what members know of their blocks counts.
+    /// After a power cut, the counts that members keep of their blocks are used.
     pub(super) fn look_up_wear(&mut self, view: &View<'_>) {
         self.gives_all = false;
         let (superblocks, members) = (self.superblocks.clone(), self.members);

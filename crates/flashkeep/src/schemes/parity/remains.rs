@@ -41,7 +41,7 @@ struct Fit {
 }
 
 impl Versions {
-    /// Looks at every stripe after a power cut; `partial` says where the memory has what it knows of one.
+    /// Looks at every stripe after a power cut; `partial` says where the memory has its entry of one.
     pub(crate) fn recover(
         &mut self,
         partial: impl Fn(u32) -> Partial,

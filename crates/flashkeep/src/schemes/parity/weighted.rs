@@ -144,7 +144,7 @@ impl Parity<Weighted> {
         &self.stripes.layout
     }
 
-    /// Shares the parities out anew, the largest share to the first of `order`: stripes follow one by one.
+    /// Shares the parities out again, the largest share to the first of `order`: stripes follow one by one.
     pub(in crate::schemes) fn share_out(&mut self, order: &[u8], view: &View<'_>, reshuffle: &mut Reshuffle) {
         let stripes = &mut self.stripes;
         stripes.layout.assign(order);

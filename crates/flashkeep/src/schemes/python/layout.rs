@@ -105,7 +105,7 @@ impl Layout {
         if self.data == 0 { self.others - 1 } else { self.others }
     }
 
-    /// The places of a page, asked for anew.
+    /// The places of a page, asked for again.
     fn places(&self, file: &LoadedFile, page: u32) -> Result<Vec<Place>, ForeignError> {
         let asked = format!("Scheme.places({page})");
         let found = file.scheme.places(page)?;

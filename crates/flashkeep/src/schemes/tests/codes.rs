@@ -74,7 +74,7 @@ fn a_set_of_failures_is_survived_exactly_if_a_code_of_the_shape_can() {
         if failing.len() == 4 {
             *(if lost.is_empty() { &mut survived } else { &mut fatal }) += 1;
         }
-        // Written anew, and on new members, all of it is there again.
+        // Written again, and on new members, all of it is there again.
         failing.iter().for_each(|&node| rig.replace(node));
         rig.write(0, LRC.pages() as u16);
         rig.run();

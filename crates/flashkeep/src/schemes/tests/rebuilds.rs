@@ -114,7 +114,7 @@ fn members_that_are_replaced_together_are_all_rebuilt() {
     }
 }
 
-/// A page that a read finds unreadable is written anew: when its other copy or its stripe fails later, it is there.
+/// A page that a read finds unreadable is written again: when its other copy or its stripe fails later, it is there.
 #[test]
 fn what_is_found_unreadable_is_brought_back() {
     for setup in all() {

@@ -142,7 +142,7 @@ fn a_partial_parity_is_written_after_the_timeout_and_not_before() {
         let alone = parities(&(read(0, 9, 1) + &write(1000, 0, 1)), timeout);
         assert_eq!(alone, [(1000 + ns, 1)]);
     }
-    // One that comes a nanosecond before joins the stripe, and the time begins anew.
+    // One that comes a nanosecond before joins the stripe, and the time begins again.
     let joined = write(0, 0, 1) + &write(50 * MS - 1, 1, 1);
     assert_eq!(parities(&joined, "50"), [(100 * MS - 1, 2)]);
     // One that comes after begins a stripe of its own, which has the row's last slot and then the row's parity.

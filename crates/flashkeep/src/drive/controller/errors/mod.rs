@@ -10,8 +10,8 @@
 //! floating point are sums of these probabilities, condition by condition.
 //!
 //! A page that no stage corrects is *unreadable* until its block is erased, as after a transient fault
-//! ([`faults`](super::faults)). From its submission until its answer such a read is listed as pending: later reads of the
-//! page fail like it, without a draw of their own.
+//! ([`faults`](super::faults)). From its submission until its answer such a read is listed as *doomed* (it will
+//! fail): later reads of the page fail like it, without a draw of their own.
 
 mod blocks;
 mod counts;
@@ -213,7 +213,7 @@ impl ReadErrors {
         pages[to.page as usize] = carried;
     }
 
-    /// A block is read or programmed: if it was erased before, its state begins anew.
+    /// A block is read or programmed: if it was erased before, its state begins again.
     #[inline]
     fn look_at_block(&mut self, block: usize) {
         if self.blocks[block].erased {

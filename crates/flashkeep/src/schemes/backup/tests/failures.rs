@@ -176,7 +176,7 @@ fn pages_that_cannot_be_read() {
                 rig.run();
                 check_copies(&mut rig, &setup);
                 assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
-                // What could not be read silently is not known to be missing: it is written anew.
+                // What could not be read silently is not known to be missing: it is written again.
                 rig.write(0, setup.pages() as u16);
             }
         }

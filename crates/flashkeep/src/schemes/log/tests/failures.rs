@@ -80,7 +80,7 @@ fn replaced_it_survives_the_next_failure() {
     }
 }
 
-/// Without a replacement, stripes are written anew over the members that are left.
+/// Without a replacement, stripes are written again over the members that are left.
 #[test]
 fn narrower_it_survives_the_next_failure() {
     for seed in 0..60 {
@@ -327,7 +327,7 @@ fn a_rebuild_ends_by_itself() {
     }
 }
 
-/// A chip says late that it cannot read: the page may have been moved, its old place erased and written anew.
+/// A chip says late that it cannot read: the page may have been moved, its old place erased and written again.
 #[test]
 fn a_failure_that_is_told_late() {
     for seed in 0..100 {

@@ -128,7 +128,7 @@ fn covers_are_right(rig: &Rig<Token, Any>) {
     });
 }
 
-/// The state, derived anew.
+/// The state, derived again.
 fn audit<C: Contents>(rig: &Rig<C, Any>) {
     let log = log(rig);
     let mut current = vec![0; log.superblocks.count() as usize];
