@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -89,25 +91,30 @@ def test_first_documents_are_short(name: str) -> None:
     assert (ROOT / name).stat().st_size < 12_000
 
 
-PLAIN_WORDS = (
+PLAIN_EVERYWHERE = (
     (r"\bnobody\b", "undetected, not chosen, no user"),
     (r"\bwhoever\b", "users that"),
     (r"\bso (many|much|long)\b", "the number or the time itself"),
     (r"(?<!-)\b(stands?|stood|standing)\b(?!-)", "is, is written, represents"),
     (r"\b(is|are|was|were) to be\b", "must be, will be"),
-    (r"\b(go|goes|going|stands?|waits?|queues?|comes?|writes?) behind\b", "after"),
     (r"\b(go|goes|going|went) on\b", "continue"),
     (r"\banew\b", "again"),
     (r"\b(leaf|raw leaves|the leaves)\b", "backend, backends"),
     (r"\braw pages?\b", "physical pages"),
+    (r"\bput(s)? together\b", "build, rewrite"),
+    (r"\bcannot be meant\b", "is invalid, is impossible"),
+    (r"\b(hear|hears|heard) of\b", "is notified of"),
+)
+"""Phrases that documents and comments of the code avoid, and what says the same plainly."""
+
+PLAIN_WORDS = (
+    *PLAIN_EVERYWHERE,
+    (r"\b(go|goes|going|stands?|waits?|queues?|comes?|writes?) behind\b", "after"),
     (r"\b[Mm]ended\b", "fixed"),
     (r"\b(is|are) no findings?\b", "is not a defect"),
     (r"\bone too many\b", "unexpected argument"),
-    (r"\bcannot be meant\b", "is invalid, is impossible"),
     (r"\bknows? of\b", "undetected"),
     (r"\bforeign\b", "external, user's, other"),
-    (r"\b(hear|hears|heard) of\b", "is notified of"),
-    (r"\bput(s)? together\b", "build, rewrite"),
     (r"^(?!\|)(.*[.:;] |[-*] |)(\*\*|)What (is|was) ", "name the thing, then the verb"),
     (r"\| (W|w)hat it (is|does|has) \|", "meaning, effect"),
     (r"\b(is|are|was|were) (turned away|told)\b", "is refused, is notified"),
@@ -133,4 +140,68 @@ def test_help_uses_plain_words() -> None:
     told = [text for command in COMMANDS for text in (command.help, *(option.help for option in command.options))]
     found = [f"{phrase} in {text!r}: {better}" for text in told for phrase, better in PLAIN_WORDS
              if re.search(phrase, text)]  # fmt: skip
+    assert not found
+
+
+PLAIN_COMMENTS = (
+    *PLAIN_EVERYWHERE,
+    (r"\bwhatever\b", "any, all"),
+    (r"\bbehind\b(?!`)", "after, below"),
+    (r"\btold\b", "is notified, is reported, is distinguished"),
+    (r"^(.*[.:;] |)What (is|was|are|were)\b", "name the thing, then the verb"),
+)
+"""Phrases that comments of the code avoid, and what says the same plainly."""
+
+COMMENTS_TO_DO = (
+    "crates/flashkeep/src/device/port/",
+    "crates/flashkeep/src/engine/ports/",
+    "crates/flashkeep/src/host/",
+    "crates/flashkeep/src/simulation/",
+)
+"""To do: these folders are being rewritten, and their comments with them."""
+
+USER_TEXTS = {
+    "crates/flashkeep/src/disk/options.rs", "crates/flashkeep/src/flash/errors/mod.rs",
+    "crates/flashkeep/src/metrics/rebuilds.rs", "crates/flashkeep/src/metrics/sections.rs",
+    "crates/trace/src/info.rs", "python/flashkeep/choices.py",  # descriptions of keys and figures
+    "crates/flashkeep/src/disk/scheduler/look.rs", "crates/flashkeep/src/mapping/dftl.rs",
+    "crates/flashkeep/src/schemes/dvs.rs", "crates/flashkeep/src/schemes/published/griffin.rs",
+    "crates/trace/src/formats/blkparse.rs", "crates/trace/src/formats/oracle_general.rs",  # manual pages
+}  # fmt: skip
+"""Files whose doc comments are descriptions of keys and figures, or manual pages, that releases have."""
+
+
+def comments(path: Path) -> list[str]:
+    """The lines of comments, doc comments and docstrings of a file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".rs":
+        return [
+            found[1]
+            for line in text.splitlines()
+            if (found := re.search(r"(?:^|\s)//[/!]?(?:\s+(.*))?$", line)) and found[1]
+        ]
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    kept = [one.string for one in tokens if one.type == tokenize.COMMENT or one.string.startswith('"""')]
+    return [line.strip('#" ') for string in kept for line in string.splitlines()]
+
+
+def test_comments_are_found(tmp_path: Path) -> None:
+    (rust := tmp_path / "a.rs").write_text('//! One.\nlet a = "http://b"; // two\n///\n    /// Three.\n')
+    (python := tmp_path / "a.py").write_text('"""One.\n\nTwo."""\na = "b"  # three\n')
+    assert comments(rust) == ["One.", "two", "Three."]
+    assert comments(python) == ["One.", "", "Two.", "three"]
+
+
+def test_comments_use_plain_words() -> None:
+    sources = [*sorted((ROOT / "crates").glob("**/*.rs")), *sorted((ROOT / "python").glob("**/*.py"))]
+    named = {path.relative_to(ROOT).as_posix(): path for path in sources if "target" not in path.parts}
+    assert named.keys() >= USER_TEXTS
+    found = [
+        f"{name}: {match[0].strip()!r} in {line!r}: {better}"
+        for name, path in named.items()
+        if not name.startswith(COMMENTS_TO_DO) and name not in USER_TEXTS
+        for line in comments(path)
+        for phrase, better in PLAIN_COMMENTS
+        if (match := re.search(phrase, line))
+    ]
     assert not found
