@@ -10,7 +10,7 @@
 //! floating point are sums of these probabilities, condition by condition.
 //!
 //! A page that no stage corrects is *unreadable* until its block is erased, as after a transient fault
-//! ([`faults`](super::faults)). From its submission until its answer such a read is listed as *doomed* (it will
+//! ([`faults`](super::faults)). From its submission until its answer such a read is listed as pending (it will
 //! fail): later reads of the page fail like it, without a draw of their own.
 
 mod blocks;
