@@ -38,7 +38,7 @@ impl ProgramSpread {
         let key = (geometry.block_index_of(ppn) as u64) << 32 | word_line;
         // Fibonacci hashing: neighbours get different factors.
         let at = key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - FACTORS.ilog2());
-        Span((u128::from(time.0) * u128::from(self.factors[at as usize]) >> ONE) as u64)
+        Span(((u128::from(time.0) * u128::from(self.factors[at as usize])) >> ONE) as u64)
     }
 }
 
