@@ -152,14 +152,6 @@ PLAIN_COMMENTS = (
 )
 """Phrases that comments of the code avoid, and what says the same plainly."""
 
-COMMENTS_TO_DO = (
-    "crates/flashkeep/src/device/port/",
-    "crates/flashkeep/src/engine/ports/",
-    "crates/flashkeep/src/host/",
-    "crates/flashkeep/src/simulation/",
-)
-"""To do: these folders are being rewritten, and their comments with them."""
-
 USER_TEXTS = {
     "crates/flashkeep/src/disk/options.rs", "crates/flashkeep/src/flash/errors/mod.rs",
     "crates/flashkeep/src/metrics/rebuilds.rs", "crates/flashkeep/src/metrics/sections.rs",
@@ -199,7 +191,7 @@ def test_comments_use_plain_words() -> None:
     found = [
         f"{name}: {match[0].strip()!r} in {line!r}: {better}"
         for name, path in named.items()
-        if not name.startswith(COMMENTS_TO_DO) and name not in USER_TEXTS
+        if name not in USER_TEXTS
         for line in comments(path)
         for phrase, better in PLAIN_COMMENTS
         if (match := re.search(phrase, line))

@@ -68,7 +68,7 @@ impl<C: Contents> HostPages<C> {
         HostPages { existing, oracle: Oracle::default(), trimmed: Bits::default() }
     }
 
-    /// Adds to a snapshot which pages exist behind the port, and their expected contents.
+    /// Adds to a snapshot which pages exist below the port, and their expected contents.
     pub fn save(&self, port: &Port<C>, snapshot: &mut Writer) {
         snapshot.put(port.pages());
         snapshot.put(self.oracle.versions());
@@ -133,7 +133,7 @@ impl<C: Contents> HostPages<C> {
 }
 
 impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
-    /// Has the port work for a command over so many pages, with these contents.
+    /// Has the port work for a command over this number of pages, with these contents.
     #[inline(always)]
     fn call<T>(
         &mut self,
@@ -245,7 +245,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
         });
     }
 
-    /// Reads a page as it is behind the port, without time, whether or not it exists.
+    /// Reads a page as it is below the port, without time, whether or not it exists.
     pub fn look(&mut self, page: u64) {
         let token = self.engine.extend(self.request, std::iter::once(C::default()));
         let read = Command { flags: Flags::BEFORE, ..Command::new(Verb::Read, Page(page), 1) };

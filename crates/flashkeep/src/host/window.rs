@@ -16,7 +16,7 @@ pub struct HostQueue {
     most: usize,
     /// Whether requests may have arrived before they come in.
     waits_before_admission: bool,
-    /// What was not done when the last request arrived, if that request had to wait for room. If it had not, this is what is
+    /// Requests not done when the last request arrived, if that request had to wait for room. If it had not, this is what is
     /// in the drive.
     at_arrival: Option<Outstanding>,
     /// How long requests waited for room, and until when that is counted.

@@ -81,10 +81,10 @@ fn scattered(limit: u32, seed: u64) -> Scattered {
     }
 }
 
-/// What is aged, beside the planes of drives.
+/// Parts that are aged, beside the planes of drives.
 #[derive(Default)]
 struct AgedParts {
-    /// Whether any pages are to be valid.
+    /// Whether any pages will be valid.
     valid: bool,
     /// Whether any drive is in steady state.
     steady: bool,
@@ -130,7 +130,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let units = (self.device.port().pages().len() / u64::from(unit)) as u32;
         let fast_path = if C::KEEP { None } else { self.fast_path_drive() };
-        // Within a drive one page of a stripe that has a page of each member stands for all.
+        // Within a drive one page of a stripe that has a page of each member represents all.
         let asked = if self.resolved.is_array() || !self.resolved.has_stripes_of_all() { unit } else { 1 };
         let bound = self.resolved.is_array() || self.resolved.spec.ftl.allocation != "dynamic";
         if start.existing == Existing::All {

@@ -1,5 +1,5 @@
 //! Ageing by construction of log-structured schemes: each superblock but the one that GC keeps is a block of the model.
-//! The log fills its slots itself, those that are to be valid with the pages that it gets.
+//! The log fills its slots itself, those that will be valid with the pages that it gets.
 
 use super::{Device, Simulation};
 use crate::config::Resolved;
@@ -11,7 +11,7 @@ use crate::kernel::Bits;
 use crate::schemes::{AgedSuperblock, Any, StripeLog};
 use flashkeep_trace::random::Random;
 
-/// Tells the log of a drive which slots are to be valid; whether there are any.
+/// Tells the log of a drive which slots will be valid; whether there are any.
 pub(super) fn begin_ageing_log(drive: &Resolved, log: &mut StripeLog, existing: Existing, seed: u64) -> bool {
     let Some((model, wish)) = wish_of_log(drive, log, existing) else { return false };
     let mut random = Random::stream(seed, "ageing");

@@ -326,7 +326,7 @@ fn evicted_together(drive: &Resolved, scheme: Option<&Any>) -> EvictedPages {
     EvictedPages::Oldest(narrow(u64::from(drive.filled_together()).min(half).max(1)))
 }
 
-/// A backend, behind its port if it has one.
+/// A backend, below its port if it has one.
 fn behind(port: Option<PortOptions>, backend: Tree<Any>) -> Tree<Any> {
     match port {
         Some(_) => Tree::Level(TreeLevel { port, ..TreeLevel::default() }, Box::new(backend)),

@@ -172,7 +172,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Ok(Some(goes_on && self.advance_to_placed(requests)?))
     }
 
-    /// Whether requests go on beside a rebuild, or they end because it has restored what was wanted of it; with the last
+    /// Whether requests continue beside a rebuild, or they end because it has restored what was wanted of it; with the last
     /// of them it ends.
     fn goes_on_rebuilding(&mut self, most: u64, next: SimTime) -> bool {
         if next == SimTime::NEVER {
@@ -246,8 +246,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut until = admission.min(due);
         let scrubs = self.clock.scrubs;
         if scrubs {
-            // Scrubbing goes on for ever: the caller looks after each event whether the last request is over, whether or not
-            // a sample is to be taken.
+            // Scrubbing never ends: the caller looks after each event whether the last request is over, whether or not
+            // a sample is due.
             until = until.min(self.device.body.next_event());
         }
         while self.device.body.done().is_empty() && self.device.body.step(until) {}

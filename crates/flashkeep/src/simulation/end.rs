@@ -27,7 +27,7 @@ pub(super) struct CountedRun {
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The host has its last answer: caches write nothing back by themselves any more. Where they did, counting ends when
-    /// what is under way for requests and by schemes has ended too: GC of drives that goes on then, for what caches wrote
+    /// what is under way for requests and by schemes has ended too: GC of drives that continues then, for what caches wrote
     /// back before, would be work of the run that takes no time of the run. A run with failures or power
     /// losses is counted to its end, as its phases are: a rebuild is part of what it shows.
     #[cold]
@@ -212,7 +212,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 .as_ref()
                 .map(|work| work.since(before.work.as_ref().unwrap_or(&OperationTimes::default()))),
             errors: totals.errors.clone().map(|counts| {
-                // What was recovered before may be lost since.
+                // Pages that were recovered may be lost since.
                 let recovered = totals.recovered.saturating_sub(before.recovered);
                 (counts, ErrorEffects { recovered, host_errors: self.accounts.statistics.failed_reads })
             }),

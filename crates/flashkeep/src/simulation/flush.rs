@@ -51,7 +51,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
-    /// What was created before time 0 has found its place, for which it had to wait for garbage collection.
+    /// Pages created before time 0 have places; some had to wait for garbage collection.
     #[cold]
     fn ends_late(&mut self, finished: &Finished) -> bool {
         self.device.engine.forget(finished.counter);

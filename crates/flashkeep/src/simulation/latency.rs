@@ -48,7 +48,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             );
             return self.add_parts(id, response, &parts, &more);
         }
-        // A write cache takes writes; those that go on below wait for an eviction.
+        // A write cache takes writes; those that are passed on wait for an eviction.
         if buffered {
             parts = parts.as_part(Part::Buffer);
         }

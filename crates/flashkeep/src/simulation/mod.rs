@@ -319,7 +319,7 @@ struct RunClock {
     untimed: bool,
     /// Whether the caller ended the replay early.
     interrupted: bool,
-    /// Whether drives work also while nothing is asked of them, until they are told that the last request is over.
+    /// Whether drives work also while nothing is asked of them, until the last request is over.
     scrubs: bool,
     /// Whether caches wrote back by themselves.
     drains: bool,
@@ -358,7 +358,7 @@ struct RunAccounts {
     series: Option<Box<Series>>,
     /// When a timeline shows the state of the run next, besides the ends of requests.
     shown_at: SimTime,
-    /// Whether the end of each request is told to a timeline or a series.
+    /// Whether the end of each request is reported to a timeline or a series.
     tells_requests: bool,
 }
 

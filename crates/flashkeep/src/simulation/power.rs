@@ -335,7 +335,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if !awaited && !was_lost {
                 self.device.engine.find_page(Page(page));
             }
-            // What is to be reconstructed may come to a cache that the next power loss empties.
+            // A page that must be reconstructed may come to a cache that the next power loss empties.
             let saved = self.device.engine.host_port_mut().saved(page, intact);
             let Some(contents) = saved.or(found) else { continue };
             let version = match Version::of(contents.stamp()) {

@@ -210,7 +210,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Whether a write of the located ranges may have to read old parts of pages: all of its parts come before any of them
-    /// begins, so that these reads are not behind its first pages.
+    /// begins, so that these reads do not wait for its first pages.
     #[inline]
     fn merges(&self) -> bool {
         let page = self.resolved.page_bytes();

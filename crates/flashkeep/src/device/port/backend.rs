@@ -1,4 +1,4 @@
-//! What a port is asked for, and what it asks of the device behind it.
+//! Requests to a port, and its requests to the device below it.
 
 use super::{EvictedPages, FlushRule, LinkTimes};
 use crate::device::command::{Cause, Flags, Sectors};
@@ -62,14 +62,14 @@ pub enum PartialPages {
     AsTheyAre,
     /// The port merges the part with the rest of the page.
     Merge,
-    /// The port hands the part on: the devices behind it merge.
+    /// The port passes the part on: the devices below it merge.
     PassOn,
 }
 
 /// The backend of a port: executes the port's operations as parts of the request that the port is handling. `at` is the
 /// index of the first page among the pages of that request.
 pub trait PortBackend<C> {
-    /// Reads pages. `stored` returns the expected contents of each behind the port; `newest` is what the cache holds of
+    /// Reads pages. `stored` returns the expected contents of each below the port; `newest` is what the cache holds of
     /// the page, if the run has only one.
     fn read(&mut self, pages: Run, at: u32, stored: impl Fn(u64) -> C, newest: Option<C>);
     /// The cache served all sectors of a page.
@@ -85,17 +85,17 @@ pub trait PortBackend<C> {
     fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u64) -> C);
     /// A clean copy served all sectors of a page, which have these contents.
     fn copied(&mut self, page: u64, at: u32, contents: C);
-    /// Whether nothing behind the port ever failed or lacked a page: parts of pages can be handed on, because all devices
+    /// Whether nothing below the port ever failed or lacked a page: parts of pages can be handed on, because all devices
     /// can merge them.
     fn is_healthy(&self) -> bool;
-    /// Whether everything that is written now will be behind the port: nothing is missing there but pages that reads have
+    /// Whether everything that is written now will be below the port: nothing is missing there but pages that reads have
     /// found unreadable.
     fn stores(&self) -> bool;
-    /// The number of failures behind the port so far: parts that failed or were replaced, pages lost or refused.
+    /// The number of failures below the port so far: parts that failed or were replaced, pages lost or refused.
     fn failures(&self) -> u64;
     /// The instant.
     fn now(&self) -> SimTime;
-    /// The number of the request that reads, and the place among its pages of the next ones that it reads from behind the
+    /// The number of the request that reads, and the place among its pages of the next ones that it reads from below the
     /// port.
     fn places(&mut self, at: u32) -> (u32, u32);
 }
@@ -109,7 +109,7 @@ pub struct Run {
     pub count: u32,
     /// The sectors of the page, if there is only one.
     pub sectors: Sectors,
-    /// The next run continues this one: a port behind this port treats both as one request.
+    /// The next run continues this one: a port below this port treats both as one request.
     pub continues: bool,
 }
 
@@ -140,12 +140,12 @@ pub struct Merge {
     pub all_sectors: u16,
     /// The cause of the write.
     pub cause: Cause,
-    /// How the page is written, as what is behind the port says: [`Flags::FUA`] and [`Flags::SOON`].
+    /// How the page is written, as what is below the port says: [`Flags::FUA`] and [`Flags::SOON`].
     pub flags: Flags,
 }
 
 impl Merge {
-    /// A merge of so many old sectors of a page, and all of them then.
+    /// A merge with this number of old sectors of a page; then all its sectors.
     pub(super) fn new(page: u64, [old_sectors, all_sectors]: [u16; 2], cause: Cause) -> Merge {
         Merge { page, old_sectors, all_sectors, cause, flags: Flags::NONE }
     }

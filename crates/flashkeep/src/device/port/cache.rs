@@ -1,4 +1,4 @@
-//! The write cache: sectors that have been written but not yet passed to the device behind the port. It evicts the
+//! The write cache: sectors that have been written but not yet passed to the device below the port. It evicts the
 //! least recently used page, or that page with the rest of its stripe, or with the pages beside it.
 
 use super::flush::WriteBack;

@@ -1,5 +1,5 @@
 //! Clean copies: the DRAM of a device that acknowledges no write early (`buffer.write_policy = "through"`). It holds
-//! copies of what is behind the port, or is being written there, and serves reads from them. Without it nothing is lost.
+//! copies of what is below the port, or is being written there, and serves reads from them. Without it nothing is lost.
 //!
 //! A written page is copied when it arrives, a page that is read when the read ends. Where both happen at a time, the
 //! write prevails: the read fills nothing.
@@ -9,7 +9,7 @@ use super::lru::{CachedSectors, Lru};
 use crate::kernel::{FixedMap, SimTime};
 use std::collections::BTreeMap;
 
-/// A page that a request reads from behind the port.
+/// A page that a request reads from below the port.
 #[derive(Clone, Copy, Debug)]
 struct Fill {
     page: u64,
@@ -39,7 +39,7 @@ pub(super) struct CleanCopies<C> {
     begun: u64,
     /// Fills whose read has ended, or will at a known instant.
     arriving: BTreeMap<(SimTime, u64), (Fill, C)>,
-    /// The failures behind the port that it knows of.
+    /// The failures below the port that it knows of.
     failures: u64,
     /// Sector hits and misses.
     pub(super) hits: Hits,
@@ -60,7 +60,7 @@ impl<C: Copy + Default> CleanCopies<C> {
         (sectors > 0).then(|| Box::new(copies()))
     }
 
-    /// Takes what has been read by now. After a failure behind the port no copy is kept: a write that was under way may
+    /// Takes what has been read by now. After a failure below the port no copy is kept: a write that was under way may
     /// have had no effect.
     pub(super) fn go_on(&mut self, now: SimTime, failures: u64) {
         if std::mem::replace(&mut self.failures, failures) != failures {
@@ -90,7 +90,7 @@ impl<C: Copy + Default> CleanCopies<C> {
         self.hits.read_misses += u64::from(sectors.count_ones());
     }
 
-    /// A request reads sectors of a page from behind the port.
+    /// A request reads sectors of a page from below the port.
     pub(super) fn begin_read(&mut self, request: u32, page: u64, sectors: u64, place: u32) {
         if sectors == 0 {
             return;
@@ -142,7 +142,7 @@ impl<C: Copy + Default> CleanCopies<C> {
         self.lru.add(slot, needed, contents);
     }
 
-    /// A page changes behind the port, and no copy of it stays.
+    /// A page changes below the port, and no copy of it stays.
     pub(super) fn forget(&mut self, page: u64) {
         self.overtake(page);
         self.lru.remove(page);

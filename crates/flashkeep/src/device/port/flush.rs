@@ -1,4 +1,4 @@
-//! Write-back in the background: a port writes pages of its cache behind it although the cache has room, so that later
+//! Write-back in the background: a port writes pages of its cache to the device although the cache has room, so that later
 //! writes do not wait for evictions.
 //!
 //! The port decides what leaves the cache and when; its owner opens a request of the port's own for each victim, reports
@@ -38,7 +38,7 @@ pub(super) struct WriteBack {
     rule: FlushRule,
     /// It has begun and not stopped.
     active: bool,
-    /// Sectors on their way behind the port.
+    /// Sectors on their way below the port.
     pub(super) leaving: u64,
     /// When victims will have been written, and their sectors.
     ends: Vec<(SimTime, u64)>,
@@ -93,7 +93,7 @@ impl<C: Contents> Port<C> {
         self
     }
 
-    /// Whether a victim is to be written back now: the owner opens a request and calls [`Port::flush_next`].
+    /// Whether a victim must be written back now: the owner opens a request and calls [`Port::flush_next`].
     #[inline]
     pub fn wants_flush(&mut self) -> bool {
         self.cache.as_mut().is_some_and(|cache| {
@@ -102,7 +102,7 @@ impl<C: Contents> Port<C> {
         })
     }
 
-    /// Writes a victim behind the port: the least recently used page, or its stripe. Returns its sectors, whose room the
+    /// Writes a victim below the port: the least recently used page, or its stripe. Returns its sectors, whose room the
     /// owner [returns](Port::flush_ends) when it knows the end of the write.
     pub fn flush_next(&mut self, behind: &mut impl PortBackend<C>) -> u64 {
         let Some(cache) = &mut self.cache else { return 0 };
@@ -116,7 +116,7 @@ impl<C: Contents> Port<C> {
         sectors
     }
 
-    /// Writes all that the cache holds behind the port (FLUSH). Returns its sectors, as [`Port::flush_next`] does.
+    /// Writes all that the cache holds below the port (FLUSH). Returns its sectors, as [`Port::flush_next`] does.
     pub fn flush_all(&mut self, behind: &mut impl PortBackend<C>) -> u64 {
         let mut sectors = 0;
         while self.holds_pages() {

@@ -5,7 +5,7 @@ use crate::kernel::{FixedMap, UseOrder};
 /// The part of a page that the cache holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CachedSectors<T> {
-    /// The sectors, all newer than those behind the port.
+    /// The sectors, all newer than those below the port.
     pub sectors: u64,
     /// The owner's data about the page.
     pub what: T,

@@ -1,7 +1,7 @@
 //! The port of a device: its link, its write cache or clean copies, and the one place where the old part of a page is
 //! merged with the new. A lone drive has one, and so has every member of an array that needs one.
 //!
-//! A [`Port`] decides which sectors are served by the cache, which pages are read and written behind it, and which are
+//! A [`Port`] decides which sectors are served by the cache, which pages are read and written below it, and which are
 //! merged. It has no clock and no queue: its owner (the executor) hands in requests and carries out what the port asks
 //! for through [`PortBackend`].
 
@@ -41,18 +41,18 @@ struct CachedContents<C> {
     cause: Cause,
 }
 
-/// A port: its cache, and which pages exist behind it. The owner keeps the link.
+/// A port: its cache, and which pages exist below it. The owner keeps the link.
 #[derive(Clone, Debug)]
 pub struct Port<C> {
     parts: PartialPages,
     pages: SectorMap,
     cache: Option<WriteCache<CachedContents<C>>>,
-    /// Instead of a cache: copies of what is behind the port.
+    /// Instead of a cache: copies of what is below the port.
     copies: Option<Box<CleanCopies<C>>>,
     /// Pages that are written as one logical page: they leave the cache together, and those that are not in the cache
     /// are rewritten unchanged.
     logical_page: u32,
-    /// The contents of each page behind the port; empty if contents are not kept.
+    /// The contents of each page below the port; empty if contents are not kept.
     stored: Sparse<C>,
     protection: ProtectedCache<C>,
 }
@@ -115,7 +115,7 @@ impl<C: Contents> Port<C> {
         Port { copies: CleanCopies::new(sectors), ..self }
     }
 
-    /// Which sectors of each page exist behind the port.
+    /// Which sectors of each page exist below the port.
     #[must_use]
     #[inline]
     pub fn pages(&self) -> &SectorMap {
@@ -149,15 +149,15 @@ impl<C: Contents> Port<C> {
         self.copies.is_some()
     }
 
-    /// A request that reads from behind the port ends at an instant, with these contents at each of its places; none
-    /// where a read failed. To be told of each such request once.
+    /// A request that reads from below the port ends at an instant, with these contents at each of its places; none
+    /// where a read failed. To be called once for each such request.
     pub fn end_reads(&mut self, request: u32, at: SimTime, contents: impl Fn(u32) -> Option<C>) {
         if let Some(copies) = &mut self.copies {
             copies.end_request(request, at, contents);
         }
     }
 
-    /// Drops all clean copies: what has been written may not be behind the port.
+    /// Drops all clean copies: what has been written may not be below the port.
     pub fn drop_copies(&mut self) {
         if let Some(copies) = &mut self.copies {
             copies.clear();
@@ -213,7 +213,7 @@ impl<C: Contents> Port<C> {
         self.drop_copies();
     }
 
-    /// The power was cut: the same, unless the cache is protected, and nothing is on its way behind the port any more.
+    /// The power was cut: the same, unless the cache is protected, and nothing is on its way below the port any more.
     pub fn cut_power(&mut self) {
         self.save_protected();
         self.empty_cache();
@@ -225,7 +225,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// After a power cut, a page is found to hold this behind the port. Its sectors stay as recorded.
+    /// After a power cut, a page is found to hold this below the port. Its sectors stay as recorded.
     pub fn fall_back(&mut self, page: u64, contents: C) {
         if contents == C::default() {
             return self.pages.set(page, 0);
@@ -236,14 +236,14 @@ impl<C: Contents> Port<C> {
         self.set_stored(page, contents);
     }
 
-    /// The device behind the port is replaced by an empty one.
+    /// The device below the port is replaced by an empty one.
     pub fn forget(&mut self) {
         self.fail();
         self.pages = SectorMap::new(self.pages.len(), self.pages.page_sectors());
         self.stored = Sparse::default();
     }
 
-    /// The sectors that exist behind the port, and the contents of its pages as tokens.
+    /// The sectors that exist below the port, and the contents of its pages as tokens.
     #[must_use]
     pub fn state(&self) -> (&SectorMap, Vec<(u64, u64)>) {
         (&self.pages, self.stored.iter().map(|(page, contents)| (page, contents.stamp())).collect())
@@ -255,14 +255,14 @@ impl<C: Contents> Port<C> {
         stored.into_iter().for_each(|(page, token)| self.set_stored(page, C::token(token)));
     }
 
-    /// The contents of a page behind the port; the default if it does not exist.
+    /// The contents of a page below the port; the default if it does not exist.
     #[must_use]
     #[inline]
     pub fn stored(&self, page: u64) -> C {
         stored(&self.pages, &self.stored, page)
     }
 
-    /// Sets the contents of a page behind the port.
+    /// Sets the contents of a page below the port.
     #[inline]
     pub fn set_stored(&mut self, page: u64, contents: C) {
         if C::KEEP && page < self.pages.len() {
@@ -289,7 +289,7 @@ impl<C: Contents> Port<C> {
         true
     }
 
-    /// Reads a fragment behind the port; `note` is told of each run, and of the index of its first page.
+    /// Reads a fragment below the port; `note` gets each run, and the index of its first page.
     #[inline]
     fn read_behind<B: PortBackend<C>>(
         &self,
@@ -320,7 +320,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// Reads the pages of a fragment of which there are no copies behind the port, as if there were no memory.
+    /// Reads the pages of a fragment of which there are no copies below the port, as if there were no memory.
     #[inline(never)]
     fn read_with_copies(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         let mut copies = self.copies.take().expect("there are copies");
@@ -381,7 +381,7 @@ impl<C: Contents> Port<C> {
     }
 
     /// Trims whole pages, which are zeros from now on; a page that is trimmed in part stays as it is. False if that
-    /// takes only the controller's memory time; a device with a port of its own behind this one takes its time.
+    /// takes only the controller's memory time; a device with a port of its own below this one takes its time.
     #[inline]
     pub fn trim(&mut self, fragment: Fragment, at: u32, behind: &mut impl PortBackend<C>) -> bool {
         let Fragment { page: first, count, mask, continues } = fragment;
@@ -474,7 +474,7 @@ impl<C: Contents> Port<C> {
     }
 }
 
-/// The contents of a page behind a port.
+/// The contents of a page below a port.
 #[inline]
 fn stored<C: Contents>(pages: &SectorMap, contents: &Sparse<C>, page: u64) -> C {
     if C::KEEP && !pages.is_empty() && pages.sectors(page) != 0 { contents.get(page) } else { C::default() }

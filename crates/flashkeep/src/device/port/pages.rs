@@ -1,4 +1,4 @@
-//! The sectors of each page that exist behind the port: a set of pages, and a mask for pages that exist in part.
+//! The sectors of each page that exist below the port: a set of pages, and a mask for pages that exist in part.
 
 use super::super::command::Sectors;
 use crate::kernel::{Bits, Sparse};

@@ -1,6 +1,6 @@
 //! A write cache that survives a power loss: capacitors let the device save what the cache holds, and what has left it
 //! and has not reached the media. That takes no time. After the power loss the owner compares the saved pages with what is
-//! behind the port, and writes out those that are newer, as if the cache evicted them.
+//! below the port, and writes out those that are newer, as if the cache evicted them.
 
 use super::{CachedContents, CachedSectors, Port, PortBackend};
 use crate::device::command::Cause;
@@ -108,7 +108,7 @@ impl<C: Contents> Port<C> {
         Some(saved)
     }
 
-    /// Writes the saved pages behind the port, as if the cache evicted them.
+    /// Writes the saved pages below the port, as if the cache evicted them.
     pub fn write_out_saved(&mut self, behind: &mut impl PortBackend<C>) {
         let saved = std::mem::take(&mut self.protection.saved);
         for (page, held) in sorted(&saved) {
@@ -117,7 +117,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// These pages were not behind the port before the power failed.
+    /// These pages were not below the port before the power failed.
     pub fn forget_saved(&mut self, lacked: impl Fn(u64) -> bool) {
         self.protection.saved.retain(|&page, _| !lacked(page));
     }

@@ -1,4 +1,4 @@
-//! Writes of a port: to its cache or behind it, with the old part of a page that is written in part.
+//! Writes of a port: to its cache or below it, with the old part of a page that is written in part.
 
 use super::cache::side_by_side;
 use super::{CachedContents, CachedSectors, Fragment, Merge, PartialPages, Port, PortBackend, Run};
@@ -39,7 +39,7 @@ impl<C: Contents> Port<C> {
         true
     }
 
-    /// A fragment is written behind the port: keeps a copy, unless something has failed there, so that the write may have
+    /// A fragment is written below the port: keeps a copy, unless something has failed there, so that the write may have
     /// no effect.
     #[inline(never)]
     fn copy_written(
@@ -59,7 +59,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// Pages change behind the port by other ways.
+    /// Pages change below the port by other ways.
     #[inline]
     pub(super) fn forget_copies(&mut self, first: u64, count: u32) {
         if let Some(copies) = &mut self.copies {
@@ -111,7 +111,7 @@ impl<C: Contents> Port<C> {
         behind.write(Run::whole(first, count), cause, at, contents);
     }
 
-    /// Records that whole pages are written behind the port.
+    /// Records that whole pages are written below the port.
     #[inline]
     pub(super) fn note_run(&mut self, first: u64, count: u32, contents: &impl Fn(u64) -> C) {
         if self.parts == PartialPages::AsTheyAre {
@@ -123,7 +123,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// Writes the sectors of a page behind the port, merged with those that are there already.
+    /// Writes the sectors of a page below the port, merged with those that are there already.
     pub(super) fn store(
         &mut self,
         page: u64,
@@ -183,7 +183,7 @@ impl<C: Contents> Port<C> {
         evicted
     }
 
-    /// Writes all that the cache holds behind the port.
+    /// Writes all that the cache holds below the port.
     pub fn write_back(&mut self, behind: &mut impl PortBackend<C>) {
         let sectors = self.flush_all(behind);
         if let Some(cache) = &mut self.cache {
@@ -191,7 +191,7 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// Writes evicted pages behind the port: consecutive whole pages with the same cause as one run.
+    /// Writes evicted pages below the port: consecutive whole pages with the same cause as one run.
     pub(super) fn evict(&mut self, behind: &mut impl PortBackend<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();
         self.protection.note_evicted(&leaving);

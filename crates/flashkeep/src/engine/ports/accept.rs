@@ -58,7 +58,7 @@ impl PortRequest {
         self.commands[0].caller.owner
     }
 
-    /// The owner that waits for it, unless it has been told.
+    /// The owner that waits for it, unless it has been answered.
     pub(super) fn waiting(&self) -> Id<CompletionCounter> {
         if self.told { Id::NONE } else { self.owner() }
     }
@@ -280,7 +280,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.settle(backends, now);
     }
 
-    /// A command of a port request is behind the port: submits its operations.
+    /// A command of a port request is below the port: submits its operations.
     pub(super) fn come_in<L: Backends<C>>(
         &mut self,
         backends: &mut L,
@@ -294,7 +294,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {
-                // Below, its age is that of its arrival behind the link, like a request's.
+                // Below, its age is that of its arrival through the link, like a request's.
                 self.opened = self.opened.wrapping_add(1);
                 (request.age, port.latest) = (self.opened, self.opened);
                 backends.note_age(request.age, request.commands[0].caller.age);

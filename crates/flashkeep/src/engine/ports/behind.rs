@@ -12,7 +12,7 @@ use crate::kernel::SimTime;
 
 /// The caller of a port, as far as it has to know which pages its request reads.
 pub trait PortCaller<C> {
-    /// Pages are read from behind the port, to places from `slot` on, and `stored` is what each is expected to hold.
+    /// Pages are read from below the port, to places from `slot` on, and `stored` is what each is expected to hold.
     fn note_read(&mut self, slot: u32, pages: Run, stored: impl Fn(u64) -> C) {
         let _ = (slot, pages, stored);
     }

@@ -24,7 +24,7 @@ pub(super) struct DurableRequest {
     floor: SimTime,
     /// The sectors that leave the host's cache with it, whose room is free when they are durable.
     leaving: u64,
-    /// Caches of members are to be written back before it ends.
+    /// Caches of members must be written back before it ends.
     flushes_members: bool,
     /// When its next stage begins, and the completion counter of the one before.
     next: Option<(SimTime, Id<CompletionCounter>)>,
@@ -92,7 +92,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         false
     }
 
-    /// What is due for the host's port happens, when all else of this instant has happened: further stages, and write-back.
+    /// Does the due work of the host's port, after all other work of this instant: further stages, and write-back.
     #[cold]
     pub(in super::super) fn go_on_for_host<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         let is_due = |request: &DurableRequest| request.next.is_some_and(|(at, _)| at <= now);

@@ -58,7 +58,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         awaited > 0
     }
 
-    /// A FLUSH at a port waits for requests that write behind the port; returns whether there are any.
+    /// A FLUSH at a port waits for requests that write below the port; returns whether there are any.
     pub(super) fn await_port(&mut self, at: u16, token: CompletionToken) -> bool {
         let before = self.fences.len();
         let writes = self.ports.requests.places().filter(|request| request.writes_to(at) && request.asked);
@@ -85,7 +85,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         leaving
     }
 
-    /// The pages of a request are durable: requests that waited for that go on.
+    /// The pages of a request are durable: requests that waited for that continue.
     #[cold]
     pub(in super::super) fn lift_fences(&mut self, owner: Id<CompletionCounter>) {
         let durable = self.counters[owner].durable;
@@ -165,7 +165,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.send(backends, now, id);
     }
 
-    /// A FLUSH is behind the port: it writes the cache back, and waits for earlier writes that are not durable.
+    /// A FLUSH is below the port: it writes the cache back, and waits for earlier writes that are not durable.
     pub(super) fn empty_port<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<PortRequest>) {
         let PortRequest { port: at, counter, age, .. } = self.ports.requests[id];
         let token = CompletionToken::at(counter, 0, age);
@@ -174,7 +174,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.requests[id].leaving = self.flush_port(backends, now, at, token, Flags::NONE);
     }
 
-    /// What a FLUSH waited for is acknowledged, or durable: goes on with it. Returns whether it is over.
+    /// A FLUSH continues: its writes are acknowledged, or durable. Returns whether it is over.
     #[cold]
     pub(super) fn is_flushed<L: Backends<C>>(
         &mut self,

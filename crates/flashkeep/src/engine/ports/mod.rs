@@ -88,7 +88,7 @@ pub(super) struct NodePort<C> {
     awaited: FixedMap<u64, (u32, bool)>,
     /// Pages that are being merged.
     pub(super) merging: u32,
-    /// When all that was written behind it, as far as that is known, is on the media.
+    /// When all that was written below it, as far as that is known, is on the media.
     settled: SimTime,
 }
 
@@ -189,7 +189,7 @@ impl<C: Contents> Ports<C> {
         self.ended.push_back(id);
     }
 
-    /// Schedules an event of a port's link after all others that are due, unless the link was to be looked at earlier,
+    /// Schedules an event of a port's link after all others that are due, unless the link has an earlier event,
     /// and has another event now.
     pub(super) fn notify(&mut self, now: SimTime, at: u16) {
         if self.all[usize::from(at)].armed <= now && !self.notified.contains(&at) {
@@ -414,7 +414,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all[0].link.as_mut()
     }
 
-    /// Pages behind the host's port are on the media at an instant.
+    /// Pages below the host's port are on the media at an instant.
     #[inline]
     pub fn note_settled_host(&mut self, at: SimTime) {
         let settled = &mut self.ports.all[0].settled;
@@ -449,7 +449,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.opened
     }
 
-    /// Pages behind a port have been created without it.
+    /// Pages below a port have been created without it.
     pub(in super::super) fn note_created(&mut self, port: u16, pages: std::ops::Range<u64>) {
         let port = self.ports.all[usize::from(port)].port_mut();
         // A port that merges nothing does not know pages.
@@ -502,7 +502,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all[usize::from(port)].preserved(page)
     }
 
-    /// After a power cut, pages behind ports have the contents that their backends recovered, which may be older than
+    /// After a power cut, pages below ports have the contents that their backends recovered, which may be older than
     /// the last write through the port. Missing pages are written as a whole when they are rebuilt.
     #[cold]
     pub fn fall_back_ports(&mut self, contents: impl Fn(BackendId, Page) -> Option<C>) {
@@ -525,7 +525,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.bypassed = bypassed;
     }
 
-    /// The sectors that exist behind each member's port, and the contents of pages there as tokens.
+    /// The sectors that exist below each member's port, and the contents of pages there as tokens.
     #[must_use]
     pub fn port_pages(&self) -> Vec<(&SectorMap, Vec<(u64, u64)>)> {
         self.ports.members().iter().map(|this| this.port().state()).collect()

@@ -1,5 +1,5 @@
 //! Members' caches that survive a power loss. What a cache has saved is in the cache again when the nodes above recover, so that
-//! it is the member's newest version for them, unless it is behind the port as it is: what must be reconstructed there may come to
+//! it is the member's newest version for them, unless it is below the port as it is: what must be reconstructed there may come to
 //! a cache that the next power loss empties. When all nodes have recovered, it is written out by a port request for which no
 //! caller waits.
 
@@ -20,7 +20,7 @@ impl<C: Contents> Ports<C> {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The subtrees below a node have recovered: what their protected caches have saved and what is not behind these is in
+    /// The subtrees below a node have recovered: what their protected caches have saved and what is not below these is in
     /// the caches again.
     pub(in super::super) fn restore_saved<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
         let on_media = |backend, page| backends.oob(backend, page).map(|oob| C::token(oob.stamp));

@@ -1,4 +1,4 @@
-//! Write-back of caches while commands go on ([`Port::wants_flush`]): each victim is a port request of its own, for which
+//! Write-back of caches during commands ([`Port::wants_flush`]): each victim is a port request of its own, for which
 //! no caller waits. Victims of the host's port count as work for the host.
 
 use super::super::Contents;
