@@ -50,6 +50,7 @@ class TimingSpec(TypedDict, total=False):
 
     read_us: float | Sequence[float]
     program_us: float | Sequence[float]
+    program_sigma: float
     erase_us: float
     bus_ns_per_byte: float
     command_ns: float

@@ -119,7 +119,7 @@ pub enum Flush {
 #[serde(default)]
 pub struct FlushBatch {
     /// The number of pages that are written back at the same time, at most half of the buffer. Default: what one program
-    /// of each plane below the buffer holds, and one page for each disk.
+    /// of each plane behind the buffer holds, and one page for each disk.
     #[schemars(range(min = 1, max = 1_048_576))]
     pub flush_pages: Option<u32>,
 }
