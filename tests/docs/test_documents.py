@@ -153,7 +153,8 @@ PLAIN_COMMENTS = (
 """Phrases that comments of the code avoid, and what says the same plainly."""
 
 USER_TEXTS = {
-    "crates/flashkeep/src/device/port/options.rs", "crates/flashkeep/src/disk/options.rs", "crates/flashkeep/src/flash/errors/mod.rs",
+    "crates/flashkeep/src/device/port/options.rs", "crates/flashkeep/src/disk/options.rs",
+    "crates/flashkeep/src/flash/errors/mod.rs",
     "crates/flashkeep/src/metrics/rebuilds.rs", "crates/flashkeep/src/metrics/sections.rs",
     "crates/trace/src/info.rs", "python/flashkeep/choices.py",  # descriptions of keys and figures
     "crates/flashkeep/src/disk/scheduler/look.rs", "crates/flashkeep/src/mapping/dftl.rs",
