@@ -431,3 +431,10 @@ def test_results_that_cannot_be_written_end_a_sweep_with_one_message(hunt: Hunt,
     assert done.returncode == 1
     assert done.stderr == f"flashkeep {name}: {told}"
     assert not list((folder / "cells").iterdir())
+
+
+def test_temperatures_too_far_apart_are_refused_by_their_key(hunt: Hunt) -> None:
+    hunt.write({"d.toml": f"{MEMBER}{UNCORRECTABLE}errors.temperature_c = 70\nerrors.reference_c = -55\n"})
+    done = hunt.command("run", "d.toml", RANDOM)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "d.toml:10: errors.temperature_c: found a temperature at which time passes 1.81e9 times" in done.stderr

@@ -142,7 +142,7 @@ def _channels(operations: list[Operation], flash: Mapping[str, Any]) -> Iterator
     special = any(
         commands[key] not in {False, "off"} for key in ("multi_plane", "cache_program", "cache_read", "suspend")
     )
-    special |= flash["pages_per_program"] > 1
+    special |= flash["pages_per_program"] > 1 or flash["timing"].get("program_sigma", 0) > 0
     if special or isinstance(times, list) or flash["bus"] != "transfers" or flash["summary_page"]:
         return
     array = -(-round(times * 1e6) // 1000)

@@ -78,7 +78,12 @@ impl ErrorModel {
         let (ecc, retry, maintenance) = (spec.ecc.read(), spec.retry.read(), spec.maintenance.read());
         let faster = options.temperature_c.map(|celsius| acceleration(celsius, options.reference_c));
         let rber = (source.rber)(&spec.options).map_err(top)?.with_scale(options.scale).map_err(top)?;
-        let rber = rber.with_acceleration(faster.transpose().map_err(top)?.unwrap_or(1.0)).map_err(top)?;
+        let faster = faster.transpose().map_err(top)?.unwrap_or(1.0);
+        let too_fast = |_| {
+            let found = format!("found a temperature at which time passes {faster:.2e} times as fast");
+            ("temperature_c".to_owned(), format!("{found} as at errors.reference_c; up to 1e9 is accepted"))
+        };
+        let rber = rber.with_acceleration(faster).map_err(too_fast)?;
         let code = Code::new(ecc.codeword_bits, ecc.user_bits, ecc.corrects, ecc.corrects_soft);
         let retries = Retry::new(retry.steps, retry.factor, retry.floor).map_err(within("retry"))?;
         let field = options.events_per_drive_day.map(|rate| Frailty::new(rate, options.frailty_shape));
