@@ -237,7 +237,7 @@ impl<C: Contents> Drive<C> {
     /// The number of flash backends: FTLs, or backends of physical pages.
     #[must_use]
     pub fn ftl_count(&self) -> u16 {
-        self.backends.ftl.ftl_count()
+        self.backends.ftl.count() as u16
     }
 
     /// How long each channel has been in use.

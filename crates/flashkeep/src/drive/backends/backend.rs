@@ -259,12 +259,6 @@ impl<C: Contents> Translation<C> {
         self.maps.get(usize::from(backend.0), page.low())
     }
 
-    /// The number of flash backends: FTLs, or backends of physical pages.
-    #[must_use]
-    pub(in crate::drive) fn ftl_count(&self) -> u16 {
-        self.backends.len() as u16
-    }
-
     /// Prefetches the map entry of a page.
     #[inline]
     pub(in crate::drive) fn prefetch(&self, backend: BackendId, page: Page) {

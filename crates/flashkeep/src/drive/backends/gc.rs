@@ -386,7 +386,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> GcStep {
         if pages.is_empty() {
-            controller.put_back(pages);
+            controller.scratch.put_back(pages);
             return GcStep::Again;
         }
         let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
@@ -458,7 +458,7 @@ impl<C: Contents> DriveBackends<C> {
                 GcStep::Move(manner, pages) => {
                     let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
                     controller.guard_moved(unit, plane, victim, end, self);
-                    controller.put_back(pages);
+                    controller.scratch.put_back(pages);
                 }
                 GcStep::Again => continue,
                 GcStep::Erase => {
@@ -615,7 +615,7 @@ impl<C: Contents> DriveBackends<C> {
                         others.push(taker);
                     }
                     held += controller.commit_within(start, taker, manner, &pages, self).busy();
-                    controller.put_back(pages);
+                    controller.scratch.put_back(pages);
                     manner.kind
                 }
                 GcStep::Again => continue,
@@ -681,7 +681,7 @@ impl<C: Contents> DriveBackends<C> {
                     pages.iter().for_each(|page| {
                         self.count_untimed(ftl, OpKind::Program, cause, page.target.to, controller)
                     });
-                    controller.put_back(pages);
+                    controller.scratch.put_back(pages);
                 }
                 GcStep::Again => {}
                 GcStep::Erase => break,

@@ -216,8 +216,7 @@ impl<C: Contents> DriveBackends<C> {
             // The end of the operations under way wakes the units that wait for it.
             return controller.is_guarded_under_way(block);
         }
-        let slot = controller.dies.unit_count() + controller.dies[unit].channel as usize;
-        controller.dies.wake_slot(slot, until);
+        controller.dies.wake_channel_by(controller.dies[unit].channel as usize, until);
         true
     }
 

@@ -286,7 +286,12 @@ impl Dies {
 
     /// Wakes a channel as soon as it is free.
     pub(in crate::drive) fn wake_channel(&mut self, now: SimTime, channel: usize) {
-        self.wake_slot(self.units.len() + channel, self.channels[channel].free_at.max(now));
+        self.wake_channel_by(channel, self.channels[channel].free_at.max(now));
+    }
+
+    /// Ensures that a channel has an event at `until` or earlier.
+    pub(in crate::drive) fn wake_channel_by(&mut self, channel: usize, until: SimTime) {
+        self.wake_slot(self.units.len() + channel, until);
     }
 
     /// The next page is scrubbed at `at`.

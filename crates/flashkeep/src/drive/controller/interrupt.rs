@@ -57,7 +57,7 @@ impl<C: Contents> Controller<C> {
         } else if !course.discarded {
             self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
         }
-        self.queues.ops.release(op);
+        self.queues.release(op);
     }
 
     /// Answers commands for a failed backend.

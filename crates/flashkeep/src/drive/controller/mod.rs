@@ -273,6 +273,6 @@ impl<C: Contents> Controller<C> {
             self.done.push(Done { spent, ..Done::at(token, u32::from(command.count), now) });
         }
         self.answer_behind(now, op);
-        self.queues.ops.release(op);
+        self.queues.release(op);
     }
 }

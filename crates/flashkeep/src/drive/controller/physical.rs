@@ -17,10 +17,9 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let write_queue = backends.write_queue_of(self.queues[op].ppn, self);
-        let somebody_waits = self.queues.write_queues[write_queue as usize].head.is_some();
-        self.queues.waiting += u32::from(!somebody_waits);
-        self.queues.write_queues[write_queue as usize].push_last(&mut self.queues.ops, op);
-        if !somebody_waits {
+        let is_first = !self.queues.has_writes(write_queue);
+        self.queues.add_last_write(write_queue, op);
+        if is_first {
             backends.offer(now, backend, write_queue, 1, self);
         }
     }
@@ -87,7 +86,7 @@ impl<C: Contents> Controller<C> {
     /// One erase of a trim is over at `end`, or will not be; the last one answers for all.
     pub(in crate::drive) fn erased(&mut self, erase: Id<DriveOp>, end: SimTime, service: Span) {
         let trim = Id::new(self.queues[erase].command.to.low());
-        self.queues.ops.release(erase);
+        self.queues.release(erase);
         let state = &mut self.queues[trim];
         state.placed -= 1;
         state.durable = state.durable.max(end);
@@ -98,7 +97,7 @@ impl<C: Contents> Controller<C> {
         let DriveOp { token, command, durable, service, .. } = *state;
         let spent = self.breakdown_of_erases(trim, durable, service);
         self.done.push(Done { service, spent, ..Done::at(token, u32::from(command.count), durable) });
-        self.queues.ops.release(trim);
+        self.queues.release(trim);
     }
 
     /// An access to a block before time 0 comes while operations wait for the block: an erase among them has been done

@@ -456,10 +456,3 @@ impl<C: Contents> Controller<C> {
         }
     }
 }
-
-impl<C: Contents> Controller<C> {
-    /// The list of a step's pages is kept for its memory.
-    pub(in crate::drive) fn put_back(&mut self, pages: Vec<PageWrite>) {
-        self.scratch.put_back(pages);
-    }
-}

@@ -328,7 +328,7 @@ impl<C: Contents> Controller<C> {
             let contents = self.queues.take_carried(op);
             self.done.push(Done { service, contents, spent, ..Done::at(token, 1, answered) });
         }
-        self.queues.ops.release(op);
+        self.queues.release(op);
         let (kind, cause, age) = (OpKind::Read, command.cause, Some(token.age));
         if along > 0 {
             let transfer = self.flash.timing.transfer(command.sectors);

@@ -96,7 +96,7 @@ impl<C: Contents> Controller<C> {
             }
             let (token, contents) = (self.queues[behind.read].token, self.queues.take_carried(behind.read));
             self.answer_in_flight(now, token, contents);
-            self.queues.ops.release(behind.read);
+            self.queues.release(behind.read);
         }
     }
 }

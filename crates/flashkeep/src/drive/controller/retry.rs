@@ -54,7 +54,7 @@ impl<C: Contents> Controller<C> {
             return self.sense_again_for_gc(now, unit, end, backends);
         }
         if self.queues[op].course.discarded {
-            self.queues.ops.release(op);
+            self.queues.release(op);
         }
         if last && !self.stays_suspended(now, unit, end, cause) {
             self.occupy_unit(now, unit, end, cause, backends);

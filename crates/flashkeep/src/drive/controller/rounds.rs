@@ -106,7 +106,7 @@ impl<C: Contents> Controller<C> {
             // An erase may wait for operations that are still under way.
             for channel in gang {
                 if let Next::NotBefore(at) = backends.writes_later(now, channel, self) {
-                    self.dies.wake_slot(self.dies.unit_count() + channel, at);
+                    self.dies.wake_channel_by(channel, at);
                 }
             }
             return;

@@ -208,7 +208,7 @@ impl<C: Contents> Controller<C> {
         if self.flash.commands.cache_program {
             let channel = self.dies.units[at].channel as usize;
             let accepts = self.dies.accepts_at[at].max(self.dies.channels[channel].free_at).max(now);
-            self.dies.wake_slot(self.dies.unit_count() + channel, accepts);
+            self.dies.wake_channel_by(channel, accepts);
         }
         self.arm_end(unit);
         self.record_resumed(now, unit);

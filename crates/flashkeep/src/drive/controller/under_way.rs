@@ -404,7 +404,7 @@ impl<C: Contents> Controller<C> {
             Acknowledge::Transfer => CompletionPart::Durable,
         };
         backends.answer_write(op, part, self);
-        self.queues.ops.release(op);
+        self.queues.release(op);
     }
 
     /// Blocks that waited for a program may be erased.
@@ -413,7 +413,7 @@ impl<C: Contents> Controller<C> {
             let waits = self.dies.channels[channel].collecting != 0 || self.queues.waiting > 0;
             if waits {
                 let at = self.dies.channels[channel].free_at.max(now);
-                self.dies.wake_slot(self.dies.unit_count() + channel, at);
+                self.dies.wake_channel_by(channel, at);
             }
         }
     }

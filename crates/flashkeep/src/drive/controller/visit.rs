@@ -102,7 +102,7 @@ impl<C: Contents> Controller<C> {
                     }
                 }
                 Next::Nothing | Next::BlockChannel => return,
-                Next::NotBefore(at) => return self.dies.wake_slot(self.dies.unit_count() + channel, at),
+                Next::NotBefore(at) => return self.dies.wake_channel_by(channel, at),
             }
         }
         // The channel is in use: will it have work when it becomes free?
@@ -150,7 +150,7 @@ impl<C: Contents> Controller<C> {
             }
             match self.try_class::<M>(now, channel, idle, class, backends) {
                 Next::Nothing => {}
-                Next::NotBefore(at) => self.dies.wake_slot(self.dies.unit_count() + channel, at),
+                Next::NotBefore(at) => self.dies.wake_channel_by(channel, at),
                 done => return done,
             }
         }
