@@ -226,6 +226,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Background work on the stripe of a refused page falls short.
     fn note_refused(&mut self, child: NodeId, page: Page) {
         let Some((node, member)) = self.shape[child.index()].parent else { return };
+        // A worn drive refuses page after page; most of the time nothing is done in the background.
+        if self.working(node) == 0 {
+            return;
+        }
         let Some(scheme) = self.scheme(node) else { return };
         let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
         let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
