@@ -655,3 +655,14 @@ def test_the_check_of_all_pages_after_a_power_loss_changes_nothing_on_flash(benc
     done, summary = bench.run("", load, keys, "--operations", file, *options)
     assert (done.code, summary["integrity"]["lost_pages"]) == (0, 0)
     assert list(operations.problems(operations.read(file), summary, {"power"})) == []
+
+
+def test_pools_of_several_units_collect_the_pages_that_exist_at_time_0(bench: Bench) -> None:
+    """The rule by which planes take turns gave the first page of a pool to no logical page."""
+    keys = {
+        "flash.channels": 4, "flash.chips_per_channel": 2, "flash.planes_per_die": 1, "flash.blocks_per_plane": 16,
+        "flash.pages_per_block": 16, "ftl.pool": "gang",
+    }  # fmt: skip
+    done, summary = bench.run("", "pool-of-units.csv", keys, "--wrap", "--existing", "all")
+    assert done.code == 0, done.err
+    assert summary["operations"]["erase"]["gc"] > 0

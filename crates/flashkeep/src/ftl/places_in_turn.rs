@@ -21,11 +21,16 @@ pub struct PlacesInTurn {
 
 impl PlacesInTurn {
     /// The rule for planes that take turns in this order, each with the block that it fills first; `together` is the number
-    /// of pages that go to a plane in its turn. None if these are not a part of a block.
+    /// of pages that go to a plane in its turn. None if these are not a part of a block, or if a plane has several turns in
+    /// a round, as a pool of several busy units has: then a place does not say in which of them it was filled.
     #[must_use]
     pub fn new(geometry: &Geometry, planes: Vec<(PlaneId, u32)>, together: u32) -> Option<Self> {
         let mut turns = vec![NONE; geometry.plane_count() as usize];
-        (0..).zip(&planes).for_each(|(turn, &(plane, _))| turns[plane.0 as usize] = turn);
+        for (turn, &(plane, _)) in (0..).zip(&planes) {
+            if std::mem::replace(&mut turns[plane.0 as usize], turn) != NONE {
+                return None;
+            }
+        }
         let fits = !planes.is_empty() && geometry.pages.is_multiple_of(together);
         fits.then(|| PlacesInTurn { geometry: geometry.clone(), planes, turns, together })
     }
@@ -138,6 +143,8 @@ mod tests {
             ..FlashSpec::default()
         };
         let geometry = Geometry::new(&spec);
+        let twice = [(2, 4), (0, 1), (2, 4)].map(|(plane, start)| (PlaneId(plane), start)).to_vec();
+        assert!(PlacesInTurn::new(&geometry, twice, 1).is_none(), "a plane has two turns");
         for together in [1, 2, 3, 6] {
             let planes = [(2, 4), (0, 1)].map(|(plane, start)| (PlaneId(plane), start)).to_vec();
             let rule =
