@@ -666,3 +666,24 @@ def test_pools_of_several_units_collect_the_pages_that_exist_at_time_0(bench: Be
     done, summary = bench.run("", "pool-of-units.csv", keys, "--wrap", "--existing", "all")
     assert done.code == 0, done.err
     assert summary["operations"]["erase"]["gc"] > 0
+
+
+@pytest.mark.parametrize(("keys", "load", "options"), [
+    (
+        {"flash.channels": 2, "flash.blocks_per_plane": 24}, "cut-in-recovery.csv",
+        ("--existing", "all", "--wrap", "--warmup", 5, "--fail", "power@11898us", "--fail", "power@6req"),
+    ),
+    (
+        {"flash.channels": 1, "flash.blocks_per_plane": 64, "flash.bus": "rounds", "buffer.dram_mib": 0.0625,
+         "buffer.protected": "true"},
+        "synth:sequential,requests=10,size=16KiB:0.5/4KiB:0.5,write=1,depth=1",
+        ("--warmup", "10%", "--fail", "power@61%", "--fail", "power@37%"),
+    ),
+])  # fmt: skip
+def test_dies_are_not_busy_with_what_a_power_loss_cuts_off_in_a_recovery_or_in_rounds(
+    bench: Bench, keys: dict[str, Any], load: str, options: tuple[object, ...]
+) -> None:
+    """After the warmup, what was planned for the time after the power loss exceeded the time that had passed."""
+    done, summary = bench.run("", load, {"flash.chips_per_channel": 1, **keys}, "--verify", *options)
+    assert done.code == 0, done.err
+    assert 0 < summary["utilization"]["die_max"] <= 1

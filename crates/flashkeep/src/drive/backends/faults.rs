@@ -219,7 +219,7 @@ impl<C: Contents> DriveBackends<C> {
             state.phase = UnitPhase::Ready;
             controller.dies.wake_unit_at(unit, SimTime::NEVER);
         } else {
-            controller.dies.cut_off_unit(now, unit.0 as usize, true);
+            controller.dies.cut_off_unit(now, unit.0 as usize, false);
             let (channel, bit) = (controller.dies[unit].channel as usize, controller.dies[unit].bit);
             controller.dies.channel_mut(channel).ready &= !bit;
             if !controller.stop_suspended_read(now, unit) {

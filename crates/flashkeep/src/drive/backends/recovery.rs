@@ -260,8 +260,8 @@ impl<C: Contents> DriveBackends<C> {
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
-                controller.dies[UnitId(unit as u32)].busy += end.since(start);
-                controller.dies.channel_mut(channel).busy += transfer;
+                controller.dies.plan_unit(UnitId(unit as u32), start, end);
+                controller.dies.plan_channel(channel, sent, end);
                 recovery.reads += 1;
                 let unit = Resource::Unit(UnitId(unit as u32));
                 controller.tell_hold(unit, start, end, OpKind::Read, Cause::Metadata);
@@ -282,7 +282,7 @@ impl<C: Contents> DriveBackends<C> {
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };
-            controller.dies[UnitId(unit as u32)].busy += free_at[unit].since(start);
+            controller.dies.plan_unit(UnitId(unit as u32), start, free_at[unit]);
             self.ftl.blocks.wear_out(plane, self.flash.geometry.block_of(ppn));
             let ftl = self.ftl.ftl_of(plane);
             let cached = self.flash.geometry.is_slc(ppn);

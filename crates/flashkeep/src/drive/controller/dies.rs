@@ -56,6 +56,7 @@ pub(in crate::drive) struct BusyUnitState {
     /// Whether one of its planes may be collected in idle time.
     pub soft: bool,
     pub busy: Span,
+    pub planned: PlannedPeriods,
 }
 
 /// A channel and the work that waits for it.
@@ -74,6 +75,28 @@ pub(in crate::drive) struct Channel {
     /// The die queue to which the next write is offered first.
     pub turn: u32,
     pub busy: Span,
+    pub planned: PlannedPeriods,
+}
+
+/// The periods in which a unit or a channel is busy in the last batch of rounds, or in the last recovery. These are
+/// planned as a whole, so that several periods lie ahead, with gaps between them; elsewhere an instant says until when
+/// a resource is busy.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct PlannedPeriods(Vec<[SimTime; 2]>);
+
+impl PlannedPeriods {
+    pub(in crate::drive) fn add(&mut self, start: SimTime, end: SimTime) {
+        self.0.push([start, end]);
+    }
+
+    pub(in crate::drive) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How long the resource would be busy after `now`.
+    fn after(&self, now: SimTime) -> Span {
+        self.0.iter().fold(Span::ZERO, |sum, &[start, end]| sum + end.since(start.max(now)))
+    }
 }
 
 impl Dies {
@@ -110,28 +133,48 @@ impl Dies {
         for channel in &mut self.channels {
             (channel.free_at, channel.busy) = (SimTime::ZERO, Span::ZERO);
         }
+        self.forget_planned();
+    }
+
+    /// Nothing is planned any more: a recovery begins, or the time.
+    pub(in crate::drive) fn forget_planned(&mut self) {
+        self.units.iter_mut().for_each(|unit| unit.planned.clear());
+        self.channels.iter_mut().for_each(|channel| channel.planned.clear());
     }
 
     /// Operations under way end at `now`, and time that was accounted for beyond that does not count. In rounds units
-    /// are free later than they are busy, and after a recovery all are free together: there only the whole time is
-    /// the limit.
+    /// are free later than they are busy, and after a recovery all resources are free together: there it was planned
+    /// when they are busy.
     pub(in crate::drive) fn cut_off(&mut self, now: SimTime, rounds: bool, recovering: bool) {
-        let most = now.since(SimTime::ZERO);
         for at in 0..self.units.len() {
-            self.cut_off_unit(now, at, !rounds && !recovering);
+            self.cut_off_unit(now, at, rounds || recovering);
         }
         for channel in &mut self.channels {
-            let beyond = if recovering { Span::ZERO } else { channel.free_at.since(now) };
-            channel.busy = most.min(channel.busy.beyond(beyond));
+            let beyond = if recovering { channel.planned.after(now) } else { channel.free_at.since(now) };
+            channel.busy = channel.busy.beyond(beyond);
         }
     }
 
     /// The same for a unit.
-    pub(in crate::drive) fn cut_off_unit(&mut self, now: SimTime, at: usize, is_exact: bool) {
+    pub(in crate::drive) fn cut_off_unit(&mut self, now: SimTime, at: usize, is_planned: bool) {
         let until = self.counted_until(at).unwrap_or(now);
         let unit = &mut self.units[at];
-        let beyond = if is_exact { until.since(now) } else { Span::ZERO };
-        unit.busy = now.since(SimTime::ZERO).min(unit.busy.beyond(beyond));
+        let beyond = if is_planned { unit.planned.after(now) } else { until.since(now) };
+        unit.busy = unit.busy.beyond(beyond);
+    }
+
+    /// A unit is busy from `start` to `end`, in a round or a recovery.
+    pub(in crate::drive) fn plan_unit(&mut self, unit: UnitId, start: SimTime, end: SimTime) {
+        let unit = &mut self[unit];
+        unit.busy += end.since(start);
+        unit.planned.add(start, end);
+    }
+
+    /// A channel is in use from `start` to `end`, in a recovery.
+    pub(in crate::drive) fn plan_channel(&mut self, channel: usize, start: SimTime, end: SimTime) {
+        let channel = &mut self.channels[channel];
+        channel.busy += end.since(start);
+        channel.planned.add(start, end);
     }
 
     /// The end of what a unit has been counted as busy for; none if it waits for its channel or for nothing.

@@ -92,6 +92,7 @@ impl<C: Contents> Controller<C> {
     /// The power has failed: all operations are cut off, and all resources are free.
     pub(in crate::drive) fn let_go_of_all(&mut self, now: SimTime) {
         self.dies.free_at.fill(now);
+        self.dies.forget_planned();
         self.dies.channels.iter_mut().for_each(|channel| channel.free_at = now);
         if let Some(watch) = &mut self.accounts.watch {
             watch.told.iter_mut().for_each(|told| *told = now.min(*told));

@@ -84,6 +84,8 @@ impl<C: Contents> Controller<C> {
         if free_at > now {
             return self.dies.agenda.set(self.dies.unit_count() + channel, free_at);
         }
+        let units = self.dies.units_in(gang.start).start..self.dies.units_in(gang.end - 1).end;
+        self.dies.units[units].iter_mut().for_each(|unit| unit.planned.clear());
         let mut end = now;
         let (mut steps, mut cause) = (Steps::Taken, Cause::Host);
         match backends.gc.run() {
@@ -171,7 +173,9 @@ impl<C: Contents> Controller<C> {
                 // The channel is in use for the batch, which is accounted for at its end.
                 let busy = self.dies.channels[channel].busy;
                 if let Some(unit) = backends.collect(now, channel, unit, u64::MAX, self) {
-                    end = end.max(self.dies.free_at[unit.0 as usize]);
+                    let until = self.dies.free_at[unit.0 as usize];
+                    self.dies[unit].planned.add(now, until);
+                    end = end.max(until);
                 }
                 let state = &mut self.dies.channels[channel];
                 (state.free_at, state.busy) = (now, busy);
@@ -438,7 +442,7 @@ impl<C: Contents> Controller<C> {
         if cause != Cause::Host && self.latencies.is_some() {
             self.record_unit(begun, unit, end, cause);
         }
-        self.dies[unit].busy += end.since(begun);
+        self.dies.plan_unit(unit, begun, end);
         (first, end)
     }
 }
