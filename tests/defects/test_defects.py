@@ -687,3 +687,17 @@ def test_dies_are_not_busy_with_what_a_power_loss_cuts_off_in_a_recovery_or_in_r
     done, summary = bench.run("", load, {"flash.chips_per_channel": 1, **keys}, "--verify", *options)
     assert done.code == 0, done.err
     assert 0 < summary["utilization"]["die_max"] <= 1
+
+
+def test_a_power_loss_tears_all_pages_of_a_word_line(bench: Bench) -> None:
+    """A page whose data were to cross the channel after the power loss was clean, and was programmed again."""
+    file = bench.folder / "operations.csv"
+    keys = {
+        "flash.channels": 5, "flash.chips_per_channel": 2, "flash.blocks_per_plane": 12, "flash.pages_per_program": 2,
+        "ftl.over_provisioning": 1.0,
+    }  # fmt: skip
+    load = "synth:zipf,requests=26,size=4KiB,write=1,footprint=256KiB,theta=0.99,rate=20k"
+    cuts = ("--fail", "power@4%", "--fail", "power@18%")
+    done, summary = bench.run("", load, keys, "--existing", "none", "--verify", "--operations", file, *cuts)
+    assert done.code == 0, done.err
+    assert list(operations.problems(operations.read(file), summary, {"power"})) == []

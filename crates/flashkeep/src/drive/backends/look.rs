@@ -36,16 +36,18 @@ impl<C: Contents> DriveBackends<C> {
 }
 
 impl<C: Contents> DriveBackends<C> {
+    /// Tells the observers of a part of an operation that begins at `begun`.
     #[inline(never)]
     pub(in crate::drive) fn tell_watch(
         &mut self,
+        begun: SimTime,
         operation: &LoggedOperation,
         controller: &mut Controller<C>,
     ) {
         let LoggedOperation { ppn, kind, cause, .. } = *operation;
         controller.log_operation(operation, self);
         if self.power.is_some() {
-            self.note_flight(*operation, controller);
+            self.note_flight(begun, operation, controller);
         }
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {

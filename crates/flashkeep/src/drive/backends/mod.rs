@@ -45,9 +45,10 @@ pub(super) use limit::UNASKED;
 pub(super) use maintenance::Maintenance;
 pub use nvram::Nvram;
 pub(super) use parts::Parts;
+pub(super) use power::Flight;
 
 use crate::blocks::{Chooser, GcThresholds};
-use crate::drive::{DriveLife, LoggedOperation};
+use crate::drive::DriveLife;
 use crate::engine::FixedMap;
 use crate::flash::{FlashArray, Ppn};
 use crate::ftl::allocation::PagePlacement;
@@ -148,7 +149,7 @@ pub(in crate::drive) struct Power {
     /// logical page of each and the number of its write.
     hidden_pages: FixedMap<(u16, u32), (u32, u64)>,
     /// Programs and erases that may be under way, and how many there may be before those that have ended are taken out.
-    flights: Vec<LoggedOperation>,
+    flights: Vec<Flight>,
     prune_at: usize,
     /// Programs of physical-page backends that may be under way: the numbers of their writes, and when they end.
     numbered: Vec<(u64, SimTime)>,

@@ -61,6 +61,18 @@ impl Power {
     }
 }
 
+/// A page of a program or of a copyback, or a block of an erase, that may be under way.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drive) struct Flight {
+    /// When the operation begins, the first of its pages: all of them are torn together. Later than the grant where
+    /// several operations are granted at once.
+    pub begun: SimTime,
+    pub end: SimTime,
+    /// The page, or the first page of the block.
+    pub ppn: Ppn,
+    pub kind: OpKind,
+}
+
 /// The least number of flights at which those that have ended are taken out.
 const FLIGHTS: usize = 256;
 
@@ -95,18 +107,24 @@ impl<C: Contents> DriveBackends<C> {
 
     // ---------------------------------------------------------------- while there is power
 
-    /// An operation has been granted.
-    pub(super) fn note_flight(&mut self, operation: LoggedOperation, controller: &Controller<C>) {
+    /// A part of an operation that begins at `begun` has been granted.
+    pub(super) fn note_flight(
+        &mut self,
+        begun: SimTime,
+        operation: &LoggedOperation,
+        controller: &Controller<C>,
+    ) {
         let now = controller.now;
         let Some(power) = &mut self.power else { return };
-        if operation.kind == OpKind::Read {
+        let LoggedOperation { end, ppn, kind, .. } = *operation;
+        if kind == OpKind::Read {
             return;
         }
         if power.flights.len() >= power.prune_at {
             power.flights.retain(|flight| flight.end > now);
             power.prune_at = FLIGHTS.max(2 * power.flights.len());
         }
-        power.flights.push(operation);
+        power.flights.push(Flight { begun, end, ppn, kind });
     }
 
     /// A page is programmed for `lpn`, in a write with this number.

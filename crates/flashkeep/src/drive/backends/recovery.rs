@@ -1,10 +1,10 @@
 //! Recovery after a power loss: what remains on flash, and how the maps are rebuilt. `power` ensures that
 //! every durable page remains.
 
-use super::DriveBackends;
 use super::collection::PlaneCollection;
+use super::{DriveBackends, Flight};
 use crate::drive::controller::Controller;
-use crate::drive::{LoggedOperation, Recovery, Resource};
+use crate::drive::{Recovery, Resource};
 use crate::engine::{Cause, Contents};
 use crate::flash::{BusUse, OpKind, OpPhases, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry, Maps};
@@ -17,14 +17,14 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn cut_flights(
         &mut self,
         now: SimTime,
-        flights: Vec<LoggedOperation>,
+        flights: Vec<Flight>,
         recovering: bool,
         controller: &mut Controller<C>,
     ) -> Vec<Ppn> {
         let mut erased_anew = Vec::new();
         let (waiting, others): (Vec<_>, Vec<_>) = flights.into_iter().partition(|flight| {
             let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
-            programs && flight.start > now && !self.ftl.physical
+            programs && flight.begun > now && !self.ftl.physical
         });
         self.take_back_programs(waiting.into_iter().map(|flight| flight.ppn).collect());
         for flight in others {

@@ -310,7 +310,7 @@ impl<C: Contents> Controller<C> {
         }
         // In a round everything has begun together, and blocks are erased together.
         let start = if first || kind == OpKind::Erase { granted } else { begun };
-        self.account::<M>(start, end, kind, &page, follows, backends);
+        self.account::<M>(granted, [start, end], kind, &page, follows, backends);
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             if measured
@@ -328,8 +328,8 @@ impl<C: Contents> Controller<C> {
     #[inline(always)]
     fn account<M: ProgramMode>(
         &mut self,
-        start: SimTime,
-        end: SimTime,
+        granted: SimTime,
+        [start, end]: [SimTime; 2],
         kind: OpKind,
         page: &PageWrite,
         follows: Follows,
@@ -348,6 +348,7 @@ impl<C: Contents> Controller<C> {
             let ppn = target.to;
             let age = self.queues.age_of_write(page.op);
             backends.tell_watch(
+                granted,
                 &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
                 self,
             );

@@ -9,7 +9,7 @@ use super::latency::PlacedPage;
 use super::program::{Manner, PageTimes, PageWrite};
 use super::queue::DriveOp;
 use super::{Controller, Suspension};
-use crate::drive::backends::DriveBackends;
+use crate::drive::backends::{DriveBackends, Flight};
 use crate::drive::{LoggedOperation, Resource};
 use crate::engine::{Breakdown, Cause, CompletionPart, Contents};
 use crate::flash::{Acknowledge, Geometry, OpKind, OpPhases, Ppn, SuspendRules, UnitId};
@@ -474,7 +474,7 @@ impl<C: Contents> Controller<C> {
         &mut self,
         now: SimTime,
         backends: &mut DriveBackends<C>,
-    ) -> Vec<LoggedOperation> {
+    ) -> Vec<Flight> {
         let mut flights = Vec::new();
         for unit in 0..self.dies.unit_count() {
             self.settle_unit(now, UnitId(unit as u32), backends);
@@ -486,11 +486,10 @@ impl<C: Contents> Controller<C> {
                 }
                 self.tell_over(UnitId(unit as u32), &operation, now, backends);
                 let end = if operation.interruptions > 0 { SimTime(now.0 + 1) } else { operation.end };
-                let kind = operation.kind;
+                let (begun, kind) = (operation.granted, operation.kind);
                 for (page, under_way) in operation.pages.iter().zip(&operation.times) {
-                    let (start, ppn, cause) = (under_way.start, page.target.to, page.cause);
                     if !under_way.landed {
-                        flights.push(LoggedOperation::new([start, end], ppn, kind, cause));
+                        flights.push(Flight { begun, end, ppn: page.target.to, kind });
                     }
                 }
             }

@@ -230,6 +230,7 @@ impl<C: Contents> Controller<C> {
         }
         if self.accounts.watch.is_some() {
             backends.tell_watch(
+                start,
                 &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
                 self,
             );
@@ -255,6 +256,7 @@ impl<C: Contents> Controller<C> {
         }
         if self.accounts.watch.is_some() {
             backends.tell_watch(
+                start,
                 &LoggedOperation { age, ..LoggedOperation::new([start, end], ppn, kind, cause) },
                 self,
             );
