@@ -701,3 +701,17 @@ def test_a_power_loss_tears_all_pages_of_a_word_line(bench: Bench) -> None:
     done, summary = bench.run("", load, keys, "--existing", "none", "--verify", "--operations", file, *cuts)
     assert done.code == 0, done.err
     assert list(operations.problems(operations.read(file), summary, {"power"})) == []
+
+
+def test_attempts_of_a_read_of_gc_follow_each_other_in_rounds(bench: Bench) -> None:
+    """The first attempt was reported to last until the end of the last one."""
+    file = bench.folder / "operations.csv"
+    keys = {
+        "flash.channels": 1, "flash.chips_per_channel": 1, "flash.dies_per_chip": 6, "flash.planes_per_die": 1,
+        "flash.blocks_per_plane": 16, "flash.pages_per_block": 8, "flash.page_kib": 2, "flash.bus": "rounds",
+        "redundancy.scheme": "lrc", "redundancy.across": "die", "errors.model": "kim", "errors.cycles": 3000,
+    }  # fmt: skip
+    load = "synth:random,requests=64,size=16KiB:0.5/4KiB:0.5,write=0.3,rate=200k"
+    _, summary = bench.run("", load, keys, "--seed", 280, "--verify", "--operations", file)
+    assert summary["operations"]["read"]["retry"] > 0
+    assert list(operations.problems(operations.read(file), summary, set())) == []

@@ -441,6 +441,8 @@ impl<C: Contents> DriveBackends<C> {
                     let sectors = pages * self.packing.page;
                     let (start, end) = controller.read_in_round(unit, first, sectors, longer, cause);
                     let read = self.count_read(start, plane, first, pages, controller);
+                    // Further attempts, which the time of errors includes, are reported by themselves.
+                    let end = if longer == Span::ZERO { end } else { since };
                     self.tell_read(read, end, controller);
                 }
                 GcStep::Read(first, pages) => {
