@@ -134,3 +134,11 @@ def test_an_extent_without_room_for_a_journal_is_refused_for_a_known_reason() ->
         "for data and the journal at least 2 are accepted"
     )
     assert not unintended({"error": "DriveError", "message": told}, read_refused(REFUSALS))
+
+
+def test_page_types_that_do_not_repeat_by_word_lines_are_refused_for_a_known_reason() -> None:
+    told = (
+        "d.toml:22: flash.page_types: the types do not repeat from one word line of 2 pages to the next; "
+        "`interleaved` or `01` is accepted"
+    )
+    assert not unintended({"error": "DriveError", "message": told}, read_refused(REFUSALS))
