@@ -63,11 +63,26 @@ MIXED = ("hpda", "griffin", "i-cash", "backup")
 """Schemes over drives and disks."""
 
 
+MEMBERS_INSIDE = {"mirror": (2, 4, 6), "lrc": (6, 8), "raid-tp": (5, 6, 8)}
+"""How many members schemes have in a drive, where some numbers are too small."""
+
+MEMBERS_OVER = {"mirror": (2, 3, 4, 6), "none": (1, 2, 3), "lrc": (6, 7), "raid-tp": (5, 6)}
+"""The same over drives."""
+
+OUTER_MEMBERS = {"mirror": (2, 4), "none": (1, 2, 3), "lrc": (6,), "raid-tp": (5,)}
+"""The same over arrays."""
+
 SHARES = {
     "verify": 0.6, "existing": 0.65, "no_breakdown": 0.05, "untimed": 0.15, "flush_at_end": 0.05, "replay": 0.2,
     "warmup": 0.12, "time_scale": 0.33, "condition": 0.08, "operations": 0.25,
 }  # fmt: skip
 """How often each option is drawn."""
+
+NESTED_PAGES = 4096
+"""The most pages of a drive in an array of arrays, which has up to 42 of them."""
+
+CONDITION = "condition.round = 0.02\ncondition.most_rounds = 5\n"
+"""Arrays are conditioned briefly: a random write to logs over logs moves up to a hundred pages."""
 
 VOLATILE = ("buffer.dram_mib", 'flash.acknowledge = "transfer"', "disk.write_cache_mib")
 """Keys with which a power loss may take acknowledged data."""
@@ -356,7 +371,7 @@ def flash_shape(source: Source, schemes: tuple[str, ...], small: bool) -> Keys:
     """Geometry and scheme of a drive that are sound by themselves."""
     scheme = source.pick("scheme", schemes) if schemes and source.chance("redundant", 0.6) else "none"
     across = source.pick("across", ("channel", "channel", "channel", "chip", "die"))
-    members = 1 if scheme == "none" else source.pick("members", (2, 4, 6) if scheme == "mirror" else (4, 4, 5, 6, 8))
+    members = 1 if scheme == "none" else source.pick("members", MEMBERS_INSIDE.get(scheme, (4, 4, 5, 6, 8)))
     keys: Keys = {
         "flash.channels": source.pick("channels", (1, 2, 2, 4)),
         "flash.chips_per_channel": source.pick("chips", (1, 1, 2, 3)),
@@ -378,6 +393,18 @@ def flash_shape(source: Source, schemes: tuple[str, ...], small: bool) -> Keys:
             keys["flash.channels"] = 1
         keys[level] = members
     return keys
+
+
+def shrunk(keys: Keys, most: int) -> Keys:
+    """A geometry with one plane, die or chip instead of several, until the drive has at most `most` pages. What its
+    scheme is across stays."""
+    names = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
+    across = keys.get("redundancy.across")
+    found = dict(keys)
+    for level, name in (("plane", names[3]), ("die", names[2]), ("chip", names[1])):
+        if level != across and math.prod(found["flash." + each] for each in names) > most:
+            found["flash." + name] = 1
+    return found
 
 
 def bundles(source: Source, keys: Keys) -> Keys:
@@ -474,10 +501,17 @@ FLASH_TABLES = ("price_per_gb", "name", "description", "flash", "errors", "ftl",
 
 
 def flash_drive(
-    source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, schemes: tuple[str, ...], small: bool = False
+    source: Source,
+    known: Mapping[str, Mapping[str, Any]],
+    attempt: int,
+    schemes: tuple[str, ...],
+    small: bool = False,
+    most_pages: int | None = None,
 ) -> Keys:
     """All keys of a drive with flash."""
     keys = flash_shape(source, schemes, small)
+    if most_pages is not None:
+        keys = shrunk(keys, most_pages)
     extras = bundles(source, keys)
     extras |= singles(source, {**keys, **extras}, known, FLASH_TABLES)
     return keys | thinned(source, extras, attempt) | (source.bias.keys(source, keys) if source.bias else {})
@@ -487,10 +521,13 @@ DISK_PAGE_KIB = 4
 """Logical pages of disks."""
 
 
-def disk(source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int) -> Keys:
-    """All keys of a disk."""
-    keys: Keys = {"disk.capacity_gb": source.pick("gb", (0.01, 0.1))}
-    return keys | thinned(source, singles(source, keys, known, ("price_per_gb", "disk", "host", "start")), attempt)
+def disk(source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, small: bool = False) -> Keys:
+    """All keys of a disk; a small one has few pages."""
+    keys: Keys = {"disk.capacity_gb": 0.01 if small else source.pick("gb", (0.01, 0.1))}
+    extras = singles(source, keys, known, ("price_per_gb", "disk", "host", "start"))
+    if small:
+        extras.pop("disk.page_kib", None)
+    return keys | thinned(source, extras, attempt)
 
 
 def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bias: Bias | None = None) -> Case:
@@ -518,6 +555,8 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     case.tags |= {line.replace(" = ", "=") for line in texts.splitlines() if line.startswith(tagged)}
     workload(source, case, page)
     options(source, case, kind)
+    if case.members and "condition" in case.tags:
+        case.drive += CONDITION
     if source.chance("faults", 0.4):
         count = len(case.requests) if case.requests else 40
         add_events(case, draw_events(source("which faults"), parts.flash, parts.others, count, 1))
@@ -535,8 +574,10 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
 def array(
     source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
 ) -> tuple[Keys, float, Parts]:
-    """An array's keys, the page size of its members, and the parts that can fail."""
-    member = flash_drive(source, known, attempt, INSIDE if source.chance("nested", 0.15) else (), small=True)
+    """An array's keys, the page size of its members, and the parts that can fail. One of a `nested` array is small."""
+    inner = kind == "nested"
+    schemes = INSIDE if source.chance("nested", 0.15) else ()
+    member = flash_drive(source, known, attempt, schemes, small=True, most_pages=NESTED_PAGES if inner else None)
     parts = parts_of(member).below("member:0/")
     case.members["member.toml"] = toml(member)
     page = member["flash.page_kib"]
@@ -549,10 +590,10 @@ def array(
         total = count + disks
     else:
         scheme = source.pick("over", OVER)
-        total = source.pick("array members", {"mirror": (2, 3, 4, 6), "none": (1, 2, 3)}.get(scheme, (4, 5, 6)))
+        total = source.pick("array members", MEMBERS_OVER.get(scheme, (4, 5, 6)))
         members = [f"{total} * ./member.toml"]
         if scheme not in LOGS and source.chance("of disks", 0.1):
-            case.members = {"disk.toml": toml(disk(source, known, attempt))}
+            case.members = {"disk.toml": toml(disk(source, known, attempt, small=inner))}
             members = [f"{total} * ./disk.toml"]
             parts, page = Parts(), DISK_PAGE_KIB
     keys = over(scheme, members, lambda: page * source.pick("extent", (2, 4, 7, 16)))
@@ -576,10 +617,10 @@ def nested(
     source: Source, known: Mapping[str, Mapping[str, Any]], attempt: int, kind: str, case: Case
 ) -> tuple[Keys, float, Parts]:
     """An array of arrays: the outer keys, the page size, and the parts that can fail."""
-    inner, page, parts = array(source, known, attempt, "array", case)
+    inner, page, parts = array(source, known, attempt, kind, case)
     case.members["inner.toml"] = case.drive
     scheme = source.pick("outer", OVER)
-    total = source.pick("outer members", {"mirror": (2, 4), "none": (1, 2, 3)}.get(scheme, (4, 5)))
+    total = source.pick("outer members", OUTER_MEMBERS.get(scheme, (4, 5)))
     keys = over(scheme, [f"{total} * ./inner.toml"], lambda: page * source.pick("outer extent", (2, 4, 16)))
     outer = Source(case.seed + 2**40, source.bias)
     keys |= thinned(outer, singles(outer, keys, known, ("redundancy", "host", "buffer")), attempt)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from pathlib import Path
 
 import flashkeep
@@ -14,7 +15,7 @@ from flashkeep.torturing.judge import REFUSALS, findings, read_refused, unintend
 from differential import operations
 from differential.bias import BIASES
 from differential.campaign import Campaign
-from differential.draw import NEVER, Case, draw, leaves
+from differential.draw import NESTED_PAGES, NEVER, Case, draw, leaves
 from differential.judge import differences, read_known
 from differential.versions import Version
 
@@ -126,6 +127,17 @@ def test_extents_of_nested_arrays_of_disks_hold_data_and_a_journal() -> None:
         assert "condition" not in case.options
         sizes = [line.split(" = ")[1] for line in case.drive.splitlines() if line.startswith("redundancy.extent_kib")]
         assert all(float(size) >= 8 for size in sizes)
+
+
+def test_arrays_of_arrays_are_small_and_arrays_are_conditioned_briefly() -> None:
+    """Otherwise a case takes minutes: a write to logs over logs moves up to a hundred pages."""
+    names = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane", "pages_per_block")
+    for seed in range(900300, 900600):
+        case = draw(seed, KEYS, 0, BIASES["nested"])
+        assert "condition" not in case.tags or "condition.most_rounds = 5" in case.drive
+        keys = dict(line.split(" = ") for line in case.members.get("member.toml", "").splitlines())
+        if keys:  # other keys may need more blocks or pages
+            assert math.prod(int(keys["flash." + name]) for name in names) <= 2 * NESTED_PAGES
 
 
 def test_an_extent_without_room_for_a_journal_is_refused_for_a_known_reason() -> None:
