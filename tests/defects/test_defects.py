@@ -715,3 +715,17 @@ def test_attempts_of_a_read_of_gc_follow_each_other_in_rounds(bench: Bench) -> N
     _, summary = bench.run("", load, keys, "--seed", 280, "--verify", "--operations", file)
     assert summary["operations"]["read"]["retry"] > 0
     assert list(operations.problems(operations.read(file), summary, set())) == []
+
+
+def test_logs_over_members_with_dram_erase_many_superblocks_at_once(bench: Bench) -> None:
+    """Each FLUSH before an erase went through all that others waited for: the run took minutes."""
+    keys = {"channels": 1, "chips_per_channel": 3, "planes_per_die": 1, "blocks_per_plane": 16, "pages_per_block": 16}
+    member = [*(f"flash.{key} = {value}" for key, value in keys.items()), "ftl.over_provisioning = 0.8",
+              "ftl.logical_page_kib = 8", "buffer.dram_mib = 0.03125", 'buffer.flush = "none"']  # fmt: skip
+    (bench.folder / "member.toml").write_text("\n".join(member))
+    (bench.folder / "inner.toml").write_text('members = ["4 * ./member.toml"]\nredundancy.scheme = "raid5"\n')
+    array = 'members = ["4 * ./inner.toml"]\nredundancy.scheme = "lifespan"\nredundancy.extent_kib = 8\n'
+    load = "synth:random,requests=2000,size=4096:0.7/32768:0.3,write=1,footprint=64KiB,rate=2k"
+    done, summary = bench(array, load, "--seed", 291, "--existing", "reads")
+    assert done.code == 0, done.err
+    assert summary["operations"]["erase"]["gc"] > 0

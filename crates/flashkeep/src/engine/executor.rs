@@ -7,7 +7,7 @@
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
 
-use super::backends::{BackendId, Backends, CompletionPart, CompletionToken, Done};
+use super::backends::{BackendId, Backends, CompletionPart, Done};
 use super::background::{BackgroundClock, Parked};
 use super::coming::OutstandingWork;
 use super::command::{Flags, Page};
@@ -19,7 +19,7 @@ use super::latency::Latencies;
 use super::locks::Locks;
 use super::names::PageNames;
 use super::plan::{Member, Plan, Why};
-use super::ports::{PortId, Ports};
+use super::ports::{Fences, PortId, Ports};
 use super::rebuild::ArrayController;
 use super::requests::{CompletionCounter, Finished};
 use super::running::RunningPlan;
@@ -77,8 +77,8 @@ pub struct Engine<S, C> {
     pub(super) health: Health,
     /// The ports of the host and of members.
     pub(super) ports: Ports<C>,
-    /// Requests of the host, and others that wait until these are durable.
-    pub(super) fences: Vec<(Id<CompletionCounter>, CompletionToken)>,
+    /// What waits until requests, of the host or at a port, are durable.
+    pub(super) fences: Fences,
     /// The names of the nodes' pages in OOB metadata.
     pub(super) names: PageNames,
     pub(super) parked: Parked,
@@ -145,7 +145,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             gaps: Gaps::default(),
             recovery: None,
             ports: Ports::new(ports),
-            fences: Vec::new(),
+            fences: Fences::default(),
             names: PageNames::default(),
             due: Deadlines::default(),
             finished: Vec::new(),

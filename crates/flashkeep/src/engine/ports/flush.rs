@@ -14,6 +14,7 @@ use super::super::scheme::Scheme;
 use super::super::tree::NodeId;
 use super::accept::{Asked, PortRequest};
 use crate::kernel::{Id, SimTime};
+use std::collections::BTreeMap;
 
 /// The place of a FLUSH among the pages of a plan: it has none.
 pub(in super::super) const NO_PAGE: u32 = u32::MAX;
@@ -42,29 +43,54 @@ pub(super) enum FlushPhase {
     Victim(u64),
 }
 
+/// What waits until requests are durable, by those: many FLUSHes may wait for one another, and few of them for one that
+/// ends.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Fences(BTreeMap<u32, Vec<CompletionToken>>);
+
+impl Fences {
+    pub(in super::super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(in super::super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    fn add(&mut self, awaited: Id<CompletionCounter>, waiter: CompletionToken) {
+        self.0.entry(awaited.raw()).or_default().push(waiter);
+    }
+
+    /// What waits for a request, in the order in which it came.
+    fn lift(&mut self, awaited: Id<CompletionCounter>) -> Vec<CompletionToken> {
+        self.0.remove(&awaited.raw()).unwrap_or_default()
+    }
+}
+
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A request of the host waits until the pages of others are durable: of those that `writes` accepts, by their tag and
     /// whether they have been acknowledged. Returns whether there are any.
     pub(super) fn await_host(&mut self, request: OpenRequest, writes: impl Fn(u32, bool) -> bool) -> bool {
-        let before = self.fences.len();
+        let mut awaited = 0;
         for (at, counter) in (0..).zip(self.counters.places()) {
             let id = Id::new(at);
             if id != request.owner && counter.is_under_way_for_host() && writes(counter.tag, counter.told) {
-                self.fences.push((id, request.pages()));
+                self.fences.add(id, request.pages());
+                awaited += 1;
             }
         }
-        let awaited = self.fences.len() - before;
-        self.account(request.pages(), awaited as u32);
+        self.account(request.pages(), awaited);
         awaited > 0
     }
 
     /// A FLUSH at a port waits for requests that write below the port; returns whether there are any.
     pub(super) fn await_port(&mut self, at: u16, token: CompletionToken) -> bool {
-        let before = self.fences.len();
-        let writes = self.ports.requests.places().filter(|request| request.writes_to(at) && request.asked);
-        self.fences.extend(writes.map(|request| (request.counter, token)));
-        let awaited = self.fences.len() - before;
-        self.account(token, awaited as u32);
+        let mut awaited = 0;
+        for request in self.ports.requests.places().filter(|request| request.writes_to(at) && request.asked) {
+            self.fences.add(request.counter, token);
+            awaited += 1;
+        }
+        self.account(token, awaited);
         awaited > 0
     }
 
@@ -89,11 +115,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(in super::super) fn lift_fences(&mut self, owner: Id<CompletionCounter>) {
         let durable = self.counters[owner].durable;
-        let (lifted, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.fences).into_iter().partition(|&(awaited, _)| awaited == owner);
-        self.fences = others;
-        for (_, request) in lifted {
-            self.count_off(&Done::<C>::at(request, 1, durable));
+        for waiter in self.fences.lift(owner) {
+            self.count_off(&Done::<C>::at(waiter, 1, durable));
         }
     }
 

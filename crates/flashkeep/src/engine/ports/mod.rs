@@ -37,6 +37,7 @@ use crate::kernel::{Arena, FixedMap, Id, SimTime, Span};
 pub(super) use accept::PortRequest;
 pub use behind::{PortCaller, PortSubtree};
 use durable::DurableRequest;
+pub(super) use flush::Fences;
 #[cfg(test)]
 pub(super) use flush::Flushed;
 pub(super) use flush::NO_PAGE;
