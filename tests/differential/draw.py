@@ -72,6 +72,9 @@ MEMBERS_OVER = {"mirror": (2, 3, 4, 6), "none": (1, 2, 3), "lrc": (6, 7), "raid-
 OUTER_MEMBERS = {"mirror": (2, 4), "none": (1, 2, 3), "lrc": (6,), "raid-tp": (5,)}
 """The same over arrays."""
 
+SEGMENT_KIB = 64
+"""Segments of backups: by default they are longer than the drives."""
+
 SHARES = {
     "verify": 0.6, "existing": 0.65, "no_breakdown": 0.05, "untimed": 0.15, "flush_at_end": 0.05, "replay": 0.2,
     "warmup": 0.12, "time_scale": 0.33, "condition": 0.08, "operations": 0.25,
@@ -610,6 +613,8 @@ def over(scheme: str, members: list[str], extent_kib: Callable[[], float]) -> Ke
         keys["redundancy.file"] = SCHEME
     if scheme in LOGS:
         keys["redundancy.extent_kib"] = extent_kib()
+    if scheme == "backup":
+        keys["redundancy.segment_kib"] = SEGMENT_KIB
     return keys
 
 
