@@ -729,3 +729,16 @@ def test_logs_over_members_with_dram_erase_many_superblocks_at_once(bench: Bench
     done, summary = bench(array, load, "--seed", 291, "--existing", "reads")
     assert done.code == 0, done.err
     assert summary["operations"]["erase"]["gc"] > 0
+
+
+def test_a_power_loss_without_any_of_many_members_is_recovered_from_in_time(bench: Bench) -> None:
+    """All sets of missing units were gone through, and most of them exceeded the parities."""
+    scheme = ROOT / "examples" / "schemes" / "raid5.py"
+    keys = {
+        "flash.channels": 1, "flash.chips_per_channel": 3, "flash.dies_per_chip": 8, "flash.blocks_per_plane": 24,
+        "redundancy.scheme": "python", "redundancy.file": scheme, "redundancy.across": "die",
+    }  # fmt: skip
+    load = "synth:random,requests=21,size=4KiB,write=1,depth=16"
+    done, summary = bench.run("", load, keys, "--verify", "--fail", "channel:0@70%", "--fail", "power@72%")
+    assert done.code == 3, done.err
+    assert summary["integrity"]["wrong_reads"] == 0

@@ -118,10 +118,10 @@ impl SurvivingUnits {
         let due: Vec<u8> = self.absent.iter().copied().filter(|&index| owed.has(index)).collect();
         let fewest = if self.code.has_groups() { 0 } else { self.dead.len() };
         let mut sets = Vec::new();
-        let sizes = (fewest..=self.dead.len()).rev();
+        // No more units can be worked out than there are parities.
+        let sizes = (fewest..=self.dead.len().min(self.parities.len())).rev();
         for dead in sizes.flat_map(|size| chosen(&self.dead, size)) {
-            let Some(room) = self.parities.len().checked_sub(dead.len()) else { continue };
-            for size in 0..=room {
+            for size in 0..=self.parities.len() - dead.len() {
                 let many = binomial(self.absent.len() as u64, size as u64) > MOST_SETS;
                 let from = if size > 2 && many { &due } else { &self.absent };
                 sets.extend(chosen(from, size).into_iter().map(|more| [dead.as_slice(), &more].concat()));
