@@ -1,6 +1,6 @@
-//! The fixed properties of a drive's flash array, which do not change during a run.
+//! The fixed properties of a drive's flash array, which do not change during a run. Only slow parts do ([`SlowPart`]).
 
-use super::{Acknowledge, BusUse, CommandsSpec, Geometry, Pools, Timing};
+use super::{Acknowledge, BusUse, CommandsSpec, Geometry, Pools, SlowPart, Timing};
 
 /// The fixed properties of a flash array.
 #[derive(Clone, Debug)]
@@ -17,4 +17,16 @@ pub struct FlashArray {
     pub commands: CommandsSpec,
     /// When a program counts as acknowledged.
     pub acknowledge: Acknowledge,
+}
+
+impl FlashArray {
+    /// Parts will be slow: from now on every operation looks up its own times.
+    pub fn expect_slow_parts(&mut self) {
+        self.timing.expect_slow_parts(&self.geometry);
+    }
+
+    /// Operations that are granted from now on are slow in these parts, and in no others.
+    pub fn set_slow_parts(&mut self, parts: Vec<SlowPart>) {
+        self.timing.set_slow_parts(parts);
+    }
 }

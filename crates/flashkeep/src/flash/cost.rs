@@ -152,9 +152,10 @@ impl Timing {
                 last = Some(target.to);
             }
         }
-        if op.summaries > 0 {
-            phases.summary =
-                self.summary_of(geometry, last) + self.summary_sent * u64::from(op.summaries - 1);
+        if op.summaries > 0
+            && let Some(last) = last
+        {
+            phases.summary = self.summaries_of(geometry, last, op.summaries);
         }
         phases
     }
@@ -173,26 +174,26 @@ impl Timing {
     fn add(&self, phases: &mut OpPhases, geometry: &Geometry, kind: OpKind, target: Target, first: bool) {
         match kind {
             OpKind::Read => {
-                phases.command += self.command;
+                phases.command += self.on_channel(target.to, self.command);
                 phases.sense = phases.sense.max(self.read_of(geometry, target.to));
-                phases.data_out += self.transfer(target.sectors);
+                phases.data_out += self.transfer_of(target.to, target.sectors);
             }
             OpKind::Program => {
-                phases.command += self.command;
-                phases.data_in += self.transfer(target.sectors);
+                phases.command += self.on_channel(target.to, self.command);
+                phases.data_in += self.transfer_of(target.to, target.sectors);
                 if !first {
                     phases.data_in += self.register;
                 }
                 phases.program = phases.program.max(self.program_of(geometry, target.to));
             }
             OpKind::Copyback => {
-                phases.command += self.command;
+                phases.command += self.on_channel(target.to, self.command);
                 phases.sense += self.read_of(geometry, target.from);
                 phases.program = phases.program.max(self.program_of(geometry, target.to));
             }
             OpKind::Erase => {
-                phases.command += self.erase_command;
-                phases.program = self.erase;
+                phases.command += self.on_channel(target.to, self.erase_command);
+                phases.program = phases.program.max(self.in_array(target.to, self.erase));
             }
         }
     }
@@ -211,7 +212,8 @@ impl Timing {
             Some(before) if target.along => before,
             _ => {
                 let begun = before.map_or(start, |(_, sent)| sent + self.register);
-                (begun, begun + self.command + self.transfer(target.sectors))
+                let command = self.on_channel(target.to, self.command);
+                (begun, begun + command + self.transfer_of(target.to, target.sectors))
             }
         }
     }

@@ -13,6 +13,7 @@ mod program_spread;
 mod rows;
 pub mod scheduler;
 mod slc;
+mod slow;
 mod timing;
 
 pub use array::FlashArray;
@@ -29,4 +30,5 @@ pub use pools::{PoolPart, Pools};
 pub use rows::Rows;
 pub use scheduler::Scheduler;
 pub use slc::{SLC, SlcOptions, SlcSpec};
+pub use slow::SlowPart;
 pub use timing::{Times, Timing};

@@ -1,7 +1,8 @@
 //! Times of operations, in whole nanoseconds (rounded up once, when the specification is resolved).
 
 use super::program_spread::ProgramSpread;
-use super::{FlashSpec, Geometry, PageTypes, Ppn};
+use super::slow::SlowParts;
+use super::{FlashSpec, Geometry, PageTypes, Ppn, SlowPart};
 use crate::kernel::Span;
 
 /// The times of a drive in whole ns, rounded up once.
@@ -47,6 +48,8 @@ pub struct Timing {
     spread: Option<ProgramSpread>,
     /// The same of a page with one bit per cell, if the drive has any; then `by_page` is not empty.
     slc: Option<[Span; 2]>,
+    /// The parts that are slow, if any may be; then `by_page` is not empty.
+    slow: Option<Box<SlowParts>>,
     /// Erase of a block, set-up included.
     pub(super) erase: Span,
     /// Command and address cycles of a page operation.
@@ -86,6 +89,7 @@ impl Timing {
         Timing {
             by_page: (0..pages).map(of_page).collect(),
             slc,
+            slow: None,
             spread,
             read: Span(timing.read_ns),
             program: Span(timing.program_ns),
@@ -98,6 +102,24 @@ impl Timing {
             memory: Span(timing.hit_ns),
             transfer: std::iter::once(sectors).chain(1..=sectors * u64::from(places)).map(transfer).collect(),
         }
+    }
+
+    /// Parts will be slow.
+    pub(super) fn expect_slow_parts(&mut self, geometry: &Geometry) {
+        if self.by_page.is_empty() {
+            self.by_page = vec![[self.read, self.program]; geometry.pages.next_power_of_two() as usize];
+        }
+        self.slow.get_or_insert_with(|| Box::new(SlowParts::new(geometry.clone())));
+    }
+
+    pub(super) fn set_slow_parts(&mut self, parts: Vec<SlowPart>) {
+        self.slow.as_mut().expect("a drive that expects slow parts").set(parts);
+    }
+
+    /// Whether parts may be slow.
+    #[must_use]
+    pub fn may_be_slow(&self) -> bool {
+        self.slow.is_some()
     }
 
     /// Whether all pages have the same times.
@@ -126,13 +148,35 @@ impl Timing {
             Some(times) if geometry.is_slc(ppn) => times,
             _ => self.by_page[geometry.page_of(ppn) as usize],
         };
-        [read, self.spread.as_ref().map_or(program, |spread| spread.of(geometry, ppn, program))]
+        let program = self.spread.as_ref().map_or(program, |spread| spread.of(geometry, ppn, program));
+        [read, program].map(|span| self.in_array(ppn, span))
+    }
+
+    /// What takes a sound array `span`, in the array of a page.
+    #[must_use]
+    #[inline]
+    pub fn in_array(&self, ppn: Ppn, span: Span) -> Span {
+        if self.by_page.is_empty() {
+            return span;
+        }
+        self.slow.as_ref().map_or(span, |slow| slow.in_array(ppn, span))
+    }
+
+    /// What takes `span` on a sound channel, on the channel of a page.
+    #[must_use]
+    #[inline(always)]
+    pub(super) fn on_channel(&self, ppn: Ppn, span: Span) -> Span {
+        if self.by_page.is_empty() {
+            return span;
+        }
+        self.slow.as_ref().map_or(span, |slow| slow.on_channel(ppn, span))
     }
 
     /// Array to register, of the slowest page of a block.
     #[must_use]
     pub(super) fn longest_read(&self) -> Span {
-        self.by_page.iter().chain(&self.slc).map(|[read, _]| *read).max().unwrap_or(self.read)
+        let longest = self.by_page.iter().chain(&self.slc).map(|[read, _]| *read).max().unwrap_or(self.read);
+        self.slow.as_ref().map_or(longest, |slow| slow.longest(longest, Span::ZERO)[0])
     }
 
     /// Register to array, of a page.
@@ -142,21 +186,21 @@ impl Timing {
         if self.by_page.is_empty() { self.program } else { self.of(geometry, ppn)[1] }
     }
 
-    /// The time of the summary page of the block of a page.
+    /// The time of the summary pages of blocks, of one of which this is the last data page.
     #[must_use]
-    pub(super) fn summary_of(&self, geometry: &Geometry, page: Option<Ppn>) -> Span {
-        match self.slc {
-            Some([_, program]) if page.is_some_and(|page| geometry.is_slc(page)) => {
-                self.summary_sent + program
-            }
-            _ => self.summary,
-        }
+    pub(super) fn summaries_of(&self, geometry: &Geometry, page: Ppn, blocks: u32) -> Span {
+        let program = match self.slc {
+            Some([_, program]) if geometry.is_slc(page) => program,
+            _ => self.summary.beyond(self.summary_sent),
+        };
+        self.on_channel(page, self.summary_sent * u64::from(blocks)) + self.in_array(page, program)
     }
 
     /// Time on the channel of a page of the flash.
     #[must_use]
     pub(super) fn longest_transfer(&self) -> Span {
-        self.transfer.last().copied().unwrap_or_default()
+        let longest = self.transfer.last().copied().unwrap_or_default();
+        self.slow.as_ref().map_or(longest, |slow| slow.longest(Span::ZERO, longest)[1])
     }
 
     /// Time on the channel of the data-out phase of a read: `sectors` sectors; 0 means a whole page.
@@ -164,5 +208,12 @@ impl Timing {
     #[inline]
     pub fn transfer(&self, sectors: u16) -> Span {
         self.transfer[usize::from(sectors)]
+    }
+
+    /// The same on the channel of a page.
+    #[must_use]
+    #[inline]
+    pub fn transfer_of(&self, ppn: Ppn, sectors: u16) -> Span {
+        self.on_channel(ppn, self.transfer(sectors))
     }
 }

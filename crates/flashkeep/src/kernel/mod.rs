@@ -33,5 +33,5 @@ pub use permutation::Permutation;
 pub use planted::{Planted, is_planted};
 pub use rebuild_queue::RebuildQueue;
 pub use sparse::Sparse;
-pub use time::{SimTime, Span, whole};
+pub use time::{Factor, SimTime, Span, whole};
 pub use use_order::UseOrder;

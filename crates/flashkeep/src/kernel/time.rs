@@ -14,6 +14,15 @@ pub struct SimTime(pub u64);
 )]
 pub struct Span(pub u64);
 
+/// How much longer something takes than usual, in thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Factor(pub u32);
+
+impl Factor {
+    /// As long as usual.
+    pub const ONE: Factor = Factor(1_000);
+}
+
 /// Rounds a number that differs from a whole one only by the binary form of its decimals (16.1 µs are
 /// 16100.000000000002 ns).
 #[must_use]
@@ -38,6 +47,13 @@ impl SimTime {
 impl Span {
     /// A span of 0.
     pub const ZERO: Span = Span(0);
+
+    /// This many times as long, rounded up.
+    #[must_use]
+    pub fn stretched(self, factor: Factor) -> Span {
+        let thousandths = u128::from(self.0) * u128::from(factor.0);
+        Span(u64::try_from(thousandths.div_ceil(1_000)).unwrap_or(u64::MAX))
+    }
 
     /// How much longer it is than `other`, 0 if it is not.
     #[must_use]
