@@ -3,7 +3,7 @@
 use super::serve::{Arm, UnderWay};
 use super::{Disk, DiskPages};
 use crate::engine::{Command, CompletionPart, CompletionToken, Contents, Done, Page, Verb};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Factor, SimTime, Span};
 
 impl<C: Contents> Disk<C> {
     /// All of it fails at `now`, for good. Reads that wait fail, writes are answered plainly; what had been begun is
@@ -37,6 +37,22 @@ impl<C: Contents> Disk<C> {
         if std::mem::take(&mut self.dead) {
             self.arm = Arm::default();
             self.free_at = self.free_at.min(now);
+        }
+    }
+
+    /// Commands that begin from now on take longer: their overhead, seek, rotation and transfer.
+    #[cold]
+    pub fn set_slow(&mut self, factor: Factor) {
+        self.slow = factor;
+    }
+
+    /// No command begins before `until`; the one under way ends as planned.
+    #[cold]
+    pub fn stall(&mut self, now: SimTime, until: SimTime) {
+        self.now = now;
+        self.stalled_until = self.stalled_until.max(until);
+        if self.wake_at < SimTime::NEVER {
+            self.wake_at = self.wake_at.max(self.stalled_until);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{DISK_SECTOR_BYTES, DiskSpec, Rotation, SectorPlace, SeekTable, Surface};
 use crate::engine::BackendId;
-use crate::kernel::{Random, Span};
+use crate::kernel::{Factor, Random, Span};
 
 /// What the times of a disk follow from. Only random rotations change it.
 #[derive(Clone, Debug)]
@@ -46,6 +46,15 @@ pub(super) struct Approach {
     pub(super) overhead: u64,
     pub(super) seek: u64,
     pub(super) rotation: u64,
+}
+
+impl Approach {
+    /// The times of a slow disk.
+    pub(super) fn stretched(self, factor: Factor) -> Approach {
+        let [overhead, seek, rotation] =
+            [self.overhead, self.seek, self.rotation].map(|ns| Span(ns).stretched(factor).0);
+        Approach { overhead, seek, rotation }
+    }
 }
 
 impl Mechanics {

@@ -30,7 +30,7 @@ use crate::engine::{
     BackendId, BackendView, Backends, Breakdown, BusyHistory, Command, CompletionToken, Contents, Done,
     FixedMap, Flags, OobData, Page, Verb,
 };
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Factor, SimTime, Span};
 use cache::DiskCache;
 use mechanics::Mechanics;
 use pages::DiskPages;
@@ -50,6 +50,10 @@ pub struct Disk<C> {
     arm: Arm,
     /// When the current command ends.
     free_at: SimTime,
+    /// How much longer commands take than those of a sound disk.
+    slow: Factor,
+    /// No command begins before.
+    stalled_until: SimTime,
     under_way: UnderWay,
     queue: DiskQueue<C>,
     /// The estimated time of the waiting commands.
@@ -93,6 +97,8 @@ impl<C: Contents> Disk<C> {
             rule: scheduler::named(&spec.scheduler).expect("checked when it was resolved"),
             arm: Arm::default(),
             free_at: SimTime::ZERO,
+            slow: Factor::ONE,
+            stalled_until: SimTime::ZERO,
             under_way: UnderWay::default(),
             queue: DiskQueue::new(spec.queue_depth),
             queued: Span::ZERO,

@@ -205,11 +205,13 @@ impl<C: Contents> Disk<C> {
             self.free_at = now;
             return Recovery { ready: now, reads, erases: 0 };
         }
-        let transfer = self.mechanics.surface.end_of(self.page_sectors - 1);
+        let transfer = self.passing(self.page_sectors - 1, 0);
+        let seek = self.mechanics.typical[0].stretched(self.slow);
         self.statistics.operations += reads;
-        self.statistics.seek += reads * self.mechanics.typical[0].0;
-        self.statistics.transfer[0] += reads * transfer;
-        self.free_at = now + Span(reads * (self.mechanics.typical[0].0 + transfer));
+        self.statistics.seek += reads * seek.0;
+        self.statistics.transfer[0] += reads * transfer.0;
+        let begun = if reads > 0 { now.max(self.stalled_until) } else { now };
+        self.free_at = begun + (seek + transfer) * reads;
         Recovery { ready: self.free_at, reads, erases: 0 }
     }
 }

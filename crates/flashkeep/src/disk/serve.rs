@@ -55,14 +55,15 @@ impl<C: Contents> Disk<C> {
     /// Starts the next command, if one can start.
     pub(super) fn go_on(&mut self, now: SimTime) {
         self.make_room(now);
-        while self.free_at <= now {
+        while self.free_at.max(self.stalled_until) <= now {
             let Arm { place, next, inwards, .. } = self.arm;
             let head = Head { sector: next.unwrap_or_default(), cylinder: place.cylinder, inwards };
             let Some((op, inwards)) = self.queue.pick(&self.rule, head) else { break };
             self.arm.inwards = inwards;
             self.begin(now, op);
         }
-        self.wake_at = if self.queue.is_empty() { SimTime::NEVER } else { self.free_at };
+        let free_at = self.free_at.max(self.stalled_until);
+        self.wake_at = if self.queue.is_empty() { SimTime::NEVER } else { free_at };
     }
 
     fn begin(&mut self, now: SimTime, id: Id<DiskOp<C>>) {
@@ -80,10 +81,10 @@ impl<C: Contents> Disk<C> {
         } else {
             (self.mechanics.approach(now.0 + spin_up, self.arm.place, place, writes), place.along)
         };
-        let Approach { overhead, seek, rotation } = approach;
+        let Approach { overhead, seek, rotation } = approach.stretched(self.slow);
         let start = now.0 + spin_up + overhead + seek + rotation;
         let last = first + sectors - 1;
-        let end = start + self.mechanics.surface.end_of(last) - from;
+        let end = start + self.passing(last, from).0;
         let statistics = &mut self.statistics;
         statistics.operations += 1;
         statistics.sequential += u64::from(continues);
@@ -104,6 +105,11 @@ impl<C: Contents> Disk<C> {
             inwards: self.arm.inwards,
         };
         self.free_at = SimTime(end);
+    }
+
+    /// How long a transfer that begins `from` along the disk takes until the end of a sector has passed.
+    pub(super) fn passing(&self, sector: u64, from: u64) -> Span {
+        Span(self.mechanics.surface.end_of(sector) - from).stretched(self.slow)
     }
 
     /// Where the time of a command went that waited until now, and keeps the arm until `end`.
@@ -134,8 +140,8 @@ impl<C: Contents> Disk<C> {
         let (token, command, sequence) = (op.token, op.command, op.sequence);
         let (first, sectors, cached) = (op.first, op.sectors, op.cached);
         self.queued = self.queued - op.typical;
-        let passes = |surface: &super::Surface, sector: u64| SimTime(start + surface.end_of(sector) - from);
-        let end = passes(&self.mechanics.surface, first + sectors - 1);
+        let passes = |this: &Self, sector: u64| SimTime(start) + this.passing(sector, from);
+        let end = passes(self, first + sectors - 1);
         let pages = Self::range(&command);
         if op.writes() {
             self.count(now, end, OpKind::Program, &command);
@@ -152,8 +158,7 @@ impl<C: Contents> Disk<C> {
                 for (n, page) in (0_u64..).zip(pages.clone()) {
                     // Each after the last sector of the one before.
                     let before = (first + n * self.page_sectors).checked_sub(1).filter(|_| n > 0);
-                    let begins =
-                        before.map_or(SimTime(start), |sector| passes(&self.mechanics.surface, sector));
+                    let begins = before.map_or(SimTime(start), |sector| passes(self, sector));
                     self.note_begun(page, sequence, begins);
                 }
             }
@@ -164,7 +169,7 @@ impl<C: Contents> Disk<C> {
             for (n, page) in (0u32..).zip(pages) {
                 // Of a part of a page, only that passes.
                 let last = first + (u64::from(n + 1) * self.page_sectors).min(sectors) - 1;
-                let at = passes(&self.mechanics.surface, last);
+                let at = passes(self, last);
                 let owed = self.queue.ops[id].owed.get(n as usize).copied().unwrap_or_default();
                 let unreadable = owed.unreadable || self.pages.is_unreadable(page);
                 let failed = unreadable.then_some((self.backend, command.start.plus(n)));

@@ -127,3 +127,36 @@ fn a_page_that_fails_for_good_is_told_and_goes_to_spare_sectors() {
     rig.settle();
     assert_eq!(rig.disk.contents_of(Page(11)), Some(Token(9)));
 }
+
+#[test]
+fn a_slow_disk_takes_longer_for_every_part_of_a_command() {
+    let mut rig = Rig::small("");
+    rig.disk.set_slow(Factor(2_500));
+    // 0.5 ms of overhead, 9.5 until the platter has come round, 2 for each page; all 2.5 times as long.
+    rig.ask(read(0, 3), 5, &[]);
+    assert_eq!(ends(&rig.settle()), [(5, 30.0), (6, 35.0), (7, 40.0)]);
+    let did = rig.disk.statistics(SimTime(40_000_000));
+    assert_eq!((did.overhead, did.rotation[0], did.transfer[0]), (1_250_000, 23_750_000, 15_000_000));
+    rig.now = SimTime(40_000_000);
+    assert_eq!(rig.takes(read(3, 1)), 5.0, "it continues");
+    rig.disk.set_slow(Factor::ONE);
+    assert_eq!(rig.takes(read(4, 1)), 2.0);
+}
+
+#[test]
+fn a_stalled_disk_ends_its_command_and_begins_none() {
+    let mut rig = Rig::small("");
+    rig.ask(read(0, 1), 1, &[]);
+    rig.ask(read(1, 1), 2, &[]);
+    rig.disk.stall(SimTime(3_000_000), SimTime(60_000_000));
+    // The second command would have continued at 12 ms. At 60 the platter is at 0: it takes 0.5 ms of overhead, 1.5
+    // until page 1, and 2.
+    assert_eq!(ends(&rig.settle()), [(1, 12.0), (2, 64.0)]);
+    rig.now = SimTime(64_000_000);
+    rig.disk.stall(rig.now, rig.now + Span(1_000_000));
+    rig.disk.stall(rig.now, rig.now + Span(500_000));
+    rig.now = rig.now + Span(200_000);
+    rig.ask(read(2, 1), 3, &[]);
+    assert_eq!(rig.disk.next_event(), SimTime(65_000_000), "the later end counts");
+    rig.settle();
+}
