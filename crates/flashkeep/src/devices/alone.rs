@@ -2,8 +2,8 @@
 
 use super::{Age, BlockDevice, DeviceStatistics, InjectFaults, Inspect, Observe, Recover, Snapshot};
 use crate::drive::{
-    Alone, BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
-    Recovery, RunState,
+    Alone, BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault,
+    HostRequest, Recovery, RunState, Slowness,
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -150,6 +150,18 @@ impl<C: Contents> InjectFaults for Drive<C> {
 
     fn renew(&mut self, now: SimTime, _: u16, what: Fault) {
         Drive::renew(self, now, what);
+    }
+
+    fn expect_slow_parts(&mut self) {
+        Drive::expect_slow_parts(self);
+    }
+
+    fn set_slow_parts(&mut self, _: u16, parts: &[Slowness]) {
+        Drive::set_slow_parts(self, parts);
+    }
+
+    fn stall(&mut self, now: SimTime, _: u16, what: Fault, concerned: Concerned, until: SimTime) {
+        Drive::stall(self, now, what, concerned, until);
     }
 
     fn is_dead(&self, backend: BackendId) -> bool {

@@ -6,12 +6,12 @@ use super::{
     Snapshot,
 };
 use crate::drive::{
-    BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest, Recovery,
-    RunState,
+    BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
+    Recovery, RunState, Slowness,
 };
 use crate::engine::{BackendId, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{Factor, SimTime, Span};
 use crate::snapshot::{Reader, Writer};
 
 impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
@@ -264,6 +264,32 @@ impl<C: Contents> InjectFaults for DeviceSet<C> {
         }
         self.take_off(at);
         self.sum_up_lives();
+    }
+
+    fn expect_slow_parts(&mut self) {
+        self.drives_mut().for_each(Drive::expect_slow_parts);
+    }
+
+    fn set_slow_parts(&mut self, device: u16, parts: &[Slowness]) {
+        match &mut self.places[usize::from(device)].device {
+            AnyDevice::Flash(drive) => drive.set_slow_parts(parts),
+            AnyDevice::Disk(disk) => {
+                let slowest = parts.iter().map(|part| part.factor).max();
+                disk.set_slow(slowest.unwrap_or(Factor::ONE));
+            }
+            AnyDevice::Memory(_) => {}
+        }
+    }
+
+    fn stall(&mut self, now: SimTime, device: u16, what: Fault, concerned: Concerned, until: SimTime) {
+        let at = usize::from(device);
+        self.now = now;
+        match &mut self.places[at].device {
+            AnyDevice::Flash(drive) => drive.stall(now, what, concerned, until),
+            AnyDevice::Disk(disk) => disk.stall(now, until),
+            AnyDevice::Memory(_) => {}
+        }
+        self.take_off(at);
     }
 
     fn is_dead(&self, backend: BackendId) -> bool {

@@ -11,8 +11,8 @@ pub use set::{AnyDevice, DeviceSet};
 
 use crate::disk::DiskStatistics;
 use crate::drive::{
-    BlockErases, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest, Recovery,
-    RunState,
+    BlockErases, Concerned, Counters, DeviceObserver, Drive, DriveLife, ErrorCounts, Fault, HostRequest,
+    Recovery, RunState, Slowness,
 };
 use crate::engine::{BackendId, Backends, Contents, Page};
 use crate::ftl::ageing::{Model, Wish};
@@ -119,6 +119,12 @@ pub trait InjectFaults {
     fn fail(&mut self, now: SimTime, device: u16, what: Fault, lasting: bool);
     /// A new and empty part replaces one that has failed.
     fn renew(&mut self, now: SimTime, device: u16, what: Fault);
+    /// Parts will be slow or stall.
+    fn expect_slow_parts(&mut self);
+    /// What a device begins from now on is slow in these parts, and in no others.
+    fn set_slow_parts(&mut self, device: u16, parts: &[Slowness]);
+    /// A part of a device begins nothing new from `now` until `until`; operations under way end as planned.
+    fn stall(&mut self, now: SimTime, device: u16, what: Fault, concerned: Concerned, until: SimTime);
     /// Whether a backend has failed as a whole.
     fn is_dead(&self, backend: BackendId) -> bool;
     /// Whether every page that a backend holds can be read.

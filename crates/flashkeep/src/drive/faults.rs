@@ -2,8 +2,11 @@
 
 use super::Drive;
 use crate::engine::{BackendId, Contents, Page};
-use crate::flash::{Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, StripingLevel};
-use crate::kernel::SimTime;
+use crate::flash::{
+    BusUse, Geometry, PlaneId, PlanePlace, PoolPart, Pools, Ppn, SlowPart, StripingLevel, UnitId,
+};
+use crate::kernel::{Factor, SimTime};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The parts that a fault affects.
@@ -102,7 +105,87 @@ impl Fault {
     }
 }
 
+/// What a part does that is slow, or that stalls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concerned {
+    /// Its planes sense, program and erase.
+    Arrays,
+    /// Commands and data cross its channel.
+    Transfers,
+    /// Both.
+    Both,
+}
+
+/// A part that is slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slowness {
+    /// The part: planes, or a whole device.
+    pub what: Fault,
+    /// What takes longer.
+    pub concerned: Concerned,
+    /// How much longer.
+    pub factor: Factor,
+}
+
+impl Slowness {
+    /// The slow part of the flash; none if the part is not flash.
+    fn in_flash(&self, geometry: &Geometry) -> Option<SlowPart> {
+        let part = match self.what {
+            Fault::Planes { .. } => None,
+            Fault::PoolPart { part, .. } => Some(part),
+            _ => return None,
+        };
+        let factor = |other| if self.concerned == other { Factor::ONE } else { self.factor };
+        let (arrays, transfers) = (factor(Concerned::Transfers), factor(Concerned::Arrays));
+        Some(SlowPart { planes: self.what.planes(geometry), part, arrays, transfers })
+    }
+}
+
 impl<C: Contents> Drive<C> {
+    /// Parts will be slow or stall: from now on the drive takes the general path.
+    pub fn expect_slow_parts(&mut self) {
+        self.controller.flash.expect_slow_parts();
+        self.backends.flash.expect_slow_parts();
+        self.backends.simplify(&mut self.controller);
+    }
+
+    /// Operations that are granted from now on are slow in these parts, and in no others.
+    #[cold]
+    pub fn set_slow_parts(&mut self, parts: &[Slowness]) {
+        self.expect_slow_parts();
+        let geometry = &self.controller.flash.geometry;
+        let parts: Vec<SlowPart> = parts.iter().filter_map(|part| part.in_flash(geometry)).collect();
+        self.controller.flash.set_slow_parts(parts.clone());
+        self.backends.flash.set_slow_parts(parts);
+    }
+
+    /// A part begins nothing new from `now` until `until`; operations under way end as planned. Units stall as a whole, and
+    /// where they work in rounds their channel stalls with them.
+    #[cold]
+    pub fn stall(&mut self, now: SimTime, what: Fault, concerned: Concerned, until: SimTime) {
+        if !matches!(what, Fault::Planes { .. } | Fault::PoolPart { .. }) {
+            return;
+        }
+        self.controller.now = now;
+        self.expect_slow_parts();
+        let Drive { controller, .. } = self;
+        let geometry = &controller.flash.geometry;
+        let blocks: Vec<u32> =
+            if controller.dies.is_spread() { what.blocks(geometry).collect() } else { vec![0] };
+        let planes = what.planes(geometry).map(PlaneId);
+        let units: BTreeSet<UnitId> = planes
+            .flat_map(|plane| blocks.iter().map(move |&block| (plane, block)))
+            .map(|(plane, block)| controller.dies.unit_of_block(plane, block))
+            .collect();
+        let channel = |unit: &UnitId| controller.dies.channel_of(*unit);
+        if concerned == Concerned::Transfers || controller.flash.bus == BusUse::Rounds {
+            let channels: BTreeSet<usize> = units.iter().map(channel).collect();
+            channels.into_iter().for_each(|channel| controller.dies.stall_channel(now, channel, until));
+        } else {
+            units.into_iter().for_each(|unit| controller.dies.stall_unit(now, unit, until));
+        }
+    }
+
     /// A part fails at `now`: permanently, or (not `lasting`) only its contents become unreadable.
     #[cold]
     pub fn fail(&mut self, now: SimTime, what: Fault, lasting: bool) {

@@ -26,7 +26,7 @@ pub use crate::flash::OpKind;
 pub use backends::{FlashBackendKind, Nvram};
 pub use controller::{ErrorCounts, OperationTimes};
 pub use counters::{ByKindAndCause, Counters, SlcCounts};
-pub use faults::Fault;
+pub use faults::{Concerned, Fault, Slowness};
 pub use holds::{BusyPeriod, HostRequest, LoggedOperation, Resource, RunState};
 pub use life::DriveLife;
 pub use logs::{Alone, DeviceObserver, DiskAccess, Told};

@@ -251,12 +251,12 @@ impl<C: Contents> DriveBackends<C> {
         let mut free_at = vec![now; controller.dies.unit_count()];
         for channel in 0..controller.dies.channel_count() {
             let units = controller.dies.units_in(channel);
-            let mut bus_free = now;
+            let mut bus_free = controller.dies.channel(channel).stall.over_at(now);
             loop {
                 let next = units.clone().filter(|&unit| !left[unit].is_empty());
                 let Some(unit) = next.min_by_key(|&unit| free_at[unit]) else { break };
                 let Some(ppn) = left[unit].pop() else { break };
-                let start = free_at[unit];
+                let start = controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
                 let sent = (start + access).max(bus_free);
                 let end = sent + transfer;
                 (free_at[unit], bus_free) = (end, end);
@@ -278,7 +278,7 @@ impl<C: Contents> DriveBackends<C> {
         for &ppn in erased_anew {
             let plane = self.flash.geometry.plane_of(ppn);
             let unit = controller.unit_of_page(ppn).0 as usize;
-            let start = free_at[unit];
+            let start = controller.dies[UnitId(unit as u32)].stall.over_at(free_at[unit]);
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(ppn)).busy();
             free_at[unit] = start + if self.immediate.active { Span::ZERO } else { erase };

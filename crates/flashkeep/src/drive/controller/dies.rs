@@ -56,7 +56,7 @@ pub(in crate::drive) struct BusyUnitState {
     /// Whether one of its planes may be collected in idle time.
     pub soft: bool,
     pub busy: Span,
-    pub planned: PlannedPeriods,
+    pub stall: Stall,
 }
 
 /// A channel and the work that waits for it.
@@ -75,27 +75,44 @@ pub(in crate::drive) struct Channel {
     /// The die queue to which the next write is offered first.
     pub turn: u32,
     pub busy: Span,
-    pub planned: PlannedPeriods,
+    pub stall: Stall,
+    /// Whether it, one of its units or another channel of its gang stalls.
+    pub has_stalls: bool,
 }
 
-/// The periods in which a unit or a channel is busy in the last batch of rounds, or in the last recovery. These are
-/// planned as a whole, so that several periods lie ahead, with gaps between them; elsewhere an instant says until when
-/// a resource is busy.
-#[derive(Clone, Debug, Default)]
-pub(in crate::drive) struct PlannedPeriods(Vec<[SimTime; 2]>);
+/// Whether a unit or a channel stalls: it begins nothing new, and ends its operations under way.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::drive) struct Stall {
+    /// Until when; 0 if it does not.
+    until: SimTime,
+    /// Whether it has ended what was under way, so that it counts as not free until then.
+    holds: bool,
+}
 
-impl PlannedPeriods {
-    pub(in crate::drive) fn add(&mut self, start: SimTime, end: SimTime) {
-        self.0.push([start, end]);
+impl Stall {
+    /// The instant from which it can work again, or `now`.
+    pub(in crate::drive) fn over_at(self, now: SimTime) -> SimTime {
+        self.until.max(now)
     }
 
-    pub(in crate::drive) fn clear(&mut self) {
-        self.0.clear();
+    /// Whether it stalls.
+    pub(super) fn is_on(self) -> bool {
+        self.until > SimTime::ZERO
     }
 
-    /// How long the resource would be busy after `now`.
-    fn after(&self, now: SimTime) -> Span {
-        self.0.iter().fold(Span::ZERO, |sum, &[start, end]| sum + end.since(start.max(now)))
+    /// It is over at `now` if its time has passed; otherwise, what is free at `free_at` and falls free is held.
+    fn go_on(&mut self, now: SimTime, free_at: &mut SimTime) -> bool {
+        if self.until <= now {
+            *self = Stall::default();
+        } else if *free_at <= now {
+            (*free_at, self.holds) = (self.until, true);
+        }
+        self.is_on()
+    }
+
+    /// Whether `free_at` is the end of the stall, and not of an operation.
+    fn decides(self, free_at: SimTime) -> bool {
+        self.holds && free_at == self.until
     }
 }
 
@@ -150,8 +167,9 @@ impl Dies {
             self.cut_off_unit(now, at, rounds || recovering);
         }
         for channel in &mut self.channels {
-            let beyond = if recovering { channel.planned.after(now) } else { channel.free_at.since(now) };
-            channel.busy = channel.busy.beyond(beyond);
+            let counted = !recovering && !channel.stall.decides(channel.free_at);
+            let beyond = if counted { channel.free_at.since(now) } else { Span::ZERO };
+            channel.busy = most.min(channel.busy.beyond(beyond));
         }
     }
 
@@ -180,6 +198,7 @@ impl Dies {
     /// The end of what a unit has been counted as busy for; none if it waits for its channel or for nothing.
     pub(super) fn counted_until(&self, at: usize) -> Option<SimTime> {
         let until = match self.units[at].phase {
+            UnitPhase::Free if self.units[at].stall.decides(self.free_at[at]) => SimTime::NEVER,
             UnitPhase::Free => self.free_at[at],
             UnitPhase::Array | UnitPhase::Suspended => self.agenda.at(at),
             UnitPhase::Ready => SimTime::NEVER,
@@ -371,12 +390,62 @@ impl Dies {
         }
     }
 
+    /// From now on a unit begins nothing new before `until`.
+    pub(in crate::drive) fn stall_unit(&mut self, now: SimTime, unit: UnitId, until: SimTime) {
+        let state = &mut self.units[unit.0 as usize];
+        state.stall.until = state.stall.until.max(until);
+        let channel = state.channel as usize;
+        self.channels[channel].has_stalls = true;
+        self.hold_stalled(now, channel);
+    }
+
+    /// From now on a channel transfers nothing new before `until`; what its gang does together waits for it.
+    pub(in crate::drive) fn stall_channel(&mut self, now: SimTime, channel: usize, until: SimTime) {
+        let stall = &mut self.channels[channel].stall;
+        stall.until = stall.until.max(until);
+        for channel in self.gangs.of(channel) {
+            self.channels[channel].has_stalls = true;
+            self.hold_stalled(now, channel);
+        }
+    }
+
+    /// The stalled units of a channel, and the stalled channels of its gang, that have ended what was under way are not free
+    /// before their time; then the channel is visited again.
+    #[inline(never)]
+    pub(super) fn hold_stalled(&mut self, now: SimTime, channel: usize) {
+        let mut any = false;
+        for channel in self.gangs.of(channel) {
+            let Channel { stall, free_at, .. } = &mut self.channels[channel];
+            if stall.go_on(now, free_at) {
+                let until = stall.until;
+                self.wake_channel_by(channel, until);
+                any = true;
+            }
+        }
+        for at in self.units_in(channel) {
+            let state = &mut self.units[at];
+            if !state.stall.go_on(now, &mut self.free_at[at]) {
+                continue;
+            }
+            let until = state.stall.until;
+            if state.stall.decides(self.free_at[at]) {
+                // Its last page is in flash by now.
+                state.programs = None;
+                self.accepts_at[at] = until;
+                self.wake_slot(at, until);
+            }
+            self.wake_channel_by(channel, until);
+            any = true;
+        }
+        self.channels[channel].has_stalls = any;
+    }
+
     /// Units of a channel whose page is in the register and can make room for another one, a bit each.
     pub(super) fn overlapping(&self, channel: usize) -> u64 {
         let first = self.channels[channel].first_unit as usize;
         let overlaps = |&n: &usize| {
-            let BusyUnitState { phase, current, cached, .. } = &self.units[first + n];
-            *phase == UnitPhase::Ready && current.is_some() && !cached.is_some()
+            let BusyUnitState { phase, current, cached, stall, .. } = &self.units[first + n];
+            *phase == UnitPhase::Ready && current.is_some() && !cached.is_some() && !stall.is_on()
         };
         (0..self.per_channel).filter(overlaps).fold(0, |mask, n| mask | 1 << n)
     }
@@ -390,7 +459,7 @@ impl Dies {
 
     /// The channel that a unit is on.
     #[inline(always)]
-    pub(super) fn channel_of(&self, unit: UnitId) -> usize {
+    pub(in crate::drive) fn channel_of(&self, unit: UnitId) -> usize {
         self[unit].channel as usize
     }
 

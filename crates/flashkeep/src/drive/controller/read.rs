@@ -282,7 +282,7 @@ impl<C: Contents> Controller<C> {
         let op = self.dies.leaving(unit);
         let last = self.let_go(channel, unit, op);
         let sectors = if op.is_some() { self.queues[op].command.sectors } else { self.dies[unit].carries };
-        let transfer = self.flash.timing.transfer(sectors);
+        let transfer = self.transfer_from(unit, op, sectors);
         if self.errors.is_some() && self.is_given_up(unit, op) {
             return self.end_attempt(now, unit, op, last, transfer, backends);
         }
@@ -302,11 +302,30 @@ impl<C: Contents> Controller<C> {
             let read = backends.gc.end_read(unit);
             return backends.tell_read(read, end, self);
         }
+        let start = self.queues[op].acknowledged;
+        let service = self.service_of_read(op, end);
+        let (service, answered) = self.decoded(op, service, end);
+        self.answer_read(op, [start, end], (service, answered), spent, backends);
+    }
+
+    /// How long data that leave a unit take on the channel.
+    fn transfer_from(&self, unit: UnitId, op: Id<DriveOp>, sectors: u16) -> Span {
+        if !self.flash.timing.may_be_slow() {
+            return self.flash.timing.transfer(sectors);
+        }
+        let of_collection = || self.flash.geometry.ppn(self.dies[unit].collects.unwrap_or_default(), 0, 0);
+        let ppn = if op.is_some() { self.queues[op].ppn } else { of_collection() };
+        self.flash.timing.transfer_of(ppn, sectors)
+    }
+
+    /// How long a read takes whose data have left its unit at `end`, if nothing else is done meanwhile.
+    #[inline]
+    pub(super) fn service_of_read(&self, op: Id<DriveOp>, end: SimTime) -> Span {
         let DriveOp { ppn, command, acknowledged: start, .. } = self.queues[op];
         let target = Target::sectors(ppn, command.sectors);
         let service = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
-        let (service, answered) = self.decoded(op, service, end);
-        self.answer_read(op, [start, end], (service, answered), spent, backends);
+        // It may have been sensed before the part became slow.
+        if self.flash.timing.may_be_slow() { service.min(end.since(start)) } else { service }
     }
 
     /// A page has left the channel at the second instant, after an operation that began at the first: its read is answered.
@@ -331,7 +350,7 @@ impl<C: Contents> Controller<C> {
         self.queues.release(op);
         let (kind, cause, age) = (OpKind::Read, command.cause, Some(token.age));
         if along > 0 {
-            let transfer = self.flash.timing.transfer(command.sectors);
+            let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
             return self.tell_along(start, end, ppn, kind, cause, transfer, age, backends);
         }
         self.tell(start, end, ppn, kind, cause, command.sectors, age, backends);

@@ -64,9 +64,7 @@ impl<C: Contents> Controller<C> {
     /// A read goes back to the head of its queue. It may sense when its data have been decoded in vain.
     fn queue_again(&mut self, channel: usize, unit: UnitId, op: Id<DriveOp>, end: SimTime) {
         let decoding = self.decoding(self.queues[op].course);
-        let DriveOp { ppn, command, .. } = self.queues[op];
-        let target = Target::sectors(ppn, command.sectors);
-        let whole = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, target).whole();
+        let whole = self.service_of_read(op, end);
         let this = &mut self.queues[op];
         this.course.advance();
         this.command.cause = Cause::Retry;
@@ -130,6 +128,7 @@ impl<C: Contents> Controller<C> {
     pub(super) fn phases_of_retry(&self, ppn: Ppn) -> OpPhases {
         let phases = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, Target::page(ppn));
         let sense = self.errors.as_ref().and_then(|errors| errors.model.retry_sense);
+        let sense = sense.map(|sense| self.flash.timing.in_array(ppn, sense));
         OpPhases { sense: sense.unwrap_or(phases.sense), ..phases }
     }
 
@@ -155,7 +154,7 @@ impl<C: Contents> Controller<C> {
         let DriveOp { token, ppn, command, placed: along, .. } = self.queues[op];
         let (kind, age) = (OpKind::Read, Some(token.age));
         if along > 0 {
-            let transfer = self.flash.timing.transfer(command.sectors);
+            let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
             return self.tell_along(start, end, ppn, kind, command.cause, transfer, age, backends);
         }
         self.tell(start, end, ppn, kind, command.cause, command.sectors, age, backends);

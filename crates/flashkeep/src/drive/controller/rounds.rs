@@ -318,8 +318,9 @@ impl<C: Contents> Controller<C> {
     fn sum_of_transfers(&self, first: Id<DriveOp>) -> Span {
         let (mut sum, mut at) = (Span::ZERO, first);
         while at.is_some() {
-            sum += self.flash.timing.transfer(self.queues[at].command.sectors);
-            at = self.queues[at].next;
+            let DriveOp { ppn, command, next, .. } = self.queues[at];
+            sum += self.flash.timing.transfer_of(ppn, command.sectors);
+            at = next;
         }
         sum
     }
@@ -335,7 +336,7 @@ impl<C: Contents> Controller<C> {
         backends: &mut DriveBackends<C>,
     ) {
         let DriveOp { ppn, command, service, course, .. } = self.queues[op];
-        let transfer = self.flash.timing.transfer(command.sectors);
+        let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
         self.keep_attempt_in_round(op, end, array, transfer);
         self.tell_attempt(op, begun, end, backends);
         let decoding = self.decoding(course);
@@ -366,11 +367,11 @@ impl<C: Contents> Controller<C> {
         array: &OpPhases,
         backends: &mut DriveBackends<C>,
     ) {
-        let DriveOp { command, course, .. } = self.queues[op];
+        let DriveOp { ppn, command, course, .. } = self.queues[op];
         if course.goes_on() {
             return self.try_in_next_round(op, begun, end, array, backends);
         }
-        let transfer = self.flash.timing.transfer(command.sectors);
+        let transfer = self.flash.timing.transfer_of(ppn, command.sectors);
         let spent = self.breakdown_of_read_in_round(op, end, array, transfer);
         let decoding = self.decoding_in_rounds(op);
         let (service, answered) = (end.since(begun) + decoding, end + decoding);

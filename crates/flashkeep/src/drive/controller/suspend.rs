@@ -56,7 +56,7 @@ impl<C: Contents> Controller<C> {
         let UnitUnderWay { operations, suspended } = &suspension.units[unit.0 as usize];
         let (Some(last), true) = (operations.back(), head.is_some()) else { return false };
         let read = &self.queues[head];
-        if suspension.keeps_waiting(&self.flash.geometry, unit, read.ppn) {
+        if suspension.keeps_waiting(&self.flash.geometry, unit, read.ppn) || state.stall.is_on() {
             return false;
         }
         let is_below_limit = |operation: &OpenOperation| operation.interruptions < rules.limit;

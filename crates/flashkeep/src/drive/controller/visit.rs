@@ -68,6 +68,9 @@ impl<C: Contents> Controller<C> {
     /// [`Controller::visit`] with all features.
     #[inline]
     fn visit_fully(&mut self, now: SimTime, channel: usize, backends: &mut DriveBackends<C>) {
+        if self.dies.channels[channel].has_stalls {
+            self.dies.hold_stalled(now, channel);
+        }
         if self.suspension.is_none() {
             return self.visit_as::<Full>(now, channel, backends);
         }
