@@ -1,11 +1,16 @@
 //! Failures to inject, and when: `--fail WHAT@WHEN[,transient][,replace_after=TIME]`, and scenario files of
-//! such events.
+//! such events. Parts that are slow or stall for a while are in [`fail_slow`].
+
+mod fail_slow;
+
+pub use fail_slow::FailSlow;
 
 use crate::config::Resolved;
 use crate::drive::Fault;
 use crate::error::Error;
 use crate::flash::{Geometry, PlanePlace, StripingLevel};
 use crate::kernel::{SimTime, Span};
+use fail_slow::{Given, Kind};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -17,7 +22,7 @@ pub enum What {
     Flash(Fault),
     /// A whole member of the redundancy in a drive.
     Member(u32),
-    /// A whole member of an array ([`Event::path`]).
+    /// A whole member of an array ([`Event::path`]), or the whole drive.
     Whole,
     /// A whole lone disk.
     Disk,
@@ -58,6 +63,8 @@ pub struct Event {
     pub transient: bool,
     /// The time after which an empty part replaces it.
     pub replace_after: Option<Span>,
+    /// The part does not fail: it is slow or stalls for a while.
+    pub fail_slow: Option<FailSlow>,
 }
 
 /// All events that a job asks for, in the order in which it names them.
@@ -95,28 +102,36 @@ fn from_option(text: &str, drive: &Resolved) -> Result<Event, String> {
     let (what, when) = head.split_once('@').ok_or_else(|| {
         "WHAT@WHEN is accepted, such as chip:3.0@10s, block:0.0.0.0.7@5000req or channel:1@50%".to_owned()
     })?;
-    let mut event = event(what, when, drive)?;
+    let (kind, what) = Kind::of(what);
+    let mut given = Given::default();
     for part in parts {
         match part.split_once('=') {
-            None if part == "transient" => event.transient = true,
-            Some(("replace_after", time)) => event.replace_after = Some(span(time)?),
-            _ => {
-                return Err(format!(
-                    "found `{part}`; `transient` and `replace_after=TIME` are accepted after WHEN"
-                ));
-            }
+            None if part == "transient" => given.transient = true,
+            Some(("replace_after", time)) => given.replace_after = Some(span(time)?),
+            Some(("factor", factor)) => given.factor = Some(fail_slow::factor(factor)?),
+            Some(("for", time)) => given.lasts = Some(span(time)?),
+            _ => return Err(format!("found `{part}`; {}", kind.accepted())),
         }
     }
+    let (path, part) = kind.part(what, drive)?;
+    let event = Event {
+        text: text.split(',').next().unwrap_or_default().to_owned(),
+        path,
+        what: part,
+        when: self::when(when)?,
+        transient: given.transient,
+        replace_after: given.replace_after,
+        fail_slow: kind.check(what, &given)?,
+    };
     consistent(event)
 }
 
-fn event(what: &str, when: &str, drive: &Resolved) -> Result<Event, String> {
-    let text = format!("{what}@{when}");
-    let (path, what) = part(what, drive)?;
-    Ok(Event { path, what, when: self::when(when)?, text, transient: false, replace_after: None })
-}
-
 fn consistent(event: Event) -> Result<Event, String> {
+    if event.fail_slow.is_some() && event.when == When::Worn {
+        return Err("`worn` is for a permanent failure; a part becomes slow or stalls at a time (10s), after a number of \
+                    requests (5000req) or a share of them (50%)"
+            .into());
+    }
     if event.what == What::Power && (event.transient || event.replace_after.is_some()) {
         return Err("the power returns immediately: only `power@WHEN` is accepted".into());
     }
@@ -152,6 +167,9 @@ struct ScenarioEntry {
     #[serde(default)]
     transient: bool,
     replace_after: Option<Spanned<String>>,
+    factor: Option<Spanned<toml::Value>>,
+    #[serde(rename = "for")]
+    lasts: Option<Spanned<String>>,
 }
 
 fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
@@ -165,7 +183,8 @@ fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
     };
     let scenario: Scenario = toml::from_str(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
-        let accepted = "a list of [[event]] with `what`, `when`, `transient` and `replace_after` is accepted";
+        let accepted = "a list of [[event]] with `what`, `when`, `transient` and `replace_after`, or `factor` \
+                        and `for`, is accepted";
         wrong(at, "event", format!("{}; {accepted}", error.message()))
     })?;
     let mut events = Vec::new();
@@ -173,15 +192,30 @@ fn from_file(path: &Path, drive: &Resolved) -> Result<Vec<Event>, Error> {
         let start = entry.span().start;
         let entry = entry.into_inner();
         let at = |field: &Spanned<String>| field.span().start;
-        let (path, what) =
-            part(entry.what.get_ref(), drive).map_err(|why| wrong(at(&entry.what), "what", why))?;
+        let (kind, text) = Kind::of(entry.what.get_ref());
+        let (path, what) = kind.part(text, drive).map_err(|why| wrong(at(&entry.what), "what", why))?;
         let when = self::when(entry.when.get_ref()).map_err(|why| wrong(at(&entry.when), "when", why))?;
-        let replace_after = match &entry.replace_after {
-            Some(time) => Some(span(time.get_ref()).map_err(|why| wrong(at(time), "replace_after", why))?),
+        let time = |field: &Option<Spanned<String>>, name: &str| match field {
+            Some(time) => span(time.get_ref()).map(Some).map_err(|why| wrong(at(time), name, why)),
+            None => Ok(None),
+        };
+        let factor = match &entry.factor {
+            Some(factor) => Some(
+                fail_slow::factor_in_file(factor.get_ref())
+                    .map_err(|why| wrong(factor.span().start, "factor", why))?,
+            ),
             None => None,
         };
+        let given = Given {
+            transient: entry.transient,
+            replace_after: time(&entry.replace_after, "replace_after")?,
+            factor,
+            lasts: time(&entry.lasts, "for")?,
+        };
+        let fail_slow = kind.check(text, &given).map_err(|why| wrong(start, "event", why))?;
         let text = format!("{}@{}", entry.what.get_ref(), entry.when.get_ref());
-        let event = Event { text, path, what, when, transient: entry.transient, replace_after };
+        let (transient, replace_after) = (given.transient, given.replace_after);
+        let event = Event { text, path, what, when, transient, replace_after, fail_slow };
         events.push(consistent(event).map_err(|why| wrong(start, "event", why))?);
     }
     if events.is_empty() {

@@ -72,9 +72,10 @@ job! {
         existing: Option<String> => Replaying, word("reads|all|none|steady");
         /// Leave the first requests out of all statistics: a number, or a share.
         warmup: Option<String> => Running, value("N|P%").read_as("warmup");
-        /// Inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; repeatable.
+        /// Inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; or a slow part:
+        /// slow:chip:3.0@10s,factor=10,for=5s, stall:channel:1@50%,for=100ms; repeatable.
         fail: Vec<String> => Running, value("WHAT@WHEN");
-        /// A TOML file of [[event]]s with what, when, transient, replace_after.
+        /// A TOML file of [[event]]s with what, when, transient, replace_after, factor, for.
         scenario: Option<PathBuf> => Running, value("FILE");
         /// Track page contents as tokens and check every read.
         verify: bool => Running, flag();

@@ -901,11 +901,11 @@ class Redundancy(Node):
         """The share of the flash that the host can use. (share, higher is better)"""
 
 class Phase(Node):
-    """A part of the run: before a failure, while something is missing, while it is rebuilt, or after."""
+    """A part of the run: before a failure, while something is missing, while it is rebuilt, while a part is slow, or after."""
 
     @property
     def phase(self) -> str:
-        """Name of the phase: `before`, `degraded`, `rebuilding`, `moving back` (units leave distributed spares for the member that has been replaced) or `after`."""
+        """Name of the phase: `before`, `degraded`, `rebuilding`, `moving back` (units leave distributed spares for the member that has been replaced), `slow`, `stalled` (nothing is missing, and a part is slow or stalls) or `after`."""
     @property
     def event(self) -> str | None:
         """The fault event that began the phase."""

@@ -1,4 +1,4 @@
-//! Statistics of the phases of a run: before a failure, degraded, rebuilding, after.
+//! Statistics of the phases of a run: before a failure, degraded, rebuilding, after; slow and stalled.
 
 use super::Histogram;
 use super::counts::Operations;
@@ -36,6 +36,11 @@ struct RunPhase {
     flush: Histogram,
 }
 
+/// Whether in a phase nothing is missing, and a part is slow or stalls.
+fn is_slow(name: &str) -> bool {
+    matches!(name, "slow" | "stalled")
+}
+
 /// The phases of a run; none if the job has no failures.
 #[derive(Clone, Debug, Default)]
 pub struct RunPhases {
@@ -68,11 +73,24 @@ impl RunPhases {
         if event.is_some() {
             (self.injected_at, self.whole_at) = (Some(now), None);
         }
-        if name == "after" {
+        if name == "after" || is_slow(name) {
             self.whole_at = Some(now);
         }
         // No redundancy is known to be missing, but effects of the failure may still show.
         let name = if name == "after" && event.is_some() { "latent" } else { name };
+        self.all.push(RunPhase::new(name, event.map(str::to_owned), now, tally));
+    }
+
+    /// Ends the current phase and begins another because a part becomes slow, stalls or recovers. Nothing else changes:
+    /// `state` is what the run would be in otherwise.
+    pub fn begin_slow(&mut self, state: &'static str, event: Option<&str>, now: SimTime, tally: Tally) {
+        self.end(now, tally.clone());
+        let mut others = self.all.iter().rev().map(|phase| phase.name);
+        let name = match state {
+            _ if self.name() == "recovering" => "recovering",
+            "after" if others.find(|name| !is_slow(name)) == Some("latent") => "latent",
+            state => state,
+        };
         self.all.push(RunPhase::new(name, event.map(str::to_owned), now, tally));
     }
 
@@ -177,10 +195,10 @@ impl RunPhase {
 }
 
 figures! {
-    /// A part of the run: before a failure, while something is missing, while it is rebuilt, or after.
+    /// A part of the run: before a failure, while something is missing, while it is rebuilt, while a part is slow, or after.
     pub struct PhaseFigures {
         /// Name of the phase: `before`, `degraded`, `rebuilding`, `moving back` (units leave distributed spares for the
-        /// member that has been replaced) or `after`.
+        /// member that has been replaced), `slow`, `stalled` (nothing is missing, and a part is slow or stalls) or `after`.
         phase: &'static str => plain(),
         /// The fault event that began the phase.
         event: Option<String> => plain(),

@@ -94,7 +94,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         // A drive is saved at rest.
         if limit >= self.failures.fault_events.sample_at
             && coming == SimTime::NEVER
-            && self.failures.fault_events.next_fault_at() == SimTime::NEVER
+            && self.failures.fault_events.are_over()
             && self.job.save_aged.is_none()
         {
             self.wind_down();

@@ -1,7 +1,9 @@
-//! Fault events: failures, replacements, and the phases between them.
+//! Fault events: failures, replacements, and the phases between them. Parts that are slow or stall are in
+//! [`fail_slow`](super::fail_slow).
 
 use super::Simulation;
 use super::build::{DevicePlacement, build_array};
+use super::fail_slow::SlowEvents;
 use crate::devices::Body;
 use crate::drive::{Drive, Fault};
 use crate::engine::{BackendId, Change, Contents, NodeId, Page};
@@ -23,6 +25,8 @@ enum FaultEvent {
     Renew(Event),
     /// A hot spare replaces a failed backend.
     StandIn(BackendId),
+    /// A part is no longer slow, or no longer stalls: the number of its event.
+    Recover(u64),
 }
 
 /// The fault events to come.
@@ -45,6 +49,8 @@ pub(super) struct FaultEvents {
     spares: VecDeque<BackendId>,
     /// The paths of members that have failed as a whole, and have not been replaced.
     gone: BTreeSet<Vec<u32>>,
+    /// Parts that are slow or stall.
+    pub(super) slow: SlowEvents,
 }
 
 impl FaultEvents {
@@ -95,7 +101,28 @@ impl FaultEvents {
 
     /// Whether the next event by time is a replacement.
     pub(super) fn replaces_next(&self) -> bool {
-        matches!(self.timed.last(), Some((_, FaultEvent::Renew(_) | FaultEvent::StandIn(_))))
+        let mut next = self.timed.iter().rev().map(|(_, event)| event);
+        let next = next.find(|event| !matches!(event, FaultEvent::Recover(_)));
+        matches!(next, Some(FaultEvent::Renew(_) | FaultEvent::StandIn(_)))
+    }
+
+    /// Whether no failures or replacements by time are left.
+    pub(super) fn are_over(&self) -> bool {
+        self.timed.iter().all(|(_, event)| matches!(event, FaultEvent::Recover(_)))
+    }
+
+    /// Whether a part will be slow or stall.
+    pub(super) fn has_slow_parts(&self) -> bool {
+        let timed = self.timed.iter().filter_map(|(_, event)| match event {
+            FaultEvent::Fail(event) => Some(event),
+            _ => None,
+        });
+        timed.chain(self.counted.iter().map(|(_, event)| event)).any(|event| event.fail_slow.is_some())
+    }
+
+    /// A part that is slow or stalls will recover.
+    pub(super) fn recover_at(&mut self, at: SimTime, number: u64) {
+        self.later(at, FaultEvent::Recover(number));
     }
 
     /// Whether no events are left.
@@ -107,7 +134,7 @@ impl FaultEvents {
     pub(super) fn left(&self) -> impl Iterator<Item = &str> {
         let timed = self.timed.iter().filter_map(|(_, fault_event)| match fault_event {
             FaultEvent::Fail(event) => Some(event.text.as_str()),
-            FaultEvent::Renew(_) | FaultEvent::StandIn(_) => None,
+            FaultEvent::Renew(_) | FaultEvent::StandIn(_) | FaultEvent::Recover(_) => None,
         });
         let others = self.counted.iter().map(|(_, event)| event).chain(&self.worn);
         timed.chain(others.map(|event| event.text.as_str()))
@@ -154,6 +181,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             FaultEvent::Fail(event) => self.fail(&event),
             FaultEvent::Renew(event) => self.renew(&event),
             FaultEvent::StandIn(backend) => self.stand_in(backend),
+            FaultEvent::Recover(number) => self.end_slow(number),
         }
     }
 
@@ -186,6 +214,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn fail(&mut self, event: &Event) {
         if event.what == What::Power {
             return self.cut_power(event, self.clock.now);
+        }
+        if let Some(fail_slow) = event.fail_slow {
+            return self.begin_slow(event, fail_slow);
         }
         let now = self.clock.now;
         // The costs of the failure belong to the phase that it begins.
@@ -259,6 +290,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         for (device, fault) in self.faults(event, true) {
             self.device.body.renew(now, device, fault);
         }
+        self.replace_slow(event);
         if let Some(node) = failed {
             let fresh = build_array::<C>(self.resolved, 0);
             self.device.engine.refresh(&mut self.device.body, now, node, fresh.tree, Any::inherit_counts);
@@ -307,7 +339,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The drive or disk that an event concerns, and its part. A member with physical pages that permanently loses a
     /// plane is given up as a whole, because a superblock is the same block of every plane.
-    fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
+    pub(super) fn faults(&self, event: &Event, lasting: bool) -> Vec<(u16, Fault)> {
         let mut faults = Vec::new();
         for (device, placement) in (0..).zip(&self.device.placements) {
             if event.what == What::Whole && placement.path.starts_with(&event.path) {
@@ -365,7 +397,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         match (self.device.engine.is_rebuilding(), self.device.engine.is_whole()) {
             (true, _) if self.device.engine.moves_back() => "moving back",
             (true, _) => "rebuilding",
-            (false, true) => "after",
+            (false, true) => self.failures.fault_events.slow.phase().unwrap_or("after"),
             (false, false) => "degraded",
         }
     }
@@ -398,6 +430,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         tally: Tally,
     ) {
         self.accounts.phases.begin(name, event, now, tally);
+        self.mark_phase(event, now);
+    }
+
+    /// Logs show the phase that has begun.
+    pub(super) fn mark_phase(&mut self, event: Option<&str>, now: SimTime) {
         if self.job.timeline.is_some() {
             let name = self.accounts.phases.name();
             let text = event.map_or_else(|| name.to_owned(), |event| format!("{event}: {name}"));

@@ -32,6 +32,7 @@ mod build;
 mod checks;
 mod clock;
 mod end;
+mod fail_slow;
 mod flush;
 mod inject;
 mod latency;
@@ -505,6 +506,9 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if loses_power || (C::KEEP && self.job.save_aged.is_some()) {
             self.device.body.expect_power_cuts();
             self.device.engine.expect_power_cuts();
+        }
+        if self.failures.fault_events.has_slow_parts() {
+            self.device.body.expect_slow_parts();
         }
         self.prepare(progress)?;
         logs.into_iter().for_each(|log| self.device.body.log(log));
