@@ -81,6 +81,14 @@ COMMAND_LINES = {
     "a failure at a bare number": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@10"], "a simulated time"),
     "a failure after it all": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@101%"], "a share of them"),
     "a failure in another way": (["run", "DRIVE", WORKLOAD, "--fail", "chip:0.0@1s,softly"], "`transient`"),
+    "slowness without a factor": (["run", "DRIVE", WORKLOAD, "--fail", "slow:chip:0.0@1s,for=1s"], "`factor`"),
+    "slowness that is none": (["run", "DRIVE", WORKLOAD, "--fail", "slow:chip:0.0@1s,factor=0.9,for=1s"], "1 to 1000"),
+    "a stall without an end": (["run", "DRIVE", WORKLOAD, "--fail", "stall:chip:0.0@1s"], "`for`"),
+    "a power supply that stalls": (["run", "DRIVE", WORKLOAD, "--fail", "stall:power@1s,for=1s"], "cannot be slow"),
+    "a stall that is transient": (
+        ["run", "DRIVE", WORKLOAD, "--fail", "stall:channel:0@1s,for=1s,transient"],
+        "ends by itself",
+    ),
     "a failure without its value": (["run", "DRIVE", WORKLOAD, "--fail"], "--fail"),
     "a power cut that is told to pass": (
         ["run", "DRIVE", WORKLOAD, "--fail", "power@1s,transient"],
@@ -165,6 +173,11 @@ SCENARIOS = {
         '[[event]]\nwhat = "channel:1"\nwhen = "1s"\nreplace_after = "later"\n',
         ":4: replace_after:",
     ),
+    "a bad factor": (
+        '[[event]]\nwhat = "slow:channel:1"\nwhen = "1s"\nfactor = 1001\nfor = "1s"\n',
+        ":4: factor:",
+    ),
+    "no length of a stall": ('[[event]]\nwhat = "stall:channel:1"\nwhen = "1s"\n', "`for`"),
     "another type": ('[[event]]\nwhat = 1\nwhen = "1s"\n', ":2:"),
 }
 

@@ -312,3 +312,19 @@ def test_i_cash_does_not_use_the_references_of_a_replaced_drive_after_a_power_lo
     code, out, _ = flashkeep("run", array, load, "--condition", "--seed", "1", "--json", "--verify", *fails)
     assert code == 3
     assert json.loads(out)["integrity"]["wrong_reads"] == 0
+
+
+def test_slow_parts_of_a_scenario_are_those_of_the_option(flashkeep: Command, tmp_path: Path) -> None:
+    scenario = tmp_path / "scenario.toml"
+    scenario.write_text(
+        '[[event]]\nwhat = "slow:channel:1"\nwhen = "25%"\nfactor = 2.5\nfor = "20ms"\n'
+        '[[event]]\nwhat = "stall"\nwhen = "75%"\nfor = "5ms"\n'
+    )
+    workload = "synth:random,requests=400,write=0.3,size=4KiB,rate=4k"
+    run = ["run", "ssdsim-basic", workload, "--json"]
+    options = ["--fail", "slow:channel:1@25%,factor=2.5,for=20ms", "--fail", "stall@75%,for=5ms"]
+    answers = [flashkeep(*run, *more) for more in (options, ["--scenario", scenario], [])]
+    assert [code for code, _, _ in answers] == [0, 0, 0]
+    one, other, sound = (json.loads(out) for _, out, _ in answers)
+    assert one["digest"] == other["digest"] != sound["digest"]
+    assert [phase["phase"] for phase in one["phases"]] == ["before", "slow", "after", "stalled", "after"]

@@ -36,6 +36,7 @@ mod schemes {
 
 /// Failures and power cuts of whole runs.
 mod faults {
+    mod fail_slow;
     mod failures;
     mod power;
 }
