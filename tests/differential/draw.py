@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from flashkeep.torturing import case as torture_case
 from flashkeep.torturing import source as torture_source
 from flashkeep.torturing.case import as_csv, command_line
-from flashkeep.torturing.faults import Flash, draw_events, tags_of
+from flashkeep.torturing.faults import Flash, draw_events, draw_slow, tags_of
 from flashkeep.torturing.keys import STRESSES, errors, flush, literal, suspension
 from flashkeep.torturing.run_options import draw_options
 from flashkeep.torturing.run_options import tags_of as tags_of_options
@@ -563,6 +563,9 @@ def draw(seed: int, known: Mapping[str, Mapping[str, Any]], attempt: int = 0, bi
     if source.chance("faults", 0.4):
         count = len(case.requests) if case.requests else 40
         add_events(case, draw_events(source("which faults"), parts.flash, parts.others, count, 1))
+    if source.chance("slow parts", 0.2):
+        count = len(case.requests) if case.requests else 40
+        add_events(case, draw_slow(source("which slow parts"), parts.flash, parts.others, count))
     if bias:
         add_events(case, bias.events(source, parts.names(source)))
         if bias.verify:

@@ -75,7 +75,8 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         yield from _units(operations, summary["drive"])
         # The next attempt of a read begins while the data of the one before, which ends here, wait for the channel.
         pipelined = summary["drive"].get("errors", {}).get("retry", {}).get("pipelined")
-        if not pipelined and "replace_after" not in tags:
+        # Programs of slow parts do not take what the drive file says.
+        if not pipelined and not tags & {"replace_after", "slow"}:
             yield from _channels(operations, flash)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .case import Case
-from .faults import draw_events, tags_of
+from .faults import draw_events, draw_slow, tags_of
 from .keys import STRESSES, assignments, flush
 from .run_options import draw_options
 from .run_options import tags_of as tags_of_options
@@ -28,6 +28,8 @@ def draw(small: Small, seed: int, number: int, attempt: int = 0) -> Case:
     count = max(source.pick("length", LENGTHS) // small.volumes, min(LENGTHS))
     options = draw_options(source, SHARES)
     events = draw_events(source("faults"), small.flash, small.parts, count, small.survives)
+    if source.chance("slow parts", 0.25):
+        events += draw_slow(source("which slow parts"), small.flash, small.parts, count)
     case = Case(tags=set(small.tags) | tags_of_options(options) | tags_of(events))
     case.options = {"drive": small.drive, "drive_text": small.text, "set": list(small.overrides), "verify": True,
                     **options, "fail": events}  # fmt: skip

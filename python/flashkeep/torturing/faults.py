@@ -1,4 +1,4 @@
-"""Draws failures, power losses and bursts of unreadable pages."""
+"""Draws failures, power losses, bursts of unreadable pages, and parts that are slow or stall."""
 
 from __future__ import annotations
 
@@ -12,11 +12,20 @@ if TYPE_CHECKING:
 LEVELS = ("channel", "chip", "die", "plane", "block", "page")
 """The parts of a drive, each within the one before."""
 
-TAGS = frozenset({"power", "faults", "transient", "replace_after"})
+TAGS = frozenset({"power", "faults", "transient", "replace_after", "slow", "stall"})
 """The tags of events."""
 
 REPLACED = ("0s", "10us", "1ms", "20ms", "1s")
 """Times after which a part is replaced."""
+
+SLOW_PARTS = 4
+"""How many of the levels can be slow or stall."""
+
+FACTORS = ("1", "1.5", "3", "10", "10", "100", "1000")
+"""How much longer the operations of a slow part take."""
+
+LASTS = ("1ns", "50us", "500us", "2ms", "20ms", "1s")
+"""How long a part is slow or stalls."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,31 @@ def _burst(rng: random.Random, flash: Sequence[Flash], requests: int) -> list[st
     return [f"{page}@{instant},transient" for page in rng.choice(flash).burst(rng, 8)]
 
 
+def draw_slow(rng: random.Random, flash: Sequence[Flash], parts: Sequence[str], requests: int) -> list[str]:
+    """Parts of all kinds that are slow or stall. `parts` can fail besides those of the flash."""
+    known = [part for part in parts if part.rsplit("/", 1)[-1].startswith(("member:", "disk"))]
+    for each in flash:
+        known += rng.choice((each, *flash)).some(rng)[:SLOW_PARTS]
+    if any(not each.path for each in flash):
+        known.append("drive")
+    return [slow(rng, rng.choice(known), when(rng, requests)) for _ in range(rng.randint(1, 4) if known else 0)]
+
+
+def slow(rng: random.Random, what: str, instant: str) -> str:
+    """A part that is slow or stalls."""
+    lasts = rng.choice(LASTS)
+    if rng.random() < 0.4:
+        return f"stall:{what}@{instant},for={lasts}"
+    return f"slow:{what}@{instant},factor={rng.choice(FACTORS)},for={lasts}"
+
+
+def is_slow(event: str) -> bool:
+    """Whether a part is slow or stalls, and nothing fails."""
+    return event.startswith(("slow", "stall"))
+
+
 def tags_of(events: Sequence[str]) -> set[str]:
     """What the events of a case are, for the judge and for the report."""
-    found = {"power" if event.startswith("power") else "faults" for event in events}
+    kinds = ("power", "slow", "stall")
+    found = {next((kind for kind in kinds if event.startswith(kind)), "faults") for event in events}
     return found | {word for word in ("transient", "replace_after") if any(word in event for event in events)}

@@ -14,6 +14,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .faults import is_slow
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -99,7 +101,7 @@ def _integrity(case: Case, summary: Mapping[str, Any]) -> Iterator[Finding]:
 def _may_lose(case: Case, summary: Mapping[str, Any]) -> bool:
     """Whether the failures asked for, or pages that error correction gives up, may exceed what the redundancy
     survives."""
-    events = [event for event in case.options.get("fail", ()) if not event.startswith("power")]
+    events = [event for event in case.options.get("fail", ()) if not event.startswith("power") and not is_slow(event)]
     survives = (summary.get("redundancy") or {}).get("survives") or 0
     first = next(iter(summary["phases"]), {"unprotected_page_s": 0, "from_s": 0, "until_s": 1})
     # A scheme that protects pages some time after it wrote them; without time, that instant is unknown.
