@@ -172,29 +172,66 @@ impl Timing {
     /// Adds a target to the phases of an operation.
     #[inline(always)]
     fn add(&self, phases: &mut OpPhases, geometry: &Geometry, kind: OpKind, target: Target, first: bool) {
+        if self.may_be_slow() {
+            return self.add_slow(phases, geometry, kind, target, first);
+        }
         match kind {
             OpKind::Read => {
-                phases.command += self.on_channel(target.to, self.command);
+                phases.command += self.command;
                 phases.sense = phases.sense.max(self.read_of(geometry, target.to));
-                phases.data_out += self.transfer_of(target.to, target.sectors);
+                phases.data_out += self.transfer(target.sectors);
             }
             OpKind::Program => {
-                phases.command += self.on_channel(target.to, self.command);
-                phases.data_in += self.transfer_of(target.to, target.sectors);
+                phases.command += self.command;
+                phases.data_in += self.transfer(target.sectors);
                 if !first {
                     phases.data_in += self.register;
                 }
                 phases.program = phases.program.max(self.program_of(geometry, target.to));
             }
             OpKind::Copyback => {
-                phases.command += self.on_channel(target.to, self.command);
+                phases.command += self.command;
                 phases.sense += self.read_of(geometry, target.from);
                 phases.program = phases.program.max(self.program_of(geometry, target.to));
             }
             OpKind::Erase => {
-                phases.command += self.on_channel(target.to, self.erase_command);
-                phases.program = phases.program.max(self.in_array(target.to, self.erase));
+                phases.command += self.erase_command;
+                phases.program = self.erase;
             }
+        }
+    }
+
+    /// [`Timing::add`] where parts may be slow: each target has the times of its part.
+    #[cold]
+    #[inline(never)]
+    fn add_slow(
+        &self,
+        phases: &mut OpPhases,
+        geometry: &Geometry,
+        kind: OpKind,
+        target: Target,
+        first: bool,
+    ) {
+        let to = target.to;
+        let command = if kind == OpKind::Erase { self.erase_command } else { self.command };
+        phases.command += self.on_channel(to, command);
+        match kind {
+            OpKind::Read => {
+                phases.sense = phases.sense.max(self.read_of(geometry, to));
+                phases.data_out += self.transfer_of(to, target.sectors);
+            }
+            OpKind::Program => {
+                phases.data_in += self.transfer_of(to, target.sectors);
+                if !first {
+                    phases.data_in += self.register;
+                }
+                phases.program = phases.program.max(self.program_of(geometry, to));
+            }
+            OpKind::Copyback => {
+                phases.sense += self.read_of(geometry, target.from);
+                phases.program = phases.program.max(self.program_of(geometry, to));
+            }
+            OpKind::Erase => phases.program = phases.program.max(self.in_array(to, self.erase)),
         }
     }
 

@@ -118,6 +118,7 @@ impl Timing {
 
     /// Whether parts may be slow.
     #[must_use]
+    #[inline]
     pub fn may_be_slow(&self) -> bool {
         self.slow.is_some()
     }

@@ -309,10 +309,17 @@ impl<C: Contents> Controller<C> {
     }
 
     /// How long data that leave a unit take on the channel.
+    #[inline]
     fn transfer_from(&self, unit: UnitId, op: Id<DriveOp>, sectors: u16) -> Span {
-        if !self.flash.timing.may_be_slow() {
-            return self.flash.timing.transfer(sectors);
+        match self.flash.timing.may_be_slow() {
+            true => self.slow_transfer_from(unit, op, sectors),
+            false => self.flash.timing.transfer(sectors),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn slow_transfer_from(&self, unit: UnitId, op: Id<DriveOp>, sectors: u16) -> Span {
         let of_collection = || self.flash.geometry.ppn(self.dies[unit].collects.unwrap_or_default(), 0, 0);
         let ppn = if op.is_some() { self.queues[op].ppn } else { of_collection() };
         self.flash.timing.transfer_of(ppn, sectors)
