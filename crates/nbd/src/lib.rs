@@ -1,0 +1,42 @@
+//! An NBD server in front of a [`Device`] that answers requests later, from another thread.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `device` | [`Device`], and the requests and outcomes that pass between it and the server |
+//! | `export` | [`Export`]: the description of the device that clients see |
+//! | `limits` | [`Limits`], and [`Counts`] of what clients did |
+//! | `listen` | [`Listen`]: addresses; sockets that only their owner may use |
+//! | `stream` | a connected socket of either family |
+//! | `messages` | numbers of the protocol, headers read and written |
+//! | `negotiate` | the options of a connection |
+//! | `requests` | a request's header and flags, checked against the export |
+//! | `replies` | an outcome as bytes on the wire |
+//! | `connection` | one client: its outstanding requests, its reader and its writer |
+//! | `server` | [`Server`], [`Running`] and [`Completions`] |
+//!
+//! # Threads
+//!
+//! The server has one thread for each listening socket, and a reader and a writer for each connection. They are threads
+//! of `std`, not tasks of an asynchronous runtime. A served drive has a handful of clients, not thousands, so
+//! threads are cheap; the model behind [`Device`] is a single thread that must never wait for an executor; the reader may
+//! block in [`Device::submit`], which is all the flow control that is needed; and the crate has no dependencies.
+//! A request at depth 1 costs the same wake-ups either way.
+//!
+//! # Memory
+//!
+//! A connection's reader takes no further request while too many requests or bytes are in flight ([`Limits`]), and a
+//! request is in flight until its reply has left. So a client that never reads its replies costs a bounded amount
+//! of memory and blocks nobody else, and [`Completions::complete`] never waits for a socket.
+#![forbid(unsafe_code)]
+
+mod device;
+mod export;
+mod limits;
+mod listen;
+mod server;
+
+pub use device::{Complete, ConnectionId, Device, Errno, Extent, Failure, Outcome, Piece, Request, Submit};
+pub use export::{BlockSizes, Export};
+pub use limits::{Counts, Limits};
+pub use listen::{BindError, Listen};
+pub use server::{Completions, Running, Server};
