@@ -1,5 +1,7 @@
 //! The description of the device that clients see.
 
+use crate::messages::transmission;
+
 /// What is served: one device under one name. Clients that ask for the empty name get it too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
@@ -39,6 +41,21 @@ impl Export {
     /// Whether a client's name for an export means this one.
     pub(crate) fn answers_to(&self, name: &[u8]) -> bool {
         name.is_empty() || name == self.name.as_bytes()
+    }
+
+    /// The flags that tell a client what it may send.
+    pub(crate) fn transmission_flags(&self, structured: bool) -> u16 {
+        use transmission as flag;
+        let when = |condition: bool, flags: u16| if condition { flags } else { 0 };
+        let writable = flag::SEND_FUA | flag::SEND_TRIM | flag::SEND_WRITE_ZEROES;
+        flag::HAS_FLAGS
+            | flag::SEND_FLUSH
+            | flag::SEND_CACHE
+            | when(self.read_only, flag::READ_ONLY)
+            | when(!self.read_only, writable | when(self.fast_zero, flag::SEND_FAST_ZERO))
+            | when(self.rotational, flag::ROTATIONAL)
+            | when(structured, flag::SEND_DF)
+            | when(self.multi_conn, flag::CAN_MULTI_CONN)
     }
 
     /// Says which field is impossible.

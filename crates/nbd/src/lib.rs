@@ -29,11 +29,17 @@
 //! of memory and blocks nobody else, and [`Completions::complete`] never waits for a socket.
 #![forbid(unsafe_code)]
 
+mod connection;
 mod device;
 mod export;
 mod limits;
 mod listen;
+mod messages;
+mod negotiate;
+mod replies;
+mod requests;
 mod server;
+mod stream;
 
 pub use device::{Complete, ConnectionId, Device, Errno, Extent, Failure, Outcome, Piece, Request, Submit};
 pub use export::{BlockSizes, Export};

@@ -31,6 +31,20 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Says which limit is impossible.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        if self.connections == 0 || self.outstanding == 0 || self.negotiation.is_zero() {
+            return Err("the limits of connections, requests and time must be at least 1".to_owned());
+        }
+        if self.in_flight_bytes < self.payload_bytes.into() {
+            let (bytes, payload) = (self.in_flight_bytes, self.payload_bytes);
+            return Err(format!("{bytes} bytes in flight must be at least the longest payload of {payload}"));
+        }
+        Ok(())
+    }
+}
+
 macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident,)*) => {
         /// Events since the server started.
