@@ -149,8 +149,8 @@ impl Connection {
         })
     }
 
-    /// Takes requests until the client ends, or the server stops: then a request that is cut off is no mistake of
-    /// the client.
+    /// Takes requests until the client ends, or the server stops: then a request that is cut off is no
+    /// mistake of the client.
     fn read(&self, client: &mut impl Read, service: &Service, session: Session, device: &dyn Device) -> End {
         loop {
             if let Err(end) = self.take_request(client, service, session, device) {

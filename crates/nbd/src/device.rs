@@ -6,11 +6,12 @@ use std::time::Instant;
 /// A device that takes requests at once and answers each of them later through
 /// [`Completions`](crate::Completions).
 ///
-/// The threads of the connections call it. An implementation usually hands the request to the thread that owns the
-/// device. It may block in [`submit`](Device::submit), which delays only that connection's further requests.
+/// The threads of the connections call it. An implementation usually hands the request to the thread that
+/// owns the device. It may block in [`submit`](Device::submit), which delays only that connection's further
+/// requests.
 pub trait Device: Send + Sync {
-    /// Takes a request. The server has checked it: it lies within the export, is not empty, respects the block
-    /// sizes, and is not a write if the export is read-only.
+    /// Takes a request. The server has checked it: it lies within the export, is not empty, respects the
+    /// block sizes, and is not a write if the export is read-only.
     fn submit(&self, submit: Submit);
 
     /// A client has finished its negotiation, so its requests may follow.
@@ -43,8 +44,8 @@ impl fmt::Display for ConnectionId {
 pub struct Submit {
     /// The client that asks.
     pub connection: ConnectionId,
-    /// The request's number within the connection, to be returned in [`Complete::request`]. The server counts them,
-    /// since a client's own cookies need not be unique.
+    /// The request's number within the connection, to be returned in [`Complete::request`]. The server counts
+    /// them, since a client's own cookies need not be unique.
     pub tag: u64,
     /// When the request had been read from the socket, with its data.
     pub arrived: Instant,
@@ -73,7 +74,8 @@ pub enum Request {
         /// The reply says that the data are durable.
         fua: bool,
     },
-    /// All writes that were answered before, on any connection if the export has `multi_conn`, become durable.
+    /// All writes that were answered before, on any connection if the export has `multi_conn`, become
+    /// durable.
     Flush,
     /// The contents of the range are not needed any more.
     Trim {
@@ -131,8 +133,8 @@ pub struct Complete {
 pub enum Outcome {
     /// A request without an answer of its own is done.
     Done,
-    /// The contents of a read: pieces that follow each other and cover the range exactly. Other pieces become an
-    /// error at the client, never other bytes.
+    /// The contents of a read: pieces that follow each other and cover the range exactly. Other pieces become
+    /// an error at the client, never other bytes.
     Read(Vec<Piece>),
     /// Extents that follow each other from the request's offset on. They may end before its end, or after it.
     Extents(Vec<Extent>),
@@ -157,8 +159,8 @@ pub enum Piece {
         /// The number of bytes.
         length: u64,
     },
-    /// Contents that the device has lost. The client gets `EIO`, with this offset if it understands structured
-    /// replies, and the other pieces nevertheless.
+    /// Contents that the device has lost. The client gets `EIO`, with this offset if it understands
+    /// structured replies, and the other pieces nevertheless.
     Unreadable {
         /// The first byte's offset in the export.
         offset: u64,

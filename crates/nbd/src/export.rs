@@ -2,7 +2,7 @@
 
 use crate::messages::transmission;
 
-/// What is served: one device under one name. Clients that ask for the empty name get it too.
+/// One device under one name. Clients that ask for the empty name get it too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
     /// The name, at most 4,096 bytes. It may be empty.

@@ -16,17 +16,21 @@
 //!
 //! # Threads
 //!
-//! The server has one thread for each listening socket, and a reader and a writer for each connection. They are threads
-//! of `std`, not tasks of an asynchronous runtime. A served drive has a handful of clients, not thousands, so
-//! threads are cheap; the model behind [`Device`] is a single thread that must never wait for an executor; the reader may
-//! block in [`Device::submit`], which is all the flow control that is needed; and the crate has no dependencies.
-//! A request at depth 1 costs the same wake-ups either way.
+//! The server has one thread for each listening socket, and a reader and a writer for each connection. They
+//! are threads of `std`, not tasks of an asynchronous runtime such as tokio: a served drive has a handful of
+//! clients, not thousands, so threads are cheap; the model is a single thread that must not depend on an
+//! executor; the reader may block in [`Device::submit`], which is all the flow control that is needed; a
+//! request at depth 1 costs the same wake-ups either way; and the crate has no dependencies.
+//!
+//! Replies leave with `writev`, so the process must ignore `SIGPIPE`, as programs in Rust and in Python do by
+//! default.
 //!
 //! # Memory
 //!
-//! A connection's reader takes no further request while too many requests or bytes are in flight ([`Limits`]), and a
-//! request is in flight until its reply has left. So a client that never reads its replies costs a bounded amount
-//! of memory and blocks nobody else, and [`Completions::complete`] never waits for a socket.
+//! A connection's reader takes no further request while too many requests or bytes are in flight
+//! ([`Limits`]), and a request is in flight until its reply has left. So a client that never reads its
+//! replies costs a bounded amount of memory and blocks no other client, and [`Completions::complete`] never
+//! waits for a socket.
 #![forbid(unsafe_code)]
 
 mod connection;

@@ -169,8 +169,8 @@ impl Listener {
         }
     }
 
-    /// Makes a blocked [`accept`](Self::accept), and each later one, fail. Linux does so for a listening socket
-    /// that is shut down; `std` shuts down only streams, so a duplicate of the descriptor becomes one.
+    /// Makes a blocked [`accept`](Self::accept), and each later one, fail. Linux does so for a listening
+    /// socket that is shut down; `std` shuts down only streams, so a duplicate of the descriptor becomes one.
     pub(crate) fn stop(&self) -> io::Result<()> {
         match &self.socket {
             Socket::Unix(socket, _) => {
@@ -193,9 +193,10 @@ impl Drop for Listener {
     }
 }
 
-/// A folder beside the socket that only its owner can enter. The socket is bound and gets its mode here, and is then
-/// linked to its path, which fails if the path exists: no client of another user can connect in between,
-/// and no file is replaced by mistake. The process's umask, which is shared by all threads, is not touched.
+/// A folder beside the socket that only its owner can enter. The socket is bound and gets its mode here, and
+/// is then linked to its path, which fails if the path exists: no client of another user can connect in
+/// between, and no file is replaced by mistake. The process's umask, which is shared by all threads, is not
+/// touched.
 struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
@@ -232,8 +233,8 @@ impl PrivateFolder {
         Err(BindError::InUse(path.to_owned()))
     }
 
-    /// Binds a socket of mode 0600 in the folder. Where possible the folder is named by a descriptor, since its
-    /// path may be too long for a socket.
+    /// Binds a socket of mode 0600 in the folder. Where possible the folder is named by a descriptor, since
+    /// its path may be too long for a socket.
     fn listen(&self) -> io::Result<UnixListener> {
         let folder = File::open(&self.0)?;
         let short = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));

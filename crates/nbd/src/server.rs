@@ -14,10 +14,11 @@ use crate::listen::Listener;
 use crate::stream::Stream;
 use crate::{BindError, Complete, ConnectionId, Counts, Device, Export, Limits, Listen};
 
-/// A pause after an error of `accept`, such as too many open files, and after a shutdown for threads that still run.
+/// A pause after an error of `accept`, such as too many open files, and after a shutdown for threads that
+/// still run.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A server that is bound to its addresses and accepts nobody yet.
+/// A server that is bound to its addresses and does not accept clients yet.
 #[derive(Debug)]
 pub struct Server {
     shared: Arc<Shared>,
@@ -42,7 +43,8 @@ struct Clients {
 }
 
 impl Server {
-    /// Binds all addresses, or none. Without `allow_remote` only loopback addresses and Unix sockets are accepted.
+    /// Binds all addresses, or none. Without `allow_remote` only loopback addresses and Unix sockets are
+    /// accepted.
     pub fn bind(
         listen: &[Listen],
         allow_remote: bool,
@@ -204,8 +206,8 @@ impl Running {
         self.shared.service.counters.snapshot()
     }
 
-    /// Stops: accepts and reads nothing more, waits up to `grace` for the answers to outstanding requests, closes
-    /// all connections, and removes the Unix sockets. `true`: all requests were answered in time.
+    /// Stops: accepts and reads nothing more, waits up to `grace` for the answers to outstanding requests,
+    /// closes all connections, and removes the Unix sockets. `true`: all requests were answered in time.
     ///
     /// A thread that a device blocks in [`Device::submit`] is left to end by itself.
     pub fn shutdown(mut self, grace: Duration) -> bool {

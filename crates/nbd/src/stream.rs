@@ -23,7 +23,8 @@ macro_rules! either {
 }
 
 impl Stream {
-    /// Closes one direction or both, also for threads that are blocked in it. A socket that is closed already is fine.
+    /// Closes one direction or both, also for threads that are blocked in it. A socket that is closed already
+    /// is fine.
     pub(crate) fn close(&self, direction: Shutdown) {
         let _ = either!(self, socket => socket.shutdown(direction));
     }

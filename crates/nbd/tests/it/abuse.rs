@@ -70,7 +70,7 @@ fn answer_to_a_client_that_has_gone_is_dropped() {
 }
 
 #[test]
-fn client_that_never_reads_costs_bounded_memory_and_blocks_nobody() {
+fn client_that_never_reads_costs_bounded_memory_and_blocks_no_other() {
     let limits =
         Limits { outstanding: 64, payload_bytes: 1 << 20, in_flight_bytes: 1 << 20, ..Limits::default() };
     let export = flashkeep_nbd::Export {

@@ -1,4 +1,5 @@
-//! A client that sends any bytes. Its numbers are written out, so that they are not those of the server by mistake.
+//! A client that sends any bytes. Its numbers are written out, so that they are not those of the server by
+//! mistake.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;

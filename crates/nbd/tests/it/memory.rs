@@ -1,5 +1,5 @@
-//! A device in memory that answers at once, in the thread of the connection. It knows which pages were written, and
-//! pages can be lost.
+//! A device in memory that answers at once, in the thread of the connection. It knows which pages were
+//! written, and pages can be lost.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};

@@ -1,6 +1,7 @@
-//! Clients that others wrote. A program that is not installed is skipped, which the test prints.
+//! Clients that others wrote. A program that is not installed is skipped, and the test says so.
 
 use std::fs;
+use std::io::{self, Write};
 use std::process::Command;
 
 use flashkeep_nbd::{Export, Limits};
@@ -21,8 +22,9 @@ fn serve(size: u64) -> (Served<Memory>, String) {
 /// Runs a program that must succeed; returns its output, or `None` if it is not installed.
 fn run(program: &str, arguments: &[&str]) -> Option<String> {
     match Command::new(program).args(arguments).output() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("skipped: {program} is not installed");
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Not by a macro, of which the output is hidden while tests succeed.
+            writeln!(io::stderr(), "skipped: {program} is not installed").expect("stderr can be written");
             None
         }
         Err(error) => panic!("{program}: {error}"),
@@ -128,7 +130,7 @@ fn fio_verifies_random_writes() {
     let counts = served.running.counts();
     assert_eq!((counts.malformed, counts.invalid, counts.failed), (0, 0, 0), "{counts:?}");
     assert!(
-        counts.written_bytes == 32 * MIB && counts.read_bytes == 32 * MIB && counts.flushes > 0,
+        counts.written_bytes >= 32 * MIB && counts.read_bytes >= 32 * MIB && counts.flushes > 0,
         "{counts:?}"
     );
 }

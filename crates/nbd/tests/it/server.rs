@@ -80,7 +80,7 @@ impl<D: Device + 'static> Served<D> {
     }
 }
 
-/// Memory of [`SIZE`] bytes behind the default limits.
+/// Memory of [`SIZE`] bytes with the default limits.
 pub(crate) fn serve_memory() -> Served<Memory> {
     serve_export(Export { multi_conn: true, ..Export::new("drive", SIZE) })
 }
