@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use flashkeep_nbd::{BlockSizes, Export, Limits};
 
 use crate::client::{contexts, info, option, string};
-use crate::server::{SIZE, Served, serve_export, serve_manual, serve_memory};
+use crate::server::{SIZE, Served, serve_export, serve_manual, serve_memory, wait_until};
 
 const UNSUP: u32 = 1;
 const ACK: u32 = 1;
@@ -178,8 +178,8 @@ fn slow_negotiation_times_out_as_a_whole() {
     assert_eq!(slow.rest(), []);
     assert_eq!(idle.rest(), []);
     assert!(start.elapsed() < Duration::from_secs(5));
-    crate::server::wait_until(|| served.running.counts().timed_out == 2);
-    assert_eq!(served.running.connections(), 1);
+    wait_until(|| served.running.connections() == 1);
+    assert_eq!(served.running.counts().timed_out, 2);
     drop(served_client);
 }
 
@@ -192,6 +192,6 @@ fn client_beyond_the_limit_is_closed() {
     assert_eq!(std::io::Read::read(&mut third, &mut [0; 9]).expect("a clean end"), 0);
     assert_eq!((served.running.counts().refused, served.running.counts().accepted), (1, 2));
     drop(first);
-    crate::server::wait_until(|| served.running.connections() == 1);
+    wait_until(|| served.running.connections() == 1);
     served.ready(true);
 }
