@@ -53,7 +53,7 @@ use crate::engine::FixedMap;
 use crate::flash::{FlashArray, Ppn};
 use crate::ftl::allocation::PagePlacement;
 use crate::ftl::{Blocks, Copyback, GcRun, Maps, TurnCursor};
-use crate::kernel::{SimTime, Span};
+use crate::kernel::{SimTime, Span, Sparse};
 use age::PlaneSlots;
 use backend::Ftl;
 use backend::MapStorage;
@@ -139,10 +139,10 @@ pub(in crate::drive) struct Gc {
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Power {
     /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
-    reverse_map: Vec<u32>,
-    sequences: Vec<u64>,
+    reverse_map: Sparse<u32>,
+    sequences: Sparse<u64>,
     /// The OOB metadata that the scheme gave for each physical page; empty for FTLs.
-    marks: Vec<u32>,
+    marks: Sparse<u32>,
     /// For each backend's pages, the number of the last write before the last trim; this is logged.
     trims: FixedMap<(u16, u32), u64>,
     /// What a non-volatile memory says of old versions that got another address: by backend and that address, the

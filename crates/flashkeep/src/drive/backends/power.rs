@@ -17,15 +17,15 @@ use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Contents, OobData, Verb};
 use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
-use crate::kernel::{Id, SimTime, sorted};
+use crate::kernel::{Id, SimTime, Sparse, sorted};
 use serde::{Deserialize, Serialize};
 
 /// What a snapshot has of a drive's OOB areas, and of what its FTLs and its non-volatile memory log.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::drive) struct Oob {
-    pub reverse_map: Vec<u32>,
-    pub sequences: Vec<u64>,
-    pub marks: Vec<u32>,
+    pub reverse_map: Sparse<u32>,
+    pub sequences: Sparse<u64>,
+    pub marks: Sparse<u32>,
     pub trims: Vec<((u16, u32), u64)>,
     pub hidden_pages: Vec<((u16, u32), (u32, u64))>,
     /// The number of the last write.
@@ -80,14 +80,8 @@ impl<C: Contents> DriveBackends<C> {
     /// Recovery data are kept from now on.
     pub(in crate::drive) fn begin_recording(&mut self) {
         let geometry = &self.flash.geometry;
-        let pages = geometry.ppn_space();
-        self.power = Some(Box::new(Power {
-            reverse_map: vec![0; pages],
-            sequences: vec![0; pages],
-            marks: vec![0; if self.ftl.physical { pages } else { 0 }],
-            guard: vec![SimTime::ZERO; geometry.block_space()],
-            ..Power::default()
-        }));
+        self.power =
+            Some(Box::new(Power { guard: vec![SimTime::ZERO; geometry.block_space()], ..Power::default() }));
     }
 
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
@@ -99,9 +93,9 @@ impl<C: Contents> DriveBackends<C> {
         let MapEntry::At(ppn) = entry else { return None };
         let readable = !self.ftl.blocks.is_unreadable(ppn);
         readable.then(|| OobData {
-            sequence: power.sequences[ppn.0 as usize],
+            sequence: power.sequences.get(ppn.0.into()),
             stamp: self.ftl.blocks.contents(ppn).stamp(),
-            mark: power.marks.get(ppn.0 as usize).copied().unwrap_or_default(),
+            mark: power.marks.get(ppn.0.into()),
         })
     }
 
@@ -130,28 +124,28 @@ impl<C: Contents> DriveBackends<C> {
     /// A page is programmed for `lpn`, in a write with this number.
     pub(in crate::drive) fn note_oob(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
         if let Some(power) = &mut self.power {
-            (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]) = (lpn, sequence);
+            power.reverse_map.set(ppn.0.into(), lpn);
+            power.sequences.set(ppn.0.into(), sequence);
         }
     }
 
     /// A page of a physical-page backend is programmed, with this beside it.
     pub(super) fn note_mark(&mut self, ppn: Ppn, mark: u32) {
         if let Some(power) = &mut self.power {
-            power.marks[ppn.0 as usize] = mark;
+            power.marks.set(ppn.0.into(), mark);
         }
     }
 
     /// A page is copied as it is.
     pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
         let Some(power) = &mut self.power else { return };
-        let (from, to) = (from.0 as usize, to.0 as usize);
-        power.reverse_map[to] = power.reverse_map[from];
-        power.sequences[to] = power.sequences[from];
+        power.reverse_map.set(to.0.into(), power.reverse_map.get(from.0.into()));
+        power.sequences.set(to.0.into(), power.sequences.get(from.0.into()));
     }
 
     /// Whether the version at a place is known to be newer than a write.
     pub(super) fn is_newer(&self, ppn: Ppn, sequence: u64) -> bool {
-        self.power.as_ref().is_some_and(|power| power.sequences[ppn.0 as usize] > sequence)
+        self.power.as_ref().is_some_and(|power| power.sequences.get(ppn.0.into()) > sequence)
     }
 
     /// The block of a version is not erased before its successor is programmed, if that is under way.
@@ -174,13 +168,13 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> bool {
         let Some(power) = &self.power else { return false };
-        let lpn = power.reverse_map[ppn.0 as usize];
+        let lpn = power.reverse_map.get(ppn.0.into());
         if lpn == address {
             return false;
         }
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::Pending(_) => {
-                let sequence = power.sequences[ppn.0 as usize];
+                let sequence = power.sequences.get(ppn.0.into());
                 let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn, controller) else { return false };
                 self.ftl.blocks.remap(ppn, lpn);
                 if let Some(older) = older {
@@ -280,7 +274,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
         let version = match entry {
-            MapEntry::At(ppn) => (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]),
+            MapEntry::At(ppn) => (power.reverse_map.get(ppn.0.into()), power.sequences.get(ppn.0.into())),
             MapEntry::Pending(op) => (from, controller.queues[Id::new(op)].sequence),
             MapEntry::Unmapped => return,
         };
@@ -368,15 +362,16 @@ impl<C: Contents> DriveBackends<C> {
             && let Some(next) = self.ftl.blocks.next_held(plane)
         {
             let left = self.flash.geometry.pages - self.flash.geometry.page_of(next);
-            power.sequences[next.0 as usize..(next.0 + left) as usize].fill(0);
+            power.sequences.set_run(next.0.into()..(next.0 + left).into(), 0);
         }
     }
 
     /// A block of a physical-page backend is erased.
     pub(super) fn forget_oobs(&mut self, plane: PlaneId, block: u32) {
         if let Some(power) = &mut self.power {
-            let first = self.flash.geometry.ppn(plane, block, 0).0 as usize;
-            power.sequences[first..first + self.flash.geometry.pages_in(block) as usize].fill(0);
+            let first = u64::from(self.flash.geometry.ppn(plane, block, 0).0);
+            let pages = u64::from(self.flash.geometry.pages_in(block));
+            power.sequences.set_run(first..first + pages, 0);
         }
     }
 }

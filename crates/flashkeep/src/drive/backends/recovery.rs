@@ -55,7 +55,7 @@ impl<C: Contents> DriveBackends<C> {
     fn tear(&mut self, ppn: Ppn) {
         self.ftl.blocks.poison(ppn);
         if let Some(power) = &mut self.power {
-            power.sequences[ppn.0 as usize] = 0;
+            power.sequences.set(ppn.0.into(), 0);
         }
     }
 
@@ -72,7 +72,7 @@ impl<C: Contents> DriveBackends<C> {
             if !self.ftl.blocks.take_back_program(ppn) {
                 self.tear(ppn);
             } else if let Some(power) = &mut self.power {
-                power.sequences[ppn.0 as usize] = 0;
+                power.sequences.set(ppn.0.into(), 0);
             }
         }
     }
@@ -102,19 +102,30 @@ impl<C: Contents> DriveBackends<C> {
     /// How many pages of a block have been programmed, torn ones included.
     fn programmed_in(&self, plane: PlaneId, block: u32) -> u32 {
         let power = self.power.as_ref().expect("a drive that was told");
+        let first = self.flash.geometry.ppn(plane, block, 0);
+        let pages = self.flash.geometry.pages_in(block);
+        let erased = if self.ftl.physical {
+            let numbers = first.0.into()..(first.0 + pages).into();
+            power.sequences.alike(numbers) == Some(0) && !self.ftl.blocks.has_unreadable()
+        } else {
+            !self.ftl.blocks.is_programmed(first)
+        };
+        if erased {
+            return 0;
+        }
         let page = |page: &u32| {
             let ppn = self.flash.geometry.ppn(plane, block, *page);
             if self.ftl.physical {
-                power.sequences[ppn.0 as usize] != 0 || self.ftl.blocks.is_unreadable(ppn)
+                power.sequences.get(ppn.0.into()) != 0 || self.ftl.blocks.is_unreadable(ppn)
             } else {
                 self.ftl.blocks.is_programmed(ppn)
             }
         };
-        (0..self.flash.geometry.pages_in(block)).rev().find(page).map_or(0, |last| last + 1)
+        (0..pages).rev().find(page).map_or(0, |last| last + 1)
     }
 
-    /// Maps each page to its newest version on flash.
-    pub(in crate::drive) fn read_oobs(&mut self, backend: usize) {
+    /// Maps each page to its newest version on flash, and counts the valid pages of each block.
+    pub(in crate::drive) fn read_oobs(&mut self, backend: usize, valid: &mut [u16]) {
         if self.ftl.backends[backend].dead {
             return;
         }
@@ -129,11 +140,11 @@ impl<C: Contents> DriveBackends<C> {
                     self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = end;
                 }
                 for page in 0..end {
-                    self.read_oob(backend, self.flash.geometry.ppn(plane, block, page), &old);
+                    self.read_oob(backend, self.flash.geometry.ppn(plane, block, page), &old, valid);
                 }
             }
         }
-        self.tell_apart(backend, &old);
+        self.tell_apart(backend, &old, valid);
     }
 
     /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
@@ -144,17 +155,20 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// An old version whose successor has not come to flash is the page itself, as before.
-    fn tell_apart(&mut self, backend: usize, old: &BTreeMap<(u32, u64), u32>) {
+    fn tell_apart(&mut self, backend: usize, old: &BTreeMap<(u32, u64), u32>, valid: &mut [u16]) {
         let power = self.power.as_mut().expect("a drive that was told");
         let maps = &mut self.ftl.maps;
         for (&(lpn, sequence), &to) in old {
             let newer = match maps.get(backend, lpn) {
-                MapEntry::At(ppn) => power.sequences[ppn.0 as usize] > sequence,
+                MapEntry::At(ppn) => power.sequences.get(ppn.0.into()) > sequence,
                 _ => power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
             };
             match maps.get(backend, to) {
                 MapEntry::At(ppn) if newer => self.ftl.blocks.remap(ppn, to),
-                _ => {
+                found => {
+                    if let MapEntry::At(ppn) = found {
+                        valid[self.flash.geometry.block_index_of(ppn)] -= 1;
+                    }
                     maps.set(backend, to, MapEntry::Unmapped);
                     power.hidden_pages.remove(&(backend as u16, to));
                 }
@@ -162,9 +176,9 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    fn read_oob(&mut self, backend: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>) {
+    fn read_oob(&mut self, backend: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>, valid: &mut [u16]) {
         let power = self.power.as_ref().expect("a drive that was told");
-        let (lpn, sequence) = (power.reverse_map[ppn.0 as usize], power.sequences[ppn.0 as usize]);
+        let (lpn, sequence) = (power.reverse_map.get(ppn.0.into()), power.sequences.get(ppn.0.into()));
         if sequence == 0 || self.ftl.blocks.is_unreadable(ppn) || self.ftl.blocks.is_failed(ppn) {
             return;
         }
@@ -177,36 +191,29 @@ impl<C: Contents> DriveBackends<C> {
         // An address at which an old version is kept belongs to that.
         let taken = power.hidden_pages.contains_key(&(backend as u16, lpn));
         if let Some(&to) = old.get(&(lpn, sequence)) {
-            self.take_newer(backend, to, ppn);
+            self.take_newer(backend, to, ppn, valid);
         }
         if !trimmed && !taken {
-            self.take_newer(backend, lpn, ppn);
+            self.take_newer(backend, lpn, ppn, valid);
         }
     }
 
     /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the
     /// younger block: collections would lack the room to begin again.
-    fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn) {
+    fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn, valid: &mut [u16]) {
         let power = self.power.as_ref().expect("a drive that was told");
         let age = |ppn: Ppn| {
             let folded = !self.flash.geometry.is_slc(ppn);
-            (power.sequences[ppn.0 as usize], folded, self.ftl.blocks.block_age(ppn))
+            (power.sequences.get(ppn.0.into()), folded, self.ftl.blocks.block_age(ppn))
         };
-        if !matches!(self.ftl.maps.get(backend, lpn), MapEntry::At(other) if age(ppn) <= age(other)) {
-            self.ftl.maps.set(backend, lpn, MapEntry::At(ppn));
-        }
-    }
-
-    pub(in crate::drive) fn recount(&mut self) {
-        let mut valid = vec![0; self.flash.geometry.block_space()];
-        for backend in 0..self.ftl.backends.len() {
-            for lpn in 0..self.ftl.maps.len() {
-                if let MapEntry::At(ppn) = self.ftl.maps.get(backend, lpn) {
-                    valid[self.flash.geometry.block_index_of(ppn)] += 1;
-                }
+        if let MapEntry::At(other) = self.ftl.maps.get(backend, lpn) {
+            if age(ppn) <= age(other) {
+                return;
             }
+            valid[self.flash.geometry.block_index_of(other)] -= 1;
         }
-        self.ftl.blocks.recount(&valid);
+        self.ftl.maps.set(backend, lpn, MapEntry::At(ppn));
+        valid[self.flash.geometry.block_index_of(ppn)] += 1;
     }
 
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
@@ -325,10 +332,11 @@ impl<C: Contents> DriveBackends<C> {
         let flights = flights.filter(|flight| timed && flight.end > now).collect();
         let erased_anew = self.cut_flights(now, flights, recovering, controller);
         self.forget_everything(controller);
+        let mut valid = vec![0; self.flash.geometry.block_space()];
         for backend in 0..self.ftl.backends.len() {
-            self.read_oobs(backend);
+            self.read_oobs(backend, &mut valid);
         }
-        self.recount();
+        self.ftl.blocks.recount(&valid);
         let recovery = self.take_time(now, &erased_anew, controller);
         for &ppn in &erased_anew {
             let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));

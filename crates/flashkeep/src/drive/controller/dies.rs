@@ -56,6 +56,7 @@ pub(in crate::drive) struct BusyUnitState {
     /// Whether one of its planes may be collected in idle time.
     pub soft: bool,
     pub busy: Span,
+    pub planned: PlannedPeriods,
     pub stall: Stall,
 }
 
@@ -75,9 +76,31 @@ pub(in crate::drive) struct Channel {
     /// The die queue to which the next write is offered first.
     pub turn: u32,
     pub busy: Span,
+    pub planned: PlannedPeriods,
     pub stall: Stall,
     /// Whether it, one of its units or another channel of its gang stalls.
     pub has_stalls: bool,
+}
+
+/// The periods in which a unit or a channel is busy in the last batch of rounds, or in the last recovery. These are
+/// planned as a whole, so that several periods lie ahead, with gaps between them; elsewhere an instant says until when
+/// a resource is busy.
+#[derive(Clone, Debug, Default)]
+pub(in crate::drive) struct PlannedPeriods(Vec<[SimTime; 2]>);
+
+impl PlannedPeriods {
+    pub(in crate::drive) fn add(&mut self, start: SimTime, end: SimTime) {
+        self.0.push([start, end]);
+    }
+
+    pub(in crate::drive) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// How long the resource would be busy after `now`.
+    fn after(&self, now: SimTime) -> Span {
+        self.0.iter().fold(Span::ZERO, |sum, &[start, end]| sum + end.since(start.max(now)))
+    }
 }
 
 /// Whether a unit or a channel stalls: it begins nothing new, and ends its operations under way.
@@ -167,9 +190,10 @@ impl Dies {
             self.cut_off_unit(now, at, rounds || recovering);
         }
         for channel in &mut self.channels {
-            let counted = !recovering && !channel.stall.decides(channel.free_at);
-            let beyond = if counted { channel.free_at.since(now) } else { Span::ZERO };
-            channel.busy = most.min(channel.busy.beyond(beyond));
+            let after =
+                if channel.stall.decides(channel.free_at) { Span::ZERO } else { channel.free_at.since(now) };
+            let beyond = if recovering { channel.planned.after(now) } else { after };
+            channel.busy = channel.busy.beyond(beyond);
         }
     }
 
