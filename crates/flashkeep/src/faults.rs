@@ -126,6 +126,16 @@ fn from_option(text: &str, drive: &Resolved) -> Result<Event, String> {
     consistent(event)
 }
 
+/// The event of `WHAT[,transient][,replace_after=TIME]` at an instant.
+///
+/// # Errors
+/// A message that says what is accepted.
+pub fn at(what: &str, at: SimTime, drive: &Resolved) -> Result<Event, Error> {
+    let (part, rest) = what.split_at(what.find(',').unwrap_or(what.len()));
+    let event = from_option(&format!("{part}@{}ns{rest}", at.0), drive);
+    event.map_err(|problem| Error::Option(format!("{what}: {problem}")))
+}
+
 fn consistent(event: Event) -> Result<Event, String> {
     if event.fail_slow.is_some() && event.when == When::Worn {
         return Err("`worn` is for a permanent failure; a part becomes slow or stalls at a time (10s), after a number of \
@@ -367,15 +377,22 @@ fn when(text: &str) -> Result<When, String> {
     span(text).map(|span| When::At(SimTime(span.0))).map_err(|_| accepted())
 }
 
-/// A time such as `10s`, `250ms`, `30us` or `5ns`.
-pub(crate) fn span(text: &str) -> Result<Span, String> {
-    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+/// A time such as `10s`, `250ms`, `30us` or `5ns`; `h` and `d` are hours and days.
+///
+/// # Errors
+/// A message that says what is accepted.
+pub fn span(text: &str) -> Result<Span, String> {
+    // Events of recorded sessions are exact.
+    if let Some(ns @ 0..9_000_000_000_000_000_000) = text.strip_suffix("ns").and_then(|ns| ns.parse().ok()) {
+        return Ok(Span(ns));
+    }
+    let units = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9), ("h", 3_600e9), ("d", 86_400e9)];
     let found = units.iter().find_map(|(unit, ns)| {
         let number: f64 = text.strip_suffix(unit)?.parse().ok()?;
         let time = number * ns;
         (time.is_finite() && (0.0..9e18).contains(&time)).then(|| Span(time.round() as u64))
     });
-    found.ok_or_else(|| format!("found `{text}`; a time such as 10s, 250ms or 30us is accepted"))
+    found.ok_or_else(|| format!("found `{text}`; a time such as 10s, 250ms, 30us or 30d is accepted"))
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ job! {
         /// Traces in memory, by the name that they have in `traces`.
         #[serde(skip)]
         in_memory: BTreeMap<String, Arc<[u8]>>,
+        /// The power may fail though no event says so: writes are recorded as in a run with power cuts.
+        expects_power_cuts: bool,
         /// Keep arrival and response of every request in the outcome.
         keep_requests: bool,
     }

@@ -25,6 +25,7 @@ pub mod metrics;
 pub mod options;
 pub mod output;
 pub mod schemes;
+pub mod session;
 pub mod simulation;
 pub mod snapshot;
 pub mod timeline;

@@ -14,6 +14,7 @@ mod policies;
 mod provenance;
 mod run;
 mod schemes;
+mod serve;
 mod tables;
 mod traces;
 
@@ -46,6 +47,8 @@ mod _flashkeep {
     use super::run::run;
     #[pymodule_export]
     use super::schemes::{SchemeCommand, SchemeView};
+    #[pymodule_export]
+    use super::serve::{ServeStop, serve};
     #[pymodule_export]
     use super::traces::{has_footprint, trace_convert, trace_files, trace_info, trace_synth};
 

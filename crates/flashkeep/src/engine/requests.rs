@@ -111,6 +111,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.buffers.of(owner)
     }
 
+    /// The contents that the host's cache has of a page that is read below it, minus those expected there; the default
+    /// if it has none.
+    #[must_use]
+    pub fn cached_difference(&self, owner: Id<CompletionCounter>, place: u32) -> C {
+        self.buffers.difference(owner, place)
+    }
+
     /// Adds pages with these contents to an open request; returns the place of the first. If contents are not kept,
     /// places do not matter.
     #[inline]

@@ -105,9 +105,13 @@ impl<C: Contents> PageBuffers<C> {
         if !C::KEEP {
             return C::default();
         }
-        let of =
-            |buffers: &[Vec<C>]| buffers[counter.index()].get(place as usize).copied().unwrap_or_default();
-        of(&self.pages).plus(1, of(&self.olds))
+        let read = self.pages[counter.index()].get(place as usize).copied().unwrap_or_default();
+        read.plus(1, self.difference(counter, place))
+    }
+
+    /// The contents that a cache has of a page that is read below it, minus those expected there.
+    pub(super) fn difference(&self, counter: Id<CompletionCounter>, place: u32) -> C {
+        self.olds[counter.index()].get(place as usize).copied().unwrap_or_default()
     }
 
     /// Drops the running sums of a node's stripes.

@@ -26,6 +26,12 @@ impl Interleave {
         self.units.inner(Page(page)).0
     }
 
+    /// The page of the host for a page of the scheme.
+    #[must_use]
+    pub fn origin(&self, page: u64) -> u64 {
+        self.units.outer(Page(page)).0
+    }
+
     /// Maps ranges of the host to ranges of the scheme, in order of the scheme's addresses; `scratch` is kept to reuse
     /// its memory.
     #[inline(never)]

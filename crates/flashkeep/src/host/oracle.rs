@@ -17,6 +17,14 @@ pub struct Expected<C> {
     trimmed: Option<u16>,
 }
 
+impl<C: Contents> Expected<C> {
+    /// The contents.
+    #[must_use]
+    pub fn contents(&self) -> C {
+        self.contents
+    }
+}
+
 /// The expected contents of every page; empty if contents are not kept.
 #[derive(Clone, Debug)]
 pub struct Oracle<C> {

@@ -10,6 +10,9 @@ use crate::workload::Workload;
 
 /// Whether the job has power cuts.
 pub(super) fn asks_for_power_cuts(job: &Job, drive: &Resolved) -> Result<bool, Error> {
+    if job.expects_power_cuts {
+        return Ok(true);
+    }
     let events = events(&job.fail, job.scenario.as_deref(), drive)?;
     Ok(events.iter().any(|event| event.what == What::Power))
 }

@@ -30,6 +30,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let admission = self.next_admission(has_next.then(|| requests.current()), closed);
             let crossing = self.device.engine.host_link().map_or(SimTime::NEVER, Link::next_at);
             let limit = admission.min(fault_event).min(crossing);
+            if self.failures.durability.is_some() && self.end_known(limit.min(event)) {
+                continue;
+            }
             if event <= limit {
                 if event == SimTime::NEVER {
                     break;
@@ -72,7 +75,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// When the next request is admitted, `next` being the next of a workload without volumes.
     #[inline(always)]
-    fn next_admission(&mut self, next: Option<Request>, closed: bool) -> SimTime {
+    pub(super) fn next_admission(&mut self, next: Option<Request>, closed: bool) -> SimTime {
         match next {
             None if self.host.volumes.is_some() => self.next_from_volumes(),
             Some(_) if closed => self.host.window.room_at(self.clock.now),

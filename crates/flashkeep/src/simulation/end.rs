@@ -8,7 +8,7 @@ use crate::engine::Contents;
 use crate::host::Expected;
 use crate::kernel::{Bits, SimTime, Span};
 use crate::mapping::Counts;
-use crate::metrics::{ErrorEffects, Facts, MemberActivity, Tally, WearFacts, summary};
+use crate::metrics::{ErrorEffects, Facts, MemberActivity, RunPhases, Tally, WearFacts, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
 use serde_json::Value;
@@ -49,15 +49,30 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn count_up(&mut self) -> CountedRun {
         let end = self.clock.now.max(self.clock.last);
         self.end_showing();
+        let counted = self.count(end);
+        // The files of a run that was interrupted would pass for those of a whole one.
+        let logged = if self.clock.interrupted { Ok(()) } else { self.device.body.close_log(end) };
+        CountedRun { logged, ..counted }
+    }
+
+    /// All counters of the run until `end`, without ending its logs.
+    pub(super) fn count(&mut self, end: SimTime) -> CountedRun {
         CountedRun {
             totals: self.totals(end),
             wear: self.wear(self.device.body.erases()),
             filled: self.device.body.filled(),
             scheme: self.scheme_figures(),
             log_notes: self.device.body.log_notes(end),
-            // The files of a run that was interrupted would pass for those of a whole one.
-            logged: if self.clock.interrupted { Ok(()) } else { self.device.body.close_log(end) },
+            logged: Ok(()),
         }
+    }
+
+    /// Whether pages may be lost that no request has asked for.
+    pub(super) fn may_have_lost(&self) -> bool {
+        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
+        self.failures.fault_events.injected
+            || !self.device.engine.is_healthy()
+            || self.device.body.error_counts().is_some_and(gave_up)
     }
 
     /// Finds the pages that cannot be read: these are lost, even if no request needed them. Call it after
@@ -191,6 +206,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
+    /// Whether something has failed, or the job says that something will: a drive that is only expected to lose its power
+    /// has one phase.
+    fn shows_phases(&self) -> bool {
+        let was_cut = self.failures.durability.as_ref().is_some_and(|durability| !durability.cuts.is_empty());
+        !self.job.expects_power_cuts || self.failures.fault_events.injected || was_cut
+    }
+
     pub(super) fn summary(&self, counted: &CountedRun, tally: &Tally, warnings: Vec<String>) -> Value {
         let CountedRun { totals, wear, filled, scheme, .. } = counted;
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
@@ -201,6 +223,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let before = &self.accounts.baseline;
         let [channels, units] = &totals.busy;
         let mapping = before.mapping.unwrap_or_default();
+        let nothing = RunPhases::default();
         summary(&Facts {
             drive: self.resolved,
             seed: self.job.seed.unwrap_or(1),
@@ -241,7 +264,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             interrupted: self.clock.interrupted,
             untimed: self.clock.untimed.then_some(self.workload.replay == Replay::Open),
-            phases: &self.accounts.phases,
+            phases: if self.shows_phases() { &self.accounts.phases } else { &nothing },
             volumes: self.host.volumes.as_ref().map_or_else(Vec::new, Volumes::statistics),
             mapping: totals
                 .mapping

@@ -71,7 +71,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Nothing more is asked: advances until nothing is under way.
-    fn run_out(&mut self) {
+    pub(super) fn run_out(&mut self) {
         loop {
             let event = self.device.body.next_event().min(self.device.engine.next_due());
             if event == SimTime::NEVER {

@@ -140,6 +140,11 @@ impl FaultEvents {
         timed.chain(others.map(|event| event.text.as_str()))
     }
 
+    /// A failure happens at an instant.
+    pub(super) fn add(&mut self, at: SimTime, event: Event) {
+        self.later(at, FaultEvent::Fail(event));
+    }
+
     fn later(&mut self, at: SimTime, fault_event: FaultEvent) {
         let place = self.timed.partition_point(|&(other, _)| other > at);
         self.timed.insert(place, (at, fault_event));

@@ -18,8 +18,8 @@ use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
 use crate::mapping;
 use crate::metrics::{RequestStatistics, RunPhases, Series, Tally, WorkloadFacts, called};
 use crate::output::{self, Platters, Site, Sites, Spot};
-use crate::schemes;
 use crate::workload::{Replay, Requests, Workload};
+use crate::{schemes, session};
 use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -38,6 +38,7 @@ mod inject;
 mod latency;
 mod life;
 mod link;
+mod live;
 mod memory;
 mod power;
 mod requests;
@@ -55,6 +56,8 @@ use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_o
 use end::CountedRun;
 use inject::FaultEvents;
 use life::{Marks, WriteGate};
+use live::LiveRecord;
+pub use live::{Held, LiveDevice, LiveEvent, PagePart, VolatilePage, serve};
 use memory::Occupancy;
 use power::DurabilityOracle;
 use volumes::Volumes;
@@ -73,36 +76,10 @@ const AHEAD: usize = 6;
 /// # Errors
 /// [`Error`] says which input is wrong and what to do.
 pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -> Result<RunOutcome, Error> {
-    let mut set = job.set.clone();
-    set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
-    if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
-        set.push("start.scan=false".to_owned());
-    }
-    let files = Rc::new(DriveFiles::new(job.drive_files.clone(), job.copies.clone()));
-    let load = |set: &[String]| {
-        config::load_with(&files, &job.drive, job.drive_text.as_deref(), set)
-            .map_err(|error| name_option(error, job))
-    };
-    let mut drive = load(&set)?;
-    if (job.aged.is_some() || job.condition) && drive.starts_steady {
-        // The saved state, or conditioning, takes the place of what the drive file says.
-        set.push("start.existing=reads".to_owned());
-        drive = load(&set)?;
-    }
-    let mut workload = Workload::new(job, &drive)?;
-    check_ageing(job, &drive)?;
-    check_scan(&drive, &workload)?;
-    check_places(job)?;
-    let mut notes = Vec::new();
-    if let (Replay::Closed(depth) | Replay::Batch(depth), bound @ 1..) =
-        (workload.replay, drive.spec.host.queue_depth)
-        && depth > bound
-    {
-        notes.push(format!(
-            "the closed loop keeps {bound} requests outstanding, not {depth}: host.queue_depth admits no \
-             more"
-        ));
-    }
+    let job = &*session::applied(job)?;
+    let drive = load_drive(job)?;
+    let mut workload = checked_workload(job, &drive)?;
+    let mut notes = notes_of(&workload, &drive);
     loop {
         // Recovery needs page contents, which have the OOB metadata.
         let power = asks_for_power_cuts(job, &drive)?;
@@ -124,6 +101,51 @@ pub fn run(job: &Job, progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>) -
             Ok(outcome) => return Ok(outcome),
         }
     }
+}
+
+/// The drive of a job.
+fn load_drive(job: &Job) -> Result<Resolved, Error> {
+    let mut set = job.set.clone();
+    set.extend(job.existing.iter().map(|existing| format!("start.existing={existing}")));
+    if job.existing.as_deref().is_some_and(|existing| existing != "reads") {
+        set.push("start.scan=false".to_owned());
+    }
+    let files = Rc::new(DriveFiles::new(job.drive_files.clone(), job.copies.clone()));
+    let load = |set: &[String]| {
+        config::load_with(&files, &job.drive, job.drive_text.as_deref(), set)
+            .map_err(|error| name_option(error, job))
+    };
+    let mut drive = load(&set)?;
+    if (job.aged.is_some() || job.condition) && drive.starts_steady {
+        // The saved state, or conditioning, takes the place of what the drive file says.
+        set.push("start.existing=reads".to_owned());
+        drive = load(&set)?;
+    }
+    Ok(drive)
+}
+
+/// The workload of a job, its options checked.
+fn checked_workload<'a>(job: &'a Job, drive: &Resolved) -> Result<Workload<'a>, Error> {
+    let workload = Workload::new(job, drive)?;
+    check_ageing(job, drive)?;
+    check_scan(drive, &workload)?;
+    check_places(job)?;
+    Ok(workload)
+}
+
+/// What the user should know of how the requests of a workload are admitted.
+fn notes_of(workload: &Workload<'_>, drive: &Resolved) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let (Replay::Closed(depth) | Replay::Batch(depth), bound @ 1..) =
+        (workload.replay, drive.spec.host.queue_depth)
+        && depth > bound
+    {
+        notes.push(format!(
+            "the closed loop keeps {bound} requests outstanding, not {depth}: host.queue_depth admits no \
+             more"
+        ));
+    }
+    notes
 }
 
 /// One run, over a drive alone or over the devices of an array.
@@ -201,6 +223,8 @@ struct OutstandingRequest<C> {
     expected: Vec<Expected<C>>,
     /// The pages and versions that it writes; only in runs with power cuts.
     written: Vec<(u64, u16)>,
+    /// In a live device: its ranges before parts of pages are widened.
+    asked: Vec<Range>,
     /// The host asked for FUA.
     fua: bool,
     /// A FLUSH, or a write with FUA: it ends when its pages are durable.
@@ -239,6 +263,8 @@ struct Simulation<'a, C: Contents, H> {
     failures: Failures,
     clock: RunClock,
     accounts: RunAccounts,
+    /// The record of a device that is asked from outside.
+    live: Option<Box<LiveRecord>>,
 }
 
 /// A drive, a disk or an array: the schemes with their ports, and what they run over.
@@ -364,6 +390,11 @@ struct RunAccounts {
 }
 
 impl<C: Contents> Host<C> {
+    /// The page of the host that a page of the scheme is.
+    fn page_of(&self, page: u64) -> u64 {
+        self.interleave.map_or(page, |interleave| interleave.origin(page))
+    }
+
     fn new(job: &Job, drive: &Resolved, workload: &Workload<'_>) -> Result<Self, Error> {
         let depth = match workload.replay {
             Replay::Open => drive.spec.host.queue_depth,
@@ -479,6 +510,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 ..RunClock::default()
             },
             accounts,
+            live: None,
         })
     }
 
@@ -563,11 +595,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let (tally, end_of_life_warning) = (self.tally_until(end), self.end_of_life_warning());
         counted.logged.clone().map_err(Error::Output)?;
         let series = self.end_series(end)?;
-        let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
-        if self.failures.fault_events.injected
-            || !self.device.engine.is_healthy()
-            || self.device.body.error_counts().is_some_and(gave_up)
-        {
+        if self.may_have_lost() {
             self.find_lost_pages();
         }
         // Pages that the final read finds lost were lost in the last phase.
@@ -592,7 +620,10 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         );
         let summary = self.summary(&counted, &tally, warnings);
         if let Some(path) = self.job.save_aged.as_ref().filter(|_| !self.clock.interrupted) {
-            self.save(path)?;
+            self.save(path).map_err(|error| match error {
+                Error::Option(why) => Error::Option(format!("--save-aged: {why}")),
+                other => other,
+            })?;
         }
         let RunAccounts { records: requests, record_parts: parts, .. } = self.accounts;
         Ok(RunOutcome { summary, requests, parts, series })

@@ -76,6 +76,24 @@ impl DurabilityOracle {
         self.held.len()
     }
 
+    /// Pages whose acknowledged version is newer than the durable one.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = u64> + '_ {
+        self.unsettled.iter().copied()
+    }
+
+    /// The durable and the acknowledged version of a page.
+    pub(super) fn promised_of(&self, page: u64) -> (Option<u16>, Option<u16>) {
+        let Promise { durable, acknowledged, .. } = self.promises.get(page);
+        (durable, acknowledged)
+    }
+
+    /// Calls a function for each version that has been promised.
+    pub(super) fn each_promised(&self, mut each: impl FnMut(u64, u16)) {
+        for (page, Promise { durable, acknowledged, .. }) in self.promises.iter() {
+            durable.into_iter().chain(acknowledged).for_each(|version| each(page, version));
+        }
+    }
+
     /// When the drive accepts requests again.
     pub(super) fn ready(&self) -> SimTime {
         self.ready
@@ -235,6 +253,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
     }
 
+    /// Requests whose end is known are over if that comes before `next`, when something else happens: the device may be
+    /// idle from then on. False if none of them ends before that.
+    pub(super) fn end_known(&mut self, next: SimTime) -> bool {
+        let end = self.next_known_end();
+        if end < next {
+            self.end_requests(end);
+        }
+        end < next
+    }
+
+    /// When the first of these requests is over.
+    pub(super) fn next_known_end(&self) -> SimTime {
+        let held = self.failures.durability.iter().flat_map(|durability| &durability.held);
+        held.map(|finished| self.answered_at(finished)).min().unwrap_or(SimTime::NEVER)
+    }
+
     /// Another event happens: a recovery has ended by then.
     #[cold]
     pub(super) fn end_recovery(&mut self) {
@@ -253,6 +287,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_requests(at);
         let interrupted = self.host.in_flight.live() as u64;
         self.end_series_of_interrupted(at);
+        self.note_unanswered();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
         self.device.engine.host_port_mut().cut_power();
@@ -289,6 +324,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if let Some(link) = self.device.engine.host_link_mut() {
                 link.cut(ready);
             }
+            self.tell_power_cut(at, ready);
         }
     }
 
@@ -337,7 +373,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             // A page that must be reconstructed may come to a cache that the next power loss empties.
             let saved = self.device.engine.host_port_mut().saved(page, intact);
-            let Some(contents) = saved.or(found) else { continue };
+            let Some(contents) = saved.or(found) else {
+                self.note_missing(page);
+                continue;
+            };
+            self.note_found(page, contents);
             let version = match Version::of(contents.stamp()) {
                 Some(Version::Written(whose, version)) if whose == page => Some(version),
                 Some(Version::Before(whose)) if whose == page => None,

@@ -92,6 +92,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn admit(&mut self, request: &Request, closed: bool) {
         if self.failures.write_gate.is_shut() && request.op.changes_data() {
             self.failures.write_gate.refused += 1;
+            self.tell_refused(SimTime(request.arrival_ns));
             return;
         }
         if self.host.admitted == self.host.warmup && self.host.warmup > 0 {
@@ -167,6 +168,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.device.body.tell_opened(token.age, self.host.in_flight[id].number);
         }
         self.host.in_flight[id].received = self.clock.now;
+        self.keep_ranges(id);
         let mut pages = 0;
         let asked = match op {
             Op::Read => self.each_fragment(token, id, |access, fragment| access.read(fragment)),
@@ -200,6 +202,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.in_flight[id].from_memory = !asked;
         if self.failures.durability.is_some() && op.changes_data() {
             self.note_versions(id, op == Op::Trim);
+            self.tell_changed(id, op);
         }
         if self.host.in_flight[id].counted {
             self.accounts.statistics.pages_written += pages;
@@ -274,7 +277,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Counting begins with the request that arrived at this instant.
     pub(super) fn begin_counting(&mut self, arrival: SimTime) {
-        if !self.failures.fault_events.is_empty() || !self.accounts.phases.is_empty() {
+        let may_fail = self.job.expects_power_cuts || !self.failures.fault_events.is_empty();
+        if may_fail || !self.accounts.phases.is_empty() {
             let tally = self.tally();
             self.accounts.phases.count_from(self.clock.now, tally);
         }
@@ -425,7 +429,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             *reach(&mut self.accounts.records, this.number as usize) = this.record;
         }
         if self.accounts.tells_requests {
-            self.tell_request(id, acknowledged);
+            self.tell_request(finished, acknowledged);
         }
         self.device.engine.forget(finished.counter);
         self.host.in_flight.release(id);

@@ -57,14 +57,17 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// Saves the drive when all work has ended.
+    ///
+    /// # Errors
+    /// A drive that cannot be saved, or the file.
     pub(super) fn save(&mut self, path: &Path) -> Result<(), Error> {
-        let refused = |why: &str| Err(Error::Option(format!("--save-aged: {}: {why}", path.display())));
+        let refused = |why: &str| Err(Error::Option(format!("{}: {why}", path.display())));
         if self.device.engine.is_healthy() && self.device.body.is_healthy() {
             self.write_back();
             self.rest();
         }
         if !self.device.engine.is_healthy() || !self.device.body.is_healthy() {
-            return refused("a drive with failed parts cannot be saved");
+            return refused("a drive with failed parts, or whose power was cut, cannot be saved");
         }
         let mut snapshot = Writer::default();
         self.device.body.save(&mut snapshot);

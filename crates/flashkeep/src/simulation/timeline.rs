@@ -3,7 +3,7 @@
 use super::{OutstandingRequest, Simulation};
 use crate::devices::Body;
 use crate::drive::{DeviceObserver, HostRequest, RunState};
-use crate::engine::Contents;
+use crate::engine::{Contents, Finished};
 use crate::error::Error;
 use crate::faults::span;
 use crate::job::{Job, RequestRecord};
@@ -86,10 +86,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         RunState { at: self.clock.now, free_blocks, buffered_pages }
     }
 
-    /// A request of the host ends at `end`: the timeline and the series show it.
-    #[cold]
-    pub(super) fn tell_request(&mut self, id: Id<OutstandingRequest<C>>, end: SimTime) {
+    /// A request of the host ends at `end`: it is shown in the timeline and the series, and reported by a live device.
+    #[inline(never)]
+    pub(super) fn tell_request(&mut self, finished: &Finished, end: SimTime) {
+        let id = Id::new(finished.tag);
         self.add_to_series(id, end);
+        self.tell_answered(finished, end);
         if self.job.timeline.is_none() {
             return;
         }

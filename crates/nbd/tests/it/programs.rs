@@ -120,6 +120,7 @@ fn fio_verifies_random_writes() {
         "--iodepth=16",
         "--verify=crc32c",
         "--verify_fatal=1",
+        "--verify_state_save=0",
         "--fsync=64",
         "--output-format=terse",
     ];

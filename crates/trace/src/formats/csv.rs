@@ -72,6 +72,11 @@ pub(crate) struct Reader {
 /// A column that is not needed.
 const NONE: u8 = u8::MAX;
 
+/// Whether a first line has the names of the columns that flashkeep writes; recorded sessions have one more.
+fn is_own(first: &[u8]) -> bool {
+    first.strip_prefix(OWN.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == COMMA)
+}
+
 /// What a written trace begins with.
 const OWN: &str = "time_ns,device,op,offset_B,size_B";
 const OWN_COLUMNS: &str = "time=time_ns:ns,device=device,op=op,offset=offset_B,size=size_B";
@@ -86,7 +91,7 @@ impl Layout for Reader {
         let first = sample_lines(context.sample).next().unwrap_or_default();
         let columns = match context.columns {
             Some(columns) => columns.clone(),
-            None if first == OWN.as_bytes() => Columns::parse(OWN_COLUMNS)?,
+            None if is_own(first) => Columns::parse(OWN_COLUMNS)?,
             None => {
                 return Err(format!(
                     "csv needs --columns: which column is which, such as {EXAMPLE}; the first line is {}",

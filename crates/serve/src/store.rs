@@ -1,0 +1,199 @@
+//! The bytes of pages. The model knows pages by their versions only; the store has the bytes of each version that the
+//! model may still find, on flash, in a cache, in a stripe or after a power cut. Parity needs no bytes: a page that is
+//! reconstructed has its version.
+
+use crate::slab::{Slab, Slot};
+use flashkeep::simulation::Held;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+/// Old versions are looked for when the stored bytes have doubled, and are at least this many.
+const LEAST_SWEPT: u64 = 64 << 20;
+
+/// The newest versions of a page that are always kept: some may be on their way between media.
+const NEWEST: usize = 4;
+
+#[derive(Debug)]
+struct StoredVersion {
+    version: u16,
+    /// None for zeros.
+    slot: Option<Slot>,
+    kept: bool,
+}
+
+#[derive(Debug)]
+struct StoredPage {
+    /// What it holds for the host.
+    now: Held,
+    /// The version before the first one that was written here: its bytes are those of the start.
+    first: u16,
+    versions: SmallVec<[StoredVersion; 2]>,
+}
+
+/// The bytes of the versions of all pages.
+#[derive(Debug)]
+pub(crate) struct Store {
+    slab: Slab,
+    pages: BTreeMap<u64, StoredPage>,
+    /// The stored versions that are not zeros, when old ones were looked for last.
+    swept: u64,
+    sweeps: u64,
+    page: Vec<u8>,
+}
+
+/// What a version holds.
+pub(crate) enum Bytes<'a> {
+    Zeros,
+    Data(&'a [u8]),
+    /// Its bytes are not there.
+    Unknown,
+}
+
+impl Store {
+    pub(crate) fn new(slab: Slab) -> Self {
+        let page = vec![0; slab.page_bytes()];
+        Store { slab, pages: BTreeMap::new(), swept: 0, sweeps: 0, page }
+    }
+
+    /// Bytes of a page.
+    pub(crate) fn page_bytes(&self) -> u64 {
+        self.slab.page_bytes() as u64
+    }
+
+    /// Bytes of all stored versions that are not zeros.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.slab.used() * self.page_bytes()
+    }
+
+    /// How often old versions were looked for.
+    pub(crate) fn sweeps(&self) -> u64 {
+        self.sweeps
+    }
+
+    /// A write of a part of a page makes a version of it, or adds to the version that another part has made.
+    pub(crate) fn write(
+        &mut self,
+        page: u64,
+        version: u16,
+        part: Range<usize>,
+        data: &[u8],
+    ) -> io::Result<()> {
+        let stored = self.pages.entry(page).or_insert_with(|| StoredPage {
+            now: Held::Zeros,
+            first: version.wrapping_sub(1),
+            versions: SmallVec::new(),
+        });
+        let at = stored.versions.iter().position(|stored| stored.version == version);
+        let base = at.or_else(|| match stored.now {
+            Held::Version(now) => stored.versions.iter().position(|stored| stored.version == now),
+            Held::Zeros | Held::Unreadable => None,
+        });
+        if part.len() < self.page.len() {
+            match base.and_then(|at| stored.versions[at].slot) {
+                Some(slot) => self.slab.read(slot, &mut self.page)?,
+                None => self.page.fill(0),
+            }
+        }
+        self.page[part].copy_from_slice(data);
+        let old = at.and_then(|at| stored.versions[at].slot.take());
+        if let Some(old) = old {
+            self.slab.free(old);
+        }
+        let is_zero = self.page.iter().all(|&byte| byte == 0);
+        let slot = if is_zero { None } else { Some(self.slab.add(&self.page)?) };
+        match at {
+            Some(at) => stored.versions[at].slot = slot,
+            None => stored.versions.push(StoredVersion { version, slot, kept: false }),
+        }
+        stored.now = Held::Version(version);
+        Ok(())
+    }
+
+    /// Pages are zeros from now on.
+    pub(crate) fn trim(&mut self, pages: &[u64]) {
+        for page in pages {
+            if let Some(stored) = self.pages.get_mut(page) {
+                stored.now = Held::Zeros;
+            }
+        }
+    }
+
+    /// After a power cut, these pages hold this, and all others zeros.
+    pub(crate) fn fall_back(&mut self, pages: &[(u64, Held)]) {
+        self.pages.values_mut().for_each(|stored| stored.now = Held::Zeros);
+        for (page, held) in pages {
+            if let Some(stored) = self.pages.get_mut(page) {
+                stored.now = *held;
+            }
+        }
+    }
+
+    /// What the page holds for the host, as far as its writes are known.
+    pub(crate) fn now(&self, page: u64) -> Held {
+        self.pages.get(&page).map_or(Held::Zeros, |stored| stored.now)
+    }
+
+    /// Pages from `pages` that may hold other bytes than zeros, ascending.
+    pub(crate) fn written(&self, pages: Range<u64>) -> impl Iterator<Item = u64> + '_ {
+        let holds = |stored: &StoredPage| match stored.now {
+            Held::Zeros => false,
+            Held::Unreadable => true,
+            Held::Version(now) => {
+                stored.versions.iter().any(|stored| stored.version == now && stored.slot.is_some())
+            }
+        };
+        self.pages.range(pages).filter(move |(_, stored)| holds(stored)).map(|(&page, _)| page)
+    }
+
+    /// The bytes of what a page holds.
+    pub(crate) fn read(&mut self, page: u64, held: Held) -> io::Result<Bytes<'_>> {
+        let version = match held {
+            Held::Zeros => return Ok(Bytes::Zeros),
+            Held::Unreadable => return Ok(Bytes::Unknown),
+            Held::Version(version) => version,
+        };
+        // Contents from before the start have no bytes.
+        let Some(stored) = self.pages.get(&page) else { return Ok(Bytes::Zeros) };
+        match stored.versions.iter().find(|stored| stored.version == version) {
+            Some(StoredVersion { slot: None, .. }) => Ok(Bytes::Zeros),
+            Some(&StoredVersion { slot: Some(slot), .. }) => {
+                self.slab.read(slot, &mut self.page)?;
+                Ok(Bytes::Data(&self.page))
+            }
+            None if version == stored.first => Ok(Bytes::Zeros),
+            None => Ok(Bytes::Unknown),
+        }
+    }
+
+    /// Whether it is time to look for versions that nothing refers to any more.
+    pub(crate) fn is_due(&self) -> bool {
+        self.stored_bytes() >= LEAST_SWEPT && self.slab.used() >= 2 * self.swept
+    }
+
+    /// Frees the bytes of all versions but those that `each` calls its function for, and the newest ones.
+    pub(crate) fn sweep(&mut self, each: impl FnOnce(&mut dyn FnMut(u64, u16))) {
+        each(&mut |page, version| {
+            let stored = self.pages.get_mut(&page).map(|stored| &mut stored.versions);
+            for stored in stored.into_iter().flatten().filter(|stored| stored.version == version) {
+                stored.kept = true;
+            }
+        });
+        for StoredPage { now, versions, .. } in self.pages.values_mut() {
+            let newest = versions.len().saturating_sub(NEWEST);
+            let mut at = 0;
+            versions.retain(|stored| {
+                let keep = at >= newest || stored.kept || *now == Held::Version(stored.version);
+                at += 1;
+                stored.kept = false;
+                if let (false, Some(slot)) = (keep, stored.slot) {
+                    self.slab.free(slot);
+                }
+                keep
+            });
+        }
+        self.swept = self.slab.used();
+        self.sweeps += 1;
+    }
+}
