@@ -18,6 +18,7 @@ from .api import (
     load_comparison,
     load_sweep,
     run,
+    serve,
     sweep,
     torture,
 )
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from .fleets.api import FleetResult
     from .inputs.catalogue import Preset, Presets
     from .results.comparison import Comparison
+    from .serving.server import Served
     from .sweep_report.results import SweepResults
     from .torturing.api import TortureResult
 
@@ -51,6 +53,7 @@ __all__ = [
     "Requests",
     "Result",
     "Series",
+    "Served",
     "SweepResults",
     "TortureResult",
     "Trace",
@@ -69,6 +72,7 @@ __all__ = [
     "load_sweep",
     "page_errors",
     "run",
+    "serve",
     "sweep",
     "torture",
     "trace",
@@ -101,6 +105,10 @@ def __getattr__(name: str) -> object:
         from .inputs import catalogue
 
         return getattr(catalogue, name)
+    if name == "Served":
+        from .serving.server import Served
+
+        return Served
     if name == "SweepResults":
         from .sweep_report.results import SweepResults
 

@@ -39,6 +39,25 @@ def run(
     of the figures over time: NumPy's name of the type, and the memory.
     """
 
+class ServeStop:
+    """Ends a server, which reads it without the GIL."""
+
+    def set(self) -> None:
+        """The server ends."""
+
+def serve(
+    job: str,
+    options: str,
+    started: Callable[[list[str], int], object],
+    stop: ServeStop,
+    /,
+) -> str:
+    """Serves the drive of a job (JSON) over NBD until `stop` is set: the summary (JSON).
+
+    `options` are those of the server (JSON). `started(addresses, size)` is called when clients can connect. It needs a
+    thread of its own, so that other threads can handle signals.
+    """
+
 class Command:
     """A command that a scheme in a file plans. See `flashkeep.extending`."""
 

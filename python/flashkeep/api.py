@@ -23,7 +23,7 @@ TYPE_CHECKING = False  # importing `typing` would delay every start of the comma
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import Executor
-    from typing import Any, SupportsIndex, TypeAlias, TypedDict, Unpack
+    from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, Unpack
 
     from ._generated.run_options import AgeOptions, OneRunOptions, RunOptions
     from .advising.api import Advice
@@ -32,10 +32,12 @@ if TYPE_CHECKING:
     from .inputs.catalogue import Presets
     from .inputs.tabular import Table
     from .results.comparison import Comparison
+    from .serving.server import Served
     from .sweep_report.results import SweepResults
     from .torturing.api import TortureResult
 
     Progress = Callable[[int, float | None, int], object]
+    OnCut: TypeAlias = Literal["fail", "wait"]
     Ended: TypeAlias = tuple[dict[str, Any], Requests | None, Series | None]
 
     class FleetAssumptions(TypedDict, total=False):
@@ -58,6 +60,15 @@ if TYPE_CHECKING:
         shock: float | str | None
         price: str | os.PathLike[str] | None
 
+    class ServeOptions(TypedDict, total=False):
+        """The options of `run` that a served drive has."""
+
+        existing: Existing | None
+        fail: str | Sequence[str]
+        scenario: str | os.PathLike[str] | None
+        condition: bool
+        aged: str | os.PathLike[str] | None
+
     Given: TypeAlias = "Drive | str | os.PathLike[str] | DriveFile | Mapping[str, object]"
     """What names a drive."""
 
@@ -76,8 +87,14 @@ def simulate(
     series: dict[str, tuple[str, bytes]] = {}
     started = time.perf_counter()
     text, columns = _flashkeep.run(json.dumps(job), progress, tables, list((in_memory or {}).items()), series)
-    wall_s = time.perf_counter() - started
     summary: dict[str, Any] = json.loads(text)
+    note_run(summary, time.perf_counter() - started)
+    inputs.describe(summary, command)
+    return summary, Requests(columns) if job.get("keep_requests") else None, Series(series) if series else None
+
+
+def note_run(summary: dict[str, Any], wall_s: float) -> None:
+    """Adds to a summary what its run took on this machine."""
     operations = sum(sum(summary["operations"][kind].values()) for kind in ("read", "program", "copyback"))
     summary["run"] = {
         "wall_s": wall_s,
@@ -86,8 +103,6 @@ def simulate(
         "peak_rss_mib": _peak_rss_mib(),
         "threads": 1,
     }
-    inputs.describe(summary, command)
-    return summary, Requests(columns) if job.get("keep_requests") else None, Series(series) if series else None
 
 
 def _peak_rss_mib() -> float:
@@ -200,6 +215,54 @@ def age(
     workload = None if trace is None else _as_trace(trace)
     given = {**options, "save_aged": file, "untimed": True}
     return start(_as_drive(drive), workload, seed, given, False, progress)
+
+
+def serve(
+    drive: Given,
+    *,
+    listen: str | Sequence[str] = (),
+    allow_remote: bool = False,
+    control: str | os.PathLike[str] | None = None,
+    time: str = "real",
+    session: str | os.PathLike[str] | None = None,
+    store: str | os.PathLike[str] | None = None,
+    on_cut: OnCut = "fail",
+    ignore_flush: bool = False,
+    save_aged: str | os.PathLike[str] | None = None,
+    seed: SupportsIndex = 1,
+    **options: Unpack[ServeOptions],
+) -> Served:
+    """Serves a drive over NBD until the `with` block ends: `with fk.serve("tlc-client") as served: …`.
+
+    Clients connect to `served.uri`; `served.control("fail", "chip:0.0")` is a verb of `flashkeep control`; afterwards
+    `served.result` is the result of the run that the requests of the clients made.
+
+    `listen` has addresses, `unix:PATH` or `tcp:127.0.0.1:PORT`; without it, and without `control`, sockets are in a
+    folder that only its user can read. Addresses that other machines reach need `allow_remote=True`. With
+    `time="real"` a reply leaves when its simulated time has come, with `"scale=10"` ten times later, with `"no-wait"`
+    at once. `session` records all requests and faults in a file: `run(drive, file)` repeats their response times.
+    `store` keeps the bytes in a file instead of in memory. After a power cut, requests that it ended fail, or wait for
+    the recovery with `on_cut="wait"`. With `ignore_flush=True` the drive lies: FLUSH is answered at once, and FUA
+    ignored. `save_aged` saves the drive at the end. The options `existing`, `fail`, `scenario`, `condition` and `aged`
+    are those of `run`.
+
+    Raises `OptionError` or `DriveError`, both `ValueError`s, or `OSError` for files.
+    """
+    from .serving.server import serve_drive
+
+    checked = _as_drive(drive)
+    given = {
+        "listen": [listen] if isinstance(listen, str) else list(listen),
+        "allow_remote": bool(allow_remote),
+        "control": None if control is None else os.fspath(control),
+        "time": time,
+        "session": None if session is None else os.fspath(session),
+        "store": None if store is None else os.fspath(store),
+        "on_cut": on_cut,
+        "ignore_flush": bool(ignore_flush),
+        "save_aged": None if save_aged is None else os.fspath(save_aged),
+    }
+    return serve_drive(checked, seed, options, given)
 
 
 def drives() -> Presets:

@@ -87,7 +87,7 @@ def _main(argv: list[str]) -> int:
         command, arguments = parse(argv)
     except SystemExit:  # argparse has printed the help
         return DONE
-    if command.name in ("run", "age", "compare"):
+    if command.name in ("run", "age", "compare", "serve"):
         arguments["command_line"] = command_line(argv)
     handler = HANDLERS[command.name]
     return handler(arguments)
@@ -234,6 +234,29 @@ def _check_file(option: str, path: str | None) -> None:
         raise UsageError(f"{option}: standard output is for the summary; name a file")
     if os.path.isdir(path or ""):
         raise UsageError(f"{option}: {path} is a directory; name a file")
+
+
+def _serve(arguments: dict[str, Any]) -> int:
+    from ..serving.command import serve, served_text
+
+    summary = serve(arguments)
+    if arguments["json"]:
+        _print_json(summary)
+    elif not arguments["quiet"]:
+        from ..render import table
+
+        _say(table.run_report(summary, _page()))
+        _say(served_text(summary["serve"]))
+    if problem := summary["serve"].get("not_saved"):
+        raise OptionError(problem)
+    return _verdict([summary])
+
+
+def _control(arguments: dict[str, Any]) -> int:
+    from ..serving.command import control
+
+    _say(control(arguments))
+    return DONE
 
 
 def _age(arguments: dict[str, Any]) -> int:
@@ -644,6 +667,8 @@ def _man(_arguments: dict[str, Any]) -> int:
 
 HANDLERS = {
     "run": _run,
+    "serve": _serve,
+    "control": _control,
     "age": _age,
     "compare": _compare,
     "check": _check,

@@ -254,6 +254,9 @@ REPAIR = (
 )  # fmt: skip
 """How the drives of a fleet are repaired, what correlates their failures, and what they cost."""
 
+SERVED = ("--existing", "--fail", "--scenario", "--condition", "--aged")
+"""The options of a run that a served drive has."""
+
 BAD_WRITTEN = Option("--bad-records", "refuse records that cannot be read or converted (default), "
                      "or skip and count them", "refuse|skip", one_of("refuse", "skip"))  # fmt: skip
 """The option of a command that also writes records."""
@@ -263,6 +266,24 @@ COMMANDS = (
         SET, *WORKLOAD, *OUT,
         *_of("writing"),
         JSON, QUIET), "run 2CM-128 oltp.spc --set buffer.dram_mib=32 --out results"),
+    Command("serve", "serve a drive over NBD: any program reads and writes it, and it fails on command", "DRIVE", (
+        Option("--listen", "where clients connect: unix:PATH, or tcp:127.0.0.1:PORT (default: a socket in a private "
+               "folder); repeatable", "ADDRESS", filled, True),
+        Option("--allow-remote", "accept addresses of --listen that other machines reach"),
+        Option("--control", "the socket for `flashkeep control` (default: beside that of --listen)", "PATH", filled),
+        Option("--time", "real: a reply leaves when its simulated time has come (default); scale=N: N times slower; "
+               "no-wait: at once", "real|scale=N|no-wait", filled),
+        Option("--session", "record all requests and faults: run DRIVE FILE repeats their response times", "FILE",
+               filled),
+        Option("--store", "keep the bytes in a file instead of in memory", "FILE", filled),
+        Option("--on-cut", "requests that a power cut ends fail (default), or are served after the recovery",
+               "fail|wait", one_of("fail", "wait")),
+        Option("--ignore-flush", "a drive that lies: FLUSH is answered at once, and FUA ignored"),
+        SET, *_of("seed"), *(option for option in _of("replaying", "running", "starting") if option.flag in SERVED),
+        Option("--save-aged", "save the drive at the end", "FILE", filled),
+        JSON, QUIET), "serve tlc-client"),
+    Command("control", "control a served drive: fail, slow, stall, cut, crash-image, unflushed, stats, errors, age, "
+            "flush, snapshot", "SOCKET VERB [ARGUMENT...]", (JSON,), "control control.sock fail chip:0.0"),
     Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
             "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET), "age tlc-client worn.fk"),
     Command("compare", "run the same workload on several drives and compare them; several files of a trace may come "
@@ -484,7 +505,8 @@ def parser_of(command: Command) -> argparse.ArgumentParser:
     )
     for place in command.places.split():
         name = place.strip("[].").lower()
-        arity = "+" if place.endswith("...") else "?" if place.startswith("[") else None
+        optional, several = place.startswith("["), "..." in place
+        arity = ("*" if several else "?") if optional else "+" if several else None
         parser.add_argument(name, metavar=place.strip("[]."), nargs=arity, type=filled)
     for option in command.options:
         option.add_to(parser)
