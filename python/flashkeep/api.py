@@ -223,6 +223,7 @@ def serve(
     listen: str | Sequence[str] = (),
     allow_remote: bool = False,
     control: str | os.PathLike[str] | None = None,
+    http: str | None = None,
     time: str = "real",
     session: str | os.PathLike[str] | None = None,
     store: str | os.PathLike[str] | None = None,
@@ -238,7 +239,8 @@ def serve(
     `served.result` is the result of the run that the requests of the clients made.
 
     `listen` has addresses, `unix:PATH` or `tcp:127.0.0.1:PORT`; without it, and without `control`, sockets are in a
-    folder that only its user can read. Addresses that other machines reach need `allow_remote=True`. With
+    folder that only its user can read. Addresses that other machines reach need `allow_remote=True`.
+    `http="127.0.0.1:0"` serves the live page at `served.http_url`. With
     `time="real"` a reply leaves when its simulated time has come, with `"scale=10"` ten times later, with `"no-wait"`
     at once. `session` records all requests and faults in a file: `run(drive, file)` repeats their response times.
     `store` keeps the bytes in a file instead of in memory. After a power cut, requests that it ended fail, or wait for
@@ -255,6 +257,7 @@ def serve(
         "listen": [listen] if isinstance(listen, str) else list(listen),
         "allow_remote": bool(allow_remote),
         "control": None if control is None else os.fspath(control),
+        "http": http,
         "time": time,
         "session": None if session is None else os.fspath(session),
         "store": None if store is None else os.fspath(store),

@@ -109,6 +109,7 @@ pub(crate) fn applied(job: &Job) -> Result<Cow<'_, Job>, Error> {
     job.expects_power_cuts = true;
     job.seed = job.seed.or(Some(start.seed));
     job.existing = job.existing.or(Some(start.existing));
+    job.stop_rebuild.get_or_insert_with(|| "end".into());
     for (number, line) in (2..).zip(lines) {
         let line = line.map_err(|error| wrong(number, format!("cannot be read: {error}")))?;
         let Some(fault) = line.strip_prefix(FAULT.as_bytes()) else { continue };

@@ -8,6 +8,7 @@
 //! | `pace` | virtual time and the wall clock |
 //! | `control` and `verbs` | the control socket |
 //! | `image` | crash images |
+//! | `saved` | the bytes of saved drives |
 //! | `fork` | copies of this process, in which the device may be cut or saved |
 //!
 //! **Bytes follow the mapping.** The model tracks the contents of pages as tokens, which name page and version, through cache, parity, garbage collection, rebuild and recovery. A read finds a token; the store has the bytes
@@ -20,6 +21,7 @@ mod fork;
 mod image;
 mod model;
 mod pace;
+mod saved;
 mod slab;
 mod store;
 mod verbs;
@@ -123,6 +125,8 @@ fn live_job(job: &Job) -> Job {
     let mut job = Job { traces: vec![WORKLOAD.into()], limit: Some(0), ..job.clone() };
     job.in_memory.insert(WORKLOAD.into(), Arc::from(NO_REQUESTS.as_bytes()));
     job.existing.get_or_insert_with(|| "none".into());
+    // A rebuild of a large drive would take long after the last request.
+    job.stop_rebuild.get_or_insert_with(|| "end".into());
     job
 }
 
@@ -157,6 +161,12 @@ fn serve_device(
             Slab::in_file(path, page_bytes as usize).map_err(|error| file("--store", path, &error))?
         }
     };
+    let store = match &job.aged {
+        None => Store::new(slab),
+        Some(path) => {
+            saved::read(path, slab).map_err(|problem| Error::Option(format!("--aged: {problem}")))?
+        }
+    };
     let session = options.session.as_ref().map(|path| {
         let start = SessionStart {
             drive: job.drive.clone(),
@@ -169,7 +179,7 @@ fn serve_device(
         device,
         ModelOptions {
             completions: server.completions(),
-            store: Store::new(slab),
+            store,
             clock: Clock::new(pace),
             session: session.transpose()?,
             on_cut: options.on_cut,
@@ -195,7 +205,7 @@ fn serve_device(
 /// Saves a copy of the drive: the summary is that of the requests, without the work that is left. A message if that fails.
 fn save(model: &mut Model<'_>, path: &Path) -> Option<String> {
     let (tell, saved) = channel();
-    let work = || model.device.rest_and_save(path).err().map_or_else(String::new, |error| error.to_string());
+    let work = || model.save(path).err().unwrap_or_default();
     let copied = in_a_copy(work, move |problem| _ = tell.send(problem));
     let problem = copied.and_then(|()| saved.recv().map_err(io::Error::other)?);
     Some(problem.unwrap_or_else(|error| error.to_string())).filter(|problem| !problem.is_empty())

@@ -2,6 +2,7 @@
 
 use crate::asked::{Asked, Asker, Data, Part, Units, answer, cut, lost, refused};
 use crate::pace::Clock;
+use crate::saved;
 use crate::store::{Bytes, Store};
 use crate::verbs::Verb;
 use flashkeep::error::Error;
@@ -15,8 +16,12 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
+
+/// The longest time for which the model runs without a look at messages.
+const SLICE: Duration = Duration::from_millis(20);
 
 /// How often the caller is asked whether to continue.
 const TICK: Duration = Duration::from_millis(100);
@@ -50,7 +55,7 @@ pub(crate) struct Served {
 pub enum OnCut {
     /// They fail with `EIO`.
     Fail,
-    /// They are asked again after the recovery.
+    /// They are asked again after the recovery, but for FLUSH, which fails: writes before it may be gone.
     Wait,
 }
 
@@ -169,21 +174,34 @@ impl<'a> Model<'a> {
         Ok(self.free.max(self.horizon))
     }
 
-    /// Lets happen what has happened by now; without waiting, what happens until the next answer.
+    /// Lets happen what has happened by now; without waiting, what happens until the next answer. It returns after a
+    /// while even if there is more: messages come first. The model of a busy array may be slower than the wall clock.
     fn advance(&mut self) -> Result<(), Error> {
+        let began = Instant::now();
         if self.clock.waits() || self.asked.is_empty() {
-            let now = self.clock.at(Instant::now());
-            return self.advance_to(now);
-        }
-        let waiting = self.asked.len();
-        while self.asked.len() == waiting {
-            let next = self.device.next_at();
-            if next == SimTime::NEVER {
-                break;
+            let until = self.clock.at(began);
+            while began.elapsed() < SLICE {
+                if !self.device.step(until)? {
+                    self.horizon = self.horizon.max(until);
+                    return self.take_events();
+                }
+                self.take_events()?;
             }
-            self.horizon = self.horizon.max(next);
-            self.device.step(next)?;
-            self.take_events()?;
+            self.horizon = self.horizon.max(self.device.next_at().min(until));
+            if self.clock.waits() {
+                return Ok(());
+            }
+        } else {
+            let waiting = self.asked.len();
+            while self.asked.len() == waiting && began.elapsed() < SLICE {
+                let next = self.device.next_at();
+                if next == SimTime::NEVER {
+                    break;
+                }
+                self.horizon = self.horizon.max(next);
+                self.device.step(next)?;
+                self.take_events()?;
+            }
         }
         // Idle time continues from here.
         self.clock.set(self.horizon.max(self.free), Instant::now());
@@ -199,10 +217,20 @@ impl<'a> Model<'a> {
         self.take_events()
     }
 
-    /// An instant for an arrival or a fault, which no other has. The first one is 0, from which a trace counts.
+    /// An instant for an arrival or a fault: after all that has happened, and after all others. The first one is 0, from
+    /// which a trace counts.
     pub(crate) fn instant(&mut self, wall: Instant) -> SimTime {
+        let is_first = !self.clock.has_begun();
         self.clock.begin(wall);
-        let at = self.clock.at(wall).max(self.horizon).max(self.free);
+        let after = if is_first { SimTime::ZERO } else { SimTime(self.horizon.0 + 1) };
+        let at = self.clock.at(wall).max(after).max(self.free);
+        self.free = SimTime(at.0 + 1);
+        at
+    }
+
+    /// The first instant at which a fault can happen.
+    pub(crate) fn next_instant(&mut self) -> SimTime {
+        let at = SimTime(self.horizon.0 + 1).max(self.free);
         self.free = SimTime(at.0 + 1);
         at
     }
@@ -395,7 +423,9 @@ impl<'a> Model<'a> {
         // Where the recovery has ended, the clock of the device has gone on.
         self.horizon = self.horizon.max(at);
         for arrival in unanswered {
-            if self.on_cut == OnCut::Fail {
+            let flushes = self.parts.get(&arrival.0).is_some_and(|part| part.request.op == Op::Flush);
+            // Writes before a FLUSH may be gone.
+            if self.on_cut == OnCut::Fail || flushes {
                 self.end_part(arrival.0, at, Some(cut()));
             } else if let Some(part) = self.parts.remove(&arrival.0) {
                 let connection = self.asked.get(&part.of).map_or(0, |asked| asked.asker.number());
@@ -421,6 +451,12 @@ impl<'a> Model<'a> {
         let page = self.units.page;
         let writes = self.parts.values().filter(|part| part.request.op == Op::Write);
         writes.flat_map(move |part| part.bytes.start / page..part.bytes.end.div_ceil(page))
+    }
+
+    /// Saves the drive when all work has ended, and its bytes; to be called in a copy.
+    pub(crate) fn save(&mut self, path: &Path) -> Result<(), String> {
+        self.device.rest_and_save(path).map_err(|error| error.to_string())?;
+        saved::write(path, &mut self.store).map_err(|error| format!("{}.bytes: {error}", path.display()))
     }
 
     /// What the server has done.

@@ -147,6 +147,22 @@ impl Store {
         self.pages.range(pages).filter(move |(_, stored)| holds(stored)).map(|(&page, _)| page)
     }
 
+    /// The pages that hold other bytes than zeros for the host, ascending: their versions, and where their bytes are.
+    pub(crate) fn pages_now(&self) -> Vec<(u64, u16, Slot)> {
+        let now = |(&page, stored): (&u64, &StoredPage)| {
+            let Held::Version(now) = stored.now else { return None };
+            let found = stored.versions.iter().find(|stored| stored.version == now)?;
+            Some((page, now, found.slot?))
+        };
+        self.pages.iter().filter_map(now).collect()
+    }
+
+    /// The bytes in a slot.
+    pub(crate) fn slot(&mut self, slot: Slot) -> io::Result<&[u8]> {
+        self.slab.read(slot, &mut self.page)?;
+        Ok(&self.page)
+    }
+
     /// The bytes of what a page holds.
     pub(crate) fn read(&mut self, page: u64, held: Held) -> io::Result<Bytes<'_>> {
         let version = match held {

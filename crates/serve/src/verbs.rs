@@ -132,7 +132,7 @@ impl Model<'_> {
             }
             Verb::Snapshot(path) => {
                 return self.in_a_copy(reply, move |model| {
-                    model.device.rest_and_save(&path).map_err(|error| error.to_string())?;
+                    model.save(&path)?;
                     Ok(json!({"file": path}))
                 });
             }
@@ -145,13 +145,15 @@ impl Model<'_> {
             // Reading all pages to see which are lost would change the drive.
             Verb::Stats | Verb::Errors if self.device.may_have_lost() => {
                 return self.in_a_copy(reply, move |model| {
+                    let summary = model.device.summary();
                     model.device.find_lost_pages();
-                    Ok(model.figures(&verb))
+                    Ok(model.figures(&verb, summary))
                 });
             }
             Verb::Stats | Verb::Errors => {
                 self.now()?;
-                Ok(self.figures(&verb))
+                let summary = self.device.summary();
+                Ok(self.figures(&verb, summary))
             }
             Verb::Age(time) => self.pass(time)?,
         };
@@ -189,7 +191,7 @@ impl Model<'_> {
             self.ask(Asker::Control(nobody), Instant::now(), Ask::Flush)?;
         }
         self.now()?;
-        let at = self.instant(Instant::now());
+        let at = self.next_instant();
         self.advance_to(SimTime(at.0.saturating_sub(1)))?;
         if let Err(error) = self.device.fail(what, at) {
             return Ok(Err(error.to_string()));
@@ -264,8 +266,8 @@ impl Model<'_> {
     }
 
     /// The figures of `stats`, or of `errors`.
-    fn figures(&mut self, verb: &Verb) -> Value {
-        let (summary, lost) = (self.device.summary(), self.lost());
+    fn figures(&self, verb: &Verb, summary: Value) -> Value {
+        let lost = self.lost();
         match verb {
             Verb::Errors => json!({"errors": summary.get("errors"), "lost": lost}),
             _ => json!({"serve": self.served(), "lost": lost, "summary": summary}),

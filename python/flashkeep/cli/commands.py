@@ -237,7 +237,8 @@ def _check_file(option: str, path: str | None) -> None:
 
 
 def _serve(arguments: dict[str, Any]) -> int:
-    from ..serving.command import serve, served_text
+    from ..serving.answers import served_text
+    from ..serving.command import serve
 
     summary = serve(arguments)
     if arguments["json"]:

@@ -269,15 +269,17 @@ COMMANDS = (
     Command("serve", "serve a drive over NBD: any program reads and writes it, and it fails on command", "DRIVE", (
         Option("--listen", "where clients connect: unix:PATH, or tcp:127.0.0.1:PORT (default: a socket in a private "
                "folder); repeatable", "ADDRESS", filled, True),
-        Option("--allow-remote", "accept addresses of --listen that other machines reach"),
+        Option("--allow-remote", "accept addresses of --listen and --http that other machines reach"),
         Option("--control", "the socket for `flashkeep control` (default: beside that of --listen)", "PATH", filled),
+        Option("--http", "serve a live page there, 127.0.0.1:PORT: figures over time, and buttons to fail, slow or cut "
+               "the drive", "ADDRESS", filled),
         Option("--time", "real: a reply leaves when its simulated time has come (default); scale=N: N times slower; "
                "no-wait: at once", "real|scale=N|no-wait", filled),
         Option("--session", "record all requests and faults: run DRIVE FILE repeats their response times", "FILE",
                filled),
         Option("--store", "keep the bytes in a file instead of in memory", "FILE", filled),
-        Option("--on-cut", "requests that a power cut ends fail (default), or are served after the recovery",
-               "fail|wait", one_of("fail", "wait")),
+        Option("--on-cut", "requests that a power cut ends fail (default), or all but FLUSH are served after the "
+               "recovery", "fail|wait", one_of("fail", "wait")),
         Option("--ignore-flush", "a drive that lies: FLUSH is answered at once, and FUA ignored"),
         SET, *_of("seed"), *(option for option in _of("replaying", "running", "starting") if option.flag in SERVED),
         Option("--save-aged", "save the drive at the end", "FILE", filled),

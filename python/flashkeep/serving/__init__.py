@@ -1,2 +1,2 @@
 """Serving a simulated drive over NBD: the server in a thread (`server`), the client of its control socket (`control`),
-and the commands `serve` and `control` (`command`)."""
+its answers as text (`answers`), the commands `serve` and `control` (`command`), the live page (`page`, `sampling`)."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
     from ..inputs.drive_files import Drive
+    from .page import LivePage
 
 OF_A_RUN = ("existing", "fail", "scenario", "condition", "aged")
 """The options of a run that a served drive has, besides `seed`."""
@@ -106,13 +107,23 @@ class Served:
     ) -> None:
         """Returns when clients can connect. `interrupted` is asked while the drive is being prepared."""
         self._addresses, self._command = addresses, command
+        of_server = {name: value for name, value in options.items() if name != "http"}
+        self._page: LivePage | None = None
+        if options.get("http") is not None:
+            from .page import LivePage
+
+            try:
+                self._page = LivePage(str(options["http"]), bool(options["allow_remote"]), addresses.control)
+            except BaseException:
+                addresses.remove()
+                raise
         self._end = _flashkeep.ServeStop()
         self._ready = threading.Event()
         self._uris: list[str] = []
         self._size = 0
         self._summary: dict[str, Any] | None = None
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._serve, args=(job, options), name="flashkeep serve", daemon=True)
+        self._thread = threading.Thread(target=self._serve, args=(job, of_server), name="flashkeep serve", daemon=True)
         self._thread.start()
         try:
             while not self._ready.wait(TICK_S):
@@ -120,9 +131,17 @@ class Served:
                     self._end.set()
         except BaseException:
             self._end.set()
+            self._close_page()
             raise
         if self._failure is not None:
+            self._close_page()
             raise self._failure
+        if self._page:
+            self._page.start()
+
+    def _close_page(self) -> None:
+        if self._page:
+            self._page.close()
 
     def _serve(self, job: Mapping[str, object], options: Mapping[str, object]) -> None:
         def started(addresses: list[str], size: int) -> None:
@@ -152,6 +171,11 @@ class Served:
         return self._size
 
     @property
+    def http_url(self) -> str | None:
+        """The address of the live page, with the key that its buttons need; none without `http`."""
+        return self._page.url if self._page else None
+
+    @property
     def control_socket(self) -> str:
         """The path of the control socket."""
         return self._addresses.control
@@ -179,6 +203,7 @@ class Served:
         """The same, as in `summary.json`."""
         self._end.set()
         self._thread.join()
+        self._close_page()
         if self._failure is not None:
             raise self._failure
         assert self._summary is not None
@@ -218,6 +243,8 @@ def serve_drive(drive: Drive, seed: SupportsIndex, options: Mapping[str, Any], g
     for address in given["listen"]:
         if not isinstance(address, str):
             raise _flashkeep.OptionError(f"listen: found {address!r}; unix:PATH and tcp:127.0.0.1:PORT are accepted")
+    if given["http"] is not None and not isinstance(given["http"], str):
+        raise _flashkeep.OptionError(f"http: found {given['http']!r}; 127.0.0.1:PORT is accepted")
     job = job_of(drive, None, seed, options, False)
     of_server = {name: value for name, value in given.items() if name not in ("listen", "control")}
     return Served(job, Addresses(given["listen"], given["control"]), of_server)

@@ -17,6 +17,7 @@ use crate::faults;
 use crate::host::{Expected, Range};
 use crate::job::{Halt, Job, Progress, RunOutcome};
 use crate::kernel::{Id, SimTime, free_large_tables};
+use crate::metrics::Tally;
 use flashkeep_trace::{Op, Request};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -361,7 +362,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 found.push(PagePart { page, from, to, held });
             }
             for part in &mut found {
-                if finished.lost > 0 && self.device.engine.lost().has(part.page) {
+                // After a power cut an older version of a lost page may be readable.
+                if self.device.engine.lost().has(part.page) {
                     part.held = Held::Unreadable;
                 }
                 part.page = self.host.page_of(part.page);
@@ -525,6 +527,9 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
     fn summary(&mut self) -> Value {
         let end = self.clock.now.max(self.clock.last);
         let (counted, tally) = (self.count(end), self.tally_until(end));
+        // The last phase has its figures until now; it continues.
+        let lost = self.device.engine.lost().count();
+        self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         Simulation::summary(self, &counted, &tally, self.resolved.warnings.clone())
     }
 }
