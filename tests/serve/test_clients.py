@@ -74,8 +74,8 @@ def test_nbdcopy_and_qemu_read_what_they_wrote(tmp_path: Path) -> None:
         run("nbdcopy", served.uri, back)
         with back.open("rb") as file:
             assert file.read(32 << 20) == source.read_bytes()
-        commands = ["write -P 0x5a 1000 70000", "read -P 0x5a 1000 70000", "write -z 40000 5000", "read -P 0 40000 5000",
-                    "discard 1M 1M", "flush", "read -P 0x5a 1000 39000"]  # fmt: skip
+        commands = ["write -P 0x5a 1000 70000", "read -P 0x5a 1000 70000", "write -z 40000 5000",
+                    "read -P 0 40000 5000", "discard 1M 1M", "flush", "read -P 0x5a 1000 39000"]  # fmt: skip
         words = [word for command in commands for word in ("-c", command)]
         assert "Pattern verification failed" not in run("qemu-io", "-f", "raw", *words, served.uri)
         extents = json.loads(run("nbdinfo", "--map", "--json", served.uri))
