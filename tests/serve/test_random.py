@@ -142,6 +142,12 @@ class Storm:
         while self.client.outstanding:
             self.model.finish(self.client.receive())
 
+    def after_cut(self) -> None:
+        """Requests that the cut has ended fail, or are served with what is left."""
+        self.model.cut()
+        self.drain()
+        self.model.cut()
+
     def _ask(self) -> None:
         draw = self.draw
         kind = draw.choices([READ, WRITE, FLUSH, TRIM, WRITE_ZEROES], [45, 42, 4, 5, 4])[0]
@@ -186,8 +192,7 @@ def test_bytes_are_right_or_an_error(name: str, on_cut: Literal["fail", "wait"],
         storm = Storm(client, seed)
         storm.ask(300)
         served.control("cut")
-        storm.drain()
-        storm.model.cut()
+        storm.after_cut()
         storm.ask(200)
         served.control("fail", part, "transient" if on_cut == "fail" else "replace_after=1ms")
         if "page" not in part:
@@ -199,8 +204,7 @@ def test_bytes_are_right_or_an_error(name: str, on_cut: Literal["fail", "wait"],
                 storm.model.check_image(file.read(SPAN), sectors_of(found["unreadable"]))
         storm.ask(200)
         served.control("cut")
-        storm.drain()
-        storm.model.cut()
+        storm.after_cut()
         storm.ask(200)
         storm.drain()
         storm.read_all()

@@ -93,10 +93,11 @@ impl SessionWriter {
 /// A session whose comments cannot be read.
 pub(crate) fn applied(job: &Job) -> Result<Cow<'_, Job>, Error> {
     let [trace] = &job.traces[..] else { return Ok(Cow::Borrowed(job)) };
-    let Ok(file) = File::open(trace) else { return Ok(Cow::Borrowed(job)) };
-    if !file.metadata().is_ok_and(|found| found.is_file()) {
+    // A pipe can be read only once.
+    if !std::fs::metadata(trace).is_ok_and(|found| found.is_file()) {
         return Ok(Cow::Borrowed(job));
     }
+    let Ok(file) = File::open(trace) else { return Ok(Cow::Borrowed(job)) };
     let mut lines = BufReader::new(file).split(b'\n');
     let Some(Ok(first)) = lines.next() else { return Ok(Cow::Borrowed(job)) };
     let Some(start) = first.strip_prefix(MARK.as_bytes()) else { return Ok(Cow::Borrowed(job)) };

@@ -93,7 +93,7 @@ impl Units {
     }
 
     /// Writes of zeros over a range.
-    fn zeros(self, bytes: Range<u64>, fua: bool, parts: &mut Vec<(Request, Range<u64>, Data)>) {
+    pub(crate) fn zeros(self, bytes: Range<u64>, fua: bool, parts: &mut Vec<(Request, Range<u64>, Data)>) {
         let mut at = bytes.start;
         while at < bytes.end {
             let end = (at / LONGEST + 1).saturating_mul(LONGEST).min(bytes.end);
@@ -102,16 +102,14 @@ impl Units {
         }
     }
 
-    /// Trims of the whole pages of a range, which it returns.
-    fn trims(self, bytes: &Range<u64>, parts: &mut Vec<(Request, Range<u64>, Data)>) -> Range<u64> {
-        let whole = bytes.start.next_multiple_of(self.page)..bytes.end / self.page * self.page;
-        let mut at = whole.start;
-        while at < whole.end {
-            let end = (at / LONGEST + 1).saturating_mul(LONGEST).min(whole.end);
+    /// Trims of the whole pages of a range.
+    fn trims(self, bytes: &Range<u64>, parts: &mut Vec<(Request, Range<u64>, Data)>) {
+        let (mut at, last) = (bytes.start.next_multiple_of(self.page), bytes.end / self.page * self.page);
+        while at < last {
+            let end = (at / LONGEST + 1).saturating_mul(LONGEST).min(last);
             parts.push(self.part(Op::Trim, at..end, false, Data::None));
             at = end;
         }
-        whole
     }
 
     /// The requests to the model for a client's. None if it is answered at once.
@@ -134,22 +132,9 @@ impl Units {
                 parts.push(self.part(Op::Write, bytes, fua, Data::Bytes(data)));
             }
             Ask::Flush => parts.push((Request::flush(0, 0), 0..0, Data::None)),
-            Ask::Trim { offset, length, .. } => _ = self.trims(&(offset..offset + length), &mut parts),
-            Ask::WriteZeroes { offset, length, fua, may_trim, .. } => {
-                let bytes = offset..offset + length;
-                if !may_trim {
-                    self.zeros(bytes, fua, &mut parts);
-                } else {
-                    let whole = self.trims(&bytes, &mut parts);
-                    if whole.start < whole.end {
-                        self.zeros(bytes.start..whole.start, fua, &mut parts);
-                        self.zeros(whole.end..bytes.end, fua, &mut parts);
-                    } else {
-                        self.zeros(bytes, fua, &mut parts);
-                    }
-                }
-            }
-            Ask::BlockStatus { .. } => {}
+            Ask::Trim { offset, length, .. } => self.trims(&(offset..offset + length), &mut parts),
+            // The caller knows which of the range may hold anything.
+            Ask::WriteZeroes { .. } | Ask::BlockStatus { .. } => {}
         }
         parts
     }

@@ -10,18 +10,21 @@ use flashkeep::kernel::SimTime;
 use flashkeep::session::SessionWriter;
 use flashkeep::simulation::{Held, LiveDevice, LiveEvent, PagePart};
 use flashkeep_nbd::{Completions, Extent, Failure, Outcome, Piece, Request as Ask, Submit};
-use flashkeep_trace::Op;
+use flashkeep_trace::{Op, Request};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::time::{Duration, Instant};
 
 /// The longest time for which the model runs without a look at messages.
 const SLICE: Duration = Duration::from_millis(20);
+
+/// How long before a reply is due the thread stays awake.
+const EARLY: Duration = Duration::from_micros(60);
 
 /// How often the caller is asked whether to continue.
 const TICK: Duration = Duration::from_millis(100);
@@ -144,13 +147,16 @@ impl<'a> Model<'a> {
             }
             if self.store.is_due() {
                 let device = &self.device;
-                self.store.sweep(|each| device.each_kept(each));
+                self.store.sweep(|page| device.kept(page));
             }
             let wait = self.until_next(now);
-            if wait.is_zero() {
+            // The system may wake a thread late, and a reply is due.
+            let sleep = if self.asked.is_empty() { wait } else { wait.saturating_sub(EARLY) };
+            if sleep.is_zero() {
+                std::hint::spin_loop();
                 continue;
             }
-            match messages.recv_timeout(wait.min(TICK)) {
+            match messages.recv_timeout(sleep.min(TICK)) {
                 Ok(message) => self.take(message)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.end(),
@@ -253,6 +259,7 @@ impl<'a> Model<'a> {
         let reads = matches!(request, Ask::Read { .. });
         let parts = match request {
             Ask::Flush if self.ignores_flush && asker.number() > 0 => Vec::new(),
+            Ask::WriteZeroes { offset, length, fua, .. } => self.zeros(offset..offset + length, fua),
             request => self.units.parts(request),
         };
         if parts.is_empty() {
@@ -273,6 +280,17 @@ impl<'a> Model<'a> {
         let asked = Asked { asker, arrival_ns, parts: count, reads, pieces: Vec::new(), failure: None };
         self.asked.insert(of, asked);
         Ok(())
+    }
+
+    /// Zeros are written where there may be others, also under a trim: that may not survive a power cut. Pages that have
+    /// never been written hold zeros.
+    fn zeros(&self, bytes: Range<u64>, fua: bool) -> Vec<(Request, Range<u64>, Data)> {
+        let (page, mut parts) = (self.units.page, Vec::new());
+        for run in self.store.known(bytes.start / page..bytes.end.div_ceil(page)) {
+            let written = bytes.start.max(run.start * page)..bytes.end.min(run.end * page);
+            self.units.zeros(written, fua, &mut parts);
+        }
+        parts
     }
 
     /// A request arrives at the model.

@@ -9,18 +9,17 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-/// Old versions are looked for when the stored bytes have doubled, and are at least this many.
+/// Old versions are looked for when the stored bytes have grown by half, and are at least this many.
 const LEAST_SWEPT: u64 = 64 << 20;
 
 /// The newest versions of a page that are always kept: some may be on their way between media.
-const NEWEST: usize = 4;
+const NEWEST: usize = 2;
 
 #[derive(Debug)]
 struct StoredVersion {
     version: u16,
     /// None for zeros.
     slot: Option<Slot>,
-    kept: bool,
 }
 
 #[derive(Debug)]
@@ -105,7 +104,7 @@ impl Store {
         let slot = if is_zero { None } else { Some(self.slab.add(&self.page)?) };
         match at {
             Some(at) => stored.versions[at].slot = slot,
-            None => stored.versions.push(StoredVersion { version, slot, kept: false }),
+            None => stored.versions.push(StoredVersion { version, slot }),
         }
         stored.now = Held::Version(version);
         Ok(())
@@ -147,6 +146,18 @@ impl Store {
         self.pages.range(pages).filter(move |(_, stored)| holds(stored)).map(|(&page, _)| page)
     }
 
+    /// Runs of pages that have been written, whether or not they hold zeros now.
+    pub(crate) fn known(&self, pages: Range<u64>) -> Vec<Range<u64>> {
+        let mut runs: Vec<Range<u64>> = Vec::new();
+        for &page in self.pages.range(pages).map(|(page, _)| page) {
+            match runs.last_mut() {
+                Some(run) if run.end == page => run.end += 1,
+                _ => runs.push(page..page + 1),
+            }
+        }
+        runs
+    }
+
     /// The pages that hold other bytes than zeros for the host, ascending: their versions, and where their bytes are.
     pub(crate) fn pages_now(&self) -> Vec<(u64, u16, Slot)> {
         let now = |(&page, stored): (&u64, &StoredPage)| {
@@ -185,24 +196,20 @@ impl Store {
 
     /// Whether it is time to look for versions that nothing refers to any more.
     pub(crate) fn is_due(&self) -> bool {
-        self.stored_bytes() >= LEAST_SWEPT && self.slab.used() >= 2 * self.swept
+        self.stored_bytes() >= LEAST_SWEPT && 2 * self.slab.used() >= 3 * self.swept
     }
 
-    /// Frees the bytes of all versions but those that `each` calls its function for, and the newest ones.
-    pub(crate) fn sweep(&mut self, each: impl FnOnce(&mut dyn FnMut(u64, u16))) {
-        each(&mut |page, version| {
-            let stored = self.pages.get_mut(&page).map(|stored| &mut stored.versions);
-            for stored in stored.into_iter().flatten().filter(|stored| stored.version == version) {
-                stored.kept = true;
-            }
-        });
-        for StoredPage { now, versions, .. } in self.pages.values_mut() {
+    /// Frees the bytes of versions that are not needed any more: all but the newest few of each page, and those that
+    /// `kept` names; none of a page for which it names nothing.
+    pub(crate) fn sweep(&mut self, kept: impl Fn(u64) -> Option<Vec<u16>>) {
+        for (&page, StoredPage { now, versions, .. }) in &mut self.pages {
             let newest = versions.len().saturating_sub(NEWEST);
+            let Some(kept) = (if newest > 0 { kept(page) } else { None }) else { continue };
             let mut at = 0;
             versions.retain(|stored| {
-                let keep = at >= newest || stored.kept || *now == Held::Version(stored.version);
                 at += 1;
-                stored.kept = false;
+                let keep =
+                    at > newest || *now == Held::Version(stored.version) || kept.contains(&stored.version);
                 if let (false, Some(slot)) = (keep, stored.slot) {
                     self.slab.free(slot);
                 }

@@ -183,13 +183,18 @@ impl Model<'_> {
         Ok(())
     }
 
+    /// Has a session begin with a request, from which its times count.
+    fn begin(&mut self) -> Result<(), Error> {
+        if self.clock.has_begun() {
+            return Ok(());
+        }
+        let (reply, _) = channel();
+        self.ask(Asker::Control(reply), Instant::now(), Ask::Flush)
+    }
+
     /// Injects a fault now.
     fn inject(&mut self, what: &str) -> Result<Result<Value, String>, Error> {
-        if !self.clock.has_begun() {
-            // A trace begins with a request.
-            let (nobody, _) = channel();
-            self.ask(Asker::Control(nobody), Instant::now(), Ask::Flush)?;
-        }
+        self.begin()?;
         self.now()?;
         let at = self.next_instant();
         self.advance_to(SimTime(at.0.saturating_sub(1)))?;
@@ -203,6 +208,7 @@ impl Model<'_> {
 
     /// Lets virtual time pass.
     fn pass(&mut self, time: Span) -> Result<Result<Value, String>, Error> {
+        self.begin()?;
         let now = self.now()?;
         let until = now + time;
         if until.0 > u64::MAX / 4 {

@@ -112,10 +112,6 @@ impl<C: Contents> Inspect<C> for Drive<C> {
         Vec::new()
     }
 
-    fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        Drive::each_stored(self, each);
-    }
-
     fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
         Drive::contents_of(self, backend, page)
     }

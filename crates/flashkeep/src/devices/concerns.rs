@@ -178,14 +178,6 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         self.devices().map(statistics).collect()
     }
 
-    fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        self.devices().for_each(|device| match device {
-            AnyDevice::Flash(drive) => drive.each_stored(each),
-            AnyDevice::Disk(disk) => disk.each_stored(each),
-            AnyDevice::Memory(memory) => memory.each_stored(each),
-        });
-    }
-
     fn contents_of(&self, backend: BackendId, page: Page) -> Option<C> {
         match self.find(backend) {
             (AnyDevice::Flash(drive), backend) => drive.contents_of(backend, page),

@@ -92,8 +92,6 @@ pub trait Inspect<C: Contents> {
     fn statistics(&self, until: SimTime) -> Vec<DeviceStatistics>;
     /// The contents of a backend's page; none if the page does not exist or cannot be read.
     fn contents_of(&self, backend: BackendId, page: Page) -> Option<C>;
-    /// Calls a function for the contents of every page of the media, of old versions as well.
-    fn each_stored(&self, each: &mut dyn FnMut(C));
     /// A device of the set, if it is a drive.
     fn drive(&self, device: u16) -> Option<&Drive<C>>;
     /// The drive, if it is the only device.

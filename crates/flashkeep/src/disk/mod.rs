@@ -233,14 +233,6 @@ impl<C: Contents> Disk<C> {
         there.then(|| self.pages.contents(page.low()))
     }
 
-    /// Calls a function for the contents of every page, and of those that a power cut may bring back.
-    pub fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        self.pages.held().for_each(|page| each(self.pages.contents(page)));
-        if let Some(platter) = &self.platter {
-            platter.each_stored(each);
-        }
-    }
-
     /// Sets the time to 0; from now on commands complete at submission, or take time again.
     ///
     /// # Panics

@@ -58,16 +58,6 @@ pub(super) struct Platter<C> {
 /// The least number of fates at which those that are settled are taken out.
 const FATES: usize = 256;
 
-impl<C: Contents> Platter<C> {
-    /// Calls a function for what the platter has of pages that are being written.
-    pub(super) fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        for fate in self.fates.values() {
-            let coming = fate.coming.iter().map(|write| write.contents);
-            fate.there.iter().map(|&(_, contents)| contents).chain(coming).for_each(&mut *each);
-        }
-    }
-}
-
 impl<C: Contents> Disk<C> {
     /// The disk is going to lose its power: from now on it keeps what it needs for that.
     pub fn expect_power_cuts(&mut self) {

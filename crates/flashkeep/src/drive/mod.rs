@@ -505,11 +505,6 @@ impl<C: Contents> Drive<C> {
         self.backends.contents_of(backend, page, &self.controller)
     }
 
-    /// Calls a function for the contents of every page of the media, of old versions as well.
-    pub fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        self.backends.each_stored(each);
-    }
-
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {

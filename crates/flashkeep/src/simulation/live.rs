@@ -6,8 +6,7 @@
 //! has the same response times.
 
 use super::{
-    Device, OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload,
-    load_drive,
+    OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload, load_drive,
 };
 use crate::device::port::Link;
 use crate::devices::Body;
@@ -137,8 +136,9 @@ pub trait LiveDevice {
     fn promised(&self, page: u64) -> VolatilePage;
     /// Cuts the power at an instant. What each page holds after the recovery; those that are not in the list hold zeros.
     fn cut_power(&mut self, at: SimTime) -> Vec<(u64, Held)>;
-    /// Calls a function for each version of a page that may ever be read again, often more than once.
-    fn each_kept(&self, each: &mut dyn FnMut(u64, u16));
+    /// The versions of a page that may be read again, besides the newest few: what is promised of it, and what is on the
+    /// media. None if it cannot be read from there, so that all may be needed.
+    fn kept(&self, page: u64) -> Option<Vec<u16>>;
     /// Whether pages may be lost that no request has asked for.
     fn may_have_lost(&self) -> bool;
     /// Looks for pages that cannot be read: from now on they are known to be lost.
@@ -487,18 +487,17 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
         cut.unwrap_or_default()
     }
 
-    fn each_kept(&self, each: &mut dyn FnMut(u64, u16)) {
-        let Device { body, engine, .. } = &self.device;
-        let mut tell = |contents: Token| {
-            if let Some(Version::Written(page, version)) = Version::of(contents.stamp()) {
-                each(self.host.page_of(page), version);
-            }
+    fn kept(&self, page: u64) -> Option<Vec<u16>> {
+        let page = self.host.interleave.map_or(page, |interleave| interleave.place(page));
+        let on_media = [self.intact(page)?, self.device.port().stored(page)];
+        let durability = self.failures.durability.as_ref();
+        let (durable, acknowledged) =
+            durability.map_or((None, None), |durability| durability.promised_of(page));
+        let version = |contents: Token| match held(page, contents.stamp()) {
+            Held::Version(version) => Some(version),
+            Held::Zeros | Held::Unreadable => None,
         };
-        body.each_stored(&mut tell);
-        engine.each_in_ports(&mut tell);
-        if let Some(durability) = &self.failures.durability {
-            durability.each_promised(|page, version| each(self.host.page_of(page), version));
-        }
+        Some(on_media.into_iter().filter_map(version).chain(durable).chain(acknowledged).collect())
     }
 
     fn may_have_lost(&self) -> bool {

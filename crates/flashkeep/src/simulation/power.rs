@@ -87,13 +87,6 @@ impl DurabilityOracle {
         (durable, acknowledged)
     }
 
-    /// Calls a function for each version that has been promised.
-    pub(super) fn each_promised(&self, mut each: impl FnMut(u64, u16)) {
-        for (page, Promise { durable, acknowledged, .. }) in self.promises.iter() {
-            durable.into_iter().chain(acknowledged).for_each(|version| each(page, version));
-        }
-    }
-
     /// When the drive accepts requests again.
     pub(super) fn ready(&self) -> SimTime {
         self.ready
@@ -417,7 +410,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     }
 
     /// The contents of a page that the backends have without a reconstruction.
-    fn intact(&self, page: u64) -> Option<C> {
+    pub(super) fn intact(&self, page: u64) -> Option<C> {
         let body = &self.device.body;
         self.device.engine.intact_contents(Page(page), &|backend, page| body.contents_of(backend, page))
     }

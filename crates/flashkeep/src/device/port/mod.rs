@@ -262,14 +262,6 @@ impl<C: Contents> Port<C> {
         stored(&self.pages, &self.stored, page)
     }
 
-    /// Calls a function for the contents of pages below the port, and of those that its cache has or has saved.
-    pub fn each_contents(&self, each: &mut dyn FnMut(C)) {
-        self.stored.iter().for_each(|(_, contents)| each(contents));
-        let cached = self.cache.iter().flat_map(|cache| cache.pages().map(|(_, held)| held));
-        cached.for_each(|held| each(held.what.newest));
-        self.protection.each_contents(each);
-    }
-
     /// Sets the contents of a page below the port.
     #[inline]
     pub fn set_stored(&mut self, page: u64, contents: C) {

@@ -55,12 +55,6 @@ impl<C: Contents> ProtectedCache<C> {
         }
     }
 
-    /// Calls a function for the contents of all pages that it has saved, or would save.
-    pub(super) fn each_contents(&self, each: &mut dyn FnMut(C)) {
-        let all = sorted(&self.evicted).into_iter().chain(sorted(&self.saved));
-        all.for_each(|(_, held)| each(held.what.newest));
-    }
-
     /// The device fails or is replaced.
     pub(super) fn forget_everything(&mut self) {
         self.evicted.clear();

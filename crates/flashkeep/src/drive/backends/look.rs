@@ -131,12 +131,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Calls a function for the contents of every page of the media, of old versions as well.
-    pub(in crate::drive) fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        self.ftl.blocks.all_contents().iter().for_each(|(_, contents)| each(contents));
-        self.nvrams.iter().for_each(|memory| memory.each_stored(each));
-    }
-
     pub(in crate::drive) fn backlog_at(
         &self,
         now: SimTime,

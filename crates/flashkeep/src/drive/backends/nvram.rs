@@ -146,11 +146,6 @@ impl<C: Contents> Nvram<C> {
         }
     }
 
-    /// Calls a function for the contents of every page.
-    pub(crate) fn each_stored(&self, each: &mut dyn FnMut(C)) {
-        (0..self.len()).filter_map(|page| self.contents(page)).for_each(each);
-    }
-
     /// The contents of each page, as tokens.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Option<u64>> {

@@ -473,11 +473,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.ports.all[usize::from(port)].port().hits()
     }
 
-    /// Calls a function for the contents of pages in and below all ports.
-    pub fn each_in_ports(&self, each: &mut dyn FnMut(C)) {
-        self.ports.all.iter().for_each(|this| this.port().each_contents(each));
-    }
-
     /// The sectors that all caches hold.
     #[must_use]
     pub fn held(&self) -> u64 {
