@@ -48,5 +48,5 @@ mod stream;
 pub use device::{Complete, ConnectionId, Device, Errno, Extent, Failure, Outcome, Piece, Request, Submit};
 pub use export::{BlockSizes, Export};
 pub use limits::{Counts, Limits};
-pub use listen::{BindError, Listen};
+pub use listen::{BindError, Listen, PrivateSocket};
 pub use server::{Completions, Running, Server};

@@ -119,7 +119,47 @@ impl Error for BindError {
 /// The longest path of a Unix socket that every system accepts.
 const MAX_PATH: usize = 103;
 
-/// A listening socket. Dropping it removes the file of a Unix socket, unless another server has replaced it.
+/// A listening Unix socket of mode 0600. Dropping it removes its file, unless another server has replaced it.
+#[derive(Debug)]
+pub struct PrivateSocket {
+    socket: UnixListener,
+    path: PathBuf,
+    /// The device and the inode of the file are its identity.
+    identity: (u64, u64),
+}
+
+impl PrivateSocket {
+    /// Binds a path. The socket of a server that has ended is replaced.
+    pub fn bind(path: &Path) -> Result<Self, BindError> {
+        if path.as_os_str().as_bytes().len() > MAX_PATH {
+            return Err(BindError::TooLong(path.to_owned()));
+        }
+        let failed = |error| BindError::Io(Listen::Unix(path.to_owned()), error);
+        let (socket, identity) = PrivateFolder::beside(path).map_err(failed)?.bind(path, failed)?;
+        Ok(Self { socket, path: path.to_owned(), identity })
+    }
+
+    /// Waits for a client.
+    pub fn accept(&self) -> io::Result<UnixStream> {
+        self.socket.accept().map(|(stream, _)| stream)
+    }
+
+    /// Makes a blocked [`accept`](Self::accept), and each later one, fail. Linux does so for a listening
+    /// socket that is shut down; `std` shuts down only streams, so a duplicate of the descriptor becomes one.
+    pub fn stop(&self) -> io::Result<()> {
+        UnixStream::from(OwnedFd::from(self.socket.try_clone()?)).shutdown(Shutdown::Both)
+    }
+}
+
+impl Drop for PrivateSocket {
+    fn drop(&mut self) {
+        if fs::symlink_metadata(&self.path).is_ok_and(|file| (file.dev(), file.ino()) == self.identity) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A listening socket.
 #[derive(Debug)]
 pub(crate) struct Listener {
     socket: Socket,
@@ -129,8 +169,7 @@ pub(crate) struct Listener {
 
 #[derive(Debug)]
 enum Socket {
-    /// The device and the inode of the file are its identity.
-    Unix(UnixListener, (u64, u64)),
+    Unix(PrivateSocket),
     Tcp(TcpListener),
 }
 
@@ -148,11 +187,7 @@ impl Listener {
                 Ok(Self { socket: Socket::Tcp(socket), address })
             }
             Listen::Unix(path) => {
-                if path.as_os_str().as_bytes().len() > MAX_PATH {
-                    return Err(BindError::TooLong(path.clone()));
-                }
-                let (socket, identity) = PrivateFolder::beside(path).map_err(failed)?.bind(path, failed)?;
-                Ok(Self { socket: Socket::Unix(socket, identity), address: listen.clone() })
+                Ok(Self { socket: Socket::Unix(PrivateSocket::bind(path)?), address: listen.clone() })
             }
         }
     }
@@ -160,7 +195,7 @@ impl Listener {
     /// Waits for a client.
     pub(crate) fn accept(&self) -> io::Result<Stream> {
         match &self.socket {
-            Socket::Unix(socket, _) => socket.accept().map(|(stream, _)| Stream::Unix(stream)),
+            Socket::Unix(socket) => socket.accept().map(Stream::Unix),
             Socket::Tcp(socket) => {
                 let (stream, _) = socket.accept()?;
                 stream.set_nodelay(true)?;
@@ -169,26 +204,13 @@ impl Listener {
         }
     }
 
-    /// Makes a blocked [`accept`](Self::accept), and each later one, fail. Linux does so for a listening
-    /// socket that is shut down; `std` shuts down only streams, so a duplicate of the descriptor becomes one.
+    /// Makes a blocked [`accept`](Self::accept), and each later one, fail ([`PrivateSocket::stop`]).
     pub(crate) fn stop(&self) -> io::Result<()> {
         match &self.socket {
-            Socket::Unix(socket, _) => {
-                UnixStream::from(OwnedFd::from(socket.try_clone()?)).shutdown(Shutdown::Both)
-            }
+            Socket::Unix(socket) => socket.stop(),
             Socket::Tcp(socket) => {
                 TcpStream::from(OwnedFd::from(socket.try_clone()?)).shutdown(Shutdown::Both)
             }
-        }
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        if let (Socket::Unix(_, ours), Listen::Unix(path)) = (&self.socket, &self.address)
-            && fs::symlink_metadata(path).is_ok_and(|file| (file.dev(), file.ino()) == *ours)
-        {
-            let _ = fs::remove_file(path);
         }
     }
 }

@@ -2,57 +2,72 @@
 
 use crate::model::{Message, problem};
 use crate::verbs::Verb;
+use flashkeep_nbd::PrivateSocket;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// The longest line, bytes.
 const LONGEST: u64 = 64 << 10;
 
+/// A pause after an error of `accept`.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// The most clients at a time.
 const CLIENTS: usize = 16;
 
-/// A control socket that listens; dropped, it is removed.
+/// A control socket that listens; dropped, it stops and is removed.
 #[derive(Debug)]
 pub(crate) struct Control {
-    path: PathBuf,
+    shared: Arc<Shared>,
+    accepts: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    socket: PrivateSocket,
+    stopping: AtomicBool,
 }
 
 impl Control {
     /// Listens at a path, for its owner only.
     pub(crate) fn listen(path: &Path, messages: Sender<Message>) -> Result<Control, String> {
-        let named = |problem: &dyn std::fmt::Display| format!("--control: {}: {problem}", path.display());
-        if let Ok(found) = std::fs::symlink_metadata(path) {
-            if !found.file_type().is_socket() {
-                return Err(named(&"there is a file; the path of a new socket is accepted"));
-            }
-            if UnixStream::connect(path).is_ok() {
-                return Err(named(&"another server listens there"));
-            }
-            std::fs::remove_file(path).map_err(|error| named(&error))?;
+        let named = |problem: &dyn std::fmt::Display| format!("--control: {problem}");
+        let socket = PrivateSocket::bind(path).map_err(|error| named(&error))?;
+        let shared = Arc::new(Shared { socket, stopping: AtomicBool::new(false) });
+        let theirs = Arc::clone(&shared);
+        let accepts = thread::Builder::new()
+            .name("control".into())
+            .spawn(move || accept_all(&theirs, &messages))
+            .map_err(|error| named(&error))?;
+        Ok(Control { shared, accepts: Some(accepts) })
+    }
+}
+
+impl Drop for Control {
+    fn drop(&mut self) {
+        self.shared.stopping.store(true, Ordering::Release);
+        if self.shared.socket.stop().is_ok() {
+            // A panic of the thread has been printed.
+            self.accepts.take().into_iter().for_each(|thread| _ = thread.join());
         }
-        // Nobody can connect before the mode is set: the socket gets its name afterwards.
-        let mut hidden = path.as_os_str().to_owned();
-        hidden.push(".part");
-        let hidden = PathBuf::from(hidden);
-        let listener = UnixListener::bind(&hidden).map_err(|error| named(&error))?;
-        let placed = std::fs::set_permissions(&hidden, PermissionsExt::from_mode(0o600))
-            .and_then(|()| std::fs::rename(&hidden, path));
-        if let Err(error) = placed {
-            _ = std::fs::remove_file(&hidden);
-            return Err(named(&error));
-        }
-        let clients = Arc::new(AtomicUsize::new(0));
-        let accept = move || {
-            for client in listener.incoming().flatten() {
-                if clients.load(Ordering::Acquire) >= CLIENTS {
-                    continue; // it is closed
-                }
+    }
+}
+
+/// Gives each client a thread, as long as there are not too many.
+fn accept_all(shared: &Shared, messages: &Sender<Message>) {
+    let clients = Arc::new(AtomicUsize::new(0));
+    loop {
+        match shared.socket.accept() {
+            _ if shared.stopping.load(Ordering::Acquire) => return,
+            Err(_) => thread::sleep(PAUSE), // such as too many open files
+            Ok(_) if clients.load(Ordering::Acquire) >= CLIENTS => {} // it is closed
+            Ok(client) => {
                 clients.fetch_add(1, Ordering::AcqRel);
                 let (messages, clients) = (messages.clone(), Arc::clone(&clients));
                 thread::spawn(move || {
@@ -60,15 +75,7 @@ impl Control {
                     clients.fetch_sub(1, Ordering::AcqRel);
                 });
             }
-        };
-        thread::Builder::new().name("control".into()).spawn(accept).map_err(|error| named(&error))?;
-        Ok(Control { path: path.to_owned() })
-    }
-}
-
-impl Drop for Control {
-    fn drop(&mut self) {
-        _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
