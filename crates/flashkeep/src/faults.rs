@@ -131,9 +131,14 @@ fn from_option(text: &str, drive: &Resolved) -> Result<Event, String> {
 /// # Errors
 /// A message that says what is accepted.
 pub fn at(what: &str, at: SimTime, drive: &Resolved) -> Result<Event, Error> {
-    let (part, rest) = what.split_at(what.find(',').unwrap_or(what.len()));
-    let event = from_option(&format!("{part}@{}ns{rest}", at.0), drive);
+    let event = from_option(&at_instant(what, at), drive);
     event.map_err(|problem| Error::Option(format!("{what}: {problem}")))
+}
+
+/// `WHAT@WHEN[,…]` of `WHAT[,…]` at an instant.
+pub(crate) fn at_instant(what: &str, at: SimTime) -> String {
+    let (part, rest) = what.split_at(what.find(',').unwrap_or(what.len()));
+    format!("{part}@{}ns{rest}", at.0)
 }
 
 fn consistent(event: Event) -> Result<Event, String> {
@@ -400,7 +405,7 @@ mod tests {
     use super::*;
     use crate::config::load_text;
 
-    fn drive() -> Resolved {
+    pub(super) fn drive() -> Resolved {
         let text = "[flash]\nchannels = 4\nchips_per_channel = 2\ndies_per_chip = 2\nplanes_per_die = 2\n";
         load_text("d.toml", text, &["redundancy.scheme=\"mirror\"".to_owned()]).expect("a drive")
     }

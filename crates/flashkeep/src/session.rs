@@ -12,9 +12,10 @@
 //! Times are counted from the first request.
 
 use crate::error::Error;
+use crate::faults;
 use crate::job::Job;
 use crate::kernel::SimTime;
-use flashkeep_trace::{Op, Request, TraceError};
+use flashkeep_trace::{CSV_COLUMNS, Request, TraceError, csv_record};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fs::File;
@@ -22,7 +23,6 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 const MARK: &str = "# flashkeep session 1 ";
-const COLUMNS: &str = "time_ns,device,op,offset_B,size_B,connection";
 const FAULT: &str = "# fault ";
 
 /// How the drive of a session started.
@@ -50,7 +50,7 @@ impl SessionWriter {
     pub fn create(path: &Path, start: &SessionStart) -> std::io::Result<Self> {
         let mut file = BufWriter::new(File::create(path)?);
         writeln!(file, "{MARK}{}", serde_json::to_string(start)?)?;
-        writeln!(file, "{COLUMNS}")?;
+        writeln!(file, "{CSV_COLUMNS},connection")?;
         Ok(SessionWriter { file })
     }
 
@@ -59,15 +59,7 @@ impl SessionWriter {
     /// # Errors
     /// The system's.
     pub fn request(&mut self, request: &Request, connection: u64) -> std::io::Result<()> {
-        let Request { arrival_ns, offset, length, .. } = request;
-        let op = match request.op {
-            Op::Read => "R",
-            Op::Write if request.fua => "WF",
-            Op::Write => "W",
-            Op::Trim => "T",
-            Op::Flush => "F",
-        };
-        writeln!(self.file, "{arrival_ns},0,{op},{offset},{length},{connection}")
+        writeln!(self.file, "{},{connection}", csv_record(request))
     }
 
     /// Records a fault.
@@ -120,14 +112,7 @@ pub(crate) fn applied(job: &Job) -> Result<Cow<'_, Job>, Error> {
         else {
             return Err(wrong(number, format!("found `{fault}`; accepted: `{FAULT}NS WHAT`")));
         };
-        job.fail.push(at_instant(what.trim_end(), SimTime(at)));
+        job.fail.push(faults::at_instant(what.trim_end(), SimTime(at)));
     }
     Ok(Cow::Owned(job))
-}
-
-/// `WHAT@WHEN[,…]` of `WHAT[,…]` at an instant.
-#[must_use]
-pub fn at_instant(what: &str, at: SimTime) -> String {
-    let (part, rest) = what.split_at(what.find(',').unwrap_or(what.len()));
-    format!("{part}@{}ns{rest}", at.0)
 }

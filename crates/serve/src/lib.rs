@@ -11,9 +11,10 @@
 //! | `saved` | the bytes of saved drives |
 //! | `fork` | copies of this process, in which the device may be cut or saved |
 //!
-//! **Bytes follow the mapping.** The model tracks the contents of pages as tokens, which name page and version, through cache, parity, garbage collection, rebuild and recovery. A read finds a token; the store has the bytes
-//! of that version. So the model knows nothing about bytes, parity costs no memory, and an older version that a power cut
-//! brings back is still there. The alternative, contents with real pages, would copy each page at every step.
+//! **Bytes follow the mapping.** The model tracks the contents of pages as tokens, which name page and version, through
+//! cache, parity, garbage collection, rebuild and recovery. A read finds a token; the store has the bytes of that version.
+//! So the model knows nothing about bytes, parity costs no memory, and an older version that a power cut brings back is
+//! still there. The alternative, contents with real pages, would copy each page at every step.
 
 mod asked;
 mod control;
@@ -27,7 +28,6 @@ mod store;
 mod verbs;
 
 pub use model::OnCut;
-pub use verbs::VERBS;
 
 use control::Control;
 use flashkeep::error::Error;
@@ -35,6 +35,7 @@ use flashkeep::job::{Halt, Job, RunOutcome};
 use flashkeep::session::{SessionStart, SessionWriter};
 use flashkeep::simulation::{self, LiveDevice};
 use flashkeep_nbd::{BlockSizes, Device, Export, Limits, Listen, Server, Submit};
+use flashkeep_trace::CSV_COLUMNS;
 use fork::in_a_copy;
 use model::{Message, Model, ModelOptions};
 use pace::{Clock, Pace};
@@ -50,9 +51,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::time::Duration;
 use store::Store;
 
-/// The name of the workload, and its text: its requests come from clients.
+/// The name of the workload, whose requests come from clients.
 const WORKLOAD: &str = "nbd";
-const NO_REQUESTS: &str = "time_ns,device,op,offset_B,size_B\n";
 
 /// The time in which clients get their last replies.
 const GRACE: Duration = Duration::from_secs(2);
@@ -123,7 +123,7 @@ pub fn serve(
 /// the caller says so: it is not known which of them will be read.
 fn live_job(job: &Job) -> Job {
     let mut job = Job { traces: vec![WORKLOAD.into()], limit: Some(0), ..job.clone() };
-    job.in_memory.insert(WORKLOAD.into(), Arc::from(NO_REQUESTS.as_bytes()));
+    job.in_memory.insert(WORKLOAD.into(), Arc::from(CSV_COLUMNS.as_bytes()));
     job.existing.get_or_insert_with(|| "none".into());
     // A rebuild of a large drive would take long after the last request.
     job.stop_rebuild.get_or_insert_with(|| "end".into());

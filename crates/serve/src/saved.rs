@@ -8,7 +8,7 @@ use crate::store::Store;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// The format.
@@ -45,8 +45,7 @@ fn sha256_of(path: &Path) -> io::Result<String> {
 /// Writes the bytes of a drive that has been saved.
 pub(crate) fn write(drive: &Path, store: &mut Store) -> io::Result<()> {
     let path = beside(drive);
-    let partial = path.with_extension("bytes.part");
-    let mut file = BufWriter::new(File::create(&partial)?);
+    let mut file = flashkeep_trace::create_plain(&path.to_string_lossy())?;
     let pages = store.pages_now();
     let head = Head {
         format: FORMAT.into(),
@@ -60,8 +59,7 @@ pub(crate) fn write(drive: &Path, store: &mut Store) -> io::Result<()> {
         file.write_all(&version.to_le_bytes())?;
         file.write_all(store.slot(slot)?)?;
     }
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    std::fs::rename(&partial, &path)
+    file.finish()
 }
 
 /// A store with the bytes of a saved drive, if it was saved with bytes.

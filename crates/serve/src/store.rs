@@ -31,6 +31,19 @@ struct StoredPage {
     versions: SmallVec<[StoredVersion; 2]>,
 }
 
+impl StoredPage {
+    /// A stored version.
+    fn version(&self, version: u16) -> Option<&StoredVersion> {
+        self.versions.iter().find(|stored| stored.version == version)
+    }
+
+    /// The version that it holds for the host, with its bytes; none for zeros.
+    fn bytes_now(&self) -> Option<(u16, Slot)> {
+        let Held::Version(now) = self.now else { return None };
+        Some((now, self.version(now)?.slot?))
+    }
+}
+
 /// The bytes of the versions of all pages.
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -40,6 +53,18 @@ pub(crate) struct Store {
     swept: u64,
     sweeps: u64,
     page: Vec<u8>,
+}
+
+/// Consecutive pages of an ascending list as runs.
+pub(crate) fn runs(pages: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
+    let mut runs: Vec<Range<u64>> = Vec::new();
+    for page in pages {
+        match runs.last_mut() {
+            Some(run) if run.end == page => run.end += 1,
+            _ => runs.push(page..page + 1),
+        }
+    }
+    runs
 }
 
 /// What a version holds.
@@ -136,34 +161,20 @@ impl Store {
 
     /// Pages from `pages` that may hold other bytes than zeros, ascending.
     pub(crate) fn written(&self, pages: Range<u64>) -> impl Iterator<Item = u64> + '_ {
-        let holds = |stored: &StoredPage| match stored.now {
-            Held::Zeros => false,
-            Held::Unreadable => true,
-            Held::Version(now) => {
-                stored.versions.iter().any(|stored| stored.version == now && stored.slot.is_some())
-            }
-        };
+        let holds = |stored: &StoredPage| stored.now == Held::Unreadable || stored.bytes_now().is_some();
         self.pages.range(pages).filter(move |(_, stored)| holds(stored)).map(|(&page, _)| page)
     }
 
     /// Runs of pages that have been written, whether or not they hold zeros now.
     pub(crate) fn known(&self, pages: Range<u64>) -> Vec<Range<u64>> {
-        let mut runs: Vec<Range<u64>> = Vec::new();
-        for &page in self.pages.range(pages).map(|(page, _)| page) {
-            match runs.last_mut() {
-                Some(run) if run.end == page => run.end += 1,
-                _ => runs.push(page..page + 1),
-            }
-        }
-        runs
+        runs(self.pages.range(pages).map(|(&page, _)| page))
     }
 
     /// The pages that hold other bytes than zeros for the host, ascending: their versions, and where their bytes are.
     pub(crate) fn pages_now(&self) -> Vec<(u64, u16, Slot)> {
         let now = |(&page, stored): (&u64, &StoredPage)| {
-            let Held::Version(now) = stored.now else { return None };
-            let found = stored.versions.iter().find(|stored| stored.version == now)?;
-            Some((page, now, found.slot?))
+            let (version, slot) = stored.bytes_now()?;
+            Some((page, version, slot))
         };
         self.pages.iter().filter_map(now).collect()
     }
@@ -183,7 +194,7 @@ impl Store {
         };
         // Contents from before the start have no bytes.
         let Some(stored) = self.pages.get(&page) else { return Ok(Bytes::Zeros) };
-        match stored.versions.iter().find(|stored| stored.version == version) {
+        match stored.version(version) {
             Some(StoredVersion { slot: None, .. }) => Ok(Bytes::Zeros),
             Some(&StoredVersion { slot: Some(slot), .. }) => {
                 self.slab.read(slot, &mut self.page)?;

@@ -4,12 +4,14 @@ use crate::asked::Asker;
 use crate::fork::in_a_copy;
 use crate::image::{Keep, write_image};
 use crate::model::{Model, problem};
+use crate::store::runs;
 use flashkeep::error::Error;
 use flashkeep::kernel::{SimTime, Span};
 use flashkeep::simulation::{Held, VolatilePage};
 use flashkeep_nbd::Request as Ask;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::time::Instant;
@@ -31,7 +33,7 @@ pub(crate) enum Verb {
 }
 
 /// The verbs with their arguments, for messages.
-pub const VERBS: &str = "fail WHAT [transient] [replace_after=TIME], slow WHAT FACTOR FOR, stall WHAT FOR, cut, \
+const VERBS: &str = "fail WHAT [transient] [replace_after=TIME], slow WHAT FACTOR FOR, stall WHAT FOR, cut, \
      crash-image FILE [model|none|half|all] [SEED], unflushed, stats, errors, age TIME, flush, snapshot FILE";
 
 impl Verb {
@@ -98,15 +100,8 @@ impl Verb {
 fn ranges(mut pages: Vec<u64>, page_bytes: u64) -> Vec<Value> {
     pages.sort_unstable();
     pages.dedup();
-    let mut ranges: Vec<(u64, u64)> = Vec::new();
-    for page in pages {
-        match ranges.last_mut() {
-            Some((first, count)) if *first + *count == page => *count += 1,
-            _ => ranges.push((page, 1)),
-        }
-    }
-    let range = |(first, count)| json!({"offset": first * page_bytes, "length": count * page_bytes});
-    ranges.into_iter().map(range).collect()
+    let range = |run: Range<u64>| json!({"offset": run.start * page_bytes, "length": (run.end - run.start) * page_bytes});
+    runs(pages.into_iter()).into_iter().map(range).collect()
 }
 
 /// The answer of a verb that was carried out at an instant.
@@ -224,7 +219,7 @@ impl Model<'_> {
         let volatile = self.not_durable();
         let mut found: BTreeMap<u64, Held> = self.device.cut_power(self.horizon()).into_iter().collect();
         let mut draw = keep.draws();
-        for VolatilePage { page, durable, .. } in &volatile {
+        for VolatilePage { page, durable } in &volatile {
             let newest = Some(self.store.now(*page));
             let chosen = match keep {
                 Keep::Model => None,

@@ -30,7 +30,7 @@ pub mod random;
 
 pub use error::TraceError;
 pub use files::files_of;
-pub use formats::{Action, Columns, Format};
+pub use formats::{Action, CSV_COLUMNS, Columns, Format, csv_record};
 pub use info::{Info, Lengths, QueueDepth, info};
 pub use merge::merge;
 pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader, parts_of};

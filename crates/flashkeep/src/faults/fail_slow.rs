@@ -142,15 +142,11 @@ pub(super) fn factor_in_file(value: &toml::Value) -> Result<Factor, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::drive;
     use super::super::{When, from_option};
     use super::*;
     use crate::config::load_text;
     use crate::kernel::SimTime;
-
-    fn drive() -> Resolved {
-        let text = "[flash]\nchannels = 4\nchips_per_channel = 2\ndies_per_chip = 2\nplanes_per_die = 2\n";
-        load_text("d.toml", text, &["redundancy.scheme=\"mirror\"".to_owned()]).expect("a drive")
-    }
 
     #[test]
     fn slow_and_stalled_parts_are_read() {

@@ -14,10 +14,6 @@ pub(super) struct ArrivedRequests {
 }
 
 impl ArrivedRequests {
-    pub(super) fn len(&self) -> usize {
-        self.waiting.len()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }

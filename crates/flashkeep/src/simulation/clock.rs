@@ -22,13 +22,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         // The next request is the current one of `requests`.
         let mut has_next = self.host.volumes.is_none() && self.advance_to_placed(requests)?;
         loop {
-            let event = self.device.body.next_event().min(self.device.engine.next_due());
+            let event = self.device.next_event();
             if !has_next && event > self.clock.last {
                 self.end_counting();
             }
             let fault_event = self.failures.fault_events.next_at;
             let admission = self.next_admission(has_next.then(|| requests.current()), closed);
-            let crossing = self.device.engine.host_link().map_or(SimTime::NEVER, Link::next_at);
+            let crossing = self.device.next_crossing();
             let limit = admission.min(fault_event).min(crossing);
             if self.failures.durability.is_some() && self.end_known(limit.min(event)) {
                 continue;
@@ -39,9 +39,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
                 has_next &= self.step_event(limit, admission.min(crossing));
             } else if crossing <= limit {
-                self.clock.now = self.clock.now.max(crossing);
-                self.cross();
-                self.collect_finished();
+                self.cross_at(crossing);
             } else if fault_event <= admission {
                 // After the last request no more failures are injected, but replacements still take place.
                 let comes = has_next || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
@@ -132,6 +130,22 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Ok(())
     }
 
+    /// Injects what is due before the next request is admitted.
+    #[inline(always)]
+    pub(super) fn fail_before_admission(&mut self) {
+        if self.host.admitted >= self.failures.fault_events.next_count {
+            self.inject_by_count();
+        }
+        self.watch_life();
+    }
+
+    /// Requests cross the link at an instant.
+    pub(super) fn cross_at(&mut self, crossing: SimTime) {
+        self.clock.now = self.clock.now.max(crossing);
+        self.cross();
+        self.collect_finished();
+    }
+
     /// Admits what comes now. Whether `requests` has another request then; none if nothing is left.
     #[inline(always)]
     fn step_admission(
@@ -143,10 +157,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         requests: &mut Requests,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<Option<bool>, Stop> {
-        if self.host.admitted >= self.failures.fault_events.next_count {
-            self.inject_by_count();
-        }
-        self.watch_life();
+        self.fail_before_admission();
         if self.host.arrived.is_some() {
             if !self.take_arrived(has_next.then(|| requests.current())) {
                 return Ok(Some(has_next));

@@ -73,7 +73,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Nothing more is asked: advances until nothing is under way.
     pub(super) fn run_out(&mut self) {
         loop {
-            let event = self.device.body.next_event().min(self.device.engine.next_due());
+            let event = self.device.next_event();
             if event == SimTime::NEVER {
                 return;
             }

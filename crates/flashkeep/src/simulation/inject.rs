@@ -320,7 +320,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Operations in progress must end first: advances to the next instant at which they may have ended.
     fn try_again(&mut self, fault_event: FaultEvent) {
-        let next = self.device.body.next_event().min(self.device.engine.next_due());
+        let next = self.device.next_event();
         assert!(next < SimTime::NEVER, "what is under way comes to an end");
         self.failures.fault_events.later(SimTime(next.0.max(self.clock.now.0) + 1), fault_event);
     }

@@ -8,7 +8,6 @@
 use super::{
     OutstandingRequest, Simulation, Stop, build, build_array, check_memory, checked_workload, load_drive,
 };
-use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::{Contents, Finished, Token, Version};
 use crate::error::Error;
@@ -98,8 +97,6 @@ pub struct VolatilePage {
     pub page: u64,
     /// What it holds at least after a power cut; none if nothing is promised.
     pub durable: Option<Held>,
-    /// The version that was acknowledged last; none if no version of it has been.
-    pub acknowledged: Option<u16>,
 }
 
 /// A device that is asked from outside while time advances.
@@ -110,8 +107,6 @@ pub trait LiveDevice {
     fn page_bytes(&self) -> u32;
     /// Bytes of a sector.
     fn sector_bytes(&self) -> u32;
-    /// The instant of the last event.
-    fn now(&self) -> SimTime;
     /// When something happens next, if no request arrives before; [`SimTime::NEVER`] if nothing does.
     fn next_at(&mut self) -> SimTime;
     /// Handles the next event if it is due by `until`; false if none is.
@@ -121,8 +116,6 @@ pub trait LiveDevice {
     fn step(&mut self, until: SimTime) -> Result<bool, Error>;
     /// A request arrives, later than all before it.
     fn arrive(&mut self, request: Request);
-    /// The requests that have arrived and are not answered.
-    fn outstanding(&self) -> usize;
     /// Injects a fault at an instant that has not passed: `WHAT[,transient][,replace_after=TIME]` as for `--fail`.
     ///
     /// # Errors
@@ -223,10 +216,10 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
 
     /// Handles what comes next, as a replay does; false if nothing is due by `until`.
     fn step_live(&mut self, until: SimTime) -> Result<bool, Stop> {
-        let event = self.device.body.next_event().min(self.device.engine.next_due());
+        let event = self.device.next_event();
         let fault_event = self.failures.fault_events.next_at;
         let (next, admission) = self.next_waiting();
-        let crossing = self.device.engine.host_link().map_or(SimTime::NEVER, Link::next_at);
+        let crossing = self.device.next_crossing();
         let limit = admission.min(fault_event).min(crossing);
         let soonest = event.min(limit);
         if self.end_known(soonest.min(SimTime(until.0.saturating_add(1)))) {
@@ -239,9 +232,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
             self.end_recovery();
             self.happen(limit.min(until));
         } else if crossing <= limit {
-            self.clock.now = self.clock.now.max(crossing);
-            self.cross();
-            self.collect_finished();
+            self.cross_at(crossing);
         } else if fault_event <= admission {
             self.inject_by_time(event.min(crossing).min(admission));
             self.check_series()?;
@@ -253,21 +244,17 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         Ok(true)
     }
 
-    /// The promised versions of a page of the scheme.
+    /// The promise of a page of the scheme.
     fn promise_of(&self, page: u64) -> VolatilePage {
         let durability = self.failures.durability.as_ref();
-        let (durable, acknowledged) =
-            durability.map_or((None, None), |durability| durability.promised_of(page));
+        let durable = durability.and_then(|durability| durability.promised_of(page).0);
         let durable = durable.map(|version| if version == 0 { Held::Zeros } else { Held::Version(version) });
-        VolatilePage { page: self.host.page_of(page), durable, acknowledged }
+        VolatilePage { page: self.host.page_of(page), durable }
     }
 
     /// Admits the next request, or has it wait in the host.
     fn admit_waiting(&mut self, next: Option<Request>) -> Result<(), Stop> {
-        if self.host.admitted >= self.failures.fault_events.next_count {
-            self.inject_by_count();
-        }
-        self.watch_life();
+        self.fail_before_admission();
         if let Some(request) = next {
             self.locate(&request, self.host.admitted + 1)?;
         }
@@ -429,15 +416,11 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
         self.resolved.spec.flash.sector_bytes
     }
 
-    fn now(&self) -> SimTime {
-        self.clock.now
-    }
-
     fn next_at(&mut self) -> SimTime {
         let (_, admission) = self.next_waiting();
         let answer = self.next_known_end();
-        let crossing = self.device.engine.host_link().map_or(SimTime::NEVER, Link::next_at);
-        let event = self.device.body.next_event().min(self.device.engine.next_due());
+        let crossing = self.device.next_crossing();
+        let event = self.device.next_event();
         event.min(admission).min(answer).min(crossing).min(self.failures.fault_events.next_at)
     }
 
@@ -450,11 +433,6 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
 
     fn arrive(&mut self, request: Request) {
         self.record().waiting.push_back(request);
-    }
-
-    fn outstanding(&self) -> usize {
-        let waiting = self.live.as_ref().map_or(0, |live| live.waiting.len());
-        waiting + self.host.in_flight.live() + self.host.arrived.as_ref().map_or(0, |arrived| arrived.len())
     }
 
     fn fail(&mut self, what: &str, at: SimTime) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 
 use crate::config::{self, DriveFiles, Resolved};
 use crate::device::latency::PARTS;
-use crate::device::port::{Hits, Port};
+use crate::device::port::{Hits, Link, Port};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
@@ -325,6 +325,20 @@ impl<C: Contents, H> Device<C, H> {
     ) -> HostAccess<'b, schemes::Any, C, H> {
         let Device { engine, body, pages, .. } = self;
         HostAccess { engine, backends: body, pages, now, request, expected }
+    }
+}
+
+impl<C: Contents, H: Body<C>> Device<C, H> {
+    /// When something happens next below the host's link.
+    #[inline(always)]
+    fn next_event(&self) -> SimTime {
+        self.body.next_event().min(self.engine.next_due())
+    }
+
+    /// When the host's link is free for what waits for it.
+    #[inline(always)]
+    fn next_crossing(&self) -> SimTime {
+        self.engine.host_link().map_or(SimTime::NEVER, Link::next_at)
     }
 }
 

@@ -324,7 +324,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The schemes restore pages that the power loss took, before requests are served. Events by time happen meanwhile.
     fn restore_pages(&mut self) {
         while self.device.engine.is_recovering() {
-            let event = self.device.body.next_event().min(self.device.engine.next_due());
+            let event = self.device.next_event();
             if event.min(self.failures.fault_events.next_fault_at()) == SimTime::NEVER {
                 return;
             }

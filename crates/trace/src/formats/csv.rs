@@ -74,11 +74,25 @@ const NONE: u8 = u8::MAX;
 
 /// Whether a first line has the names of the columns that flashkeep writes; recorded sessions have one more.
 fn is_own(first: &[u8]) -> bool {
-    first.strip_prefix(OWN.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == COMMA)
+    first.strip_prefix(CSV_COLUMNS.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == COMMA)
 }
 
-/// What a written trace begins with.
-const OWN: &str = "time_ns,device,op,offset_B,size_B";
+/// A request in the columns that flashkeep writes, without the end of the line.
+#[must_use]
+pub fn csv_record(request: &Request) -> String {
+    let op = match (request.op, request.fua) {
+        (Op::Read, _) => "R",
+        (Op::Write, false) => "W",
+        (Op::Write, true) => "WF",
+        (Op::Trim, _) => "T",
+        (Op::Flush, _) => "F",
+    };
+    let Request { arrival_ns, device, offset, length, .. } = request;
+    format!("{arrival_ns},{device},{op},{offset},{length}")
+}
+
+/// The names of the columns that flashkeep writes, with which such a trace begins.
+pub const CSV_COLUMNS: &str = "time_ns,device,op,offset_B,size_B";
 const OWN_COLUMNS: &str = "time=time_ns:ns,device=device,op=op,offset=offset_B,size=size_B";
 
 impl Layout for Reader {
@@ -127,15 +141,8 @@ impl Layout for Reader {
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
-        let op = match (request.op, request.fua) {
-            (Op::Read, _) => "R",
-            (Op::Write, false) => "W",
-            (Op::Write, true) => "WF",
-            (Op::Trim, _) => "T",
-            (Op::Flush, _) => "F",
-        };
-        let Request { arrival_ns, device, offset, length, .. } = request;
-        out.extend_from_slice(format!("{arrival_ns},{device},{op},{offset},{length}\n").as_bytes());
+        out.extend_from_slice(csv_record(request).as_bytes());
+        out.push(b'\n');
         Ok(())
     }
 }
@@ -488,7 +495,7 @@ mod tests {
     fn what_is_written_is_read_back() {
         let context = Context { sample: Reader::HEADER.as_bytes(), ..Context::default() };
         let reader = Reader::new(&context).unwrap();
-        assert!(reader.parse(OWN.as_bytes()).unwrap().is_none());
+        assert!(reader.parse(CSV_COLUMNS.as_bytes()).unwrap().is_none());
         let one = Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op: Op::Write, fua: true };
         let plain = [Op::Read, Op::Write, Op::Trim].map(|op| Request { op, fua: false, ..one });
         for request in plain.into_iter().chain([one, Request::flush(7, 3)]) {

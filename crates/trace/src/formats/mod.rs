@@ -37,6 +37,7 @@ mod tencent;
 mod vscsi;
 
 pub use columns::Columns;
+pub use csv::{CSV_COLUMNS, csv_record};
 use detect::{SCORED, Score, sample_lines, score, tailed_records};
 use extent::{SECTOR, beyond, extent, extent_of_bytes, microseconds, read_or_write, sectors_of};
 pub(crate) use sectors::likely_sector_bytes;
