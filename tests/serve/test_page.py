@@ -20,6 +20,7 @@ import flashkeep as fk
 import pytest
 from flashkeep.serving.page import parse_address, read_verb
 from flashkeep.serving.sampling import COLUMNS, KEPT, Sampler, Totals, sample
+from nbd_client import WRITE, Client
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -33,16 +34,10 @@ FLASHKEEP = (sys.executable, "-m", "flashkeep")
 
 
 def load(served: fk.Served, writes: int = 100) -> None:
-    """Requests of a client of our own: the negotiation by name, and writes of 4 KiB."""
-    with socket.socket(socket.AF_UNIX) as client, client.makefile("rb") as answers:
-        client.connect(served.uri.partition("socket=")[2])
-        answers.read(18)
-        client.sendall((3).to_bytes(4) + b"IHAVEOPT" + (1).to_bytes(4) + (0).to_bytes(4))
-        answers.read(10)  # size and flags; there are no zeros after them
+    """Writes of 4 KiB."""
+    with Client(served.uri.partition("socket=")[2]) as client:
         for at in range(writes):
-            head = 0x25609513.to_bytes(4) + (1).to_bytes(4) + at.to_bytes(8) + (4096 * at).to_bytes(8)
-            client.sendall(head + (4096).to_bytes(4) + bytes([at % 255 + 1]) * 4096)
-            assert answers.read(16)[4:8] == bytes(4)
+            assert client.call(WRITE, 4096 * at, 4096, bytes([at % 255 + 1]) * 4096).error == 0
 
 
 def ask(served: fk.Served, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[int, Any]:

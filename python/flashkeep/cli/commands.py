@@ -240,7 +240,9 @@ def _serve(arguments: dict[str, Any]) -> int:
     from ..serving.answers import served_text
     from ..serving.command import serve
 
-    summary = serve(arguments)
+    # Not the run saves the drive at its end, but the server.
+    job = _job({**arguments, "save_aged": None}, arguments["drive"], [])
+    summary = serve(arguments, job)
     if arguments["json"]:
         _print_json(summary)
     elif not arguments["quiet"]:

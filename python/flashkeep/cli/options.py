@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..inputs.run_options import RUN_OPTIONS, options_of
+from ..inputs.run_options import OF_SERVED_DRIVES, RUN_OPTIONS, options_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -254,9 +254,6 @@ REPAIR = (
 )  # fmt: skip
 """How the drives of a fleet are repaired, what correlates their failures, and what they cost."""
 
-SERVED = ("--existing", "--fail", "--scenario", "--condition", "--aged")
-"""The options of a run that a served drive has."""
-
 BAD_WRITTEN = Option("--bad-records", "refuse records that cannot be read or converted (default), "
                      "or skip and count them", "refuse|skip", one_of("refuse", "skip"))  # fmt: skip
 """The option of a command that also writes records."""
@@ -281,7 +278,8 @@ COMMANDS = (
         Option("--on-cut", "requests that a power cut ends fail (default), or all but FLUSH are served after the "
                "recovery", "fail|wait", one_of("fail", "wait")),
         Option("--ignore-flush", "a drive that lies: FLUSH is answered at once, and FUA ignored"),
-        SET, *_of("seed"), *(option for option in _of("replaying", "running", "starting") if option.flag in SERVED),
+        SET, *_of("seed"),
+        *(option for option in _of("replaying", "running", "starting") if option.key in OF_SERVED_DRIVES),
         Option("--save-aged", "save the drive at the end", "FILE", filled),
         JSON, QUIET), "serve tlc-client"),
     Command("control", "control a served drive: fail, slow, stall, cut, crash-image, unflushed, stats, errors, age, "

@@ -90,6 +90,10 @@ RUN_OPTIONS = tuple(map(RunOption, json.loads(_flashkeep.run_options())))
 """The options of a run, in the order of the command line."""
 
 
+OF_SERVED_DRIVES = ("existing", "fail", "scenario", "condition", "aged")
+"""The options of a run that a served drive has, besides `seed`."""
+
+
 def options_of(*scopes: str) -> list[RunOption]:
     """The options of some scopes."""
     return [option for scope in scopes for option in RUN_OPTIONS if option.scope == scope]

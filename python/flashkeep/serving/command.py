@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 
-from ..inputs.run_options import RUN_OPTIONS
 from .answers import shown
 from .control import ask
 from .server import TICK_S, Addresses, Served
@@ -19,8 +18,8 @@ OPTIONS = ("allow_remote", "session", "store", "on_cut", "ignore_flush", "time",
 """The options that only a served drive has."""
 
 
-def serve(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Serves a drive until SIGINT or SIGTERM, and returns the summary."""
+def serve(arguments: Mapping[str, Any], job: Mapping[str, object]) -> dict[str, Any]:
+    """Serves the drive of a job until SIGINT or SIGTERM, and returns the summary."""
     stopped: list[int] = []
 
     def stop(number: int, _frame: object) -> None:
@@ -29,14 +28,11 @@ def serve(arguments: Mapping[str, Any]) -> dict[str, Any]:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)
-    given = {option.name: arguments.get(option.name) for option in RUN_OPTIONS if option.name != "save_aged"}
-    wanted = {key: value for key, value in given.items() if value is not None and value is not False}
     addresses = Addresses(arguments["listen"] or [], arguments["control"])
     options = {name: arguments[name] for name in OPTIONS}
     options["on_cut"] = options["on_cut"] or "fail"
     options["time"] = options["time"] or "real"
 
-    job = {"drive": arguments["drive"], "traces": [], **wanted}
     served = Served(job, addresses, options, arguments["command_line"], lambda: bool(stopped))
     if arguments["json"]:
         where = {"uris": served.uris, "control": addresses.control, "size": served.size}

@@ -11,7 +11,7 @@ import time
 
 from .. import _flashkeep
 from ..api import job_of, note_run
-from ..inputs.run_options import RUN_OPTIONS
+from ..inputs.run_options import OF_SERVED_DRIVES, RUN_OPTIONS
 from ..results.provenance import Inputs
 from ..results.result import Result
 from ..results.tree_view import suggested
@@ -25,10 +25,6 @@ if TYPE_CHECKING:
 
     from ..inputs.drive_files import Drive
     from .page import LivePage
-
-OF_A_RUN = ("existing", "fail", "scenario", "condition", "aged")
-"""The options of a run that a served drive has, besides `seed`."""
-
 
 TICK_S = 0.1
 """How often waiting threads look for signals."""
@@ -230,12 +226,12 @@ class Served:
 def serve_drive(drive: Drive, seed: SupportsIndex, options: Mapping[str, Any], given: Mapping[str, Any]) -> Served:
     """Serves a drive with options of a run, and with those that only a served drive has."""
     for name in options:
-        if name in OF_A_RUN:
+        if name in OF_SERVED_DRIVES:
             continue
-        accepted = f"{', '.join(OF_A_RUN[:-1])} and {OF_A_RUN[-1]} are accepted"
+        accepted = f"{', '.join(OF_SERVED_DRIVES[:-1])} and {OF_SERVED_DRIVES[-1]} are accepted"
         if any(name == option.in_python for option in RUN_OPTIONS):
             raise _flashkeep.OptionError(f"{name}: a served drive does not have this option of a run; {accepted}")
-        raise TypeError(f"unexpected option {name!r}; {suggested(name, (*given, 'seed', *OF_A_RUN))}")
+        raise TypeError(f"unexpected option {name!r}; {suggested(name, (*given, 'seed', *OF_SERVED_DRIVES))}")
     if given["on_cut"] not in ("fail", "wait"):
         raise _flashkeep.OptionError(f"on_cut: found {given['on_cut']!r}; 'fail' and 'wait' are accepted")
     if not isinstance(given["time"], str):
