@@ -2,12 +2,12 @@
 //!
 //! Structured values are passed as JSON text, columns as `bytes`, which NumPy and `memoryview` read without copying.
 //! The Python package `flashkeep` wraps these functions.
-#![forbid(unsafe_code)]
 
 mod arrow;
 mod conformance;
 mod errors;
 mod fleet;
+mod fork;
 mod lists;
 mod places;
 mod policies;

@@ -5,17 +5,32 @@ use std::io::{self, PipeReader, Read, Write, pipe};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
+/// Calls the function that forks, as `fork` of POSIX does, and returns what that returns, in both processes. An
+/// interpreter that the model calls makes its locks usable in the copy here.
+pub type AroundFork = fn(&mut dyn FnMut() -> i32) -> i32;
+
 /// Does some work in a copy of this process. What it returns goes to `done`, in a thread of its own; an error if the copy
 /// ended before. The copy has this thread only: the work must not wait for others.
 ///
 /// # Errors
 /// The system's, if there is no copy.
 pub(crate) fn in_a_copy(
+    around_fork: AroundFork,
     work: impl FnOnce() -> String,
     done: impl FnOnce(io::Result<String>) + Send + 'static,
 ) -> io::Result<()> {
     let (answers, mut answer) = pipe()?;
-    let child = fork()?;
+    let mut problem = None;
+    let child = around_fork(&mut || {
+        let child = fork();
+        if child < 0 {
+            problem = Some(io::Error::last_os_error());
+        }
+        child
+    });
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
     if child == 0 {
         // A panic has been printed.
         let worked = catch_unwind(AssertUnwindSafe(work));
@@ -37,13 +52,10 @@ fn wait(child: i32, mut answers: PipeReader) -> io::Result<String> {
 }
 
 #[allow(unsafe_code)]
-fn fork() -> io::Result<i32> {
-    // SAFETY: the child uses memory, files and the allocator only, which the C library makes usable in it, and ends with
-    // `exit`.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        child => Ok(child),
-    }
+fn fork() -> i32 {
+    // SAFETY: the child uses memory, files, the allocator, which the C library makes usable in it, and what the caller's
+    // `AroundFork` makes usable; it ends with `exit`.
+    unsafe { libc::fork() }
 }
 
 /// Ends the copy; nothing is flushed or removed, which is the original's.

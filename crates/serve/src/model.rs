@@ -1,6 +1,7 @@
 //! The thread of the model: takes requests of clients and verbs of the control socket, advances the device, and answers.
 
 use crate::asked::{Asked, Asker, Data, Part, Units, answer, cut, lost, refused};
+use crate::fork::AroundFork;
 use crate::pace::Clock;
 use crate::saved;
 use crate::store::{Bytes, Store};
@@ -83,6 +84,7 @@ pub(crate) struct Model<'a> {
     /// What the last power cut did.
     pub(crate) last_cut: Option<Value>,
     served: Served,
+    pub(crate) around_fork: AroundFork,
 }
 
 /// The options of a model's thread.
@@ -93,6 +95,7 @@ pub(crate) struct ModelOptions {
     pub(crate) session: Option<SessionWriter>,
     pub(crate) on_cut: OnCut,
     pub(crate) ignores_flush: bool,
+    pub(crate) around_fork: AroundFork,
 }
 
 fn failed(error: &io::Error) -> Error {
@@ -102,7 +105,7 @@ fn failed(error: &io::Error) -> Error {
 impl<'a> Model<'a> {
     pub(crate) fn new(device: &'a mut dyn LiveDevice, options: ModelOptions) -> Self {
         let units = Units { sector: device.sector_bytes().into(), page: device.page_bytes().into() };
-        let ModelOptions { completions, store, clock, session, on_cut, ignores_flush } = options;
+        let ModelOptions { completions, store, clock, session, on_cut, ignores_flush, around_fork } = options;
         Model {
             device,
             store,
@@ -119,6 +122,7 @@ impl<'a> Model<'a> {
             free: SimTime::ZERO,
             last_cut: None,
             served: Served::default(),
+            around_fork,
         }
     }
 
@@ -389,7 +393,7 @@ impl<'a> Model<'a> {
                 let from = (start + u64::from(from)).max(bytes.start);
                 let to = (start + u64::from(to)).min(bytes.end);
                 let found = self.store.read(page, held).map_err(|error| failed(&error))?;
-                if matches!((held, &found), (Held::Version(_), Bytes::Unknown)) {
+                if matches!(found, Bytes::Unknown) {
                     self.served.unknown_pages += 1;
                 }
                 add_piece(&mut pieces, found, start, from, to, (bytes.end - from) as usize);
@@ -494,6 +498,7 @@ impl<'a> Model<'a> {
 
     /// Answers all that is outstanding, in virtual time, and writes out the session.
     fn end(&mut self) -> Result<(), Error> {
+        self.write_out_session()?;
         while !self.asked.is_empty() {
             let next = self.device.next_at();
             if next == SimTime::NEVER {
@@ -501,6 +506,10 @@ impl<'a> Model<'a> {
             }
             self.advance_to(next)?;
         }
+        self.write_out_session()
+    }
+
+    fn write_out_session(&mut self) -> Result<(), Error> {
         self.session.iter_mut().try_for_each(SessionWriter::flush).map_err(|error| failed(&error))
     }
 }
@@ -520,8 +529,10 @@ fn add_piece(pieces: &mut Vec<Piece>, found: Bytes<'_>, start: u64, from: u64, t
         }
         (Bytes::Zeros, Some(Piece::Hole { length: before, .. })) => *before += length,
         (Bytes::Zeros, _) => pieces.push(Piece::Hole { offset: from, length }),
-        (Bytes::Unknown, Some(Piece::Unreadable { length: before, .. })) => *before += length,
-        (Bytes::Unknown, _) => pieces.push(Piece::Unreadable { offset: from, length }),
+        (Bytes::Unreadable | Bytes::Unknown, Some(Piece::Unreadable { length: before, .. })) => {
+            *before += length;
+        }
+        (Bytes::Unreadable | Bytes::Unknown, _) => pieces.push(Piece::Unreadable { offset: from, length }),
     }
 }
 

@@ -15,11 +15,25 @@ const LEAST_SWEPT: u64 = 64 << 20;
 /// The newest versions of a page that are always kept: some may be on their way between media.
 const NEWEST: usize = 2;
 
+/// Where the bytes of a version are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Zeros,
+    In(Slot),
+    /// A part of an unreadable page was written: its other bytes are lost.
+    Incomplete,
+}
+
+impl Place {
+    fn slot(self) -> Option<Slot> {
+        if let Place::In(slot) = self { Some(slot) } else { None }
+    }
+}
+
 #[derive(Debug)]
 struct StoredVersion {
     version: u16,
-    /// None for zeros.
-    slot: Option<Slot>,
+    place: Place,
 }
 
 #[derive(Debug)]
@@ -40,7 +54,7 @@ impl StoredPage {
     /// The version that it holds for the host, with its bytes; none for zeros.
     fn bytes_now(&self) -> Option<(u16, Slot)> {
         let Held::Version(now) = self.now else { return None };
-        Some((now, self.version(now)?.slot?))
+        Some((now, self.version(now)?.place.slot()?))
     }
 }
 
@@ -71,7 +85,9 @@ pub(crate) fn runs(pages: impl Iterator<Item = u64>) -> Vec<Range<u64>> {
 pub(crate) enum Bytes<'a> {
     Zeros,
     Data(&'a [u8]),
-    /// Its bytes are not there.
+    /// The page is lost, or a part of it was when another part was written.
+    Unreadable,
+    /// The store does not have the bytes of a version that the model has found.
     Unknown,
 }
 
@@ -114,22 +130,30 @@ impl Store {
             Held::Version(now) => stored.versions.iter().position(|stored| stored.version == now),
             Held::Zeros | Held::Unreadable => None,
         });
+        let below = match base {
+            Some(base) => stored.versions[base].place,
+            None if stored.now == Held::Unreadable => Place::Incomplete,
+            None => Place::Zeros,
+        };
         if part.len() < self.page.len() {
-            match base.and_then(|at| stored.versions[at].slot) {
-                Some(slot) => self.slab.read(slot, &mut self.page)?,
-                None => self.page.fill(0),
+            match below {
+                Place::In(slot) => self.slab.read(slot, &mut self.page)?,
+                Place::Zeros | Place::Incomplete => self.page.fill(0),
             }
         }
+        let is_incomplete = below == Place::Incomplete && part.len() < self.page.len();
         self.page[part].copy_from_slice(data);
-        let old = at.and_then(|at| stored.versions[at].slot.take());
-        if let Some(old) = old {
+        if let Some(old) = at.and_then(|at| stored.versions[at].place.slot()) {
             self.slab.free(old);
         }
-        let is_zero = self.page.iter().all(|&byte| byte == 0);
-        let slot = if is_zero { None } else { Some(self.slab.add(&self.page)?) };
+        let place = match is_incomplete {
+            true => Place::Incomplete,
+            false if self.page.iter().all(|&byte| byte == 0) => Place::Zeros,
+            false => Place::In(self.slab.add(&self.page)?),
+        };
         match at {
-            Some(at) => stored.versions[at].slot = slot,
-            None => stored.versions.push(StoredVersion { version, slot }),
+            Some(at) => stored.versions[at].place = place,
+            None => stored.versions.push(StoredVersion { version, place }),
         }
         stored.now = Held::Version(version);
         Ok(())
@@ -161,7 +185,11 @@ impl Store {
 
     /// Pages from `pages` that may hold other bytes than zeros, ascending.
     pub(crate) fn written(&self, pages: Range<u64>) -> impl Iterator<Item = u64> + '_ {
-        let holds = |stored: &StoredPage| stored.now == Held::Unreadable || stored.bytes_now().is_some();
+        let holds = |stored: &StoredPage| match stored.now {
+            Held::Zeros => false,
+            Held::Unreadable => true,
+            Held::Version(now) => stored.version(now).is_some_and(|stored| stored.place != Place::Zeros),
+        };
         self.pages.range(pages).filter(move |(_, stored)| holds(stored)).map(|(&page, _)| page)
     }
 
@@ -189,20 +217,28 @@ impl Store {
     pub(crate) fn read(&mut self, page: u64, held: Held) -> io::Result<Bytes<'_>> {
         let version = match held {
             Held::Zeros => return Ok(Bytes::Zeros),
-            Held::Unreadable => return Ok(Bytes::Unknown),
+            Held::Unreadable => return Ok(Bytes::Unreadable),
             Held::Version(version) => version,
         };
         // Contents from before the start have no bytes.
         let Some(stored) = self.pages.get(&page) else { return Ok(Bytes::Zeros) };
-        match stored.version(version) {
-            Some(StoredVersion { slot: None, .. }) => Ok(Bytes::Zeros),
-            Some(&StoredVersion { slot: Some(slot), .. }) => {
+        match stored.version(version).map(|stored| stored.place) {
+            Some(Place::Zeros) => Ok(Bytes::Zeros),
+            Some(Place::Incomplete) => Ok(Bytes::Unreadable),
+            Some(Place::In(slot)) => {
                 self.slab.read(slot, &mut self.page)?;
                 Ok(Bytes::Data(&self.page))
             }
             None if version == stored.first => Ok(Bytes::Zeros),
             None => Ok(Bytes::Unknown),
         }
+    }
+
+    /// Whether the bytes of what a page holds can be read.
+    pub(crate) fn is_readable(&self, page: u64, held: Held) -> bool {
+        let Held::Version(version) = held else { return held == Held::Zeros };
+        let stored = self.pages.get(&page).and_then(|stored| stored.version(version));
+        stored.is_none_or(|stored| stored.place != Place::Incomplete)
     }
 
     /// Whether it is time to look for versions that nothing refers to any more.
@@ -221,7 +257,7 @@ impl Store {
                 at += 1;
                 let keep =
                     at > newest || *now == Held::Version(stored.version) || kept.contains(&stored.version);
-                if let (false, Some(slot)) = (keep, stored.slot) {
+                if let (false, Some(slot)) = (keep, stored.place.slot()) {
                     self.slab.free(slot);
                 }
                 keep

@@ -166,6 +166,7 @@ impl Model<'_> {
         let now = self.now()?;
         let failed = reply.clone();
         let copied = in_a_copy(
+            self.around_fork,
             || told(work(self), now).to_string(),
             move |answer| {
                 let answer = answer.and_then(|text| Ok(serde_json::from_str(&text)?));
@@ -231,7 +232,7 @@ impl Model<'_> {
             // Of a page of which nothing is promised, the image has what the model finds.
             chosen.into_iter().for_each(|held| _ = found.insert(*page, held));
         }
-        let unreadable = found.iter().filter(|(_, held)| **held == Held::Unreadable);
+        let unreadable = found.iter().filter(|&(&page, &held)| !self.store.is_readable(page, held));
         let unreadable = ranges(unreadable.map(|(&page, _)| page).collect(), self.store.page_bytes());
         let bytes = write_image(path, self.device.capacity_bytes(), &found, &mut self.store)
             .map_err(|error| format!("{}: {error}", path.display()))?;
