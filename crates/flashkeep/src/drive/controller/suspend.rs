@@ -4,8 +4,8 @@
 //! scheduler picks it, if the unit would work for longer than suspending, reading and resuming take. The unit is
 //! *suspended* until the data of its reads have left: it senses after `suspend_program_us` or `suspend_erase_us`, then
 //! serves the reads that wait for it, one after the other, and resumes when none waits. The operation ends later by the
-//! time from the suspension until it continues. Reads of GC suspend nothing, and neither does a read of a word line that
-//! is being programmed.
+//! time from the suspension until it continues. Reads of GC and of scrubbing suspend nothing, and neither does a read of a
+//! word line that is being programmed.
 //!
 //! `suspensions` limits how often reads interrupt an operation. Reads that came before the last interruption are served
 //! together; those that come later count as another one, without another suspension.
@@ -56,7 +56,12 @@ impl<C: Contents> Controller<C> {
         let UnitUnderWay { operations, suspended } = &suspension.units[unit.0 as usize];
         let (Some(last), true) = (operations.back(), head.is_some()) else { return false };
         let read = &self.queues[head];
-        if suspension.keeps_waiting(&self.flash.geometry, unit, read.ppn) || state.stall.is_on() {
+        // Scrubbing reads one page at a time: a read behind it is another's.
+        let only_scrubs = read.command.cause == Cause::Scrub && !read.next.is_some();
+        if only_scrubs
+            || suspension.keeps_waiting(&self.flash.geometry, unit, read.ppn)
+            || state.stall.is_on()
+        {
             return false;
         }
         let is_below_limit = |operation: &OpenOperation| operation.interruptions < rules.limit;
