@@ -12,6 +12,8 @@ from pathlib import Path
 
 import flashkeep as fk
 import pytest
+from nbd_client import WRITE, Client
+from small_drives import small_drive
 
 DRIVE = "tlc-client,flash.channels=2,flash.chips_per_channel=1,flash.blocks_per_plane=64,flash.pages_per_block=96"
 FLASHKEEP = (sys.executable, "-m", "flashkeep")
@@ -73,3 +75,20 @@ def test_control_refuses_what_it_does_not_know(server: subprocess.Popen[str], tm
     absent = control(tmp_path / "absent.sock", "stats")
     assert absent.returncode != 0
     assert "absent.sock: no served drive listens" in absent.stderr
+
+
+def test_copies_of_a_served_drive_call_functions_in_python(tmp_path: Path) -> None:
+    (tmp_path / "greedy.py").write_text("def choose(valid, age, erases):\n    return valid.index(min(valid))\n")
+    drive = tmp_path / "drive.toml"
+    drive.write_text(small_drive(channels=1, blocks=16, pages=8) + '[ftl.gc]\nfile = "greedy.py"\n')
+    with (
+        fk.serve(drive, listen=[f"unix:{tmp_path}/nbd"], time="no-wait") as served,
+        Client(f"{tmp_path}/nbd") as client,
+    ):
+        for turn in range(6):
+            for page in range(60):
+                client.send(WRITE, (page * 7 + turn) % 60 * 4096, 4096, bytes(4096))
+            served.control("crash-image", tmp_path / "image", "model", 1)
+            while client.outstanding:
+                client.receive()
+    assert served.result.to_dict()["wear"]["erases_total"] > 0
