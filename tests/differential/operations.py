@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter, defaultdict
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -70,7 +70,8 @@ def problems(operations: list[Operation], summary: Mapping[str, Any], tags: set[
         # What recovery from a power loss reconstructs is written without time, so it is not logged.
         rewritten = "power" in tags and summary["redundancy"] is not None
         gaps = not existing and "faults" not in tags and not stripes and not rewritten
-        yield from _order(operations, flash, gaps)
+        done = begun(operations, summary["drive"]) if "power" in tags and flash["bus"] == "rounds" else operations
+        yield from _order(done, flash, gaps)
     if "power" not in tags:  # operations under way at a power cut end there
         yield from _units(operations, summary["drive"])
         # The next attempt of a read begins while the data of the one before, which ends here, wait for the channel.
@@ -86,6 +87,23 @@ def _counts(operations: list[Operation], summary: Mapping[str, Any]) -> Iterator
         for cause, counted in summary["operations"][kind].items():
             if logged[kind, cause] != counted:
                 yield f"count.{kind}.{cause}", f"{logged[kind, cause]} in the file, {counted} in the summary"
+
+
+def begun(operations: list[Operation], drive: Mapping[str, Any]) -> list[Operation]:
+    """Without the programs of rounds that a power loss came before: rows are written when a batch of rounds is granted.
+
+    The rows of a recovery tell when the power failed, where nothing else reads metadata.
+    """
+    if drive["ftl"]["map"] != "page" or drive["ftl"]["map_memory"] != "dram":
+        return []
+    found: list[Operation] = []
+    for recovers, rows in groupby(operations, lambda each: each.kind in {"read", "erase"} and each.cause == "metadata"):
+        those = list(rows)
+        if recovers:
+            cut = min(each.start for each in those)
+            found = [each for each in found if each.start <= cut or each.kind == "erase"]
+        found += those
+    return found
 
 
 def _order(operations: list[Operation], flash: Mapping[str, Any], gaps: bool) -> Iterator[tuple[str, str]]:

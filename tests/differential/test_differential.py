@@ -102,6 +102,29 @@ def test_operations_out_of_order_or_at_once_are_found(tmp_path: Path) -> None:
     assert {"overlap.unit", "overlap.channel"} <= found([*right, late])
 
 
+def test_programs_of_rounds_that_a_power_loss_came_before_are_not_repeats(tmp_path: Path) -> None:
+    case = Case(drive=DRIVE.replace("'mirror'", "'none'") + "start.existing = 'none'\nflash.bus = 'rounds'\n")
+    case.options = {
+        "traces": ["synth:random,requests=200,write=1,size=4KiB,footprint=256KiB,depth=32"],
+        "operations": True,
+        "verify": True,
+        "fail": ["power@30%", "power@60%"],
+    }
+    case.write(tmp_path)
+    version = Version(ROOT, 20)
+    summary = version.ask(case.jobs(tmp_path, "0"))["summary"]
+    version.close()
+    rows = operations.read(tmp_path / "0.operations.csv")
+    assert len(operations.begun(rows, summary["drive"])) < len(rows)
+
+    def found(rows: list[operations.Operation]) -> set[str]:
+        return {kind for kind, _ in operations.problems(rows, summary, {"power", "verify"})}
+
+    assert not found(rows)
+    program = next(each for each in reversed(rows) if each.kind == "program")
+    assert "order.program" in found([*rows, program._replace(start=10**15, end=10**15 + 1)])
+
+
 def test_a_hang_and_a_crash_are_told_apart_from_a_refusal(campaign: Campaign) -> None:
     case = Case(drive=DRIVE)
     assert [each.kind for each in findings(case, {"error": "hang", "message": ""})] == ["hang"]
