@@ -72,6 +72,9 @@ MEMBERS_OVER = {"mirror": (2, 3, 4, 6), "none": (1, 2, 3), "lrc": (6, 7), "raid-
 OUTER_MEMBERS = {"mirror": (2, 4), "none": (1, 2, 3), "lrc": (6,), "raid-tp": (5,)}
 """The same over arrays."""
 
+LEAST_WIDTH = {"mirror": 2, "raid6": 4, "raid-tp": 5, "lrc": 6, "declustered": 4}
+"""The members that a group of each scheme needs, where that is not three."""
+
 SEGMENT_KIB = 64
 """Segments of backups: by default they are longer than the drives."""
 
@@ -242,6 +245,30 @@ def _half_of_channels(rng: random.Random, keys: Keys) -> int:
     return rng.choice([n for n in (1, 2, 4, 8) if channels % n == 0])
 
 
+def _width(rng: random.Random, keys: Keys) -> int | None:
+    """All members, or groups of them that hold a stripe of the scheme; none where there is no such number."""
+    if "members" in keys:
+        sizes = [sum(int(each.split(" * ")[0]) for each in keys["members"])]
+    else:
+        levels = ("channels", "chips_per_channel", "dies_per_chip")
+        depth = ("channel", "chip", "die").index(keys.get("redundancy.across", "channel"))
+        sizes = [keys["flash." + each] for each in levels[: depth + 1]]
+    total, least = math.prod(sizes), LEAST_WIDTH.get(keys["redundancy.scheme"], 3)
+    widths = [n for n in range(least, total + 1) if total % n == 0 and _is_box(total // n, sizes)]
+    return rng.choice(widths) if widths else None
+
+
+def _is_box(parts: int, sizes: list[int]) -> bool:
+    """Whether that many dies, for example, are whole channels, or whole chips of one channel, or dies of one chip."""
+    for size in reversed(sizes):
+        if size % parts == 0:
+            return True
+        if parts % size:
+            return False
+        parts //= size
+    return False
+
+
 TIMES = some(25, 60.5, [20, 80], [40.0, 60.0, 90.0])
 
 VALUES: dict[str, Values] = {
@@ -324,7 +351,7 @@ VALUES: dict[str, Values] = {
     "redundancy.shadow": some(0.02, 0.1, 0.3),
     "redundancy.nvram_mib": some(0.0625, 0.25, 1),
     "redundancy.log_mib": some(1, 4, 16),
-    "redundancy.width": some(2, 3, 4, 5, 6),
+    "redundancy.width": _width,
     "redundancy.spares": some(0, 1, 2),
     "redundancy.parity_drives": some(2, 2, 3),
     "redundancy.stripe_data": some(1, 2, 2, 3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import tomllib
 from pathlib import Path
 
 import flashkeep
@@ -161,6 +162,18 @@ def test_arrays_of_arrays_are_small_and_arrays_are_conditioned_briefly() -> None
         keys = dict(line.split(" = ") for line in case.members.get("member.toml", "").splitlines())
         if keys:  # other keys may need more blocks or pages
             assert math.prod(int(keys["flash." + name]) for name in names) <= 2 * NESTED_PAGES
+
+
+def test_widths_of_arrays_divide_their_members() -> None:
+    found = 0
+    for seed in range(900300, 900600):
+        case = draw(seed, KEYS, 0, BIASES["nested"])
+        for text in (case.drive, case.members.get("inner.toml", "")):
+            keys = tomllib.loads(text)
+            if width := keys.get("redundancy", {}).get("width"):
+                found += 1
+                assert sum(int(each.split(" * ")[0]) for each in keys["members"]) % width == 0, seed
+    assert found
 
 
 def test_an_extent_without_room_for_a_journal_is_refused_for_a_known_reason() -> None:
