@@ -440,3 +440,28 @@ def test_a_log_that_a_power_loss_leaves_no_room_refuses_writes(case: Case) -> No
         fails = ("--fail", f"member:3/die:0.0.0@543us{replaced}", "--fail", "power@3req")
         integrity = case(drive, rows, "--existing", "all", *fails)["integrity"]
         assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, lost)
+
+
+def test_deltas_written_together_are_on_the_platter_when_the_write_ends(case: Case) -> None:
+    # The pages of a flush take a sector each, one after the other. The second power loss came when the flush had ended,
+    # and took pages that the disk believed to be still under its head.
+    (case.folder / "disk.toml").write_text("disk.capacity_gb = 0.01\n")
+    drive = 'members = ["1 * ./member.toml", "1 * ./disk.toml"]\nredundancy.scheme = "i-cash"\n'
+    member = (
+        "flash.channels = 2\n"
+        "flash.chips_per_channel = 1\n"
+        "flash.dies_per_chip = 1\n"
+        "flash.planes_per_die = 2\n"
+        "flash.blocks_per_plane = 32\n"
+        "flash.pages_per_block = 8\n"
+        "flash.page_kib = 2\n"
+        "flash.pages_per_program = 2\n"
+        'flash.commands.multi_plane = "match"\n'
+        "ftl.over_provisioning = 0.25\n"
+        "ftl.gather_us = 50\n"
+    )
+    workload = "synth:random,requests=2000,size=16KiB:0.5/4KiB:0.5,write=1,depth=16"
+    options = ("--seed", "767", "--existing", "none", "--fail", "power@51%", "--fail", "power@72%")
+    integrity = case(drive, workload, *options, member=member)["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+    assert integrity["power_cuts"] == 2

@@ -155,9 +155,11 @@ impl<C: Contents> Disk<C> {
                 }
             }
             if self.platter.is_some() {
+                // Pages of a command that transfers a part of each share its sectors.
+                let each = (sectors / u64::from(command.count)).clamp(1, self.page_sectors);
                 for (n, page) in (0_u64..).zip(pages.clone()) {
                     // Each after the last sector of the one before.
-                    let before = (first + n * self.page_sectors).checked_sub(1).filter(|_| n > 0);
+                    let before = (first + n * each).checked_sub(1).filter(|_| n > 0);
                     let begins = before.map_or(SimTime(start), |sector| passes(self, sector));
                     self.note_begun(page, sequence, begins);
                 }

@@ -26,6 +26,24 @@ fn pages_under_the_head_are_finished_and_those_behind_are_as_they_were() {
     }
 }
 
+/// A sector of each page passes under the head, one after the other: all pages are there when the command ends.
+#[test]
+fn pages_written_in_part_are_on_the_platter_when_their_command_ends() {
+    for begun in 0..=3_u64 {
+        let mut rig = Rig::small("");
+        rig.disk.expect_power_cuts();
+        let write = Command { sectors: 3, ..Command::new(Verb::Write, Page(10), 3) };
+        rig.ask(write, 0, &tokens(200, 3));
+        let end = rig.done().pop().expect("it has been begun").durable;
+        let sector = 2_000_000 / rig.disk.page_sectors;
+        let before = if begun == 3 { 0 } else { sector * (4 - begun) - sector / 2 };
+        let recovery = rig.disk.cut_power(SimTime(end.0 - before));
+        let found = [10, 11, 12].map(|page| rig.disk.contents_of(Page::of(page)).is_some());
+        assert_eq!(found, [0, 1, 2].map(|n| n < begun), "{begun}");
+        assert_eq!(recovery.reads, 3 - begun, "{begun}");
+    }
+}
+
 /// Writes that only the write cache had are gone, those that had left it are there, and a page has the data written
 /// to it last.
 #[test]
