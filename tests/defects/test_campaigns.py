@@ -465,3 +465,14 @@ def test_deltas_written_together_are_on_the_platter_when_the_write_ends(case: Ca
     integrity = case(drive, workload, *options, member=member)["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
     assert integrity["power_cuts"] == 2
+
+
+def test_a_rebuild_does_not_look_at_all_stripes_that_requests_hold_again_and_again(case: Case) -> None:
+    # 2,000 requests at once hold most stripes that are to be moved: each piece of the rebuild looked at all of them,
+    # every millisecond.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy.scheme = "declustered"\n'
+    workload = "synth:random,requests=2000,size=4096:0.7/32768:0.3,write=0.3,rate=200k"
+    options = ("--seed", "592", "--fail", "member:2@7req,replace_after=1s")
+    summary = case(drive, workload, *options, member="disk.capacity_gb = 0.03\n")
+    assert summary["integrity"]["time_to_full_redundancy_s"] > 0
+    assert (summary["integrity"]["wrong_reads"], summary["integrity"]["lost_pages"]) == (0, 0)

@@ -434,8 +434,9 @@ impl NodeHealth {
         plan: &mut Plan,
     ) -> bool {
         let is_held = |codeword: u64| view.held(Key(codeword));
+        // A codeword that a plan holds is examined, and taken in again, when the plan ends.
         let next =
-            |this: &mut Self| if recovers { this.first.next(is_held) } else { this.queue.next(is_held) };
+            |this: &mut Self| if recovers { this.first.next(is_held) } else { this.queue.next_idle(is_held) };
         while let Some(codeword) = next(self) {
             self.first.set(codeword, false);
             self.queue.set(codeword, false);

@@ -84,8 +84,8 @@ impl NodeHealth {
     /// Whether a run of codewords is alike so far, and none of them waits for a recovery.
     fn is_alike(&self, run: Range<u64>) -> bool {
         self.degraded.uniform(run.clone()).is_some()
-            && self.queue.numbers().uniform(run.clone()).is_some()
-            && self.first.numbers().uniform(run.clone()) == Some(false)
+            && self.queue.uniform(run.clone()).is_some()
+            && self.first.uniform(run.clone()) == Some(false)
             && self.newer_missing.uniform(run) == Some(false)
     }
 

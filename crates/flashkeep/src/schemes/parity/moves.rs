@@ -105,7 +105,8 @@ impl Parity<Permuted> {
         plan: &mut Plan,
     ) -> bool {
         loop {
-            let Some(stripe) = moves.queue.next(|stripe| view.held(Key(stripe))) else {
+            // Stripes that a plan holds are looked at again when it ends (`reconsider_move`).
+            let Some(stripe) = moves.queue.next_idle(|stripe| view.held(Key(stripe))) else {
                 if self.assign_columns(moves, view) {
                     continue;
                 }
