@@ -73,8 +73,8 @@ impl RebuildQueue {
         found
     }
 
-    /// The same. Numbers that a plan works on are not looked at again until they are taken in anew, as must happen when
-    /// the plan ends: there may be many of them, and many calls meanwhile.
+    /// The same. Numbers that a plan works on are passed over until they are taken in again, as must happen when the plan
+    /// ends: there may be many of them, and many calls meanwhile.
     pub fn next_idle(&mut self, busy: impl Fn(u64) -> bool) -> Option<u64> {
         let end = self.end;
         let found =

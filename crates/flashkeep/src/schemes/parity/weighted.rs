@@ -172,7 +172,8 @@ impl Parity<Weighted> {
         view: &View<'_>,
         plan: &mut Plan,
     ) -> bool {
-        while let Some(stripe) = reshuffle.rebuild_queue.next(|stripe| view.held(Key(stripe))) {
+        // Stripes that a plan holds are looked at again when it ends (`look_at`).
+        while let Some(stripe) = reshuffle.rebuild_queue.next_idle(|stripe| view.held(Key(stripe))) {
             let stripe = stripe as u32;
             reshuffle.rebuild_queue.set(stripe, false);
             if view.is_degraded(stripe.into()) {
