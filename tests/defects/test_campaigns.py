@@ -476,3 +476,17 @@ def test_a_rebuild_does_not_look_at_all_stripes_that_requests_hold_again_and_aga
     summary = case(drive, workload, *options, member="disk.capacity_gb = 0.03\n")
     assert summary["integrity"]["time_to_full_redundancy_s"] > 0
     assert (summary["integrity"]["wrong_reads"], summary["integrity"]["lost_pages"]) == (0, 0)
+
+
+def test_caches_are_written_back_at_the_end_after_the_last_answer(case: Case) -> None:
+    # With a sample of the timeline still to come, the last request had not ended when its caches were written back.
+    drive = (
+        'members = ["3 * ./member.toml"]\nredundancy.scheme = "raid5"\nbuffer.dram_mib = 0.03125\n'
+        'buffer.flush = "none"\n'
+    )
+    workload = "synth:random,requests=60,size=4KiB,write=0.5,depth=4"
+    options = ("--seed", "1", "--existing", "all", "--flush-at-end", "--fail", "power@50%")
+    member = "disk.capacity_gb = 0.01\n"
+    plain = case(drive, workload, *options, member=member)
+    shown = case(drive, workload, *options, "--timeline", "timeline.json", member=member)
+    assert plain["digest"] == shown["digest"]

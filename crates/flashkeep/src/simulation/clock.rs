@@ -61,6 +61,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         }
         if self.job.flush_at_end {
+            // Some requests may end later than the last event, if a failure or a sample was still to come.
+            self.end_requests(SimTime::NEVER);
             self.flush_at_end();
         }
         self.end_requests(SimTime::NEVER);
