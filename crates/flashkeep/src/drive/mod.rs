@@ -93,7 +93,7 @@ impl<C: Contents> Drive<C> {
             self.controller.unit_wakes(now, UnitId(slot as u32), &mut self.backends);
         } else if slot - units < self.controller.dies.channel_count() {
             self.controller.channel_wakes(now, slot - units, &mut self.backends);
-        } else if self.controller.suspension.is_some()
+        } else if self.controller.open.may_exist()
             && slot - units - self.controller.dies.channel_count() < units
         {
             self.controller.settle_unit(

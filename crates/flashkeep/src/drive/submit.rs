@@ -88,7 +88,7 @@ impl<C: Contents> Backends<C> for Drive<C> {
 
     #[inline]
     fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
-        self.controller.breakdowns()
+        self.controller.probe.breakdowns()
     }
 }
 

@@ -74,7 +74,7 @@ impl<C: Contents> DriveBackends<C> {
             && !self.gc.is_soft()
             && !controller.accounts.is_watched()
             && self.power.is_none()
-            && controller.suspension.is_none();
+            && !controller.open.may_exist();
         controller.take_path(match (simple, self.ftl.physical) {
             (true, false) => Programs::Plain,
             (true, true) => Programs::PlainPhysical,

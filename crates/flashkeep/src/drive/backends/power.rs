@@ -226,7 +226,7 @@ impl<C: Contents> DriveBackends<C> {
         let until = power.guard[block];
         if until <= now {
             // The end of the operations under way wakes the units that wait for it.
-            return controller.is_guarded_under_way(block);
+            return controller.open.guards(block);
         }
         controller.dies.wake_channel_by(controller.dies[unit].channel as usize, until);
         true
@@ -237,7 +237,7 @@ impl<C: Contents> DriveBackends<C> {
         let now = controller.now;
         let Some(power) = &mut self.power else { return };
         power.numbered.retain(|&(_, end)| end > now);
-        let durable = if controller.suspension.is_some() { SimTime::NEVER } else { durable };
+        let durable = if controller.open.may_exist() { SimTime::NEVER } else { durable };
         power.numbered.push((sequence, durable));
     }
 
@@ -342,7 +342,7 @@ impl<C: Contents> DriveBackends<C> {
         let geometry = self.flash.geometry.clone();
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
-            controller.land_under_way(|ppn| geometry.plane_of(ppn) == plane);
+            controller.open.land(|ppn| geometry.plane_of(ppn) == plane);
         }
     }
 
@@ -352,7 +352,7 @@ impl<C: Contents> DriveBackends<C> {
         let index = geometry.block_index(plane, block);
         if let Some(power) = &mut self.power {
             power.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
-            controller.land_under_way(|ppn| geometry.block_index_of(ppn) == index);
+            controller.open.land(|ppn| geometry.block_index_of(ppn) == index);
         }
     }
 

@@ -302,7 +302,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         recovery.ready = free_at.iter().copied().max().unwrap_or(now);
         controller.dies.free_all(recovery.ready);
-        controller.record_recovery(now, recovery.ready);
+        controller.probe.record_recovery(now, recovery.ready);
         recovery
     }
 }

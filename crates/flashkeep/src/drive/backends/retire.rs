@@ -32,7 +32,7 @@ impl<C: Contents> DriveBackends<C> {
         self.health.life.expired += 1;
         if self.health.life.first_worn_block.is_none() {
             self.health.life.first_worn_block = Some(end);
-            controller.note_first_death(controller.dies.unit_of_block(plane, block));
+            controller.open.note_first_death(controller.dies.unit_of_block(plane, block));
         }
         self.set_damaged(controller);
         if self.ftl.physical {

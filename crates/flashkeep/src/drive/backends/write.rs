@@ -509,7 +509,7 @@ impl<C: Contents> DriveBackends<C> {
         if !remapped.is_empty() {
             remapped.retain(|remapped| remapped.op != op.raw());
         }
-        if controller.suspension.is_some() && controller.is_still_programmed(op, self) {
+        if controller.open.may_exist() && controller.is_still_programmed(op, self) {
             return controller.answer_behind(controller.now, op);
         }
         self.answer_write(op, CompletionPart::Both, controller);

@@ -1,9 +1,11 @@
 //! Builds a controller from the parameters of its drive.
 
 use super::errors::ReadErrors;
+use super::open_operations::OpenOperations;
+use super::probe::LatencyProbe;
 use super::program::Programs;
 use super::read::Commands;
-use super::{Controller, Dies, DriveAccounts, Paths, Queues, ReadRules, Scratch, Suspension};
+use super::{Controller, Dies, DriveAccounts, Paths, Queues, ReadRules, Scratch};
 use crate::drive::{FlashBackendKind, Parameters};
 use crate::engine::Contents;
 use crate::flash::{FlashArray, Geometry, Timing};
@@ -30,8 +32,8 @@ impl<C: Contents> Controller<C> {
             accounts: DriveAccounts::new(drive, geometry, backends),
             done: Vec::new(),
             scratch: Scratch::default(),
-            latencies: None,
-            suspension: drive.suspend.map(|rules| Box::new(Suspension::new(rules, units))),
+            probe: LatencyProbe::default(),
+            open: OpenOperations::new(drive.suspend, units),
             errors: ReadErrors::of(drive, geometry),
             now: SimTime::ZERO,
             admitted: SimTime::ZERO,

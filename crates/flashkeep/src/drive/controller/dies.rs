@@ -515,6 +515,11 @@ impl Dies {
         [self.free_at[unit.0 as usize], self.channels[channel].free_at]
     }
 
+    /// Where operations are suspended: the operation of a unit is over at `end`.
+    pub(super) fn set_end_of_operation(&mut self, unit: UnitId, end: SimTime) {
+        self.agenda.set(self.units.len() + self.channels.len() + unit.0 as usize, end);
+    }
+
     /// How long each channel has been in use.
     #[must_use]
     pub(in crate::drive) fn channel_busy(&self) -> Vec<Span> {
@@ -585,9 +590,7 @@ impl<C: Contents> Controller<C> {
         cause: Cause,
         backends: &mut DriveBackends<C>,
     ) {
-        if cause != Cause::Host && self.latencies.is_some() {
-            self.record_unit(now, unit, until, cause);
-        }
+        self.record_unit(now, unit, until, cause);
         let state = &mut self.dies.units[unit.0 as usize];
         state.phase = UnitPhase::Free;
         state.busy += until.since(now);
@@ -604,9 +607,7 @@ impl<C: Contents> Controller<C> {
     /// The channel is in use from `now` for `span` because of this cause.
     #[inline]
     pub(super) fn occupy_channel(&mut self, now: SimTime, channel: usize, span: Span, cause: Cause) {
-        if cause != Cause::Host && self.latencies.is_some() {
-            self.record_channel(now, channel, now + span, cause);
-        }
+        self.record_channel(now, channel, now + span, cause);
         let state = &mut self.dies.channels[channel];
         debug_assert!(state.free_at <= now, "a channel does one thing at a time");
         state.free_at = now + span;
@@ -619,7 +620,7 @@ impl<C: Contents> Controller<C> {
         let channel = &self.dies.channels[state.channel as usize];
         let mut wait = channel.free_at.since(now);
         wait += match state.phase {
-            UnitPhase::Free => self.wait_for_suspension(unit, self.dies.free_at[unit.0 as usize].since(now)),
+            UnitPhase::Free => self.open.wait_for(unit, self.dies.free_at[unit.0 as usize].since(now)),
             UnitPhase::Suspended => Span::ZERO,
             UnitPhase::Array => {
                 self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer(0)

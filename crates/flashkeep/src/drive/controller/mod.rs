@@ -11,8 +11,9 @@ mod interrupt;
 mod interrupted;
 mod latency;
 mod multiplane;
-mod open_latency;
+mod open_operations;
 mod physical;
+mod probe;
 mod program;
 mod queue;
 mod read;
@@ -36,17 +37,16 @@ pub(super) use sources::{Next, Taker};
 pub use work::OperationTimes;
 
 use crate::drive::{BlockErases, Counters, OperationObserver, Parameters, Told};
-use crate::engine::{Breakdown, BusyHistory, Contents, Done};
-use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, SuspendRules, UnitId};
-use crate::kernel::{Agenda, Arena, Id, SimTime, Span};
+use crate::engine::{Contents, Done};
+use crate::flash::{FlashArray, PlaneId, Ppn, Scheduler, UnitId};
+use crate::kernel::{Agenda, Arena, Id, SimTime};
 use dies::Channel;
 use gangs::GangRound;
-use latency::PlacedPage;
-use latency::ReadTimes;
+use open_operations::OpenOperations;
+use probe::LatencyProbe;
 use read_from_flash::ReadBehindWrite;
 use rounds::OpenRound;
 use spread::PoolUnits;
-use under_way::UnitUnderWay;
 
 /// Grants operations of physical pages to dies and channels, and so decides when they end.
 #[derive(Clone)]
@@ -65,9 +65,9 @@ pub(super) struct Controller<C> {
     pub(super) done: Vec<Done<C>>,
     pub(super) scratch: Scratch,
     /// Where the time of commands goes, if that is measured.
-    pub(super) latencies: Option<Box<DriveLatencies>>,
-    /// The operations under way, if operations are suspended for reads.
-    pub(super) suspension: Option<Box<Suspension>>,
+    pub(super) probe: LatencyProbe,
+    /// The operations whose ends may move, if operations are suspended for reads.
+    pub(super) open: OpenOperations,
     /// Bit errors, if reads of healthy flash can fail.
     pub(super) errors: Option<Box<ReadErrors>>,
     pub(super) now: SimTime,
@@ -189,36 +189,6 @@ pub(in crate::drive) struct Gangs {
     rounds: Vec<GangRound>,
 }
 
-/// The operations under way in a drive whose units suspend operations for reads.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct Suspension {
-    rules: SuspendRules,
-    units: Vec<UnitUnderWay>,
-    /// How many programs of each write are under way.
-    pending: Vec<u16>,
-    /// Writes without any more programs under way.
-    over: Vec<Id<DriveOp>>,
-}
-
-/// Where the time of a drive's commands goes.
-#[derive(Clone, Debug)]
-pub(in crate::drive) struct DriveLatencies {
-    units: Vec<BusyHistory>,
-    channels: Vec<BusyHistory>,
-    /// Of each write that is under way, its page that is acknowledged last, so far.
-    placed: Vec<PlacedPage>,
-    reads: Vec<ReadTimes>,
-    /// Of reads that waited for other work than the host's and GC, that wait.
-    waits: Vec<Breakdown>,
-    /// Of reads whose data could not be corrected, the attempts before; untouched without an error model.
-    earlier: Vec<Breakdown>,
-    /// Where operations are suspended, of each write: what its page waited for that was over last, and how long that was
-    /// suspended; or where the time until it was acknowledged went.
-    open: Vec<(Breakdown, Span)>,
-    /// The breakdowns of the completions that the engine has not taken yet.
-    done: Vec<Breakdown>,
-}
-
 impl<C: Contents> Controller<C> {
     /// Programs take this path.
     pub(in crate::drive) fn take_path(&mut self, programs: Programs) {
@@ -233,12 +203,6 @@ impl<C: Contents> Controller<C> {
     #[inline(always)]
     pub(in crate::drive) fn takes_commands_directly(&self) -> bool {
         self.paths.commands == Commands::Direct
-    }
-
-    /// Where the time of completed commands went, if that is measured.
-    #[inline]
-    pub(in crate::drive) fn breakdowns(&mut self) -> Option<&mut Vec<Breakdown>> {
-        self.latencies.as_mut().map(|latencies| &mut latencies.done)
     }
 
     /// Whether pages on their way to flash are read from there, after their program.
@@ -266,7 +230,7 @@ impl<C: Contents> Controller<C> {
 
     /// Ends a write that found no place or no longer needs one.
     pub(in crate::drive) fn answer_unplaced(&mut self, now: SimTime, op: Id<DriveOp>) {
-        self.forget_under_way(op);
+        self.open.forget_write(op);
         if !self.queues.is_unasked(op) {
             let DriveOp { token, command, .. } = self.queues[op];
             let spent = self.breakdown_of_unplaced(now, op);

@@ -213,7 +213,7 @@ impl<C: Contents> Controller<C> {
                 && self.die_of(PlaneId(plane), self.flash.geometry.block_of(ppn)) == die_of_first
                 && planes & bit == 0;
             let along = backends.packing.shares() && !apart && self.is_brought_up(first, ppn);
-            if (apart || along) && !self.is_kept_waiting(unit, ppn) {
+            if (apart || along) && !self.open.keeps_waiting(&self.flash.geometry, unit, ppn) {
                 planes |= bit;
                 self.queues[at].placed = u16::from(along);
                 self.accounts.counters.along[OpKind::Read as usize] += u64::from(along);

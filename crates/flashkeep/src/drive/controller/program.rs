@@ -4,7 +4,6 @@
 //! each its place, and commits the operation ([`Controller::commit`]): the commit occupies die and channel, and
 //! updates counters and logs.
 
-use super::latency::PlacedPage;
 use super::queue::DriveOp;
 use super::{Controller, Scratch};
 use crate::drive::LoggedOperation;
@@ -173,7 +172,7 @@ impl<C: Contents> Controller<C> {
         let freed = self.dies.freed(channel, unit);
         let (first, end) =
             self.occupy::<M>(now, (channel, unit), &phases, manner.cached, pages[0].cause, backends);
-        let open = !M::PLAIN && self.suspension.is_some();
+        let open = !M::PLAIN && self.open.may_exist();
         if open {
             self.put_under_way([now, end], unit, &phases, manner, pages[0].cause);
         }
@@ -199,7 +198,7 @@ impl<C: Contents> Controller<C> {
     ) -> SimTime {
         let kind = OpKind::Program;
         let phases = self.flash.timing.cost_of(&self.flash.geometry, kind, page.target);
-        let waited = last && self.latencies.is_some() && self.queues[page.op].since < now;
+        let waited = last && self.probe.is_on() && self.queues[page.op].since < now;
         let freed = if waited { self.dies.freed(channel, unit) } else { [now; 2] };
         let (begun, end) = self.occupy::<M>(now, (channel, unit), &phases, false, page.cause, backends);
         let array = phases.array();
@@ -241,7 +240,7 @@ impl<C: Contents> Controller<C> {
         let end = now + held + phases.busy();
         self.occupy_channel(now, self.dies.channel_of(unit), held + phases.sent(), block.cause);
         self.occupy_unit(now, unit, end, block.cause, backends);
-        let open = self.suspension.is_some();
+        let open = self.open.may_exist();
         if open {
             self.put_under_way([now, end], unit, &phases, Manner::erase(), block.cause);
         }
@@ -314,11 +313,11 @@ impl<C: Contents> Controller<C> {
         if page.op.is_some() {
             let acknowledged = if self.flash.acknowledge == Acknowledge::Transfer { sent } else { end };
             if measured
-                && let Some(latencies) = &mut self.latencies
+                && self.probe.is_on()
                 && (M::PLAIN || acknowledged > self.queues[page.op].acknowledged)
             {
                 let cached = !M::PLAIN && self.flash.commands.cache_program;
-                latencies.note_placed(page.op, PlacedPage::new(&times, unit, acknowledged, cached));
+                self.probe.note_placed(page.op, &times, unit, acknowledged, cached);
             }
             self.queues[page.op].note_placed(granted, acknowledged, end);
         }

@@ -127,8 +127,8 @@ impl<C: Contents> Controller<C> {
 
     #[inline]
     pub(in crate::drive) fn is_being_programmed(&self, now: SimTime, unit: UnitId, ppn: Ppn) -> bool {
-        if let Some(suspension) = &self.suspension {
-            return suspension.is_being_programmed(now, unit, ppn);
+        if let Some(is_programmed) = self.open.is_being_programmed(now, unit, ppn) {
+            return is_programmed;
         }
         let programs = self.dies[unit].programs == Some(ppn)
             || (self.reads.together && self.dies.is_programmed_along(unit, ppn));
@@ -180,9 +180,7 @@ impl<C: Contents> Controller<C> {
         if C::KEEP {
             self.queues.carry(op, &[contents]);
         }
-        if self.suspension.is_some() {
-            self.note_read(now, unit);
-        }
+        self.open.note_read(now, unit, self.queues.sequence);
         let state = &mut self.dies[unit];
         state.reads.push(&mut self.queues.ops, op);
         state.queued += service;
@@ -256,7 +254,7 @@ impl<C: Contents> Controller<C> {
             self.flash.timing.cost(&self.flash.geometry, op)
         };
         let in_register = now + lead + phases.busy();
-        if self.latencies.is_some() {
+        if self.probe.is_on() {
             self.record_sensing(now, unit, &phases, lead, cause, backends);
         }
         let state = &mut self.dies[unit];

@@ -113,9 +113,7 @@ impl<C: Contents> Controller<C> {
         let ftl = this.ftl;
         this.acknowledged = now;
         self.accounts.counters.count(ftl, OpKind::Read, Cause::Retry);
-        if let Some(latencies) = &mut self.latencies {
-            latencies.go_on_sensing(op, phases.busy(), course.again);
-        }
+        self.probe.go_on_sensing(op, phases.busy(), course.again);
         let state = &mut self.dies[unit];
         (state.cached, state.phase) = (cached, UnitPhase::Array);
         state.busy += phases.busy();

@@ -127,9 +127,7 @@ impl<C: Contents> Controller<C> {
     ) {
         let mut more = self.queues.waiting > 0;
         for channel in self.dies.gangs.of(channel) {
-            if cause != Cause::Host && self.latencies.is_some() {
-                self.record_channel(now, channel, end, cause);
-            }
+            self.record_channel(now, channel, end, cause);
             let state = &mut self.dies.channels[channel];
             state.free_at = end;
             state.busy += end.since(now);
@@ -302,7 +300,7 @@ impl<C: Contents> Controller<C> {
             self.flash.timing.cost(&self.flash.geometry, op)
         };
         let data_out = self.sum_of_transfers(first);
-        if self.latencies.is_some() {
+        if self.probe.is_on() {
             self.begin_reads(begun, channel, unit, first, &OpPhases::default(), backends);
         }
         let (_, end) = self.join_round(unit, &OpPhases { data_out, ..array }, command.cause);
@@ -440,9 +438,7 @@ impl<C: Contents> Controller<C> {
         let round = self.dies.round_of(unit);
         let (first, end) = round.add(phases);
         let begun = round.begun;
-        if cause != Cause::Host && self.latencies.is_some() {
-            self.record_unit(begun, unit, end, cause);
-        }
+        self.record_unit(begun, unit, end, cause);
         self.dies.plan_unit(unit, begun, end);
         (first, end)
     }

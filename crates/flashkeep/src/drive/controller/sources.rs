@@ -92,7 +92,7 @@ impl<C: Contents> ByAge<C> for ReadSource {
         } else {
             idle
         };
-        if controller.suspension.is_some() {
+        if controller.open.may_exist() {
             able = controller.readable(controller.now, channel, able);
         }
         if let Some(only) = only_bit(waiting & able) {

@@ -71,7 +71,7 @@ impl<C: Contents> Controller<C> {
         if self.dies.channels[channel].has_stalls {
             self.dies.hold_stalled(now, channel);
         }
-        if self.suspension.is_none() {
+        if !self.open.may_exist() {
             return self.visit_as::<Full>(now, channel, backends);
         }
         self.settle_channel(now, channel, backends);
@@ -115,7 +115,7 @@ impl<C: Contents> Controller<C> {
         let collecting = if write_queue_waits { u64::MAX } else { state.collecting };
         let wanted = (state.waiting | collecting) & idle != 0 || (idle != 0 && self.queues.waiting > 0);
         let accepted = !M::PLAIN && self.flash.commands.cache_program && self.queues.waiting > 0;
-        let interrupts = || !M::PLAIN && self.suspension.is_some() && self.readable(now, channel, 0) != 0;
+        let interrupts = || !M::PLAIN && self.open.may_exist() && self.readable(now, channel, 0) != 0;
         if wanted || accepted || interrupts() || state.ready != 0 {
             self.dies.arm_channel(channel);
         }
