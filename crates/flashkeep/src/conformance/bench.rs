@@ -143,11 +143,11 @@ impl<H: TestDevices> Bench<H> {
     }
 
     pub(super) fn scheme(&self) -> &Any {
-        self.engine.scheme(NodeId::ROOT).expect("a scheme at the root")
+        self.engine.tree().scheme(NodeId::ROOT).expect("a scheme at the root")
     }
 
     pub(super) fn exposed_now(&self) -> u64 {
-        self.engine.exposed()
+        self.engine.exposure().pages()
     }
 
     pub(super) fn is_whole(&self) -> bool {

@@ -188,9 +188,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[cold]
     pub(super) fn retry<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) -> bool {
         let mut moved = false;
-        for index in 0..self.shape.len() {
-            let node = NodeId(index as u16);
-            while let Some((piece, token, mut waited)) = self.parked.pop(index) {
+        for node in self.nodes.ids() {
+            while let Some((piece, token, mut waited)) = self.parked.pop(node.index()) {
                 let pages = u32::from(piece.count);
                 self.unaccount(token, pages);
                 waited.for_room(now);
@@ -222,7 +221,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether the node belongs to a member that has failed as a whole, and no command waits at it: its scheme knows
     /// nothing of the failure, and would repeat work that cannot succeed.
     fn has_stopped(&self, node: NodeId) -> bool {
-        let shape = |node: NodeId| &self.shape[node.index()];
+        let shape = |node: NodeId| &self.nodes[node];
         let mut path = std::iter::successors(Some(node), |&node| shape(node).parent.map(|(above, _)| above));
         self.has_faults && self.parked.has_none(node) && path.any(|node| !shape(node).alive)
     }
@@ -308,7 +307,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         );
         self.clock.idle_since = SimTime::ZERO;
         self.clock.alarms.iter_mut().for_each(|alarm| alarm.wake_at = SimTime::ZERO);
-        self.forget_exposure();
+        self.exposure.forget_time();
     }
 
     /// Long enough after the last command that all timers have expired.

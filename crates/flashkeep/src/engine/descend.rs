@@ -45,7 +45,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        let alive = self.shape[node.index()].alive;
+        let alive = self.nodes[node].alive;
         if command.verb != Verb::Read {
             self.note_gaps(node, &command, alive);
             if alive {
@@ -106,7 +106,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        if let Some(port) = self.shape[node.index()].port {
+        if let Some(port) = self.nodes[node].port {
             return self.accept(backends, now, port, command, token);
         }
         self.below_port(backends, now, node, command, token);
@@ -122,7 +122,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         command: Command,
         token: CompletionToken,
     ) {
-        let shape = &self.shape[node.index()];
+        let shape = &self.nodes[node];
         let Some(backend) = shape.backend else {
             return match shape.units {
                 None if shape.only.is_some() && !self.has_faults => {
@@ -146,8 +146,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
     ) {
         self.name_pages(node, &command, token);
-        let only = self.shape[node.index()].child(Member(0));
-        let shape = &self.shape[only.index()];
+        let only = self.nodes[node].child(Member(0));
+        let shape = &self.nodes[only];
         let (Some(backend), None) = (shape.backend, shape.port) else {
             return self.through_port(backends, now, only, command, token);
         };
@@ -280,7 +280,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let goes = self.plan(backends, node, piece, &mut plan);
         if goes {
             self.note_wait(node, token, waited, now);
-            self.exposure.rescued += u64::from(plan.rescued);
+            self.exposure.note_rescued(u64::from(plan.rescued));
             if plan.refuses {
                 self.refuse(backends, now, node, piece);
             }
@@ -358,7 +358,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
     ) {
         for step in &plan.steps {
-            let child = self.shape[node.index()].child(step.member);
+            let child = self.nodes[node].child(step.member);
             let mut command = step.command;
             command.flags = command.flags.with(piece.flags.inherited());
             self.dispatch(backends, now, child, command, token.plus(u32::from(step.at)));
@@ -409,11 +409,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
                 LockWaiter::Merge(merge, token, since) => {
                     self.unaccount(token, 1);
-                    self.note_delay(token, since, now);
+                    self.latencies.note_delay(token, since, now);
                     self.merge_behind(backends, now, PortId::of_key(key), merge, token);
                 }
                 LockWaiter::Repair(failed, since) => {
-                    self.note_delay(failed.token, since, now);
+                    self.latencies.note_delay(failed.token, since, now);
                     self.failed(backends, now, failed);
                 }
             }

@@ -18,14 +18,15 @@ use super::health::Health;
 use super::latency::Latencies;
 use super::locks::Locks;
 use super::names::PageNames;
+use super::nodes::Nodes;
 use super::plan::{Member, Plan, Why};
 use super::ports::{Fences, PortId, Ports};
 use super::rebuild::ArrayController;
 use super::requests::{CompletionCounter, Finished};
 use super::running::RunningPlan;
-use super::scheme::{Capabilities, Change, Scheme};
+use super::scheme::{Change, Scheme};
 use super::sums::PageBuffers;
-use super::tree::{Flat, NodeId, NodeLinks, Tree};
+use super::tree::{Flat, NodeId, Tree};
 use super::view::{After, View};
 use crate::kernel::{Arena, Deadlines, Id, SimTime};
 
@@ -55,10 +56,7 @@ impl Due {
 /// The executor: a tree of schemes over backends, and all operations in progress.
 #[derive(Clone, Debug)]
 pub struct Engine<S, C> {
-    pub(super) schemes: Vec<Option<S>>,
-    pub(super) shape: Vec<NodeLinks>,
-    /// The node of each backend.
-    pub(super) backend_nodes: Vec<NodeId>,
+    pub(super) nodes: Nodes<S>,
     pub(super) counters: Arena<CompletionCounter>,
     pub(super) running_plans: Arena<RunningPlan>,
     /// The number of those that carry out writes and trims.
@@ -100,40 +98,21 @@ pub struct Engine<S, C> {
     /// The number of requests opened so far, which is the age of the next one.
     pub(super) opened: u32,
     /// Where the time of requests goes, if that is measured.
-    pub(super) latencies: Option<Latencies>,
+    pub(super) latencies: Latencies,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// An engine over `tree`.
     #[must_use]
     pub fn new(tree: Tree<S>) -> Self {
-        let Flat { shapes: mut shape, schemes, controllers, ports } = tree.flatten();
-        for (node, scheme) in schemes.iter().enumerate() {
-            let Some(Capabilities { transparent, stateless, .. }) = scheme.as_ref().map(S::capabilities)
-            else {
-                continue;
-            };
-            if transparent {
-                shape[node].through = shape[shape[node].children[0].index()].backend;
-            }
-            if let (true, &[only]) = (stateless, &shape[node].children[..]) {
-                shape[node].only = Some(only);
-            }
-        }
-        let backends = shape.iter().enumerate().filter_map(|(n, s)| Some((usize::from(s.backend?.0), n)));
-        let mut backend_nodes = Vec::new();
-        for (backend, node) in backends {
-            backend_nodes.resize(backend_nodes.len().max(backend + 1), NodeId::HOST);
-            backend_nodes[backend] = NodeId(node as u16);
-        }
-        let nodes = shape.len();
+        let Flat { shapes, schemes, controllers, ports } = tree.flatten();
+        let nodes = Nodes::new(shapes, schemes);
         Engine {
-            parked: Parked::new(shape.len()),
-            clock: BackgroundClock::new(&schemes),
-            health: Health::new(&schemes),
-            schemes,
-            shape,
-            backend_nodes,
+            parked: Parked::new(nodes.len()),
+            clock: BackgroundClock::new(nodes.all_schemes()),
+            health: Health::new(nodes.all_schemes()),
+            exposure: Exposure::new(nodes.len()),
+            nodes,
             counters: Arena::default(),
             running_plans: Arena::default(),
             changes: 0,
@@ -150,38 +129,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             due: Deadlines::default(),
             finished: Vec::new(),
             plans: Vec::new(),
-            exposure: Exposure::new(nodes),
             controller: ArrayController::default(),
             xor_free: vec![SimTime::ZERO; controllers.len() + 1],
             controllers,
             untimed: false,
             opened: 0,
-            latencies: None,
+            latencies: Latencies::default(),
         }
     }
 
-    /// The scheme at a node.
+    /// The nodes of the tree.
     #[must_use]
-    pub fn scheme(&self, node: NodeId) -> Option<&S> {
-        self.schemes[node.index()].as_ref()
-    }
-
-    /// The schemes of all nodes, in pre-order.
-    pub fn schemes(&self) -> impl Iterator<Item = &S> {
-        self.schemes.iter().flatten()
-    }
-
-    /// The nodes that have schemes, with them, in pre-order.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &S)> {
-        let numbered = self.schemes.iter().enumerate();
-        numbered.filter_map(|(at, scheme)| scheme.as_ref().map(|scheme| (NodeId(at as u16), scheme)))
+    #[inline]
+    pub fn tree(&self) -> &Nodes<S> {
+        &self.nodes
     }
 
     /// The only backend, if the root passes every command on to it unchanged.
     #[must_use]
     pub fn only_backend(&self) -> Option<BackendId> {
-        let only = self.shape[NodeId::ROOT.index()].only.filter(|_| !self.has_faults)?;
-        self.shape[only.index()].backend
+        let only = self.nodes[NodeId::ROOT].only.filter(|_| !self.has_faults)?;
+        self.nodes[only].backend
     }
 
     /// The instant of the engine's own next event.
@@ -259,9 +227,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn change<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, change: Change) {
         (self.has_faults, self.announced) = (true, true);
         self.failures += 1;
-        self.shape[node.index()].alive = change != Change::Failed;
+        self.nodes[node].alive = change != Change::Failed;
         if change == Change::Replaced {
-            if self.is_below_map(node) {
+            if self.nodes.is_below_map(node) {
                 self.gaps.none(node);
             } else {
                 self.gaps.all(node);
@@ -279,33 +247,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         backend: BackendId,
     ) {
-        self.shape[node.index()].backend = Some(backend);
-        let at = usize::from(backend.0);
-        self.backend_nodes.resize(self.backend_nodes.len().max(at + 1), NodeId::HOST);
-        self.backend_nodes[at] = node;
+        self.nodes.replace_backend(node, backend);
         self.change(backends, now, node, Change::Replaced);
-    }
-
-    /// The node at a path of member numbers from the root.
-    #[must_use]
-    pub fn descendant(&self, path: &[u32]) -> Option<NodeId> {
-        path.iter().try_fold(NodeId::ROOT, |node, &member| {
-            self.shape[node.index()].children.get(member as usize).copied()
-        })
-    }
-
-    /// Whether the node at this path has failed as a whole, or a node above it.
-    #[must_use]
-    pub fn has_failed(&self, path: &[u32]) -> bool {
-        let failed = |node: NodeId| !self.shape[node.index()].alive;
-        (1..=path.len()).any(|upto| self.descendant(&path[..upto]).is_some_and(failed))
     }
 
     /// Whether plans of a subtree's schemes, or commands that wait there, are in progress. A subtree that does not
     /// respond gets no new ones.
     #[must_use]
     pub fn is_at_work(&self, node: NodeId) -> bool {
-        let below = self.subtree(node);
+        let below = self.nodes.subtree(node);
         below.iter().any(|&node| !self.parked.has_none(node))
             || self.ports.is_at_work(&below)
             || self
@@ -330,36 +280,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         assert!(!self.is_at_work(node), "a member is replaced while it is idle");
         let Flat { mut schemes, .. } = fresh.flatten();
-        for at in self.subtree(node) {
-            let replaced = std::mem::replace(&mut self.schemes[at.index()], schemes[at.index()].take());
-            if let (Some(scheme), Some(replaced)) = (&mut self.schemes[at.index()], &replaced) {
-                go_on(scheme, replaced);
+        for at in self.nodes.subtree(node) {
+            if let Some(replaced) = self.nodes.set_scheme(at, schemes[at.index()].take()) {
+                go_on(self.nodes.scheme_mut(at), &replaced);
             }
-            self.shape[at.index()].alive = true;
+            self.nodes[at].alive = true;
             self.gaps.none(at);
-            self.health.restart(at, &self.schemes[at.index()]);
+            self.health.restart(at, &self.nodes.all_schemes()[at.index()]);
             self.buffers.forget_carried(at);
             self.note_exposure(now, at);
         }
         self.change(backends, now, node, Change::Replaced);
-    }
-
-    /// A node, and all below it.
-    pub(super) fn subtree(&self, node: NodeId) -> Vec<NodeId> {
-        let mut nodes = vec![node];
-        let mut at = 0;
-        while let Some(&node) = nodes.get(at) {
-            nodes.extend_from_slice(&self.shape[node.index()].children);
-            at += 1;
-        }
-        nodes
-    }
-
-    /// The node of a backend; none for a hot spare.
-    #[must_use]
-    pub fn node_of(&self, backend: BackendId) -> Option<NodeId> {
-        let node = self.backend_nodes.get(usize::from(backend.0)).copied();
-        node.filter(|&node| node != NodeId::HOST && self.shape[node.index()].backend == Some(backend))
     }
 
     /// Reports a change of a node to its parent's scheme, which may begin to rebuild.
@@ -370,7 +301,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         change: Change,
     ) {
-        let Some((parent, member)) = self.shape[node.index()].parent else { return };
+        let Some((parent, member)) = self.nodes[node].parent else { return };
         if matches!(change, Change::Replaced | Change::Returned) {
             self.close_gaps_of_zeros(backends, parent);
         }
@@ -378,13 +309,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.note_member(backends, parent, member, change);
         }
         self.with_view(backends, parent, |scheme, view| scheme.member(member, change, view));
-        if self.is_below_map(node) {
+        if self.nodes.is_below_map(node) {
             self.pass_up(backends, now, parent, change);
         }
         self.note_exposure(now, parent);
         self.press(backends, now, parent);
         self.begin_rebuild(now, parent);
-        if matches!(change, Change::Replaced | Change::Returned) && !self.is_below_map(node) {
+        if matches!(change, Change::Replaced | Change::Returned) && !self.nodes.is_below_map(node) {
             self.pass_losses_up(backends, now, parent);
         }
     }
@@ -398,7 +329,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         (backend, page): (BackendId, Page),
         part: CompletionPart,
     ) {
-        let Some(node) = self.node_of(backend) else { return };
+        let Some(node) = self.nodes.of_backend(backend) else { return };
         let why: Option<fn(Member, Page) -> Why> = match part {
             CompletionPart::Leaving => Some(Why::Leaving),
             CompletionPart::Moved => Some(Why::Moved),
@@ -406,10 +337,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             _ => None,
         };
         if let Some(why) = why {
-            if let Some((parent, member)) = self.shape[node.index()].parent {
+            if let Some((parent, member)) = self.nodes[node].parent {
                 self.ask(backends, now, parent, why(member, page));
                 // A map in flash passes on which old versions are about to be collected.
-                let above = self.shape[parent.index()].parent.filter(|_| self.is_below_map(node));
+                let above = self.nodes[parent].parent.filter(|_| self.nodes.is_below_map(node));
                 if let Some((above, member)) = above.filter(|_| part == CompletionPart::Leaving) {
                     self.ask(backends, now, above, why(member, page));
                 }
@@ -437,7 +368,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// # Panics
     /// Where the node is a backend.
     pub fn scheme_mut(&mut self, node: NodeId) -> &mut S {
-        self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
+        self.nodes.scheme_mut(node)
     }
 
     /// Calls the scheme at `node` with its view.
@@ -448,9 +379,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         ask: impl FnOnce(&mut S, &View<'_>) -> T,
     ) -> T {
-        let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
-        let scheme = upto[node.index()].as_mut().expect("an inner node has a scheme");
-        let Engine { shape, locks, gaps, health, names, ports, running_plans, parked, changes, .. } = self;
+        let Engine { nodes, locks, gaps, health, names, ports, running_plans, parked, changes, .. } = self;
+        let (scheme, shape, after) = nodes.split(node);
         let deeper = After {
             node,
             schemes: after,
@@ -488,8 +418,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             if !asked {
                 return self.on_backend_event(backends, now, (backend, page), done.part);
             }
-            let child = self.backend_nodes[usize::from(backend.0)];
-            self.note_failed(backends, now, done);
+            let child = self.nodes.once_of(backend);
+            self.latencies.note_failed(backends, now, done);
             return self.failed(
                 backends,
                 now,
@@ -497,8 +427,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             );
         }
         let running = self.counters[done.token.owner].running;
-        if self.latencies.is_some() {
-            self.note_done(backends, done, running);
+        if self.latencies.are_measured() {
+            let plan = if running.is_some() { Some(&self.running_plans[running]) } else { None };
+            self.latencies.note_done(backends, done, plan);
         }
         if running.is_some() {
             self.receive(backends, now, running, done);

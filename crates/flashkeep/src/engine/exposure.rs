@@ -28,23 +28,103 @@ impl Exposed {
 
 /// The same for all nodes, and the pages that were lost.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Exposure {
+pub struct Exposure {
     nodes: Vec<Exposed>,
     /// Pages of the root that a read, or the merge of a part, could not get.
-    pub(super) lost: Bits,
+    lost: Bits,
     /// Page reads of the host that another copy or parity served because a unit failed.
-    pub(super) rescued: u64,
+    rescued: u64,
     /// Pages that could not be read although their unit works, and that another copy or parity served.
-    pub(super) recovered: u64,
+    recovered: u64,
 }
 
 impl Exposure {
     pub(super) fn new(nodes: usize) -> Self {
         Exposure { nodes: vec![Exposed::default(); nodes], ..Exposure::default() }
     }
+
+    /// Sets the time to 0 and the sum over time to 0.
+    pub(super) fn forget_time(&mut self) {
+        for node in &mut self.nodes {
+            (node.since, node.page_ns) = (SimTime::ZERO, 0);
+        }
+    }
+
+    /// Unprotected page-nanoseconds until `now`: pages that the failure of one more unit would have lost, times how
+    /// long. Time that is included once stays included if the clock goes back (`host.late_requests`).
+    #[must_use]
+    pub fn unprotected_page_ns(&mut self, now: SimTime) -> u128 {
+        self.nodes.iter_mut().for_each(|this| this.change(now, this.pages));
+        self.nodes.iter().map(|this| this.page_ns).sum()
+    }
+
+    /// The number of pages that the failure of one more unit would lose now.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.nodes.iter().map(|this| this.pages).sum()
+    }
+
+    /// Unrecoverable pages found so far, each counted once.
+    #[must_use]
+    pub fn lost(&self) -> &Bits {
+        &self.lost
+    }
+
+    /// Records that a page needed by a command is lost; or that it is not: no command needed its contents.
+    pub fn set_lost(&mut self, page: Page, lost: bool) {
+        self.lost.set(page.0, lost);
+    }
+
+    /// Records that pages are lost.
+    pub fn lose_pages(&mut self, pages: &Bits) {
+        pages.runs().for_each(|run| self.lost.set_run(run, true));
+    }
+
+    /// Page reads of the host that another copy or parity served because a unit failed.
+    #[must_use]
+    pub fn rescued(&self) -> u64 {
+        self.rescued
+    }
+
+    /// Reads since then are not counted.
+    pub fn set_rescued(&mut self, rescued: u64) {
+        self.rescued = rescued;
+    }
+
+    /// A page read of the host was served in another way because a unit failed.
+    pub(super) fn note_rescued(&mut self, reads: u64) {
+        self.rescued += reads;
+    }
+
+    /// Pages that could not be read although their unit works, and that another copy or parity served.
+    #[must_use]
+    pub fn recovered(&self) -> u64 {
+        self.recovered
+    }
+
+    /// A page is restored that could not be read although its unit works.
+    pub(super) fn note_recovered(&mut self) {
+        self.recovered += 1;
+    }
+
+    /// It has turned out not to be, if any was.
+    pub(super) fn take_back_recovered(&mut self) {
+        self.recovered = self.recovered.saturating_sub(1);
+    }
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
+    /// Unprotected pages over time, and lost pages.
+    #[must_use]
+    pub fn exposure(&self) -> &Exposure {
+        &self.exposure
+    }
+
+    /// The same, mutable.
+    pub fn exposure_mut(&mut self) -> &mut Exposure {
+        &mut self.exposure
+    }
+
     /// Updates the number of pages that the scheme at `node` exposes.
     #[inline(always)]
     pub(super) fn note_exposure(&mut self, now: SimTime, node: NodeId) {
@@ -58,33 +138,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The number of pages of a node that the failure of one more unit would lose now.
     #[inline(always)]
     pub(crate) fn exposed_at(&self, node: NodeId) -> u64 {
-        match &self.schemes[node.index()] {
+        match self.nodes.scheme(node) {
             Some(scheme) if self.health.is_own(node) => {
                 scheme.protection().own().map_or(0, OwnHealth::exposed)
             }
             _ => self.health.exposed(node),
         }
-    }
-
-    /// Sets the time to 0 and the sum over time to 0.
-    pub(super) fn forget_exposure(&mut self) {
-        for node in &mut self.exposure.nodes {
-            (node.since, node.page_ns) = (SimTime::ZERO, 0);
-        }
-    }
-
-    /// Unprotected page-nanoseconds until `now`: pages that the failure of one more unit would have lost, times how
-    /// long. Time that is included once stays included if the clock goes back (`host.late_requests`).
-    #[must_use]
-    pub fn unprotected_page_ns(&mut self, now: SimTime) -> u128 {
-        self.exposure.nodes.iter_mut().for_each(|this| this.change(now, this.pages));
-        self.exposure.nodes.iter().map(|this| this.page_ns).sum()
-    }
-
-    /// The number of pages that the failure of one more unit would lose now.
-    #[must_use]
-    pub fn exposed(&self) -> u64 {
-        self.exposure.nodes.iter().map(|this| this.pages).sum()
     }
 
     /// Whether no node ever failed or lost a page.
@@ -93,17 +152,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         !self.has_faults
     }
 
+    /// How often parts have failed or been replaced, and pages been lost or refused.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.failures
+    }
+
     /// Whether nothing is missing but pages that reads have found unreadable: these are repaired one by one, without a
     /// rebuild phase.
     #[must_use]
     pub fn heals_in_passing(&self) -> bool {
         !self.announced
-    }
-
-    /// How often parts have failed or been replaced, and pages been lost or refused.
-    #[must_use]
-    pub fn failures(&self) -> u64 {
-        self.failures
     }
 
     /// All missing pages have been restored.
@@ -114,7 +173,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether all pages have full redundancy.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        let mut own = self.schemes.iter().flatten().filter_map(|scheme| scheme.protection().own());
+        let mut own = self.nodes.schemes().filter_map(|scheme| scheme.protection().own());
         self.health.is_whole() && own.all(OwnHealth::is_whole)
     }
 
@@ -135,13 +194,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         pages: &Bits,
         is_sound: &dyn Fn(BackendId) -> bool,
     ) -> Option<Bits> {
-        let shape = &self.shape[node.index()];
+        let shape = &self.nodes[node];
         if let Some(backend) = shape.backend {
             return is_sound(backend).then(Bits::default);
         }
-        let scheme = self.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
-        let has_all = |child: NodeId| self.shape[child.index()].alive && self.gaps.lacks_none(child);
-        for &child in shape.children.iter().filter(|&&child| self.shape[child.index()].alive) {
+        let scheme = self.nodes.scheme(node).filter(|scheme| !scheme.capabilities().map)?;
+        let has_all = |child: NodeId| self.nodes[child].alive && self.gaps.lacks_none(child);
+        for &child in shape.children.iter().filter(|&&child| self.nodes[child].alive) {
             if self.unreadable_at(child, &Bits::default(), is_sound)?.count() > 0 {
                 return None;
             }
@@ -168,10 +227,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Of these pages of the root, those whose only place does not respond or lacks the page: `members` lack pages.
     fn without_copy(&self, scheme: &S, members: &[u8], pages: &Bits) -> Bits {
-        let (shape, mut lost) = (&self.shape[NodeId::ROOT.index()], Bits::default());
+        let (shape, mut lost) = (&self.nodes[NodeId::ROOT], Bits::default());
         for &member in members {
             let child = shape.child(Member(member));
-            let alive = self.shape[child.index()].alive;
+            let alive = self.nodes[child].alive;
             for place in (0..scheme.capacity()).map(Page) {
                 let Some(page) =
                     scheme.owner(Member(member), place).filter(|page| page.0 < scheme.capacity())
@@ -186,52 +245,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         lost
     }
 
-    /// Records that pages are lost.
-    pub fn lose_pages(&mut self, pages: &Bits) {
-        pages.runs().for_each(|run| self.exposure.lost.set_run(run, true));
-    }
-
-    /// Unrecoverable pages found so far, each counted once.
-    #[must_use]
-    pub fn lost(&self) -> &Bits {
-        &self.exposure.lost
-    }
-
-    /// Records that a page needed by a command is lost.
-    pub fn lose_page(&mut self, page: Page) {
-        self.exposure.lost.set(page.0, true);
-    }
-
-    /// Removes a page from the lost ones: no command needed its contents.
-    pub fn find_page(&mut self, page: Page) {
-        self.exposure.lost.set(page.0, false);
-    }
-
-    /// Reads since then are not counted.
-    pub fn set_rescued(&mut self, rescued: u64) {
-        self.exposure.rescued = rescued;
-    }
-
     /// Whether a backend has the current contents of a page: it responds, and the page is not missing.
     #[must_use]
     pub fn is_intact(&self, backend: BackendId, page: Page) -> bool {
-        let node = self.node_of(backend);
-        let has = |node: NodeId| self.shape[node.index()].alive && !self.gaps.lacks(node, page.0);
-        let above = node.and_then(|node| self.shape[node.index()].parent).map(|(above, _)| above);
-        let through =
-            above.filter(|&above| above != NodeId::HOST && self.shape[above.index()].through.is_some());
+        let node = self.nodes.of_backend(backend);
+        let has = |node: NodeId| self.nodes[node].alive && !self.gaps.lacks(node, page.0);
+        let above = node.and_then(|node| self.nodes[node].parent).map(|(above, _)| above);
+        let through = above.filter(|&above| above != NodeId::HOST && self.nodes[above].through.is_some());
         node.is_some_and(has) && through.is_none_or(has)
-    }
-
-    /// Page reads of the host that another copy or parity served because a unit failed.
-    #[must_use]
-    pub fn rescued(&self) -> u64 {
-        self.exposure.rescued
-    }
-
-    /// Pages that could not be read although their unit works, and that another copy or parity served.
-    #[must_use]
-    pub fn recovered(&self) -> u64 {
-        self.exposure.recovered
     }
 }

@@ -115,10 +115,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// known zeros: pages of which a scheme has several equal copies, if a member that lacks nothing does not hold the
     /// page.
     pub(super) fn close_gaps_of_zeros<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
-        if !self.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
+        if !self.nodes.scheme(node).is_some_and(|scheme| scheme.capabilities().stateless) {
             return;
         }
-        if self.scheme(node).is_some_and(|scheme| matches!(scheme.protection(), Protection::None)) {
+        if self.nodes.scheme(node).is_some_and(|scheme| matches!(scheme.protection(), Protection::None)) {
             return; // of each page there is one copy
         }
         self.note_losses(backends);
@@ -140,7 +140,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
         });
         for (Member(member), page) in zeros {
-            let child = &self.shape[node.index()].children[usize::from(member)];
+            let child = &self.nodes[node].children[usize::from(member)];
             self.gaps.set(*child, page.0, false);
         }
     }
@@ -148,10 +148,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// The same for a scheme that knows which pages are no known zeros, and whose copies have equal addresses, as long as
     /// members have all of their pages or have been replaced; false if that is not so.
     fn close_gaps_of_unused(&mut self, node: NodeId) -> bool {
-        let children = self.shape[node.index()].children.clone();
-        let Some(scheme) = self.scheme(node) else { return false };
+        let children = self.nodes[node].children.clone();
+        let Some(scheme) = self.nodes.scheme(node) else { return false };
         let (Some(used), Some(1)) = (scheme.used(), scheme.period()) else { return false };
-        let alive = || children.iter().copied().filter(|child| self.shape[child.index()].alive);
+        let alive = || children.iter().copied().filter(|child| self.nodes[*child].alive);
         let is_replaced = |child: NodeId| self.gaps.lacks_all_but_some(child);
         let known = |child: NodeId| self.gaps.lacks_none(child) || is_replaced(child);
         if !alive().any(|child| self.gaps.lacks_none(child)) || !alive().all(known) {
@@ -176,7 +176,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let lost = |done: &Done<C>| done.failed.filter(|_| is_gone(done.part));
         let reported: Vec<_> = backends.done().iter().filter_map(lost).collect();
         for (backend, page) in reported {
-            if let Some(node) = self.node_of(backend)
+            if let Some(node) = self.nodes.of_backend(backend)
                 && !self.is_before(node, page)
                 && !backends.holds(backend, page)
             {
@@ -205,7 +205,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         node: NodeId,
         page: Page,
     ) {
-        let NodeLinks { alive, parent, .. } = self.shape[node.index()];
+        let NodeLinks { alive, parent, .. } = self.nodes[node];
         let known = !alive || parent.is_none() || self.gaps.lacks(node, page.0);
         if known || !self.is_unreadable(backends, node, page) {
             return;
@@ -217,11 +217,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// missing from now on, and the scheme of the node's parent rebuilds it like other missing pages.
     #[cold]
     pub(super) fn pass_losses_up<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId) {
-        let NodeLinks { alive, parent, .. } = self.shape[node.index()];
+        let NodeLinks { alive, parent, .. } = self.nodes[node];
         if !alive || parent.is_none() {
             return;
         }
-        let lost = self.lost_pages_of(node).into_iter().map(|page| self.outer(node, page));
+        let lost = self.lost_pages_of(node).into_iter().map(|page| self.nodes.outer(node, page));
         let lost: Vec<Page> =
             lost.filter(|&page| !self.gaps.lacks(node, page.0) && !self.is_before(node, page)).collect();
         if !lost.is_empty() {
@@ -232,14 +232,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The pages that a node has lost, in its own numbers.
     fn lost_pages_of(&self, node: NodeId) -> Vec<Page> {
-        let (shape, Some(scheme)) = (&self.shape[node.index()], self.scheme(node)) else { return Vec::new() };
+        let (shape, Some(scheme)) = (&self.nodes[node], self.nodes.scheme(node)) else { return Vec::new() };
         let all = (0..scheme.capacity()).map(Page);
         match scheme.protection() {
             Protection::None | Protection::Copies => {
                 // A member that does not respond may respond again.
-                let lacks = |child: NodeId, page: Page| {
-                    self.shape[child.index()].alive && self.gaps.lacks(child, page.0)
-                };
+                let lacks =
+                    |child: NodeId, page: Page| self.nodes[child].alive && self.gaps.lacks(child, page.0);
                 all.filter(|&page| is_gone(shape, scheme, page, lacks)).collect()
             }
             Protection::Own(health) => all.filter(|&page| health.is_lost(page)).collect(),
@@ -252,7 +251,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether no place of a node's page can be read now. For a scheme with several copies or with parity this is
     /// called after its repair failed. A member that does not respond may respond later.
     fn is_unreadable<L: Backends<C>>(&self, backends: &L, node: NodeId, page: Page) -> bool {
-        let shape = &self.shape[node.index()];
+        let shape = &self.nodes[node];
         if !shape.alive {
             return false;
         }
@@ -268,11 +267,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Whether no place of a page can be read, however commands that wait will change that.
     fn has_nothing_readable<L: Backends<C>>(&self, backends: &L, node: NodeId, page: Page) -> bool {
-        let shape = &self.shape[node.index()];
+        let shape = &self.nodes[node];
         if let Some(backend) = shape.backend {
             return backends.is_unreadable(backend, page);
         }
-        let Some(scheme) = self.scheme(node) else { return false };
+        let Some(scheme) = self.nodes.scheme(node) else { return false };
         is_gone(shape, scheme, page, |child, page| self.is_unreadable(backends, child, page))
     }
 

@@ -75,16 +75,143 @@ impl Waited {
     }
 }
 
-/// The breakdowns of all completion counters, by number.
+/// The breakdowns of all completion counters, by number; nothing if they are not measured.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Latencies {
-    counters: Vec<CounterLatency>,
-}
+pub(super) struct Latencies(Option<Vec<CounterLatency>>);
 
 impl Latencies {
+    /// Measures from now on, or does so no longer.
+    fn set(&mut self, measures: bool) {
+        self.0 = measures.then(Vec::new);
+    }
+
     #[inline]
-    fn of(&mut self, counter: Id<CompletionCounter>) -> &mut CounterLatency {
-        reach(&mut self.counters, counter.index())
+    pub(super) fn are_measured(&self) -> bool {
+        self.0.is_some()
+    }
+
+    #[inline]
+    fn of(&mut self, counter: Id<CompletionCounter>) -> Option<&mut CounterLatency> {
+        self.0.as_mut().map(|counters| reach(counters, counter.index()))
+    }
+
+    /// A request, or a port request, begins.
+    #[inline]
+    pub(super) fn begin(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        if let Some(this) = self.of(counter) {
+            this.begin(now);
+        }
+    }
+
+    /// A plan begins.
+    pub(super) fn begin_plan(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        if let Some(this) = self.of(counter) {
+            this.begin_plan(now);
+        }
+    }
+
+    /// A port request has crossed the link and reaches the device now.
+    pub(super) fn note_link(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        if let Some(this) = self.of(counter).filter(|this| now > this.begun) {
+            this.submit((now, Breakdown::of(Part::Link, now.since(this.begun))));
+        }
+    }
+
+    /// What has waited continues now; a wait for room counts as `room`.
+    fn note_wait(&mut self, token: CompletionToken, waited: &Waited, room: Part, now: SimTime) {
+        let Some(this) = self.of(token.owner) else { return };
+        let (at, mut until) = this.before(waited.came);
+        // Nothing was noted for the time before it came.
+        until.add(if waited.lock > Span::ZERO { Part::Lock } else { room }, waited.came.since(at));
+        until.add(Part::Lock, waited.lock);
+        until.add(room, waited.room);
+        this.submit((now, until));
+    }
+
+    /// What came at `since` has waited for a lock until now.
+    pub(super) fn note_delay(&mut self, token: CompletionToken, since: SimTime, now: SimTime) {
+        if since < now && self.are_measured() {
+            let mut waited = Waited::new(since);
+            waited.for_lock(now);
+            self.note_wait(token, &waited, Part::Lock, now);
+        }
+    }
+
+    /// Handles the breakdown of a completion, before the completion itself.
+    #[inline]
+    pub(super) fn note_done<C: Contents, L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        done: &Done<C>,
+        running: Option<&RunningPlan>,
+    ) {
+        let Some(this) = self.of(done.token.owner) else { return };
+        if running.is_none() {
+            if done.acknowledged <= this.acknowledged || done.part == CompletionPart::Durable {
+                return;
+            }
+            if let TimeSpent::Flash(flash) = done.spent
+                && !this.submits_later
+            {
+                (this.acknowledged, this.flash, this.in_flash) = (done.acknowledged, flash, true);
+                return;
+            }
+        }
+        this.note_other_done(backends, done, running);
+    }
+
+    /// A read has failed; an alternative begins now, whenever the read would have ended.
+    #[cold]
+    pub(super) fn note_failed<C: Contents, L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        done: &Done<C>,
+    ) {
+        let Some(this) = self.of(done.token.owner) else { return };
+        let parts = parts_of(backends, done);
+        if now <= this.begun {
+            return;
+        }
+        let mut until = this.until(done.acknowledged, parts.as_deref(), Part::Die);
+        until.fit(now.since(this.begun), Part::Die);
+        this.submit((now, until));
+    }
+
+    /// A stage of a plan begins now, or continues when the controller has `computed` its sums.
+    #[inline(never)]
+    pub(super) fn note_stage(&mut self, counter: Id<CompletionCounter>, now: SimTime, computed: bool) {
+        let Some(this) = self.of(counter).filter(|this| now > this.begun) else { return };
+        let (at, mut until) = this.before(now);
+        if computed {
+            until.add(Part::Compute, now.since(at));
+        } else if this.others().durable.0 >= at {
+            until = this.others().durable.1;
+        }
+        until.fit(now.since(this.begun), Part::Die);
+        this.submit((now, until));
+        if now > this.acknowledged {
+            this.acknowledge((now, until));
+        }
+    }
+
+    /// Where the time of a plan went, until `end`. `again` if this is the second notice to its caller: the plan is
+    /// durable.
+    pub(super) fn of_plan<C: Contents, L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        running: &RunningPlan,
+        end: SimTime,
+        again: bool,
+    ) -> TimeSpent {
+        let Some(this) = self.of(running.counter) else { return TimeSpent::Memory };
+        let mut until = match this.others().first {
+            _ if again => this.others().durable.1,
+            Some((_, first)) if running.tell == Tell::First => first,
+            _ => return list(backends, this.at(end)),
+        };
+        until.fit(end.since(this.begun), Part::Die);
+        list(backends, until)
     }
 }
 
@@ -178,13 +305,13 @@ impl CounterLatency {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Measures where the time of requests goes, from now on, or does so no longer.
     pub fn break_down(&mut self, measures: bool) {
-        self.latencies = measures.then(Latencies::default);
+        self.latencies.set(measures);
     }
 
     /// A request that was opened begins now.
     #[inline]
     pub fn begin_request(&mut self, request: OpenRequest, now: SimTime) {
-        self.begin_latency(request.owner, now);
+        self.latencies.begin(request.owner, now);
     }
 
     /// Where the time of a finished request went, from its beginning until `at`, if a single operation in flash took all of
@@ -192,35 +319,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     #[inline]
     pub fn flash_times(&self, counter: Id<CompletionCounter>, at: SimTime) -> Option<&FlashTimes> {
-        let this = self.latencies.as_ref()?.counters.get(counter.index())?;
+        let this = self.latencies.0.as_ref()?.get(counter.index())?;
         (this.in_flash && this.acknowledged == at).then_some(&this.flash)
     }
 
     /// Where the time of a finished request went, from its beginning until it was acknowledged.
     #[must_use]
     pub fn breakdown(&self, counter: Id<CompletionCounter>) -> Breakdown {
-        let this = self.latencies.as_ref().and_then(|latencies| latencies.counters.get(counter.index()));
+        let this = self.latencies.0.as_ref().and_then(|counters| counters.get(counter.index()));
         this.map_or_else(Breakdown::default, |this| this.at(self.counters[counter].acknowledged))
-    }
-
-    #[inline]
-    pub(super) fn begin_latency(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
-        if let Some(latencies) = &mut self.latencies {
-            latencies.of(counter).begin(now);
-        }
-    }
-
-    pub(super) fn begin_plan_latency(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
-        if let Some(latencies) = &mut self.latencies {
-            latencies.of(counter).begin_plan(now);
-        }
-    }
-
-    /// What came at `since` has waited for a lock until now.
-    pub(super) fn note_delay(&mut self, token: CompletionToken, since: SimTime, now: SimTime) {
-        let mut waited = Waited::new(since);
-        waited.for_lock(now);
-        self.note_wait(NodeId::HOST, token, Some(&waited), now);
     }
 
     /// A command that has waited at a node continues now.
@@ -232,130 +339,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         waited: Option<&Waited>,
         now: SimTime,
     ) {
-        let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.is_some()) else {
-            return;
-        };
-        let room = if waited.room > Span::ZERO { self.waits_for(node) } else { Part::Lock };
-        let Some(latencies) = &mut self.latencies else { return };
-        let this = latencies.of(token.owner);
-        let (at, mut until) = this.before(waited.came);
-        // Nothing was noted for the time before it came.
-        until.add(if waited.lock > Span::ZERO { Part::Lock } else { room }, waited.came.since(at));
-        until.add(Part::Lock, waited.lock);
-        until.add(room, waited.room);
-        this.submit((now, until));
+        if let Some(waited) = waited.filter(|waited| waited.came < now && self.latencies.are_measured()) {
+            let room = if waited.room > Span::ZERO { self.waits_for(node) } else { Part::Lock };
+            self.latencies.note_wait(token, waited, room, now);
+        }
     }
 
     /// What commands wait for that the scheme of a node makes wait.
     pub(super) fn waits_for(&self, node: NodeId) -> Part {
-        let scheme = self.schemes[node.index()].as_ref();
+        let scheme = self.nodes.scheme(node);
         let gc = scheme.is_some_and(|scheme| scheme.capabilities().waits_for_gc);
         if gc { Part::Gc } else { Part::Buffer }
-    }
-
-    /// Handles the breakdown of a completion, before the completion itself.
-    #[inline]
-    pub(super) fn note_done<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        done: &Done<C>,
-        running: Id<RunningPlan>,
-    ) {
-        let Some(latencies) = &mut self.latencies else { return };
-        let this = latencies.of(done.token.owner);
-        if !running.is_some() {
-            if done.acknowledged <= this.acknowledged || done.part == CompletionPart::Durable {
-                return;
-            }
-            if let TimeSpent::Flash(flash) = done.spent
-                && !this.submits_later
-            {
-                (this.acknowledged, this.flash, this.in_flash) = (done.acknowledged, flash, true);
-                return;
-            }
-        }
-        self.note_other_done(backends, done, running);
-    }
-
-    /// The same for a step of a plan, and for anything but a single operation in flash.
-    #[inline(never)]
-    fn note_other_done<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        done: &Done<C>,
-        running: Id<RunningPlan>,
-    ) {
-        let Some(latencies) = &mut self.latencies else { return };
-        let (parts, this) = (parts_of(backends, done), latencies.of(done.token.owner));
-        if running.is_some() {
-            return this.note_step(&self.running_plans[running], done, parts.as_deref());
-        }
-        let until = this.until(done.acknowledged, parts.as_deref(), Part::Cache);
-        this.acknowledge((done.acknowledged, until));
-    }
-
-    /// A read has failed; an alternative begins now, whenever the read would have ended.
-    #[cold]
-    pub(super) fn note_failed<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, done: &Done<C>) {
-        let Some(latencies) = &mut self.latencies else { return };
-        let (parts, this) = (parts_of(backends, done), latencies.of(done.token.owner));
-        if now <= this.begun {
-            return;
-        }
-        let mut until = this.until(done.acknowledged, parts.as_deref(), Part::Die);
-        until.fit(now.since(this.begun), Part::Die);
-        this.submit((now, until));
-    }
-
-    /// A stage of a plan begins now, or continues when the controller has `computed` its sums.
-    #[inline(never)]
-    pub(super) fn note_stage(&mut self, id: Id<RunningPlan>, now: SimTime, computed: bool) {
-        let Some(latencies) = &mut self.latencies else { return };
-        let running = &self.running_plans[id];
-        let this = latencies.of(running.counter);
-        if now <= this.begun {
-            return;
-        }
-        let (at, mut until) = this.before(now);
-        if computed {
-            until.add(Part::Compute, now.since(at));
-        } else if this.others().durable.0 >= at {
-            until = this.others().durable.1;
-        }
-        until.fit(now.since(this.begun), Part::Die);
-        this.submit((now, until));
-        if now > this.acknowledged {
-            this.acknowledge((now, until));
-        }
-    }
-
-    /// A port request has crossed the link and reaches the device now.
-    pub(super) fn note_link(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
-        let Some(latencies) = &mut self.latencies else { return };
-        let this = latencies.of(counter);
-        if now > this.begun {
-            this.submit((now, Breakdown::of(Part::Link, now.since(this.begun))));
-        }
-    }
-
-    /// Where the time of a plan went, until `end`. `again` if this is the second notice to its caller: the plan is
-    /// durable.
-    pub(super) fn breakdown_of_plan<L: Backends<C>>(
-        &mut self,
-        backends: &mut L,
-        id: Id<RunningPlan>,
-        end: SimTime,
-        again: bool,
-    ) -> TimeSpent {
-        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
-        let this = latencies.of(self.running_plans[id].counter);
-        let mut until = match this.others().first {
-            _ if again => this.others().durable.1,
-            Some((_, first)) if self.running_plans[id].tell == Tell::First => first,
-            _ => return list(backends, this.at(end)),
-        };
-        until.fit(end.since(this.begun), Part::Die);
-        list(backends, until)
     }
 
     /// Where the time of a port request went, until `end`: a write to a full cache waits for an eviction.
@@ -365,9 +359,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<PortRequest>,
         end: SimTime,
     ) -> TimeSpent {
-        let Some(latencies) = &mut self.latencies else { return TimeSpent::Memory };
         let (counter, evicts, memory) = self.ports.waiting_of(id);
-        let this = latencies.of(counter);
+        let Some(this) = self.latencies.of(counter) else { return TimeSpent::Memory };
         let mut until = this.at(self.counters[counter].acknowledged.max(this.begun));
         let link = until.get(Part::Link);
         if evicts {
@@ -381,6 +374,22 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 }
 
 impl CounterLatency {
+    /// Handles a step of a plan, and anything but a single operation in flash.
+    #[inline(never)]
+    fn note_other_done<C: Contents, L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        done: &Done<C>,
+        running: Option<&RunningPlan>,
+    ) {
+        let parts = parts_of(backends, done);
+        if let Some(running) = running {
+            return self.note_step(running, done, parts.as_deref());
+        }
+        let until = self.until(done.acknowledged, parts.as_deref(), Part::Cache);
+        self.acknowledge((done.acknowledged, until));
+    }
+
     /// The same for a step of a plan. Steps that are not work for the host count as what they are.
     fn note_step(&mut self, running: &RunningPlan, done: &Done<impl Contents>, parts: Option<&Breakdown>) {
         // Caches that are emptied for a plan write pages that belong to none of its steps.

@@ -10,24 +10,12 @@ use super::tree::NodeId;
 use crate::kernel::SimTime;
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// Whether a node is the member of a map.
-    pub(super) fn is_below_map(&self, node: NodeId) -> bool {
-        let parent = self.shape[node.index()].parent;
-        parent.is_some_and(|(parent, _)| self.scheme(parent).is_some_and(|scheme| scheme.capabilities().map))
-    }
-
-    /// The backend of a node, if it is a backend.
-    #[must_use]
-    pub fn backend_at(&self, node: NodeId) -> Option<BackendId> {
-        self.shape[node.index()].backend
-    }
-
     /// Whether the map above a backend, if there is one, has plans in progress or waiting commands: it is not replaced
     /// before these have ended.
     #[must_use]
     pub fn is_map_at_work(&self, backend: BackendId) -> bool {
-        let member = self.node_of(backend).filter(|&node| self.is_below_map(node));
-        let map = member.and_then(|node| self.shape[node.index()].parent);
+        let member = self.nodes.of_backend(backend).filter(|&node| self.nodes.is_below_map(node));
+        let map = member.and_then(|node| self.nodes[node].parent);
         map.is_some_and(|(map, _)| self.is_at_work(map))
     }
 
@@ -43,7 +31,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let losses = self.scheme_mut(map).losses();
         for loss in losses {
             let Some(page) = loss.page() else { continue };
-            self.lose_page_of(backends, now, map, loss.over(self.outer(map, page)));
+            self.lose_page_of(backends, now, map, loss.over(self.nodes.outer(map, page)));
         }
         if matches!(change, Change::Failed | Change::Replaced | Change::Returned) {
             self.change(backends, now, map, change);
@@ -59,12 +47,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         map: NodeId,
         command: &Command,
     ) {
-        let member = self.shape[map.index()].children[0];
-        if let Some(backend) = self.shape[member.index()].backend {
+        let member = self.nodes[map].children[0];
+        if let Some(backend) = self.nodes[member].backend {
             backends.note_refusal(now, backend);
         }
         for page in (command.start.0..command.end()).map(Page) {
-            self.lose_page_of(backends, now, map, Change::Refused(self.outer(map, page)));
+            self.lose_page_of(backends, now, map, Change::Refused(self.nodes.outer(map, page)));
         }
     }
 }

@@ -84,7 +84,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 !transparent && !map
             })
         };
-        self.names.naming = self.schemes.iter().map(names).collect();
+        self.names.naming = self.nodes.all_schemes().iter().map(names).collect();
         self.names.naming[NodeId::ROOT.index()] = false;
         self.ports.expect_power_cuts();
     }

@@ -29,16 +29,10 @@ impl Default for ArrayController {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The level of a node; for the host it is that of the root.
-    #[inline]
-    pub(super) fn level_of(&self, node: NodeId) -> usize {
-        self.shape.get(node.index()).map_or(0, |shape| usize::from(shape.level))
-    }
-
     /// The controller that carries out a node's plans.
     #[inline]
     pub(super) fn controller_of(&self, node: NodeId) -> ArrayController {
-        match self.level_of(node) {
+        match self.nodes.level(node) {
             0 => self.controller,
             level => self.controllers[level - 1],
         }
@@ -53,7 +47,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether nothing is missing, and units move back from the spare places that have taken them.
     #[must_use]
     pub fn moves_back(&self) -> bool {
-        self.is_whole() && self.schemes.iter().flatten().any(BackgroundWork::moves_back)
+        self.is_whole() && self.nodes.schemes().any(BackgroundWork::moves_back)
     }
 
     /// No more pieces of a rebuild begin, except those of a recovery from a power loss.

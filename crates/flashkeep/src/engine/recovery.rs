@@ -18,8 +18,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// their maps, every scheme examines its members, and repairs of missing pages begin like a rebuild.
     #[cold]
     pub fn recover<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
-        for node in 0..self.shape.len() {
-            self.note_exposure(now, NodeId(node as u16));
+        for node in self.nodes.ids() {
+            self.note_exposure(now, node);
         }
         self.counters = Arena::default();
         self.fences.clear();
@@ -32,8 +32,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.recovery = Some(missed);
         self.ports.cut(now, &self.gaps);
         self.gaps.forget_members();
-        self.parked = Parked::new(self.shape.len());
-        self.clock = BackgroundClock::new(&self.schemes);
+        self.parked = Parked::new(self.nodes.len());
+        self.clock = BackgroundClock::new(self.nodes.all_schemes());
         self.due = Deadlines::default();
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
         self.due.push(now, Due::Recovered);
@@ -42,8 +42,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.xor_free.fill(now);
         (self.has_faults, self.announced) = (true, true);
         // Children before their parents.
-        for node in (0..self.shape.len()).rev().map(|node| NodeId(node as u16)) {
-            if self.schemes[node.index()].is_some() {
+        for node in self.nodes.ids().rev() {
+            if self.nodes.scheme(node).is_some() {
                 self.recover_node(backends, now, node, &mut held);
             }
         }
@@ -64,8 +64,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return;
         }
         self.recovery = None;
-        let nodes = (0..self.shape.len()).rev().map(|node| NodeId(node as u16));
-        let nodes = nodes.filter(|node| self.schemes[node.index()].is_some()).collect::<Vec<_>>();
+        let nodes = self.nodes.ids().rev().filter(|&node| self.nodes.scheme(node).is_some());
+        let nodes = nodes.collect::<Vec<_>>();
         for &node in &nodes {
             self.press(backends, now, node);
         }
@@ -91,15 +91,15 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             scheme.recover(view, lacks);
         });
         std::mem::swap(&mut self.locks, held);
-        self.health.recover(node, &self.schemes[node.index()]);
-        let children = self.shape[node.index()].children.clone();
+        self.health.recover(node, &self.nodes.all_schemes()[node.index()]);
+        let children = self.nodes[node].children.clone();
         for &(Member(member), page) in &lacking {
             let child = children[usize::from(member)];
             self.gaps.set(child, page.0, true);
             self.invalidate(backends, child, page);
         }
         let members = (0..).map(Member).zip(&children);
-        let failed = members.filter(|(_, child)| !self.shape[child.index()].alive);
+        let failed = members.filter(|(_, child)| !self.nodes[**child].alive);
         let failed = failed.map(|(member, _)| (member, Change::Failed)).collect::<Vec<_>>();
         let changes = lacking.iter().map(|&(member, page)| (member, Change::Lacking(page)));
         for (member, change) in failed.into_iter().chain(changes) {
@@ -111,7 +111,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.recovery.as_ref().is_some_and(|missed| missed.lacks(child, page.0))
         };
         let taken = lacking.into_iter().filter(|&(member, page)| !missed(member, page));
-        self.health.restore_first(node, &self.schemes[node.index()], taken);
+        self.health.restore_first(node, &self.nodes.all_schemes()[node.index()], taken);
         self.note_exposure(now, node);
         self.begin_rebuild(now, node);
     }
@@ -119,7 +119,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Members that are trees, or have ports, lack pages whose contents could not be computed, until they are written
     /// again; other backends have discarded theirs.
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
-        for (member, child) in (0..).map(Member).zip(self.shape[node.index()].children.clone()) {
+        for (member, child) in (0..).map(Member).zip(self.nodes[node].children.clone()) {
             for (page, stamp) in self.names.poisoned(child) {
                 let found = self.with_view(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
@@ -135,7 +135,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Invalidates a node's page whose OOB metadata is wrong.
     fn invalidate<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, page: Page) {
         self.discard_in_port(node, page);
-        let shape = &self.shape[node.index()];
+        let shape = &self.nodes[node];
         if let Some(backend) = shape.raw() {
             return backends.invalidate(backend, page);
         }

@@ -34,8 +34,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.is_at_port(child, token) {
             return self.give_up(backends, now, token);
         }
-        let Some((node, member)) = self.shape[child.index()].parent else {
-            self.exposure.lost.set(page.0, true);
+        let Some((node, member)) = self.nodes[child].parent else {
+            self.exposure.set_lost(page, true);
             return self.give_up(backends, now, token);
         };
         let running = self.counters[token.owner].running;
@@ -67,7 +67,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
             }
         }
-        let works = self.shape[child.index()].alive;
+        let works = self.nodes[child].alive;
         let again = |tried: &Step| (tried.member, tried.command.start) == (member, page);
         if failed.iter().any(again) {
             return self.lose(backends, now, what);
@@ -80,8 +80,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let outcome = self.with_view(backends, node, |scheme, view| scheme.repair(&failed, view, &mut plan));
         match outcome {
             RepairOutcome::Planned => {
-                self.exposure.rescued += u64::from(step.command.cause == Cause::Host);
-                self.exposure.recovered += u64::from(works && failed.len() == 1);
+                self.exposure.note_rescued(u64::from(step.command.cause == Cause::Host));
+                if works && failed.len() == 1 {
+                    self.exposure.note_recovered();
+                }
                 if let Some(key) = key {
                     self.locks.take(node, key, LockMode::Hold);
                 }
@@ -91,8 +93,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.start(backends, now, start, &mut plan);
             }
             RepairOutcome::Lost => {
-                self.exposure.recovered -=
-                    u64::from(works && failed.len() > 1 && self.exposure.recovered > 0);
+                if works && failed.len() > 1 {
+                    self.exposure.take_back_recovered();
+                }
                 self.lose(backends, now, what);
             }
         }
@@ -117,14 +120,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// A node cannot reconstruct its member's page: the node above tries next.
     pub(super) fn lose<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, token, flags } = what;
-        let (node, member) = self.shape[child.index()].parent.expect("only a member's page is repaired");
+        let (node, member) = self.nodes[child].parent.expect("only a member's page is repaired");
         let running = self.counters[token.owner].running;
         if running.is_some() && self.running_plans[running].node == node {
             return self.give_up(backends, now, token);
         }
         // The read passed through this node: its scheme, or the plan that submitted the read, knows the node's page.
         if let Some(page) = self.scheme_mut(node).owner(member, page) {
-            let page = self.outer(node, page);
+            let page = self.nodes.outer(node, page);
             return self.failed(backends, now, FailedPage { child: node, page, token, flags });
         }
         if !running.is_some() {
@@ -158,9 +161,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             asks = self.counters[own.caller.owner].running;
         }
         let FailedPage { mut child, mut page, .. } = wanted;
-        while let Some((node, member)) = self.shape[child.index()].parent {
-            let Some(inner) = self.scheme(node).and_then(|scheme| scheme.owner(member, page)) else { break };
-            (child, page) = (node, self.outer(node, inner));
+        while let Some((node, member)) = self.nodes[child].parent {
+            let Some(inner) = self.nodes.scheme(node).and_then(|scheme| scheme.owner(member, page)) else {
+                break;
+            };
+            (child, page) = (node, self.nodes.outer(node, inner));
             if self.gaps.lacks(child, page.0) {
                 return true;
             }

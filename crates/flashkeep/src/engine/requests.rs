@@ -337,7 +337,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             }
             return;
         }
-        self.note_settled_host(durable);
+        self.ports.note_settled_host(durable);
         if !self.fences.is_empty() {
             self.lift_fences(owner);
         }

@@ -19,7 +19,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// The rows of a node such that its members have whole rows, too. A row of a backend is a page.
     fn row_of(&self, node: NodeId, backends: &impl Backends<C>) -> Option<MemberRow> {
-        let shape = &self.shape[node.index()];
+        let shape = &self.nodes[node];
         if shape.units.is_some() {
             return None;
         }
@@ -27,7 +27,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let page = MemberRow { pages: 1, each: 1, reads: false };
             return backends.places_in_order(backend).then_some(page);
         }
-        shape.children.iter().try_fold(self.scheme(node)?.row()?, |row, &child| {
+        shape.children.iter().try_fold(self.nodes.scheme(node)?.row()?, |row, &child| {
             let of_member = self.row_of(child, backends)?;
             let rows =
                 (1..=of_member.pages).find(|rows| (rows * row.each).is_multiple_of(of_member.pages))?;
@@ -42,14 +42,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     fn create_rows_of<L: Backends<C>>(&mut self, node: NodeId, backends: &mut L, pages: Range<u64>) {
-        let row = self.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
+        let row = self.nodes.scheme(node).and_then(Scheme::row).expect("its pages are created in rows");
         let rows = pages.start / u64::from(row.pages)..pages.end / u64::from(row.pages);
         let of_member = rows.start * u64::from(row.each)..rows.end * u64::from(row.each);
-        for at in 0..self.shape[node.index()].children.len() {
-            let child = self.shape[node.index()].children[at];
-            let (backend, port) = (self.shape[child.index()].backend, self.shape[child.index()].port);
+        for at in 0..self.nodes[node].children.len() {
+            let child = self.nodes[node].children[at];
+            let (backend, port) = (self.nodes[child].backend, self.nodes[child].port);
             if let Some(port) = port {
-                self.note_created(port, of_member.clone());
+                self.ports.note_created(port, of_member.clone());
             }
             match backend {
                 Some(backend) => backends.place_in_order(backend, of_member.clone()),

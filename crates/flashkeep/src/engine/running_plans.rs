@@ -50,11 +50,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let running = &mut self.running_plans[id];
         running.counter = counter;
         self.counters[counter] = CompletionCounter::of(id, running.tracks_steps(), now);
-        self.begin_plan_latency(counter, now);
+        self.latencies.begin_plan(counter, now);
         if self.has_faults {
-            self.take_lacking_sums(id, plan.carry, plan.peek);
+            self.buffers.take_lacking_sums(&mut self.running_plans[id], plan.carry, plan.peek);
         }
-        self.lay_out(id, plan.carry, plan.peek);
+        self.buffers.lay_out(id, &mut self.running_plans[id], plan.carry, plan.peek);
         self.run_stage(backends, now, id);
     }
 
@@ -66,8 +66,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if computed {
             running.sums.addition = Addition::Done;
         }
-        if self.latencies.is_some() {
-            self.note_stage(id, now, computed);
+        if self.latencies.are_measured() {
+            self.latencies.note_stage(self.running_plans[id].counter, now, computed);
         }
         let running = &mut self.running_plans[id];
         if !running.is_told() {
@@ -93,7 +93,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             running.next = at + 1;
             if C::KEEP || !running.lost.is_empty() {
                 // This clears a flag of the step if the contents that it replaces are lost.
-                self.work_out(id, at);
+                self.buffers.work_out(id, &mut self.running_plans[id], at);
             }
             let running = &self.running_plans[id];
             let step = running.steps[at];
@@ -110,7 +110,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     target = self.ports.node_of(port);
                     self.dispatch_behind(backends, now, port, command, token);
                 } else {
-                    target = self.shape[node.index()].child(step.member);
+                    target = self.nodes[node].child(step.member);
                     self.dispatch(backends, now, target, command, token);
                 }
                 let running = &self.running_plans[id];
@@ -122,7 +122,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.has_faults {
             self.note_lacking_sums(id);
         }
-        self.keep_sums(id);
+        self.buffers.keep_sums(id, &mut self.running_plans[id]);
         if self.ports.has_open() {
             self.send_open(backends, now, counter);
         }
@@ -146,7 +146,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         running.sums.addition = Addition::UnderWay;
         running.due += 1;
         let node = running.node;
-        let (xor, level) = (self.controller_of(node).xor, self.level_of(node));
+        let (xor, level) = (self.controller_of(node).xor, self.nodes.level(node));
         let free_at = &mut self.xor_free[level];
         let end = (*free_at).max(now) + Span(xor.0 * u64::from(pages));
         *free_at = end;
@@ -159,7 +159,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if running.node == NodeId::HOST {
             self.ports.node_of(running.port())
         } else {
-            self.shape[running.node.index()].child(member)
+            self.nodes[running.node].child(member)
         }
     }
 
@@ -183,7 +183,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// first step.
     pub(super) fn void(&mut self, node: NodeId, token: CompletionToken) {
         let running = self.counters[token.owner].running;
-        let parent = self.shape[node.index()].parent.map(|(parent, _)| parent);
+        let parent = self.nodes[node].parent.map(|(parent, _)| parent);
         if running.is_some()
             && Some(self.running_plans[running].node) == parent
             && self.running_plans[running].tracks_steps()
@@ -203,7 +203,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         id: Id<RunningPlan>,
         done: &Done<C>,
     ) {
-        self.take_in(id, done);
+        self.buffers.take_in(id, &self.running_plans[id], done);
         let running = &mut self.running_plans[id];
         let counter = &mut self.counters[running.counter];
         let mut first = None;
@@ -310,7 +310,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             (running.caller, running.command, running.node, running.lost_told > 0);
         let CompletionCounter { acknowledged, service, .. } = self.counters[running.counter];
         let service = running.service + service;
-        let spent = self.breakdown_of_plan(backends, id, if again { durable } else { acknowledged }, again);
+        let spent = self.latencies.of_plan(
+            backends,
+            &self.running_plans[id],
+            if again { durable } else { acknowledged },
+            again,
+        );
         let done = Done { acknowledged, service, part, spent, ..Done::at(caller, 1, durable) };
         if command.verb != Verb::Read {
             self.counters[caller.owner].lost += u32::from(lost && node == NodeId::HOST && !again);
@@ -320,13 +325,17 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         for n in 0..command.count {
             let token = caller.plus(u32::from(n));
             if !lost || !self.is_lost_to_caller(id, n) {
-                backends.done().push(Done { token, contents: self.read_for_caller(id, n), ..done });
+                backends.done().push(Done {
+                    token,
+                    contents: self.buffers.read_for_caller(&self.running_plans[id], n),
+                    ..done
+                });
             } else if !again {
-                self.note_failed(backends, now, &Done { token, ..done });
+                self.latencies.note_failed(backends, now, &Done { token, ..done });
                 match self.running_plans[id].repair() {
                     Some(repair) => self.lose(backends, now, repair.wanted),
                     None => {
-                        let page = self.outer(node, command.start.plus(u32::from(n)));
+                        let page = self.nodes.outer(node, command.start.plus(u32::from(n)));
                         let flags = command.flags;
                         self.failed(backends, now, FailedPage { child: node, page, token, flags });
                     }

@@ -2,7 +2,6 @@
 //! parity of stripes that several plans write. If contents are not kept, all of it compiles away.
 
 use super::backends::{Backends, CompletionPart, CompletionToken, Done};
-use super::code::Code;
 use super::command::{Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
@@ -156,6 +155,198 @@ impl<C: Contents> PageBuffers<C> {
         let count = usize::from(sums.count);
         &self.sums[running.index()][row * count..(row + 1) * count]
     }
+
+    // ---------------------------------------------------------------- plans
+
+    /// Copies the caller's pages to the places of the steps that write them, and adds new data to the sums.
+    pub(super) fn lay_out(
+        &mut self,
+        id: Id<RunningPlan>,
+        running: &mut RunningPlan,
+        carry: Option<Key>,
+        peek: Option<Key>,
+    ) {
+        if !C::KEEP {
+            return;
+        }
+        if self.sums.len() <= id.index() {
+            self.sums.resize_with(id.index() + 1, Default::default);
+        }
+        let rows = running.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
+        let rows = rows.max().unwrap_or(0).max(1);
+        let (kept, sums) = (running.sums, &mut self.sums[id.index()]);
+        sums.clear();
+        sums.resize(rows * usize::from(kept.count), C::default());
+        let carried = match peek {
+            Some(key) => self.carried.get(&(running.node, key)).cloned(),
+            None => carry.and_then(|key| self.carried.remove(&(running.node, key))),
+        };
+        for (sum, carried) in sums.iter_mut().zip(carried.unwrap_or_default()) {
+            *sum = carried;
+        }
+        for at in 0..running.steps.len() {
+            let step = running.steps[at];
+            for n in (0..step.command.count).take_while(|&n| running.is_given(&step, n)) {
+                let caller = running.caller.plus(u32::from(step.at + n));
+                let contents = self.pages[caller.owner.index()][caller.slot as usize];
+                let place = running.bases[at] + u32::from(n);
+                self.pages[running.counter.index()][place as usize] = contents;
+                self.fold(id, kept, step.role, usize::from(step.row + n), contents);
+            }
+        }
+    }
+
+    /// A plan begins with running sums: it takes over whether they lack a lost page.
+    #[cold]
+    pub(super) fn take_lacking_sums(
+        &mut self,
+        running: &mut RunningPlan,
+        carry: Option<Key>,
+        peek: Option<Key>,
+    ) {
+        running.sums.lack = match (peek, carry) {
+            (Some(key), _) => self.lacking.contains(&(running.node, key)),
+            (None, Some(key)) => self.lacking.remove(&(running.node, key)),
+            (None, None) => false,
+        };
+    }
+
+    /// All stages have been submitted: keeps the sums of the last row for the stripe's next plan.
+    pub(super) fn keep_sums(&mut self, id: Id<RunningPlan>, running: &mut RunningPlan) {
+        if !C::KEEP || running.next < running.steps.len() {
+            return;
+        }
+        if let Some(key) = running.sums.keep.take() {
+            let last = running.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
+            let of = (running.node, key);
+            let sums = self.row(id, running.sums, last).to_vec();
+            self.carried.insert(of, sums);
+        }
+    }
+
+    /// Computes the contents of a step's pages when it is submitted. If contents are not kept, only the fact that pages
+    /// are lost is passed on.
+    pub(super) fn work_out(&mut self, id: Id<RunningPlan>, running: &mut RunningPlan, at: usize) {
+        let step = running.steps[at];
+        for n in 0..step.command.count {
+            if step.is_in_hand() {
+                self.take_from_hand(id, running, at, n);
+            } else if matches!(step.role, Role::Plain | Role::Data(_)) {
+                self.copy_from_read(id, running, at, n);
+            } else {
+                self.take_from_sums(id, running, at, n);
+            }
+        }
+        if step.command.verb == Verb::Write && step.command.flags.has(Flags::OLD_IN_HAND) {
+            self.hand_on_old(running, at);
+        }
+    }
+
+    /// The old contents of a page, which the caller has just read.
+    fn take_from_hand(&mut self, id: Id<RunningPlan>, running: &RunningPlan, at: usize, n: u16) {
+        if C::KEEP {
+            let step = running.steps[at];
+            let old = self.old(running.caller.plus(u32::from(step.at + n)));
+            let sums = running.sums;
+            self.fold(id, sums, step.role, usize::from(step.row + n), old);
+        }
+    }
+
+    /// A write without contents of the caller takes those that an earlier read brought to the same place; for a
+    /// partial-page write, the caller's contents are the difference to those.
+    fn copy_from_read(&mut self, id: Id<RunningPlan>, running: &mut RunningPlan, at: usize, n: u16) {
+        let step = running.steps[at];
+        if step.command.verb != Verb::Write || step.at == Step::NOWHERE {
+            return;
+        }
+        let merges = running.node == NodeId::HOST;
+        if running.is_given(&step, n) && !merges {
+            return;
+        }
+        let Some(source) = running.source(at, step.at + n) else { return };
+        let place = running.bases[at] + u32::from(n);
+        if running.lost.contains(&source) {
+            // A lost page stays lost, and so does a parity computed from it.
+            running.lost.push(place);
+        }
+        if C::KEEP {
+            let pages = &mut self.pages[running.counter.index()];
+            let contents = pages[place as usize].plus(1, pages[source as usize]);
+            pages[place as usize] = contents;
+            let sums = running.sums;
+            self.fold(id, sums, step.role, usize::from(step.row + n), contents);
+        }
+    }
+
+    /// Parity, or a page reconstructed from the others.
+    fn take_from_sums(&mut self, id: Id<RunningPlan>, running: &RunningPlan, at: usize, n: u16) {
+        if !C::KEEP {
+            return;
+        }
+        let step = running.steps[at];
+        let writes = step.command.verb == Verb::Write;
+        let row = usize::from(step.row + n);
+        let sums = self.row(id, running.sums, row);
+        let contents = match step.role {
+            Role::Parity(number) if writes => sums[usize::from(number)],
+            role if role.is_lost() => RowOfPlan { running, row, sums }.solve(role),
+            _ => return,
+        };
+        let place = running.bases[at] as usize + usize::from(n);
+        self.pages[running.counter.index()][place] = contents;
+    }
+
+    /// A write with `OLD_IN_HAND` supplies the contents that it replaces: those that this plan read from the same page,
+    /// or those that its own caller supplied. Contents that were lost meanwhile are not supplied.
+    fn hand_on_old(&mut self, running: &mut RunningPlan, at: usize) {
+        let step = running.steps[at];
+        for n in 0..step.command.count {
+            let page = step.command.start.plus(u32::from(n));
+            let read = running.steps[..at].iter().zip(&running.bases).find(|(s, _)| {
+                s.command.verb == Verb::Read
+                    && s.travels()
+                    && s.member == step.member
+                    && (s.command.start.0..s.command.end()).contains(&page.0)
+            });
+            let source = read.map(|(s, &base)| base + (page.0 - s.command.start.0) as u32);
+            if source.is_some_and(|place| running.lost.contains(&place)) {
+                let step = &mut running.steps[at];
+                step.command.flags = step.command.flags.without(Flags::OLD_IN_HAND);
+                return;
+            }
+            if C::KEEP {
+                let old = match source {
+                    Some(place) => self.pages[running.counter.index()][place as usize],
+                    None => self.old(running.caller.plus(u32::from(step.at + n))),
+                };
+                self.set_old(running.counter, running.bases[at] + u32::from(n), old);
+            }
+        }
+    }
+
+    /// Stores the contents of a step's completed pages in their places and adds them to the sums.
+    pub(super) fn take_in(&mut self, id: Id<RunningPlan>, running: &RunningPlan, done: &Done<C>) {
+        if !C::KEEP || done.part == CompletionPart::Durable || done.token.slot == NO_PAGE {
+            return;
+        }
+        let at = running.step_of(done.token.slot);
+        let step = running.steps[at];
+        if step.command.verb == Verb::Read {
+            let row = usize::from(step.row) + (done.token.slot - running.bases[at]) as usize;
+            self.pages[running.counter.index()][done.token.slot as usize] = done.contents;
+            let sums = running.sums;
+            self.fold(id, sums, step.role, row, done.contents);
+        }
+    }
+
+    /// What a plan read for its caller's `n`th page.
+    pub(super) fn read_for_caller(&self, running: &RunningPlan, n: u16) -> C {
+        if !C::KEEP {
+            return C::default();
+        }
+        let place = running.source(running.steps.len(), n);
+        place.map_or(C::default(), |place| self.pages[running.counter.index()][place as usize])
+    }
 }
 
 /// The running sums of a stripe, as tokens, with node and key.
@@ -177,71 +368,20 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn take_over(&mut self, schemes: Vec<(NodeId, S)>, carried: Vec<Carried>) {
         let nodes: Vec<NodeId> = schemes.iter().map(|&(node, _)| node).collect();
         for (node, scheme) in schemes {
-            self.schemes[node.index()] = Some(scheme);
+            self.nodes.set_scheme(node, Some(scheme));
         }
         let contents = |(place, sums): Carried| (place, sums.into_iter().map(C::token).collect());
         self.buffers.carried = carried.into_iter().map(contents).collect();
         nodes.into_iter().for_each(|node| self.note_exposure(SimTime::ZERO, node));
     }
 
-    /// The code of a node's stripes.
-    fn code_at(&self, node: NodeId) -> Code {
-        let scheme = self.schemes.get(node.index()).and_then(Option::as_ref);
-        scheme.map_or(Code::default(), |scheme| scheme.protection().code())
-    }
-
     /// Determines the code of a plan's stripe and the number of sums that it needs: all of them, if other plans do.
     pub(super) fn count_sums(&mut self, id: Id<RunningPlan>, shared: bool) {
-        let code = self.code_at(self.running_plans[id].node);
+        let code = self.nodes.code(self.running_plans[id].node);
         let running = &mut self.running_plans[id];
         running.sums.code = code;
         let own = running.steps.iter().map(Step::sums).max().unwrap_or(0);
         running.sums.count = if shared { own.max(code.parities()) } else { own };
-    }
-
-    /// Copies the caller's pages to the places of the steps that write them, and adds new data to the sums.
-    pub(super) fn lay_out(&mut self, id: Id<RunningPlan>, carry: Option<Key>, peek: Option<Key>) {
-        if !C::KEEP {
-            return;
-        }
-        let buffers = &mut self.buffers;
-        if buffers.sums.len() <= id.index() {
-            buffers.sums.resize_with(id.index() + 1, Default::default);
-        }
-        let running = &mut self.running_plans[id];
-        let rows = running.steps.iter().map(|s| usize::from(s.row) + usize::from(s.command.count));
-        let rows = rows.max().unwrap_or(0).max(1);
-        let (kept, sums) = (running.sums, &mut buffers.sums[id.index()]);
-        sums.clear();
-        sums.resize(rows * usize::from(kept.count), C::default());
-        let carried = match peek {
-            Some(key) => buffers.carried.get(&(running.node, key)).cloned(),
-            None => carry.and_then(|key| buffers.carried.remove(&(running.node, key))),
-        };
-        for (sum, carried) in sums.iter_mut().zip(carried.unwrap_or_default()) {
-            *sum = carried;
-        }
-        for at in 0..running.steps.len() {
-            let step = running.steps[at];
-            for n in (0..step.command.count).take_while(|&n| running.is_given(&step, n)) {
-                let caller = running.caller.plus(u32::from(step.at + n));
-                let contents = buffers.pages[caller.owner.index()][caller.slot as usize];
-                let place = running.bases[at] + u32::from(n);
-                buffers.pages[running.counter.index()][place as usize] = contents;
-                buffers.fold(id, kept, step.role, usize::from(step.row + n), contents);
-            }
-        }
-    }
-
-    /// A plan begins with running sums: it takes over whether they lack a lost page.
-    #[cold]
-    pub(super) fn take_lacking_sums(&mut self, id: Id<RunningPlan>, carry: Option<Key>, peek: Option<Key>) {
-        let running = &mut self.running_plans[id];
-        running.sums.lack = match (peek, carry) {
-            (Some(key), _) => self.buffers.lacking.contains(&(running.node, key)),
-            (None, Some(key)) => self.buffers.lacking.remove(&(running.node, key)),
-            (None, None) => false,
-        };
     }
 
     /// All stages have been submitted: the sums that are kept lack each lost page that belongs to them.
@@ -257,150 +397,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         } else {
             self.buffers.lacking.remove(&of);
         }
-    }
-
-    /// All stages have been submitted: keeps the sums of the last row for the stripe's next plan.
-    pub(super) fn keep_sums(&mut self, id: Id<RunningPlan>) {
-        let running = &mut self.running_plans[id];
-        if !C::KEEP || running.next < running.steps.len() {
-            return;
-        }
-        if let Some(key) = running.sums.keep.take() {
-            let last = running.steps.iter().map(|s| usize::from(s.row)).max().unwrap_or(0);
-            let of = (running.node, key);
-            let sums = self.buffers.row(id, running.sums, last).to_vec();
-            self.buffers.carried.insert(of, sums);
-        }
-    }
-
-    /// Computes the contents of a step's pages when it is submitted. If contents are not kept, only the fact that pages
-    /// are lost is passed on.
-    pub(super) fn work_out(&mut self, id: Id<RunningPlan>, at: usize) {
-        let step = self.running_plans[id].steps[at];
-        for n in 0..step.command.count {
-            if step.is_in_hand() {
-                self.take_from_hand(id, at, n);
-            } else if matches!(step.role, Role::Plain | Role::Data(_)) {
-                self.copy_from_read(id, at, n);
-            } else {
-                self.take_from_sums(id, at, n);
-            }
-        }
-        if step.command.verb == Verb::Write && step.command.flags.has(Flags::OLD_IN_HAND) {
-            self.hand_on_old(id, at);
-        }
-    }
-
-    /// The old contents of a page, which the caller has just read.
-    fn take_from_hand(&mut self, id: Id<RunningPlan>, at: usize, n: u16) {
-        if C::KEEP {
-            let running = &self.running_plans[id];
-            let step = running.steps[at];
-            let old = self.buffers.old(running.caller.plus(u32::from(step.at + n)));
-            let sums = running.sums;
-            self.buffers.fold(id, sums, step.role, usize::from(step.row + n), old);
-        }
-    }
-
-    /// A write without contents of the caller takes those that an earlier read brought to the same place; for a
-    /// partial-page write, the caller's contents are the difference to those.
-    fn copy_from_read(&mut self, id: Id<RunningPlan>, at: usize, n: u16) {
-        let running = &mut self.running_plans[id];
-        let step = running.steps[at];
-        if step.command.verb != Verb::Write || step.at == Step::NOWHERE {
-            return;
-        }
-        let merges = running.node == NodeId::HOST;
-        if running.is_given(&step, n) && !merges {
-            return;
-        }
-        let Some(source) = running.source(at, step.at + n) else { return };
-        let place = running.bases[at] + u32::from(n);
-        if running.lost.contains(&source) {
-            // A lost page stays lost, and so does a parity computed from it.
-            running.lost.push(place);
-        }
-        if C::KEEP {
-            let pages = &mut self.buffers.pages[running.counter.index()];
-            let contents = pages[place as usize].plus(1, pages[source as usize]);
-            pages[place as usize] = contents;
-            let sums = running.sums;
-            self.buffers.fold(id, sums, step.role, usize::from(step.row + n), contents);
-        }
-    }
-
-    /// Parity, or a page reconstructed from the others.
-    fn take_from_sums(&mut self, id: Id<RunningPlan>, at: usize, n: u16) {
-        if !C::KEEP {
-            return;
-        }
-        let running = &self.running_plans[id];
-        let step = running.steps[at];
-        let writes = step.command.verb == Verb::Write;
-        let row = usize::from(step.row + n);
-        let sums = self.buffers.row(id, running.sums, row);
-        let contents = match step.role {
-            Role::Parity(number) if writes => sums[usize::from(number)],
-            role if role.is_lost() => RowOfPlan { running, row, sums }.solve(role),
-            _ => return,
-        };
-        let place = running.bases[at] as usize + usize::from(n);
-        self.buffers.pages[running.counter.index()][place] = contents;
-    }
-
-    /// A write with `OLD_IN_HAND` supplies the contents that it replaces: those that this plan read from the same page,
-    /// or those that its own caller supplied. Contents that were lost meanwhile are not supplied.
-    fn hand_on_old(&mut self, id: Id<RunningPlan>, at: usize) {
-        let running = &self.running_plans[id];
-        let step = running.steps[at];
-        for n in 0..step.command.count {
-            let page = step.command.start.plus(u32::from(n));
-            let read = running.steps[..at].iter().zip(&running.bases).find(|(s, _)| {
-                s.command.verb == Verb::Read
-                    && s.travels()
-                    && s.member == step.member
-                    && (s.command.start.0..s.command.end()).contains(&page.0)
-            });
-            let source = read.map(|(s, &base)| base + (page.0 - s.command.start.0) as u32);
-            if source.is_some_and(|place| running.lost.contains(&place)) {
-                let step = &mut self.running_plans[id].steps[at];
-                step.command.flags = step.command.flags.without(Flags::OLD_IN_HAND);
-                return;
-            }
-            if C::KEEP {
-                let old = match source {
-                    Some(place) => self.buffers.pages[running.counter.index()][place as usize],
-                    None => self.buffers.old(running.caller.plus(u32::from(step.at + n))),
-                };
-                self.buffers.set_old(running.counter, running.bases[at] + u32::from(n), old);
-            }
-        }
-    }
-
-    /// Stores the contents of a step's completed pages in their places and adds them to the sums.
-    pub(super) fn take_in(&mut self, id: Id<RunningPlan>, done: &Done<C>) {
-        if !C::KEEP || done.part == CompletionPart::Durable || done.token.slot == NO_PAGE {
-            return;
-        }
-        let running = &self.running_plans[id];
-        let at = running.step_of(done.token.slot);
-        let step = running.steps[at];
-        if step.command.verb == Verb::Read {
-            let row = usize::from(step.row) + (done.token.slot - running.bases[at]) as usize;
-            self.buffers.pages[running.counter.index()][done.token.slot as usize] = done.contents;
-            let sums = running.sums;
-            self.buffers.fold(id, sums, step.role, row, done.contents);
-        }
-    }
-
-    /// What a plan read for its caller's `n`th page.
-    pub(super) fn read_for_caller(&self, id: Id<RunningPlan>, n: u16) -> C {
-        if !C::KEEP {
-            return C::default();
-        }
-        let running = &self.running_plans[id];
-        let place = running.source(running.steps.len(), n);
-        place.map_or(C::default(), |place| self.buffers.pages[running.counter.index()][place as usize])
     }
 
     /// Pages of a step that could not be computed, or are copies of lost pages, are recorded as missing.
@@ -426,9 +422,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                     self.gaps.poison(page.0);
                 }
                 let running = &self.running_plans[id];
-                let raw = self.shape[target.index()].raw();
+                let raw = self.nodes[target].raw();
                 // What a port has not passed on yet has no number at the backend, by which that could tell it.
-                if let Some(backend) = raw.filter(|_| !self.has_port(target)) {
+                if let Some(backend) = raw.filter(|_| !self.nodes.has_port(target)) {
                     backends.poison(backend, page);
                 } else if target != NodeId::ROOT {
                     let token = CompletionToken::at(running.counter, place, running.caller.age);
@@ -441,19 +437,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 if running.sums.lack && !running.lost.contains(&place) {
                     // An earlier plan lost the page. The scheme took this parity for a good one.
                     self.tell_parent(backends, now, target, Change::Unreadable(page));
-                } else if merged || self.is_below_map(target) {
+                } else if merged || self.nodes.is_below_map(target) {
                     // Of a member that merged, the others have the page; a map knows which page it was.
                     self.tell_parent(backends, now, target, Change::Damaged(page));
                 }
             }
         }
-    }
-
-    /// Whether a member's commands come to its backend later than they are submitted: over a link, or from a cache.
-    fn has_port(&self, node: NodeId) -> bool {
-        let shape = &self.shape[node.index()];
-        node != NodeId::ROOT && shape.port.is_some()
-            || shape.children.iter().any(|&child| self.has_port(child))
     }
 
     /// Whether pages needed for a place are lost.
@@ -472,7 +461,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return false;
         }
         // A plan knows the code of its sums only if contents are kept.
-        let code = self.code_at(running.node);
+        let code = self.nodes.code(running.node);
         running.lost.iter().any(|&lost| {
             let other = running.step_of(lost);
             running.row_of(other, lost) == row

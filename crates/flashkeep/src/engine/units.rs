@@ -91,13 +91,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.enter(backends, now, node, run, token.plus(at).apart(units.unit as u32));
         });
     }
-
-    /// The parent's number of a page of the node's scheme.
-    #[inline]
-    pub(super) fn outer(&self, node: NodeId, page: Page) -> Page {
-        let units = self.shape.get(node.index()).and_then(|shape| shape.units);
-        units.map_or(page, |units| units.outer(page))
-    }
 }
 
 #[cfg(test)]

@@ -205,7 +205,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
     /// takes only the controller's memory time.
     pub fn trim(&mut self, fragment: Fragment) -> bool {
         let Fragment { page, count, mask, .. } = fragment;
-        if mask == self.engine.host_port().pages().whole() {
+        if mask == self.engine.ports().host().pages().whole() {
             self.pages.trim(page, count);
         }
         self.call(
@@ -219,7 +219,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
     /// Creates pages before time 0 (or, at first touch, as if they had existed).
     pub fn create(&mut self, fragment: Fragment) {
         for page in fragment.page..fragment.page + u64::from(fragment.count) {
-            let port = self.engine.host_port();
+            let port = self.engine.ports().host();
             // Without the contents that the cache holds meanwhile.
             let contents = match port.pages().sectors(page) {
                 _ if !C::KEEP => C::default(),
@@ -254,7 +254,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
 
     /// The same, and compares it with what is expected there.
     pub fn read_back(&mut self, page: u64) {
-        let stored = self.engine.host_port().stored(page);
+        let stored = self.engine.ports().host().stored(page);
         let slot = self.engine.pages(self.request.owner).len() as u32;
         let HostAccess { pages, expected, .. } = self;
         ExpectedReads { oracle: &pages.oracle, expected }.note_read(slot, Run::of_page(page), |_| stored);
@@ -268,7 +268,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
             return;
         }
         for page in fragment.page..fragment.page + u64::from(fragment.count) {
-            let port = self.engine.host_port();
+            let port = self.engine.ports().host();
             let exists = (port.pages().sectors(page) | port.cached(page)) & fragment.mask != 0;
             if !exists && !self.pages.trimmed.has(page) {
                 let mask = port.pages().whole();

@@ -104,7 +104,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let scans = valid && start.scan && start.existing == Existing::Reads;
         let read = if scans { self.pages_read(tell)? } else { Bits::default() };
         self.device.body.set_untimed(true);
-        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let grain =
+            self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
         let unit = if self.resolved.scheme().data_members.is_none() {
             self.row_of_copies()
         } else if grain == u32::MAX {
@@ -180,7 +181,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             else {
                 continue;
             };
-            let node = engine.descendant(&placement.path).filter(|_| placement.physical);
+            let node = engine.tree().descendant(&placement.path).filter(|_| placement.physical);
             if let Some(node) = node
                 && let Some(log) = engine.scheme_mut(node).log_mut()
             {
@@ -204,7 +205,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// them only: drawn one by one, they would leave valid places that no page can take.
     fn row_of_copies(&self) -> u32 {
         let backends = self.resolved.members() as usize;
-        let copies = |page: u32| self.device.engine.places(Page::of(page));
+        let copies = |page: u32| self.device.engine.tree().places(Page::of(page));
         if self.resolved.is_array() || [1, backends].contains(&copies(0).len()) {
             return 1;
         }
@@ -222,8 +223,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// to one. The slots that are left become invalid pages.
     fn fill_as_placed(&mut self, read: &Bits, existing: Existing, seed: u64, logs: &[NodeId]) {
         let pages = self.device.port().pages().len();
-        let unit =
-            Some(self.device.engine.stripe_pages()).filter(|&unit| u64::from(unit) <= pages).unwrap_or(1);
+        let unit = Some(self.device.engine.tree().stripe_pages())
+            .filter(|&unit| u64::from(unit) <= pages)
+            .unwrap_or(1);
         for first in
             scattered((pages / u64::from(unit)) as u32, seed).map(|at| u64::from(at) * u64::from(unit))
         {
@@ -248,7 +250,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn fill_slot(&mut self, fast_path: Option<BackendId>, first: u64, count: u32) {
         if let Some(backend) = fast_path {
             self.flash_mut().fill_slot(backend, first as u32, C::default());
-            self.device.engine.host_port_mut().pages_mut().set_all(&[first as u32]);
+            self.device.engine.ports_mut().host_mut().pages_mut().set_all(&[first as u32]);
         } else {
             self.create_run(first, count);
         }
@@ -256,15 +258,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The number of valid slots that are left.
     fn slots(&self, logs: &[NodeId]) -> u64 {
-        let of_log =
-            |&node: &NodeId| self.device.engine.scheme(node).and_then(Any::log).map_or(0, StripeLog::slots);
+        let of_log = |&node: &NodeId| {
+            self.device.engine.tree().scheme(node).and_then(Any::log).map_or(0, StripeLog::slots)
+        };
         self.device.body.slots() + logs.iter().map(of_log).sum::<u64>()
     }
 
     /// Whether the remaining valid slots can take these pages.
     fn fits(&self, first: u64, count: u32, logs: &[NodeId]) -> bool {
         let mut places =
-            (first..first + u64::from(count)).flat_map(|page| self.device.engine.places(Page(page)));
+            (first..first + u64::from(count)).flat_map(|page| self.device.engine.tree().places(Page(page)));
         places.all(|(backend, page)| self.device.body.has_slot(backend, page))
             && (logs.is_empty() || (first..first + u64::from(count)).all(|page| self.fits_logs(page)))
     }
@@ -311,7 +314,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn condition(&mut self, tell: Tell<'_>) -> Result<(), Stop> {
         self.device.body.set_untimed(true);
         self.device.engine.untimed = true;
-        self.device.engine.bypass_ports(true);
+        self.device.engine.ports_mut().bypass(true);
         let pages = self.device.port().pages().len();
         for first in (0..pages).step_by(PREPARED) {
             self.write_run(first, (pages - first).min(PREPARED as u64) as u32);
@@ -332,7 +335,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.rest();
         self.device.engine.untimed = self.clock.untimed;
-        self.device.engine.bypass_ports(false);
+        self.device.engine.ports_mut().bypass(false);
         self.accounts.conditioned = Some(conditioned.conditioning());
         Ok(())
     }
@@ -394,7 +397,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.end_finished();
         self.device.body.set_untimed(self.clock.untimed);
         self.device.body.reset_counters();
-        self.device.engine.set_rescued(0);
+        self.device.engine.exposure_mut().set_rescued(0);
     }
 
     /// Creates what the workload reads before time 0.

@@ -53,7 +53,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Pages of the host that lie in one page of every member: a stripe's data, where there are stripes.
     fn pages_of_a_row(&self) -> u32 {
-        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let grain =
+            self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
         let has_stripes = self.resolved.scheme().data_members.is_some() && grain < u32::MAX;
         if has_stripes { grain } else { 1 }
     }

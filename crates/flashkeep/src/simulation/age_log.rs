@@ -49,7 +49,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether the logs that a page comes to have slots for it.
     pub(super) fn fits_logs(&self, page: u64) -> bool {
         let mut fits = true;
-        self.device.engine.schemes_of(Page(page), &mut |scheme: &Any| {
+        self.device.engine.tree().schemes_of(Page(page), &mut |scheme: &Any| {
             fits &= scheme.log().is_none_or(StripeLog::takes_aged);
         });
         fits

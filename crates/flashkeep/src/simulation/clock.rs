@@ -67,8 +67,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         self.end_requests(SimTime::NEVER);
         self.end_recovery();
-        let quiet =
-            self.device.engine.is_quiet() && self.device.engine.host_link().is_none_or(Link::is_quiet);
+        let quiet = self.device.engine.is_quiet()
+            && self.device.engine.ports().host_link().is_none_or(Link::is_quiet);
         assert!(!has_next && quiet, "everything that was asked is done at the end");
         Ok(())
     }

@@ -37,7 +37,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.counted.is_some() || more || self.has_requests() {
             return;
         }
-        self.clock.drains |= self.device.engine.stop_writing_back();
+        self.clock.drains |= self.device.engine.ports_mut().stop_writing_back();
         let failed = !self.accounts.phases.is_empty() || !self.device.engine.is_healthy();
         let quiet = self.device.engine.is_quiet() && self.device.engine.next_due() == SimTime::NEVER;
         if self.clock.drains && quiet && !failed && !self.job.flush_at_end {
@@ -80,7 +80,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn find_lost_pages(&mut self) {
         match self.unreadable_pages() {
             Some(lost) => {
-                self.device.engine.lose_pages(&lost);
+                self.device.engine.exposure_mut().lose_pages(&lost);
                 debug_assert!(self.agrees_with_reading(), "lost pages are those that cannot be read");
             }
             None => self.read_everything(),
@@ -91,7 +91,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// correction may have failed unseen.
     fn unreadable_pages(&self) -> Option<Bits> {
         let Device { engine, body, .. } = &self.device;
-        let port = engine.host_port();
+        let port = engine.ports().host();
         let gave_up = |errors: ErrorCounts| errors.uncorrectable > 0;
         if C::KEEP || body.error_counts().is_some_and(gave_up) {
             return None;
@@ -103,11 +103,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Whether reading the pages of a small drive finds the same ones lost.
     fn agrees_with_reading(&mut self) -> bool {
-        let before = self.device.engine.lost().count();
+        let before = self.device.engine.exposure().lost().count();
         if self.device.port().pages().existing().count() < 1 << 16 {
             self.read_everything();
         }
-        before == self.device.engine.lost().count()
+        before == self.device.engine.exposure().lost().count()
     }
 
     /// Reads every existing page, without time and without counting.
@@ -141,7 +141,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The counts of all members' maps; none if the backends have page maps.
     pub(super) fn mapping_counts(&self) -> Option<Counts> {
-        let maps = self.device.engine.schemes().filter_map(|scheme| match scheme {
+        let maps = self.device.engine.tree().schemes().filter_map(|scheme| match scheme {
             Any::Mapped(map) => Some(map.counts()),
             _ => None,
         });
@@ -150,7 +150,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// Sector hits and misses of a member's DRAM.
     fn hits_of(&self, placement: &DevicePlacement) -> Option<Hits> {
-        self.device.engine.hits(self.device.engine.descendant(&placement.path)?)
+        self.device.engine.hits(self.device.engine.tree().descendant(&placement.path)?)
     }
 
     /// The same for all devices.
@@ -259,7 +259,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             conditioned: self.accounts.conditioned.clone(),
             start: self.start_in_words(),
             filled: *filled,
-            lost_pages: self.device.engine.lost().count(),
+            lost_pages: self.device.engine.exposure().lost().count(),
             reconstructed_reads: tally.reconstructed,
             unprotected_page_ns: (self.resolved.survives().0 > 0).then_some(tally.unprotected_page_ns),
             interrupted: self.clock.interrupted,

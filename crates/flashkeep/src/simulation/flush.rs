@@ -89,6 +89,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The end of a request of the host is known: its pages are on the media at this instant at the latest.
     #[inline]
     pub(super) fn note_settled(&mut self, finished: &Finished) {
-        self.device.engine.note_settled_host(finished.durable.unwrap_or_default());
+        self.device.engine.ports_mut().note_settled_host(finished.durable.unwrap_or_default());
     }
 }

@@ -235,7 +235,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let subtree = self.subtree(event).filter(|_| !event.transient);
         for &backend in &dead {
             self.failures.fault_events.spares.retain(|&spare| spare != backend);
-            if let Some(node) = self.device.engine.node_of(backend)
+            if let Some(node) = self.device.engine.tree().of_backend(backend)
                 && subtree.is_none()
             {
                 self.device.engine.change(&mut self.device.body, now, node, Change::Failed);
@@ -259,7 +259,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// A hot spare replaces a failed backend, if there is one.
     fn stand_in(&mut self, dead: BackendId) {
         let (Some(node), Some(spare)) =
-            (self.device.engine.node_of(dead), self.failures.fault_events.spares.front().copied())
+            (self.device.engine.tree().of_backend(dead), self.failures.fault_events.spares.front().copied())
         else {
             return;
         };
@@ -283,7 +283,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.fault_events.gone.iter().any(|gone| is_part_of(gone)) {
             return;
         }
-        let failed = self.subtree(event).filter(|_| engine.has_failed(&event.path));
+        let failed = self.subtree(event).filter(|_| engine.tree().has_failed(&event.path));
         if failed.is_some_and(|node| engine.is_at_work(node))
             || dead.iter().any(|&backend| engine.is_map_at_work(backend))
         {
@@ -305,7 +305,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             if self.device.body.is_dead(backend) {
                 continue;
             }
-            match self.device.engine.node_of(backend) {
+            match self.device.engine.tree().of_backend(backend) {
                 Some(node) if dead.contains(&backend) => {
                     self.device.engine.change(&mut self.device.body, now, node, Change::Replaced);
                 }
@@ -339,7 +339,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The node of the whole member that an event concerns.
     fn subtree(&self, event: &Event) -> Option<NodeId> {
-        if event.what == What::Whole { self.device.engine.descendant(&event.path) } else { None }
+        if event.what == What::Whole { self.device.engine.tree().descendant(&event.path) } else { None }
     }
 
     /// The drive or disk that an event concerns, and its part. A member with physical pages that permanently loses a
@@ -456,13 +456,13 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn tally_until(&mut self, end: SimTime) -> Tally {
         Tally {
             counters: self.device.body.counters(),
-            reconstructed: self.device.engine.rescued(),
-            lost: self.device.engine.lost().count(),
+            reconstructed: self.device.engine.exposure().rescued(),
+            lost: self.device.engine.exposure().lost().count(),
             // Page-seconds have no meaning in an untimed run, or for a scheme that survives no failure.
             unprotected_page_ns: if self.clock.untimed || self.resolved.survives().0 == 0 {
                 0
             } else {
-                self.device.engine.unprotected_page_ns(end)
+                self.device.engine.exposure_mut().unprotected_page_ns(end)
             },
         }
     }

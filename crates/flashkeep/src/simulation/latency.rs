@@ -14,8 +14,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.engine.break_down(true);
         self.device.body.break_down();
         self.accounts.statistics.breakdowns = Some(Box::default());
-        let port = self.device.engine.host_port();
-        let crosses = self.device.engine.host_link().is_some() || port.has_cache() || port.has_copies();
+        let port = self.device.engine.ports().host();
+        let crosses =
+            self.device.engine.ports().host_link().is_some() || port.has_cache() || port.has_copies();
         let sums_only = !self.job.keep_requests && self.host.volumes.is_none();
         self.accounts.flash_only = !crosses && sums_only;
     }
@@ -40,7 +41,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             && !this.from_memory
             && !durable
             && self.device.port().has_cache();
-        if self.device.engine.host_link().is_none() && !buffered && !durable && !self.job.keep_requests {
+        if self.device.engine.ports().host_link().is_none()
+            && !buffered
+            && !durable
+            && !self.job.keep_requests
+        {
             debug_assert_eq!(
                 more.iter().fold(parts.total(), |sum, (_, span)| sum + *span),
                 response,

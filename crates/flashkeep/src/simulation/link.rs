@@ -9,7 +9,7 @@ use flashkeep_trace::Op;
 
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn link(&mut self) -> &mut Link {
-        self.device.engine.host_link_mut().expect("the host has a link")
+        self.device.engine.ports_mut().host_link_mut().expect("the host has a link")
     }
 
     /// The sectors of a request with this operation; 0 for others.

@@ -47,7 +47,7 @@ impl Occupancy {
 impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// The array's scheme, if it is `backup`.
     fn backup(&self) -> Option<&Backup> {
-        match self.device.engine.scheme(NodeId::ROOT) {
+        match self.device.engine.tree().scheme(NodeId::ROOT) {
             Some(Any::Backup(backup)) => Some(backup),
             _ => None,
         }
@@ -65,7 +65,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
 
     /// The section of the scheme in the summary: its key, and its figures.
     pub(super) fn scheme_figures(&self) -> Option<(&'static str, Value)> {
-        let own = || self.device.engine.scheme(NodeId::ROOT)?.figures();
+        let own = || self.device.engine.tree().scheme(NodeId::ROOT)?.figures();
         Some((self.resolved.scheme().name, self.backup_figures().or_else(own)?))
     }
 

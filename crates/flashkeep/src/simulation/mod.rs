@@ -312,7 +312,7 @@ impl<C: Contents, H> Device<C, H> {
     /// The host's port.
     #[inline]
     fn port(&self) -> &Port<C> {
-        self.engine.host_port()
+        self.engine.ports().host()
     }
 
     /// A request of the host, as it is submitted.
@@ -338,7 +338,7 @@ impl<C: Contents, H: Body<C>> Device<C, H> {
     /// When the host's link is free for what waits for it.
     #[inline(always)]
     fn next_crossing(&self) -> SimTime {
-        self.engine.host_link().map_or(SimTime::NEVER, Link::next_at)
+        self.engine.ports().host_link().map_or(SimTime::NEVER, Link::next_at)
     }
 }
 
@@ -498,7 +498,8 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         let counters = hardware.counters();
         let mut engine = Engine::new(tree);
         (engine.controller, engine.untimed) = (controller, untimed);
-        engine.set_host_port(port_options(drive, engine.scheme(NodeId::ROOT), true));
+        let options = port_options(drive, engine.tree().scheme(NodeId::ROOT), true);
+        engine.ports_mut().set_host(options);
         let spares = drive.members() as u16..drive.parts() as u16;
         let device = Device {
             body: hardware,
@@ -562,7 +563,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         self.device.body.begin_wear();
         if loses_power {
             let Device { engine, pages, .. } = &self.device;
-            let existing = engine.host_port().pages().existing();
+            let existing = engine.ports().host().pages().existing();
             let oracle = DurabilityOracle::new(existing, |page| pages.version(page));
             self.failures.durability = Some(Box::new(oracle));
         }
@@ -613,7 +614,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             self.find_lost_pages();
         }
         // Pages that the final read finds lost were lost in the last phase.
-        let lost = self.device.engine.lost().count();
+        let lost = self.device.engine.exposure().lost().count();
         self.accounts.phases.end(end, Tally { lost, ..tally.clone() });
         if self.job.verify {
             self.device.body.audit();
@@ -702,7 +703,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
                 _ => None,
             }
         };
-        self.device.engine.places(page).into_iter().map(find).collect()
+        self.device.engine.tree().places(page).into_iter().map(find).collect()
     }
 
     /// How long arrays and pins of a lone drive worked, if the drive file says what they draw.

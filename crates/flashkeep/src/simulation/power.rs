@@ -148,7 +148,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     #[cold]
     pub(super) fn hold_finished(&mut self) {
         let finished = std::mem::take(self.device.engine.finished());
-        if self.device.engine.host_link().is_some() {
+        if self.device.engine.ports().host_link().is_some() {
             self.hand_to_link(finished);
             return self.end_requests(self.clock.now);
         }
@@ -186,7 +186,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Whether written pages may be only in a write cache, of the device or of a member.
     fn is_volatile(&self) -> bool {
         let port = self.device.port();
-        !port.is_protected() && (port.has_cache() || self.device.engine.has_caches())
+        !port.is_protected() && (port.has_cache() || self.device.engine.ports().has_caches())
     }
 
     /// When what a request has written is durable, if that is known: a protected cache has it when it acknowledges it.
@@ -283,7 +283,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.note_unanswered();
         self.host.in_flight = Arena::default();
         self.host.window.empty();
-        self.device.engine.host_port_mut().cut_power();
+        self.device.engine.ports_mut().host_mut().cut_power();
         let tally = self.tally();
         self.begin_phase("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
@@ -314,7 +314,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             durability.ready = ready;
             durability.cuts[cuts - 1].recovery = ready.since(at);
             self.clock.last = self.clock.last.max(ready);
-            if let Some(link) = self.device.engine.host_link_mut() {
+            if let Some(link) = self.device.engine.ports_mut().host_link_mut() {
                 link.cut(ready);
             }
             self.tell_power_cut(at, ready);
@@ -349,8 +349,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// Checks every page; returns the number of pages older than the acknowledged version.
     fn look_at_all_pages(&mut self) -> u64 {
         let Some(mut durability) = self.failures.durability.take() else { return 0 };
-        let rescued = self.device.engine.rescued();
-        let is_volatile = self.device.engine.has_caches() && !self.device.port().is_protected();
+        let rescued = self.device.engine.exposure().rescued();
+        let is_volatile = self.device.engine.ports().has_caches() && !self.device.port().is_protected();
         let mut volatile = 0;
         for page in self.pages_to_look_at(&durability) {
             let promise = durability.promises.get(page);
@@ -358,14 +358,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let awaited = self.device.port().pages().sectors(page) != 0
                 || promise.durable.or(promise.acknowledged).is_some();
             // A trim in progress may have been interrupted: its page may still have its old contents.
-            let was_lost = self.device.engine.lost().has(page);
+            let was_lost = self.device.engine.exposure().lost().has(page);
             let intact = self.intact(page);
             let found = intact.or_else(|| self.reconstructed(page, awaited || promise.trimmed.is_some()));
             if !awaited && !was_lost {
-                self.device.engine.find_page(Page(page));
+                self.device.engine.exposure_mut().set_lost(Page(page), false);
             }
             // A page that must be reconstructed may come to a cache that the next power loss empties.
-            let saved = self.device.engine.host_port_mut().saved(page, intact);
+            let saved = self.device.engine.ports_mut().host_mut().saved(page, intact);
             let Some(contents) = saved.or(found) else {
                 self.note_missing(page);
                 continue;
@@ -376,7 +376,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Some(Version::Before(whose)) if whose == page => None,
                 _ if contents == C::default() => None,
                 _ if self.device.engine.lose_if_poisoned(Page(page)) => {
-                    self.device.engine.lose_page(Page(page));
+                    self.device.engine.exposure_mut().set_lost(Page(page), true);
                     continue;
                 }
                 _ => {
@@ -385,7 +385,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
             };
             if promise.durable.is_some() && is_newer(promise.durable, version) {
-                self.device.engine.lose_page(Page(page));
+                self.device.engine.exposure_mut().set_lost(Page(page), true);
             } else if promise.acknowledged.is_some() && is_newer(promise.acknowledged, version) {
                 volatile += 1;
             }
@@ -394,9 +394,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let kept = Promise { acknowledged: version, durable, trimmed: promise.trimmed };
             durability.promise(page, kept);
             self.device.pages.fall_back(page, contents);
-            self.device.engine.host_port_mut().fall_back(page, contents);
+            self.device.engine.ports_mut().host_mut().fall_back(page, contents);
         }
-        self.device.engine.set_rescued(rescued);
+        self.device.engine.exposure_mut().set_rescued(rescued);
         self.failures.durability = Some(durability);
         volatile
     }
@@ -405,7 +405,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     fn pages_to_look_at(&self, durability: &DurabilityOracle) -> Vec<u64> {
         let mut pages = self.device.port().pages().existing().clone();
         durability.promises.iter().for_each(|(page, _)| _ = pages.set(page, true));
-        self.device.engine.lost().iter().for_each(|page| _ = pages.set(page, true));
+        self.device.engine.exposure().lost().iter().for_each(|page| _ = pages.set(page, true));
         pages.iter().collect()
     }
 

@@ -35,7 +35,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             let page = Page(page);
             self.device.port().pages().prefetch(page.0);
-            if let Some(scheme) = self.device.engine.scheme(NodeId::ROOT) {
+            if let Some(scheme) = self.device.engine.tree().scheme(NodeId::ROOT) {
                 scheme.prefetch(page, |member, page| {
                     self.device.body.prefetch(BackendId(member.0.into()), page)
                 });
@@ -55,6 +55,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.device.port().pages().prefetch(page.0);
         self.device
             .engine
+            .tree()
             .prefetch(NodeId::ROOT, page, &mut |backend, page| self.device.body.prefetch(backend, page));
     }
 
@@ -101,7 +102,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.accounts.occupancy.is_some() {
             self.look_at_memory();
         }
-        self.device.engine.end_host_idle();
+        self.device.engine.ports_mut().end_host_idle();
         // A flush has no place.
         let offset = self.host.ranges.first().map_or(0, |range| range.offset);
         self.interleave();
@@ -138,7 +139,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             op: request.op as u8,
             ..RequestRecord::default()
         };
-        if self.device.engine.host_link().is_none() {
+        if self.device.engine.ports().host_link().is_none() {
             return self.ask(id, request.op);
         }
         this.op = Some(request.op);
@@ -221,7 +222,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             |range: &Range| !range.offset.is_multiple_of(page) || !range.length.is_multiple_of(page);
         self.device.port().has_cache()
             || self.host.ranges.iter().any(is_partial)
-            || self.device.engine.has_any_cache()
+            || self.device.engine.ports().has_any_cache()
     }
 
     /// A partly written logical page is written as a whole.
@@ -301,9 +302,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             counters: self.device.body.counters(),
             work: self.work().cloned(),
             errors: self.device.body.error_counts(),
-            recovered: self.device.engine.recovered(),
+            recovered: self.device.engine.exposure().recovered(),
             hits: self.device.port().hits().unwrap_or_default(),
-            held: self.device.engine.held(),
+            held: self.device.engine.ports().held(),
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),
@@ -352,7 +353,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.device.port().has_copies() {
             self.end_reads(finished);
         }
-        if self.device.engine.host_link().is_some() {
+        if self.device.engine.ports().host_link().is_some() {
             return self.go(*finished, finished.acknowledged);
         }
         self.conclude(finished, finished.acknowledged);

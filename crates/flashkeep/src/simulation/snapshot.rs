@@ -31,16 +31,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let mut schemes: Vec<(NodeId, Any)> = snapshot.take()?;
         let carried = snapshot.take()?;
         for (node, scheme) in &mut schemes {
-            if let Some(built) = self.device.engine.scheme(*node) {
+            if let Some(built) = self.device.engine.tree().scheme(*node) {
                 scheme.adopt_policies(built);
             }
         }
         self.device.engine.take_over(schemes, carried);
         self.device.engine.examine_deferred(&self.device.body);
-        self.device.engine.restore_ports(snapshot.take()?);
+        self.device.engine.ports_mut().restore_members(snapshot.take()?);
         self.device.engine.restore_page_names(snapshot.take()?);
         let Device { engine, pages, .. } = &mut self.device;
-        pages.load(engine.host_port_mut(), snapshot)
+        pages.load(engine.ports_mut().host_mut(), snapshot)
     }
 
     /// Write caches write back what they hold, those of arrays before those of their members.
@@ -49,7 +49,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let request = self.device.engine.open(u32::MAX, 0);
         self.device.engine.write_back_host_port(&mut self.device.body, now, request);
         self.end_preparation(request);
-        while self.device.engine.keeps_pages() {
+        while self.device.engine.ports().keeps_pages() {
             let request = self.device.engine.open(u32::MAX, 0);
             self.device.engine.write_back_ports(&mut self.device.body, now, request);
             self.end_preparation(request);
@@ -71,9 +71,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         }
         let mut snapshot = Writer::default();
         self.device.body.save(&mut snapshot);
-        snapshot.put(&self.device.engine.nodes().collect::<Vec<_>>());
+        snapshot.put(&self.device.engine.tree().with_schemes().collect::<Vec<_>>());
         snapshot.put(&self.device.engine.carried());
-        snapshot.put(&self.device.engine.port_pages());
+        snapshot.put(&self.device.engine.ports().pages_of_members());
         snapshot.put(&self.device.engine.page_names());
         self.device.pages.save(self.device.port(), &mut snapshot);
         let conditioned = self.accounts.conditioned.as_ref().map(Reported::to_json);

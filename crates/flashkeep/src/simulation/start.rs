@@ -46,7 +46,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let (offset, length) = self.accounts.facts.provenance.extent.unwrap_or((0, capacity));
         let part = [offset, offset + length, capacity];
         let seed = self.job.seed.unwrap_or(1);
-        let nodes: Vec<NodeId> = self.device.engine.nodes().map(|(node, _)| node).collect();
+        let nodes: Vec<NodeId> = self.device.engine.tree().with_schemes().map(|(node, _)| node).collect();
         let mut member = 0;
         for node in nodes {
             if let Any::Mapped(map) = self.device.engine.scheme_mut(node) {
@@ -65,7 +65,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn create_missing(&mut self, row: Option<MemberRow>) {
         let pages = self.device.port().pages().len();
         // Commands create pieces of whole rows: parts of rows would be created page by page.
-        let grain = self.device.engine.scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
+        let grain =
+            self.device.engine.tree().scheme(NodeId::ROOT).map_or(1, |scheme| scheme.grain(Verb::Write));
         let piece = (PREPARED as u64).next_multiple_of(u64::from(grain).min(PREPARED as u64));
         let most = if row.is_some() { pages } else { piece };
         let mut from = 0;
@@ -98,7 +99,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if first < end {
             let Device { engine, body, .. } = &mut self.device;
             engine.create_rows(body, first..end);
-            engine.host_port_mut().pages_mut().set_run(first, end - first);
+            engine.ports_mut().host_mut().pages_mut().set_run(first, end - first);
         }
         create_part(self, parts[1]);
         if row.reads {

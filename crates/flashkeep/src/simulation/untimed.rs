@@ -63,7 +63,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         {
             requests.skip();
         }
-        self.device.engine.host_port_mut().pages_mut().set_all(&pages);
+        self.device.engine.ports_mut().host_mut().pages_mut().set_all(&pages);
         self.flash_mut().write_untimed(backend, &pages);
         self.host.pages = pages;
         Ok(self.goes_on(requests.share_done(), progress)? && self.advance_to_placed(requests)?)

@@ -56,14 +56,14 @@ impl<H: TestDevices> Bench<H> {
 
     /// What the scheme at a node says of its members, and the schemes below it of theirs.
     fn audit_node(&self, path: &mut Vec<u32>) {
-        let node = self.engine.descendant(path).expect("a node");
-        if self.engine.scheme(node).is_none() {
+        let node = self.engine.tree().descendant(path).expect("a node");
+        if self.engine.tree().scheme(node).is_none() {
             return;
         }
         self.engine.covers(node, &mut |code, units| self.audit_stripe(path, code, units));
         for member in 0.. {
             path.push(member);
-            let there = self.engine.descendant(path).is_some();
+            let there = self.engine.tree().descendant(path).is_some();
             if there {
                 self.audit_node(path);
             }
@@ -77,8 +77,8 @@ impl<H: TestDevices> Bench<H> {
     /// The places of a unit, on leaves that answer and have it.
     fn places_of(&self, path: &[u32], unit: &StripeUnit) -> Vec<(BackendId, Page)> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
-        let node = self.engine.descendant(&path).expect("a member's node");
-        let mut places = self.engine.places_below(node, unit.page);
+        let node = self.engine.tree().descendant(&path).expect("a member's node");
+        let mut places = self.engine.tree().places_below(node, unit.page);
         places.retain(|&(backend, _)| !self.flash.is_dead(backend));
         // Of several copies, those that are as they ought to be; of what a scheme below could not read, none.
         if places.len() > 1 || self.latent {
@@ -90,7 +90,7 @@ impl<H: TestDevices> Bench<H> {
     /// The version of a unit in its member's DRAM, which is newer than the one on flash.
     fn kept(&self, path: &[u32], unit: &StripeUnit) -> Option<Token> {
         let path = [path, &[u32::from(unit.member.0)]].concat();
-        self.engine.kept(self.engine.descendant(&path).expect("a member's node"), unit.page)
+        self.engine.kept(self.engine.tree().descendant(&path).expect("a member's node"), unit.page)
     }
 
     fn audit_stripe(&self, path: &[u32], code: Code, units: &[StripeUnit]) {
@@ -130,6 +130,6 @@ impl<H: TestDevices> Bench<H> {
 
     /// Where a page lies now, its first copy.
     pub(in crate::conformance) fn place(&self, page: u32) -> Option<(BackendId, Page)> {
-        self.engine.places(Page::of(page)).first().copied()
+        self.engine.tree().places(Page::of(page)).first().copied()
     }
 }

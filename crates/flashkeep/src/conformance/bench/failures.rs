@@ -30,7 +30,7 @@ impl<H: TestDevices> Bench<H> {
 
     /// The member of the array or drive, and the member of that, and so on.
     fn part(&self, path: &[u32]) -> Part {
-        let node = self.engine.descendant(path).expect("a node");
+        let node = self.engine.tree().descendant(path).expect("a node");
         let placements = || (0..).zip(&self.placements);
         let whole =
             placements().filter(|(_, placement)| !path.is_empty() && placement.path.starts_with(path));
@@ -50,15 +50,16 @@ impl<H: TestDevices> Bench<H> {
         };
         // What fails is the flash below a map.
         let flash = [path, &[0]].concat();
-        let is_map = self.engine.scheme(node).is_some_and(|scheme| scheme.capabilities().map);
-        let node = if is_map { self.engine.descendant(&flash).expect("a map has a member") } else { node };
+        let is_map = self.engine.tree().scheme(node).is_some_and(|scheme| scheme.capabilities().map);
+        let node =
+            if is_map { self.engine.tree().descendant(&flash).expect("a map has a member") } else { node };
         Part { node, faults, in_array: false }
     }
 
     /// The members of a part; none where it is a backend.
     pub(in crate::conformance) fn parts_below(&self, path: &[u32]) -> Vec<Vec<u32>> {
         let paths = (0..).map(|member| [path, &[member]].concat());
-        paths.take_while(|path| self.engine.descendant(path).is_some()).collect()
+        paths.take_while(|path| self.engine.tree().descendant(path).is_some()).collect()
     }
 
     /// How many operations of a kind a drive has counted.
@@ -148,7 +149,7 @@ impl<H: TestDevices> Bench<H> {
     }
 
     fn is_map_at_work(&self, part: &Part) -> bool {
-        self.engine.backend_at(part.node).is_some_and(|backend| self.engine.is_map_at_work(backend))
+        self.engine.tree().backend(part.node).is_some_and(|backend| self.engine.is_map_at_work(backend))
     }
 
     /// Pages that requests under way write, and those within a stripe's length of them.

@@ -186,7 +186,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Examines all codewords of nodes that defer parities, after their state has been loaded.
     pub fn examine_deferred<L: Backends<C>>(&mut self, backends: &L) {
-        for node in (0..self.shape.len()).map(|node| NodeId(node as u16)) {
+        for node in self.nodes.ids() {
             if self.health.is_watched(node) {
                 self.track_health(backends, node, |health, scheme, view| {
                     let Protection::Stripes(stripes) = scheme.protection() else { return };
@@ -225,12 +225,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Background work on the stripe of a refused page falls short.
     fn note_refused(&mut self, child: NodeId, page: Page) {
-        let Some((node, member)) = self.shape[child.index()].parent else { return };
+        let Some((node, member)) = self.nodes[child].parent else { return };
         // A worn drive refuses page after page; most of the time nothing is done in the background.
         if self.working(node) == 0 {
             return;
         }
-        let Some(scheme) = self.scheme(node) else { return };
+        let Some(scheme) = self.nodes.scheme(node) else { return };
         let of_page = || scheme.owner(member, page).map(|page| Key(page.0));
         let Some(key) = repair_key(scheme, member, page).or_else(of_page) else { return };
         let mut plans =
@@ -245,14 +245,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn has_to_rebuild(&self, node: NodeId) -> bool {
         let restoring = self.health.is_restoring(node);
         self.health.is_rebuilding(node)
-            || self.scheme(node).is_some_and(|scheme| scheme.rebuilding(restoring))
+            || self.nodes.scheme(node).is_some_and(|scheme| scheme.rebuilding(restoring))
     }
 
     /// Whether `hazard` may lose a page of a node in its present state: the declared exposed set. Tests compare it with
     /// the pages that are really lost.
     #[must_use]
     pub fn is_exposed(&self, node: NodeId, page: Page, hazard: Hazard) -> bool {
-        let Some(scheme) = self.scheme(node) else { return false };
+        let Some(scheme) = self.nodes.scheme(node) else { return false };
         match scheme.protection() {
             Protection::None => true,
             Protection::Own(health) => health.is_exposed(page, hazard),
@@ -287,7 +287,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// their roles, or the copies of a page. For checks against the state of the flash; units that were never written may be
     /// left out.
     pub fn covers(&self, node: NodeId, visit: &mut dyn FnMut(Code, &[StripeUnit])) {
-        let Some(scheme) = self.scheme(node) else { return };
+        let Some(scheme) = self.nodes.scheme(node) else { return };
         let count = match scheme.protection() {
             Protection::None => return,
             Protection::Own(health) => return health.covers(&mut |units| visit(Code::default(), units)),

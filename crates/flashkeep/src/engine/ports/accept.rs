@@ -132,11 +132,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.ask_behind(backends, now, at, command, token);
             return;
         }
-        self.end_idle_port(at);
+        self.ports.end_idle_port(at);
         let id = self.take_command(at, command, token);
         let request = &self.ports.requests[id];
         if request.commands.len() == 1 {
-            self.begin_latency(request.counter, now);
+            self.latencies.begin(request.counter, now);
         }
         let this = &mut self.ports.all[usize::from(at)];
         let request = &mut self.ports.requests[id];
@@ -290,7 +290,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         if n == 0 {
             backends.set_now(now);
-            self.note_link(self.ports.requests[id].counter, now);
+            self.latencies.note_link(self.ports.requests[id].counter, now);
             let request = &mut self.ports.requests[id];
             let port = &mut self.ports.all[usize::from(request.port)];
             if port.makes_requests() {
@@ -487,7 +487,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 let token = caller.plus(n);
                 if !lost.is_empty() && lost.contains(&(place + n)) {
                     let (page, flags) = (command.start.plus(n), command.flags);
-                    self.note_failed(backends, now, &Done { token, ..done });
+                    self.latencies.note_failed(backends, now, &Done { token, ..done });
                     self.failed(backends, now, FailedPage { child: node, page, token, flags });
                 } else {
                     let contents = self.buffers.brought(counter, place + n);

@@ -43,7 +43,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         let host = &self.ports.all[0];
         let (floor, holds, evicts) = (host.settled, host.port().holds_pages(), host.has_cache);
-        let flushes_members = self.has_caches();
+        let flushes_members = self.ports.has_caches();
         let leaving = self.flush_port(backends, now, PortId::HOST.0, request.pages(), Flags::SOON);
         backends.end_gathering(now);
         let awaits_port = self.await_port(PortId::HOST.0, request.pages());
@@ -75,7 +75,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         };
         if finished.lost > 0 {
             // A write that needed a lost page may have had no effect.
-            self.host_port_mut().drop_copies();
+            self.ports.host_mut().drop_copies();
         }
         let mut this = self.ports.durable.remove(n);
         let end = finished.acknowledged.max(this.floor).max(finished.durable.unwrap_or_default());

@@ -148,13 +148,13 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !self.ports.has_members() || self.ports.bypassed {
             return;
         }
-        for n in 0..self.shape[node.index()].children.len() {
-            let child = self.shape[node.index()].children[n];
-            let port = self.shape[child.index()].port;
+        for n in 0..self.nodes[node].children.len() {
+            let child = self.nodes[node].children[n];
+            let port = self.nodes[child].port;
             let is_durable =
                 |at: u16| which == Flushed::Volatile && self.ports.all[usize::from(at)].is_protected();
             match port.filter(|&at| self.ports.is_dirty(at, now)) {
-                _ if !self.shape[child.index()].alive || port.is_some_and(is_durable) => {}
+                _ if !self.nodes[child].alive || port.is_some_and(is_durable) => {}
                 Some(at) => self.flush(backends, now, at, which, token),
                 None => self.flush_members(backends, now, child, which, token),
             }
@@ -171,11 +171,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         token: CompletionToken,
     ) {
         self.account(token, 1);
-        self.end_idle_port(at);
+        self.ports.end_idle_port(at);
         let link = self.ports.all[usize::from(at)].link.as_ref();
         let waits = link.is_some_and(|link| !self.untimed || link.is_awaited());
         let id = self.claim_request(at);
-        self.begin_latency(self.ports.requests[id].counter, now);
+        self.latencies.begin(self.ports.requests[id].counter, now);
         let this = &mut self.ports.requests[id];
         // To the caller, it is a write of one page that is durable when it ends.
         let flags = Flags::FUA.with(Flags::SOON);

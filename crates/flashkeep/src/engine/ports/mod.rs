@@ -95,7 +95,7 @@ pub(super) struct NodePort<C> {
 
 /// The ports of all nodes.
 #[derive(Clone, Debug)]
-pub(super) struct Ports<C> {
+pub struct Ports<C> {
     /// The first is the host's.
     pub(super) all: Vec<NodePort<C>>,
     requests: Arena<PortRequest>,
@@ -293,6 +293,117 @@ impl<C: Contents> Ports<C> {
     fn node(&self, id: Id<PortRequest>) -> NodeId {
         self.all[usize::from(self.requests[id].port)].node
     }
+
+    // ---------------------------------------------------------------- the host's port
+
+    /// The host's port.
+    #[must_use]
+    #[inline]
+    pub fn host(&self) -> &Port<C> {
+        self.all[0].port()
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn host_mut(&mut self) -> &mut Port<C> {
+        self.all[0].port_mut()
+    }
+
+    /// The link between the host and its port, if it takes time.
+    #[must_use]
+    #[inline]
+    pub fn host_link(&self) -> Option<&Link> {
+        self.all[0].link.as_ref()
+    }
+
+    /// The same, mutable.
+    #[inline]
+    pub fn host_link_mut(&mut self) -> Option<&mut Link> {
+        self.all[0].link.as_mut()
+    }
+
+    /// Pages below the host's port are on the media at an instant.
+    #[inline]
+    pub fn note_settled_host(&mut self, at: SimTime) {
+        let settled = &mut self.all[0].settled;
+        *settled = at.max(*settled);
+    }
+
+    /// Puts a port with these options between the host and the root.
+    pub fn set_host(&mut self, options: PortOptions) {
+        self.all[0] = NodePort::new(NodeId::ROOT, options);
+    }
+
+    /// The sectors that all caches hold.
+    #[must_use]
+    pub fn held(&self) -> u64 {
+        self.all.iter().map(|this| this.port().held()).sum()
+    }
+
+    /// Whether any member's cache holds pages.
+    #[must_use]
+    pub fn keeps_pages(&self) -> bool {
+        self.members().iter().any(|this| this.port().holds_pages())
+    }
+
+    /// Whether any member has a cache.
+    #[must_use]
+    pub fn has_any_cache(&self) -> bool {
+        self.members().iter().any(|this| this.has_cache)
+    }
+
+    /// Whether any member has a cache that a power cut empties: pages that are durable to the array may then be lost.
+    #[must_use]
+    pub fn has_caches(&self) -> bool {
+        (1..self.all.len() as u16).any(|at| self.is_volatile(at))
+    }
+
+    /// Sets whether commands bypass links and caches of members.
+    pub fn bypass(&mut self, bypassed: bool) {
+        self.bypassed = bypassed;
+    }
+
+    /// The sectors that exist below each member's port, and the contents of pages there as tokens.
+    #[must_use]
+    pub fn pages_of_members(&self) -> Vec<(&SectorMap, Vec<(u64, u64)>)> {
+        self.members().iter().map(|this| this.port().state()).collect()
+    }
+
+    /// Restores the ports of members of a saved run.
+    pub fn restore_members(&mut self, states: Vec<(SectorMap, Vec<(u64, u64)>)>) {
+        for (this, (pages, stored)) in self.members_mut().iter_mut().zip(states) {
+            this.port_mut().restore(pages, stored);
+        }
+    }
+
+    /// Pages below a port have been created without it.
+    pub(super) fn note_created(&mut self, port: u16, pages: std::ops::Range<u64>) {
+        let port = self.all[usize::from(port)].port_mut();
+        // A port that merges nothing does not know pages.
+        if !port.pages().is_empty() {
+            port.pages_mut().set_run(pages.start, pages.end - pages.start);
+        }
+    }
+
+    /// No cache writes back by itself any more; whether one did.
+    pub fn stop_writing_back(&mut self) -> bool {
+        self.all.iter_mut().fold(false, |any, this| this.port_mut().stop_writing_back() | any)
+    }
+
+    /// A command for this port comes.
+    #[inline]
+    pub(super) fn end_idle_port(&mut self, at: u16) {
+        let this = &mut self.all[usize::from(at)];
+        if this.has_cache {
+            this.port_mut().end_idle();
+        }
+    }
+
+    /// A request of the host comes.
+    #[inline]
+    pub fn end_host_idle(&mut self) {
+        self.end_idle_port(PortId::HOST.0);
+    }
 }
 
 impl<C: Contents> NodePort<C> {
@@ -389,47 +500,22 @@ impl<C: Contents> NodePort<C> {
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
-    /// The host's port.
+    /// The ports of the host and of members.
     #[must_use]
     #[inline]
-    pub fn host_port(&self) -> &Port<C> {
-        self.ports.all[0].port()
+    pub fn ports(&self) -> &Ports<C> {
+        &self.ports
     }
 
     /// The same, mutable.
     #[inline]
-    pub fn host_port_mut(&mut self) -> &mut Port<C> {
-        self.ports.all[0].port_mut()
-    }
-
-    /// The link between the host and its port, if it takes time.
-    #[must_use]
-    #[inline]
-    pub fn host_link(&self) -> Option<&Link> {
-        self.ports.all[0].link.as_ref()
-    }
-
-    /// The same, mutable.
-    #[inline]
-    pub fn host_link_mut(&mut self) -> Option<&mut Link> {
-        self.ports.all[0].link.as_mut()
-    }
-
-    /// Pages below the host's port are on the media at an instant.
-    #[inline]
-    pub fn note_settled_host(&mut self, at: SimTime) {
-        let settled = &mut self.ports.all[0].settled;
-        *settled = at.max(*settled);
-    }
-
-    /// Puts a port with these options between the host and the root.
-    pub fn set_host_port(&mut self, options: PortOptions) {
-        self.ports.all[0] = NodePort::new(NodeId::ROOT, options);
+    pub fn ports_mut(&mut self) -> &mut Ports<C> {
+        &mut self.ports
     }
 
     /// Whether a port above a backend's node has the page, or will write it below.
     pub(super) fn is_before(&self, node: NodeId, page: Page) -> bool {
-        let Some(port) = self.shape[node.index()].port else { return false };
+        let Some(port) = self.nodes[node].port else { return false };
         // A page that is being merged will be written, or found to be lost.
         let merges = || self.locks.is_held(NodeId::HOST, PortId(port).key(page.0));
         self.ports.holds(port, page) == Some(true) || merges()
@@ -439,7 +525,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn age_at(&self, node: NodeId) -> u32 {
         let mut at = if self.ports.has_members() { Some(node) } else { None };
         while let Some(node) = at {
-            let shape = &self.shape[node.index()];
+            let shape = &self.nodes[node];
             if let Some(port) = shape.port
                 && self.ports.all[usize::from(port)].makes_requests()
             {
@@ -450,56 +536,23 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.opened
     }
 
-    /// Pages below a port have been created without it.
-    pub(in super::super) fn note_created(&mut self, port: u16, pages: std::ops::Range<u64>) {
-        let port = self.ports.all[usize::from(port)].port_mut();
-        // A port that merges nothing does not know pages.
-        if !port.pages().is_empty() {
-            port.pages_mut().set_run(pages.start, pages.end - pages.start);
-        }
-    }
-
     /// The contents of a page in the cache before a node, if the cache has it.
     #[must_use]
     pub fn kept(&self, node: NodeId, page: Page) -> Option<C> {
-        let port = self.shape[node.index()].port?;
+        let port = self.nodes[node].port?;
         self.ports.all[usize::from(port)].newest(page)
     }
 
     /// Sector hits and misses of the cache before a node; none if there is none.
     #[must_use]
     pub fn hits(&self, node: NodeId) -> Option<Hits> {
-        let port = self.shape[node.index()].port?;
+        let port = self.nodes[node].port?;
         self.ports.all[usize::from(port)].port().hits()
-    }
-
-    /// The sectors that all caches hold.
-    #[must_use]
-    pub fn held(&self) -> u64 {
-        self.ports.all.iter().map(|this| this.port().held()).sum()
-    }
-
-    /// Whether any member's cache holds pages.
-    #[must_use]
-    pub fn keeps_pages(&self) -> bool {
-        self.ports.members().iter().any(|this| this.port().holds_pages())
-    }
-
-    /// Whether any member has a cache.
-    #[must_use]
-    pub fn has_any_cache(&self) -> bool {
-        self.ports.members().iter().any(|this| this.has_cache)
-    }
-
-    /// Whether any member has a cache that a power cut empties: pages that are durable to the array may then be lost.
-    #[must_use]
-    pub fn has_caches(&self) -> bool {
-        (1..self.ports.all.len() as u16).any(|at| self.ports.is_volatile(at))
     }
 
     /// The contents of a page that a protected cache before a node has.
     pub(in super::super) fn preserved(&self, node: NodeId, page: Page) -> Option<C> {
-        let port = self.shape[node.index()].port?;
+        let port = self.nodes[node].port?;
         self.ports.all[usize::from(port)].preserved(page)
     }
 
@@ -521,24 +574,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Sets whether commands bypass links and caches of members.
-    pub fn bypass_ports(&mut self, bypassed: bool) {
-        self.ports.bypassed = bypassed;
-    }
-
-    /// The sectors that exist below each member's port, and the contents of pages there as tokens.
-    #[must_use]
-    pub fn port_pages(&self) -> Vec<(&SectorMap, Vec<(u64, u64)>)> {
-        self.ports.members().iter().map(|this| this.port().state()).collect()
-    }
-
-    /// Restores the ports of members of a saved run.
-    pub fn restore_ports(&mut self, states: Vec<(SectorMap, Vec<(u64, u64)>)>) {
-        for (this, (pages, stored)) in self.ports.members_mut().iter_mut().zip(states) {
-            this.port_mut().restore(pages, stored);
-        }
-    }
-
     /// Completes the requests that wait at nodes that no longer respond: reads fail, writes have no effect. Their
     /// caches lose their contents.
     #[cold]
@@ -553,8 +588,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if !self.ports.has_members() || !concerns {
             return;
         }
-        for node in self.subtree(node) {
-            let Some(at) = self.shape[node.index()].port else { continue };
+        for node in self.nodes.subtree(node) {
+            let Some(at) = self.nodes[node].port else { continue };
             let this = &mut self.ports.all[usize::from(at)];
             if change == Change::Replaced {
                 this.port_mut().forget();

@@ -24,8 +24,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// the caches again.
     pub(in super::super) fn restore_saved<L: Backends<C>>(&mut self, backends: &L, node: NodeId) {
         let on_media = |backend, page| backends.oob(backend, page).map(|oob| C::token(oob.stamp));
-        for child in self.shape[node.index()].children.clone() {
-            let port = self.shape[child.index()].port;
+        for child in self.nodes[node].children.clone() {
+            let port = self.nodes[child].port;
             let Some(at) = port.filter(|&at| self.ports.all[usize::from(at)].is_protected()) else {
                 continue;
             };
@@ -40,7 +40,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// A page that the cache before a node has saved is wrong.
     pub(in super::super) fn discard_in_port(&mut self, node: NodeId, page: Page) {
-        if let Some(at) = self.shape[node.index()].port {
+        if let Some(at) = self.nodes[node].port {
             self.ports.all[usize::from(at)].port_mut().discard(page.0);
         }
     }
@@ -49,7 +49,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(in super::super) fn write_out_saved<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime) {
         for at in 1..self.ports.all.len() {
             let this = &self.ports.all[at];
-            if this.is_protected() && this.port().holds_pages() && self.shape[this.node.index()].alive {
+            if this.is_protected() && this.port().holds_pages() && self.nodes[this.node].alive {
                 self.write_back(backends, now, at as u16, |port, below| port.flush_all(below));
             }
         }

@@ -50,7 +50,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.opened = self.opened.wrapping_add(1);
         self.ports.all[usize::from(at)].latest = self.opened;
         let counter = self.ports.requests[id].counter;
-        self.begin_latency(counter, now);
+        self.latencies.begin(counter, now);
         let token = CompletionToken::at(counter, 0, self.opened);
         // A write that is durable when it ends.
         let command = Command { flags: Flags::FUA, ..Command::new(Verb::Write, Page(0), 1) };
@@ -140,26 +140,6 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub fn begin_host_idle(&mut self, since: SimTime) {
         if self.ports.all[0].has_cache && !self.untimed {
             self.begin_idle_port(PortId::HOST.0, since);
-        }
-    }
-
-    /// A request of the host comes.
-    #[inline]
-    pub fn end_host_idle(&mut self) {
-        self.end_idle_port(PortId::HOST.0);
-    }
-
-    /// No cache writes back by itself any more; whether one did.
-    pub fn stop_writing_back(&mut self) -> bool {
-        self.ports.all.iter_mut().fold(false, |any, this| this.port_mut().stop_writing_back() | any)
-    }
-
-    /// A command for this port comes.
-    #[inline]
-    pub(super) fn end_idle_port(&mut self, at: u16) {
-        let this = &mut self.ports.all[usize::from(at)];
-        if this.has_cache {
-            this.port_mut().end_idle();
         }
     }
 

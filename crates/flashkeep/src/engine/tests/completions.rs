@@ -172,5 +172,5 @@ fn only_the_stripe_waits_for_later_steps() {
     };
     assert_eq!(run(Verb::Write, &mut engine, 0), [(10, 10), (40, 40)]);
     assert_eq!(run(Verb::Read, &mut engine, 200), [(210, 210)]);
-    assert!(engine.scheme(NodeId::ROOT).is_some());
+    assert!(engine.tree().scheme(NodeId::ROOT).is_some());
 }

@@ -136,7 +136,7 @@ fn host_flush_empties_the_cache_of_the_hosts_port_and_then_those_of_members() {
     let (mut store, now) = (Store::new(0), SimTime(10));
     let member = cached(8, false, leaf(&mut store));
     let mut engine = Engine::new(Tree::Node(Plain { pages: 8 }.into(), vec![member]));
-    engine.set_host_port(port(8, false));
+    engine.ports_mut().set_host(port(8, false));
     let request = engine.open(0, 1);
     let write = (Command::new(Verb::Write, Page(3), 1), request.pages());
     let fragment = Fragment { page: 3, count: 1, mask: 1, continues: false };
@@ -145,12 +145,12 @@ fn host_flush_empties_the_cache_of_the_hosts_port_and_then_those_of_members() {
     });
     engine.close(&mut store, now, request);
     assert_eq!((evicts, run(&mut engine, &mut store)), (false, now));
-    assert!(engine.host_port().holds_pages() && store.log.is_empty());
+    assert!(engine.ports().host().holds_pages() && store.log.is_empty());
     let request = engine.open(1, 0);
     assert!(engine.begin_flush(&mut store, now, request, |_| true));
     engine.close(&mut store, now, request);
     // The cache of the member takes the page in 1 ns.
     assert_eq!(run(&mut engine, &mut store), now + Span(1 + PROGRAM));
-    assert!(!engine.host_port().holds_pages());
+    assert!(!engine.ports().host().holds_pages());
     assert_eq!(store.page(0, 3), Token(7));
 }

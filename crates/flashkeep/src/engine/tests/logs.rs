@@ -23,7 +23,7 @@ fn log(
 }
 
 fn skip_rows(rig: &mut Rig<Token>, upto: u32) {
-    match &mut rig.engine.schemes[0] {
+    match Some(rig.engine.scheme_mut(crate::engine::NodeId::ROOT)) {
         Some(Stub::Log(log)) => log.skip_rows(upto),
         _ => panic!("another scheme"),
     }

@@ -152,7 +152,7 @@ fn old_versions_are_kept_through_a_mirror() {
             rig.step();
         }
         // Both copies of one member: what has not changed comes back through the old versions of the others.
-        let exposed = match rig.engine.scheme(crate::engine::NodeId::ROOT) {
+        let exposed = match rig.engine.tree().scheme(crate::engine::NodeId::ROOT) {
             Some(Stub::Deferred(scheme)) => {
                 let on_first = |page: &u32| scheme.member_of(*page) == Member(0);
                 scheme.exposed().into_iter().filter(on_first).collect::<Vec<_>>()

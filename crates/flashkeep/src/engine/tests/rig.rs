@@ -260,12 +260,12 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
     }
 
     fn backend_of(&self, node: u16) -> BackendId {
-        self.engine.shape[usize::from(node)].backend.expect("a backend")
+        self.engine.nodes[NodeId(node)].backend.expect("a backend")
     }
 
     /// Whether the node answers.
     pub(crate) fn is_alive(&self, node: u16) -> bool {
-        self.engine.shape[usize::from(node)].alive
+        self.engine.nodes[NodeId(node)].alive
     }
 
     /// The backend at `node` fails.

@@ -12,7 +12,7 @@ fn deferred(seed: u64, report: Report) -> Rig<Token> {
 }
 
 fn scheme(rig: &Rig<Token>) -> &Deferred {
-    match rig.engine.scheme(NodeId::ROOT) {
+    match rig.engine.tree().scheme(NodeId::ROOT) {
         Some(Stub::Deferred(scheme)) => scheme,
         _ => panic!("another scheme"),
     }

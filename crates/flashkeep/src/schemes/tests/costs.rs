@@ -113,7 +113,10 @@ fn a_full_stripe_is_written_at_once() {
         rig.run();
         assert_eq!(rig.told[write].expect("told").0, SimTime(10));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (0, setup.survives()));
-        assert_eq!((rig.engine.exposed(), check_covers(&rig).len()), (0, usize::from(setup.members)));
+        assert_eq!(
+            (rig.engine.exposure().pages(), check_covers(&rig).len()),
+            (0, usize::from(setup.members))
+        );
     }
 }
 
@@ -123,12 +126,12 @@ fn parity_may_wait_until_its_stripe_is_full() {
         let (mut rig, parities): (Rig, u32) = (setup.rig(Report::After(10), 0), setup.survives());
         let pages: Vec<_> = (0..4).map(|page| (rig.write(page, 1), page)).collect();
         // The fourth takes the others with it.
-        assert_eq!((rig.engine.exposed(), declared(&rig, &setup)), (3, vec![0, 1, 2]));
+        assert_eq!((rig.engine.exposure().pages(), declared(&rig, &setup)), (3, vec![0, 1, 2]));
         rig.until(SimTime(10));
         // No plan waited for another, and nothing was read; the last page brought the parity.
         assert!(pages.iter().all(|&(write, _)| rig.told[write].expect("told").0 == SimTime(10)));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (0, parities));
-        assert_eq!((rig.engine.exposed(), declared(&rig, &setup).len()), (0, 0));
+        assert_eq!((rig.engine.exposure().pages(), declared(&rig, &setup).len()), (0, 0));
         check_covers(&rig);
         // A page that is written again while its stripe waits is read once.
         for page in [4, 5, 4, 4] {
@@ -136,13 +139,13 @@ fn parity_may_wait_until_its_stripe_is_full() {
         }
         rig.drain();
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (2, parities));
-        assert_eq!(rig.engine.exposed(), 2);
+        assert_eq!(rig.engine.exposure().pages(), 2);
         // Idle time is the end of waiting.
         rig.until(SimTime(rig.now.0 + 999));
         assert_eq!(writes(&rig, Cause::Parity), parities);
         rig.until(SimTime(rig.now.0 + 11));
         assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (2, 2 * parities));
-        assert_eq!((rig.engine.exposed(), check_covers(&rig).len()), (0, 6 + 2 * parities as usize));
+        assert_eq!((rig.engine.exposure().pages(), check_covers(&rig).len()), (0, 6 + 2 * parities as usize));
         // From now on the stripe is like any other.
         rig.store.log.clear();
         rig.write(6, 1);
@@ -162,12 +165,12 @@ fn deferred_parity_costs_a_write_a_page_and_a_stripe_later() {
     assert_eq!(rig.told[write].expect("told").0, rig.told[other].expect("told").0);
     assert_eq!((rig.store.count(|_, c| c.verb == Verb::Write), rig.pages(Verb::Read, Cause::Parity)), (3, 0));
     assert_eq!(rig.store.count(|_, c| c.verb == Verb::Remap), 2, "only what the parity knows is kept");
-    assert_eq!((rig.engine.exposed(), declared(&rig, &FRA)), (2, vec![1, 2]));
+    assert_eq!((rig.engine.exposure().pages(), declared(&rig, &FRA)), (2, vec![1, 2]));
     // Two codewords hold at the same time: the old parity with the old versions.
     assert_eq!(check_covers(&rig).len(), 5 * 6);
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Parity)), (4, 1));
-    assert_eq!((rig.pages(Verb::Trim, Cause::Parity), rig.engine.exposed()), (2, 0));
+    assert_eq!((rig.pages(Verb::Trim, Cause::Parity), rig.engine.exposure().pages()), (2, 0));
     check_covers(&rig);
 }
 
@@ -190,7 +193,7 @@ fn partial_parity_reads_nothing_that_is_not_written() {
     rig.write(0, 1);
     rig.run();
     assert_eq!((reads(&rig, Cause::Parity), writes(&rig, Cause::Host)), (1, 2));
-    assert_eq!((writes(&rig, Cause::Parity), rig.engine.exposed()), (0, 0));
+    assert_eq!((writes(&rig, Cause::Parity), rig.engine.exposure().pages()), (0, 0));
     check_covers(&rig);
     // Its commit: two of seven are new, so the old parity and two old versions are read, and not five others.
     rig.store.log.clear();
@@ -259,10 +262,10 @@ fn what_a_write_will_touch_is_asked_for_ahead_through_all_levels() {
     let rig: Rig<()> = Rig::new(Tree::Node(RAID5.build(), pairs), store);
     for page in (0..RAID5.pages()).map(Page::of) {
         let mut asked = Vec::new();
-        rig.engine.prefetch(NodeId::ROOT, page, &mut |backend, page| asked.push((backend, page)));
+        rig.engine.tree().prefetch(NodeId::ROOT, page, &mut |backend, page| asked.push((backend, page)));
         // Both copies of the page, and both of its stripe's parity.
         let (data, parity) = asked.split_at(2);
-        assert_eq!(data, rig.engine.places(page));
+        assert_eq!(data, rig.engine.tree().places(page));
         let backends: Vec<_> = asked.iter().map(|(backend, _)| backend.0).collect();
         assert!(parity.len() == 2 && (1..4).all(|n| !backends[..n].contains(&backends[n])), "{backends:?}");
         assert!(

@@ -52,7 +52,7 @@ fn parity_is_right_in_any_order_of_completion() {
             check_protection(&mut rig, &setup);
             assert!(read_all(&mut rig, &setup).is_empty());
             if setup.scheme != "ppc" {
-                assert_eq!(rig.engine.exposed(), 0, "idle time leaves nothing exposed");
+                assert_eq!(rig.engine.exposure().pages(), 0, "idle time leaves nothing exposed");
             }
         }
     }
@@ -84,7 +84,7 @@ fn contents_decide_nothing() {
             rig.until(rig.now + Span(random.below(40)));
         }
         rig.rebuild(0);
-        (rig.told.clone(), rig.store.log.clone(), rig.engine.exposed())
+        (rig.told.clone(), rig.store.log.clone(), rig.engine.exposure().pages())
     }
     for setup in all() {
         for seed in 0..12 {

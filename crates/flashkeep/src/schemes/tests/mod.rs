@@ -196,7 +196,7 @@ impl Setup {
 }
 
 fn scheme<C: Contents>(rig: &Rig<C>) -> &Any {
-    rig.engine.scheme(NodeId::ROOT).expect("a scheme at the root")
+    rig.engine.tree().scheme(NodeId::ROOT).expect("a scheme at the root")
 }
 
 /// Pages that may be lost to the next failure.

@@ -19,7 +19,7 @@ fn rebuilt_it_survives_the_next_failure() {
             for node in setup.nodes() {
                 shake(&mut rig, &setup, &mut random, 6);
                 rig.run();
-                assert!(setup.waits || rig.engine.exposed() == 0, "{setup:?}, seed {seed}");
+                assert!(setup.waits || rig.engine.exposure().pages() == 0, "{setup:?}, seed {seed}");
                 rig.fail(node);
                 shake(&mut rig, &setup, &mut random, 8);
                 rig.run();
@@ -39,7 +39,7 @@ fn rebuilt_it_survives_the_next_failure() {
                 }
                 rig.rebuild(0);
                 check_covers(&rig);
-                assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}, node {node}");
+                assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}, node {node}");
                 assert!(declared(&rig, &setup).is_empty() && !rebuilding(&rig));
                 assert!(read_all(&mut rig, &setup).is_empty());
             }
@@ -75,7 +75,7 @@ fn a_second_member_fails_during_the_rebuild() {
             rig.bring_back(2);
             rig.rebuild(0);
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
         }
     }
@@ -106,7 +106,7 @@ fn members_that_are_replaced_together_are_all_rebuilt() {
             }
             rig.rebuild(0);
             assert!(!rebuilding(&rig) && declared(&rig, &setup).is_empty(), "{setup:?}, seed {seed}");
-            assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             (members + 1 - failures..=members).for_each(|node| rig.fail(node));
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
@@ -135,7 +135,7 @@ fn what_is_found_unreadable_is_brought_back() {
             shake(&mut rig, &setup, &mut random, 4);
             rig.run();
             rig.rebuild(0);
-            assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
+            assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
             check_covers(&rig);
             (2..setup.survives() as u16 + 2).for_each(|node| rig.fail(node));
             assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}, seed {seed}");
@@ -168,7 +168,7 @@ fn lost_for_good_until_written() {
         rig.rebuild(0);
         assert!(read_all(&mut rig, &setup).is_empty(), "{setup:?}");
         check_covers(&rig);
-        assert_eq!(rig.engine.exposed(), 0, "{setup:?}");
+        assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}");
     }
 }
 
@@ -180,9 +180,9 @@ fn many_damaged_pages_one_after_the_other() {
         rig.fill(0, 900.min(setup.pages()) as u16);
         rig.run();
         (0..300).for_each(|page| rig.damage(1, page));
-        assert!(rebuilding(&rig) && (setup.survives() > 1 || rig.engine.exposed() > 0), "{setup:?}");
+        assert!(rebuilding(&rig) && (setup.survives() > 1 || rig.engine.exposure().pages() > 0), "{setup:?}");
         rig.rebuild(0);
-        assert_eq!(rig.engine.exposed(), 0);
+        assert_eq!(rig.engine.exposure().pages(), 0);
         assert!(read_all(&mut rig, &setup).is_empty());
     }
 }
@@ -203,8 +203,12 @@ fn the_executor_paces_it_to_the_end() {
         shake(&mut rig, &setup, &mut random, 20);
         rig.run();
         assert!(!rig.engine.is_rebuilding() && !rebuilding(&rig));
-        assert_eq!(rig.engine.exposed(), 0, "{setup:?}");
-        assert_eq!(rig.engine.unprotected_page_ns(rig.now) > 0, setup.survives() == 1, "{setup:?}");
+        assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}");
+        assert_eq!(
+            rig.engine.exposure_mut().unprotected_page_ns(rig.now) > 0,
+            setup.survives() == 1,
+            "{setup:?}"
+        );
         check_covers(&rig);
     }
 }
@@ -218,9 +222,9 @@ fn reads_that_a_failed_unit_would_have_served() {
         rig.change(1, Change::Failed);
         let on_it = (0..setup.stripes).filter_map(|page| scheme(&rig).owner(Member(0), Page::of(page)));
         let on_it = on_it.count() as u64;
-        let before = rig.engine.rescued();
+        let before = rig.engine.exposure().rescued();
         read_all(&mut rig, &setup);
-        let rescued = rig.engine.rescued() - before;
+        let rescued = rig.engine.exposure().rescued() - before;
         // A failed copy would have served its share.
         let mut copies = 0;
         scheme(&rig).places(Page(0), |_, _| copies += 1);
@@ -267,7 +271,7 @@ fn what_a_member_held_is_exposed_and_rebuilt() {
         rig.run();
         assert!(rig.engine.is_healthy() && rig.engine.is_whole());
         rig.fail(2);
-        assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (exposed, false), "{setup:?}");
+        assert_eq!((rig.engine.exposure().pages(), rig.engine.is_whole()), (exposed, false), "{setup:?}");
         let mut weak = 0;
         (0..setup.pages()).for_each(|page| {
             weak += u64::from(rig.engine.is_exposed(NodeId::ROOT, Page::of(page), Hazard::Unit));
@@ -277,6 +281,6 @@ fn what_a_member_held_is_exposed_and_rebuilt() {
         rig.replace(2);
         rig.rebuild(0);
         assert_eq!(rig.pages(Verb::Write, Cause::Rebuild), rebuilt, "{setup:?}");
-        assert_eq!((rig.engine.exposed(), rig.engine.is_whole()), (0, true), "{setup:?}");
+        assert_eq!((rig.engine.exposure().pages(), rig.engine.is_whole()), (0, true), "{setup:?}");
     }
 }

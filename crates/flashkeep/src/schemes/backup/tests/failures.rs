@@ -102,7 +102,7 @@ fn what_the_next_failure_would_cost_is_what_is_declared() {
             }
             counted += lost.len();
             let declared: BTreeSet<u32> = declared(&rig, &setup).into_iter().collect();
-            assert_eq!(rig.engine.exposed(), declared.len() as u64);
+            assert_eq!(rig.engine.exposure().pages(), declared.len() as u64);
             assert_eq!(declared, lost, "{setup:?}, seed {seed}");
         }
     }
@@ -175,7 +175,7 @@ fn pages_that_cannot_be_read() {
                 assert!(lost.is_empty(), "{setup:?}, seed {seed}, node {node}: {lost:?}");
                 rig.run();
                 check_copies(&mut rig, &setup);
-                assert_eq!(rig.engine.exposed(), 0, "{setup:?}, seed {seed}");
+                assert_eq!(rig.engine.exposure().pages(), 0, "{setup:?}, seed {seed}");
                 // What could not be read silently is not known to be missing: it is written again.
                 rig.write(0, setup.pages() as u16);
             }

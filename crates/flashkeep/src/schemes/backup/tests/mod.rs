@@ -124,7 +124,7 @@ impl Setup {
 }
 
 fn backup<C: Contents>(rig: &Rig<C>) -> &Backup {
-    match rig.engine.scheme(NodeId::ROOT) {
+    match rig.engine.tree().scheme(NodeId::ROOT) {
         Some(Any::Backup(backup)) => backup,
         other => panic!("a backup at the root, not {other:?}"),
     }

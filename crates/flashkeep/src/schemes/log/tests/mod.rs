@@ -92,7 +92,7 @@ impl Setup {
 
 /// The scheme under test.
 fn scheme<C: Contents>(rig: &Rig<C, Any>) -> &Any {
-    rig.engine.scheme(NodeId::ROOT).expect("the root has one")
+    rig.engine.tree().scheme(NodeId::ROOT).expect("the root has one")
 }
 
 /// Its engine.

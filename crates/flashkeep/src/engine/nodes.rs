@@ -1,0 +1,272 @@
+//! The nodes of an executed tree: their links, their schemes, and where pages lie on the way from a node down to backends.
+
+use super::backends::BackendId;
+use super::code::Code;
+use super::command::{Page, Verb};
+use super::plan::Member;
+use super::scheme::{Capabilities, Scheme};
+use super::tree::{NodeId, NodeLinks};
+use std::ops::{Index, IndexMut};
+
+/// The nodes of an executed tree, by number.
+#[derive(Clone, Debug)]
+pub struct Nodes<S> {
+    links: Vec<NodeLinks>,
+    /// None for backends.
+    schemes: Vec<Option<S>>,
+    /// The node of each backend.
+    of_backends: Vec<NodeId>,
+}
+
+impl<S> Index<NodeId> for Nodes<S> {
+    type Output = NodeLinks;
+
+    #[inline(always)]
+    fn index(&self, node: NodeId) -> &NodeLinks {
+        &self.links[node.index()]
+    }
+}
+
+impl<S> IndexMut<NodeId> for Nodes<S> {
+    #[inline(always)]
+    fn index_mut(&mut self, node: NodeId) -> &mut NodeLinks {
+        &mut self.links[node.index()]
+    }
+}
+
+impl<S: Scheme> Nodes<S> {
+    pub(super) fn new(mut links: Vec<NodeLinks>, schemes: Vec<Option<S>>) -> Nodes<S> {
+        for (node, scheme) in schemes.iter().enumerate() {
+            let Some(Capabilities { transparent, stateless, .. }) = scheme.as_ref().map(S::capabilities)
+            else {
+                continue;
+            };
+            if transparent {
+                links[node].through = links[links[node].children[0].index()].backend;
+            }
+            if let (true, &[only]) = (stateless, &links[node].children[..]) {
+                links[node].only = Some(only);
+            }
+        }
+        let backends: Vec<_> = links.iter().map(|links| links.backend).collect();
+        let mut nodes = Nodes { links, schemes, of_backends: Vec::new() };
+        for (node, backend) in backends.into_iter().enumerate() {
+            backend.into_iter().for_each(|backend| nodes.note_backend(NodeId(node as u16), backend));
+        }
+        nodes
+    }
+
+    fn note_backend(&mut self, node: NodeId, backend: BackendId) {
+        let at = usize::from(backend.0);
+        self.of_backends.resize(self.of_backends.len().max(at + 1), NodeId::HOST);
+        self.of_backends[at] = node;
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.links.len()
+    }
+
+    /// All nodes, in pre-order.
+    pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<S> {
+        (0..self.links.len()).map(|node| NodeId(node as u16))
+    }
+
+    // ---------------------------------------------------------------- schemes
+
+    /// The scheme at a node.
+    #[must_use]
+    #[inline]
+    pub fn scheme(&self, node: NodeId) -> Option<&S> {
+        self.schemes[node.index()].as_ref()
+    }
+
+    /// The scheme of a node that has one.
+    ///
+    /// # Panics
+    /// Where the node is a backend.
+    pub(super) fn scheme_mut(&mut self, node: NodeId) -> &mut S {
+        self.schemes[node.index()].as_mut().expect("an inner node has a scheme")
+    }
+
+    /// The schemes of all nodes, in pre-order.
+    pub fn schemes(&self) -> impl Iterator<Item = &S> {
+        self.schemes.iter().flatten()
+    }
+
+    /// The nodes that have schemes, with them, in pre-order.
+    pub fn with_schemes(&self) -> impl Iterator<Item = (NodeId, &S)> {
+        let numbered = self.schemes.iter().enumerate();
+        numbered.filter_map(|(at, scheme)| scheme.as_ref().map(|scheme| (NodeId(at as u16), scheme)))
+    }
+
+    /// The scheme of each node; none for backends.
+    pub(super) fn all_schemes(&self) -> &[Option<S>] {
+        &self.schemes
+    }
+
+    /// Puts a scheme at a node; the one that was there.
+    pub(super) fn set_scheme(&mut self, node: NodeId, scheme: Option<S>) -> Option<S> {
+        std::mem::replace(&mut self.schemes[node.index()], scheme)
+    }
+
+    /// The scheme of a node that has one, the links of all nodes, and the schemes after it.
+    #[inline(always)]
+    pub(super) fn split(&mut self, node: NodeId) -> (&mut S, &[NodeLinks], &[Option<S>]) {
+        let (upto, after) = self.schemes.split_at_mut(node.index() + 1);
+        (upto[node.index()].as_mut().expect("an inner node has a scheme"), &self.links, after)
+    }
+
+    /// The code of a node's stripes.
+    pub(super) fn code(&self, node: NodeId) -> Code {
+        let scheme = self.schemes.get(node.index()).and_then(Option::as_ref);
+        scheme.map_or(Code::default(), |scheme| scheme.protection().code())
+    }
+
+    // ---------------------------------------------------------------- the tree
+
+    /// The level whose controller carries out a node's plans.
+    pub(super) fn level(&self, node: NodeId) -> usize {
+        self.links.get(node.index()).map_or(0, |links| usize::from(links.level))
+    }
+
+    /// The number of a page of a scheme's node at its parent.
+    pub(super) fn outer(&self, node: NodeId, page: Page) -> Page {
+        let units = self.links.get(node.index()).and_then(|links| links.units);
+        units.map_or(page, |units| units.outer(page))
+    }
+
+    /// The node at a path of member numbers from the root.
+    #[must_use]
+    pub fn descendant(&self, path: &[u32]) -> Option<NodeId> {
+        path.iter().try_fold(NodeId::ROOT, |node, &member| self[node].children.get(member as usize).copied())
+    }
+
+    /// Whether the node at this path has failed as a whole, or a node above it.
+    #[must_use]
+    pub fn has_failed(&self, path: &[u32]) -> bool {
+        (1..=path.len()).any(|upto| self.descendant(&path[..upto]).is_some_and(|node| !self[node].alive))
+    }
+
+    /// A node, and all below it.
+    pub(super) fn subtree(&self, node: NodeId) -> Vec<NodeId> {
+        let mut nodes = vec![node];
+        let mut at = 0;
+        while let Some(&node) = nodes.get(at) {
+            nodes.extend_from_slice(&self[node].children);
+            at += 1;
+        }
+        nodes
+    }
+
+    /// Whether a node is the member of a map.
+    pub(super) fn is_below_map(&self, node: NodeId) -> bool {
+        let scheme = self[node].parent.and_then(|(parent, _)| self.scheme(parent));
+        scheme.is_some_and(|scheme| scheme.capabilities().map)
+    }
+
+    /// Whether a member's commands come to its backend later than they are submitted: over a link, or from a cache.
+    pub(super) fn has_port(&self, node: NodeId) -> bool {
+        let links = &self[node];
+        node != NodeId::ROOT && links.port.is_some()
+            || links.children.iter().any(|&child| self.has_port(child))
+    }
+
+    // ---------------------------------------------------------------- backends
+
+    /// The backend of a node, if it is a backend.
+    #[must_use]
+    pub fn backend(&self, node: NodeId) -> Option<BackendId> {
+        self[node].backend
+    }
+
+    /// The node of a backend; none for a hot spare.
+    #[must_use]
+    pub fn of_backend(&self, backend: BackendId) -> Option<NodeId> {
+        let node = self.of_backends.get(usize::from(backend.0)).copied();
+        node.filter(|&node| node != NodeId::HOST && self[node].backend == Some(backend))
+    }
+
+    /// The node that a backend has, or had until it was replaced.
+    #[inline]
+    pub(super) fn once_of(&self, backend: BackendId) -> NodeId {
+        self.of_backends[usize::from(backend.0)]
+    }
+
+    /// Replaces a node's backend.
+    pub(super) fn replace_backend(&mut self, node: NodeId, backend: BackendId) {
+        self[node].backend = Some(backend);
+        self.note_backend(node, backend);
+    }
+
+    // ---------------------------------------------------------------- pages
+
+    /// The backends and pages of a page of the root.
+    #[must_use]
+    pub fn places(&self, page: Page) -> Vec<(BackendId, Page)> {
+        self.places_below(NodeId::ROOT, page)
+    }
+
+    /// The backends and pages of a page of a node.
+    #[must_use]
+    pub fn places_below(&self, node: NodeId, page: Page) -> Vec<(BackendId, Page)> {
+        let mut places = Vec::new();
+        self.find_places(node, page, &mut places);
+        places
+    }
+
+    fn find_places(&self, node: NodeId, page: Page, places: &mut Vec<(BackendId, Page)>) {
+        let links = &self[node];
+        let page = links.inner(page);
+        places.extend(links.backend.map(|backend| (backend, page)));
+        if let Some(scheme) = self.scheme(node) {
+            scheme.places(page, |member, page| self.find_places(links.child(member), page, places));
+        }
+    }
+
+    /// The number of consecutive pages that make up one stripe of each scheme from the root down along the first
+    /// members.
+    #[must_use]
+    pub fn stripe_pages(&self) -> u32 {
+        let mut pages: u32 = 1;
+        let mut node = Some(NodeId::ROOT);
+        while let Some(here) = node {
+            if let Some(scheme) = self.scheme(here).filter(|scheme| !scheme.capabilities().map) {
+                let grain = scheme.grain(Verb::Write);
+                pages = pages.saturating_mul(if grain == u32::MAX { 1 } else { grain });
+            }
+            node = self[here].first_child();
+        }
+        pages
+    }
+
+    /// Calls `tell` with the schemes that a page of the root passes on its way down, as far as its way is known: the
+    /// last one may have no place for it yet.
+    pub fn schemes_of(&self, page: Page, tell: &mut dyn FnMut(&S)) {
+        self.visit_schemes(NodeId::ROOT, page, tell);
+    }
+
+    fn visit_schemes(&self, node: NodeId, page: Page, tell: &mut dyn FnMut(&S)) {
+        let links = &self[node];
+        if let Some(scheme) = self.scheme(node) {
+            tell(scheme);
+            scheme.places(links.inner(page), |member, page| {
+                self.visit_schemes(links.child(member), page, tell);
+            });
+        }
+    }
+
+    /// A command for this page of a node will come soon: calls `ask` with the backends and pages that it will access.
+    /// Affects speed only.
+    pub fn prefetch(&self, node: NodeId, page: Page, ask: &mut dyn FnMut(BackendId, Page)) {
+        let links = &self[node];
+        let page = links.inner(page);
+        if let Some(backend) = links.backend {
+            return ask(backend, page);
+        }
+        if let Some(scheme) = self.scheme(node) {
+            scheme.prefetch(page, |Member(member), page| {
+                self.prefetch(links.children[usize::from(member)], page, ask);
+            });
+        }
+    }
+}
