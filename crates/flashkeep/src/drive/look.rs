@@ -45,7 +45,7 @@ impl<C: Contents> BackendView for Drive<C> {
     }
 
     fn is_erased(&self, backend: BackendId, page: Page) -> bool {
-        let ppn = self.backends.physical_place(backend, page);
+        let ppn = self.backends.ftl.physical_place(backend, page);
         self.backends.ftl.is_erased(&self.controller.flash.geometry, ppn)
     }
 
@@ -53,7 +53,7 @@ impl<C: Contents> BackendView for Drive<C> {
         let geometry = &self.controller.flash.geometry;
         let erases =
             |ppn| self.backends.ftl.blocks().erases_of(geometry.plane_of(ppn), geometry.block_of(ppn));
-        self.backends.blocks_of_unit(backend, page).map(erases).max().unwrap_or(0)
+        self.backends.ftl.blocks_of_unit(backend, page).map(erases).max().unwrap_or(0)
     }
 
     fn remaps(&self, backend: BackendId) -> bool {
@@ -62,7 +62,7 @@ impl<C: Contents> BackendView for Drive<C> {
 
     fn has_failed(&self, backend: BackendId, page: Page) -> bool {
         self.backends.health.is_damaged()
-            && self.backends.ftl.blocks().is_failed(self.backends.physical_place(backend, page))
+            && self.backends.ftl.blocks().is_failed(self.backends.ftl.physical_place(backend, page))
     }
 
     fn is_unreadable(&self, backend: BackendId, page: Page) -> bool {

@@ -129,7 +129,7 @@ impl<C: Contents> Drive<C> {
     /// Valid pages, and pages there are.
     #[must_use]
     pub fn filled(&self) -> (u64, u64) {
-        self.backends.filled()
+        self.backends.ftl.filled()
     }
 
     /// The run's seed, from which the random numbers of policies come.
@@ -261,7 +261,7 @@ impl<C: Contents> Drive<C> {
     /// Erased blocks that are free.
     #[must_use]
     pub fn free_blocks(&self) -> u64 {
-        self.backends.free_blocks()
+        self.backends.ftl.free_blocks()
     }
 
     /// Whether no part has failed and no page is unreadable.
@@ -290,12 +290,12 @@ impl<C: Contents> Drive<C> {
 
     /// After the last request nothing is scrubbed.
     pub fn end_scrubbing(&mut self) {
-        self.backends.end_scrubbing(&mut self.controller)
+        self.backends.maintenance.end_scrubbing(&mut self.controller)
     }
 
     /// Scrubbing continues after a power loss.
     pub fn scrub_from(&mut self, ready: SimTime) {
-        self.backends.scrub_from(ready, &mut self.controller)
+        self.backends.maintenance.scrub_from(ready, &mut self.controller)
     }
 
     /// Adds an observer that is notified of each flash operation, in addition to others.
@@ -380,7 +380,7 @@ impl<C: Contents> Drive<C> {
     /// With a backend that has no physical pages.
     #[must_use]
     pub fn physical_place(&self, backend: BackendId, page: Page) -> Ppn {
-        self.backends.physical_place(backend, page)
+        self.backends.ftl.physical_place(backend, page)
     }
 
     /// The number of the last write.
@@ -447,7 +447,7 @@ impl<C: Contents> Drive<C> {
 
     /// Forgets what has been counted.
     pub fn reset_counters(&mut self) {
-        self.backends.reset_counters(&mut self.controller)
+        self.backends.ftl.reset_counters(&mut self.controller)
     }
 
     /// Writes whole pages of a backend, one after the other, for the host: what
@@ -508,7 +508,7 @@ impl<C: Contents> Drive<C> {
     /// A lower bound of the waiting time of a read of the backend's page submitted at `now`.
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
-        self.backends.backlog_at(now, backend, page, &self.controller)
+        self.backends.ftl.backlog_at(now, backend, page, &self.controller)
     }
 
     /// From now on planes are collected below `ftl.gc.threshold` only.

@@ -124,7 +124,7 @@ impl<S: Scheme> Nodes<S> {
 
     // ---------------------------------------------------------------- the tree
 
-    /// The level whose controller carries out a node's plans.
+    /// The level whose controller carries out a node's plans; for the host it is that of the root.
     pub(super) fn level(&self, node: NodeId) -> usize {
         self.links.get(node.index()).map_or(0, |links| usize::from(links.level))
     }

@@ -105,6 +105,13 @@ pub struct Blocks<C> {
 }
 
 impl<C: Contents> Blocks<C> {
+    /// The geometry of the flash.
+    #[must_use]
+    #[inline(always)]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
     /// Erased blocks. Touches memory for blocks, not for pages.
     #[must_use]
     pub fn new(geometry: &Geometry) -> Self {

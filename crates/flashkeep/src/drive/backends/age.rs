@@ -4,7 +4,7 @@
 
 use super::backend::Ftl;
 use super::created::Created;
-use super::{DriveBackends, Immediate, Slots};
+use super::{DriveBackends, Immediate, Slots, Translation};
 use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Contents, Page};
@@ -79,6 +79,13 @@ impl Slots {
         let slot = drawn.pop()?;
         self.left -= 1;
         Some(slot)
+    }
+}
+
+impl<C: Contents> Translation<C> {
+    pub(super) fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
+        let Ftl { allocation, domain, .. } = &self.backends[ftl];
+        allocation.allows(self.blocks.geometry(), domain, lpn, plane)
     }
 }
 
@@ -186,14 +193,9 @@ impl<C: Contents> DriveBackends<C> {
         let die_queues = &self.ftl.die_queues[self.ftl.backends[backend].die_queues_range()];
         let mut planes = die_queues.iter().flat_map(|die_queue| die_queue.planes.iter().copied());
         let fits = |plane: PlaneId| {
-            (free || self.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
+            (free || self.ftl.may_go_to(backend, page.low(), plane)) && !self.immediate.slots.is_filled(plane)
         };
         !self.immediate.is_ageing() || planes.any(fits)
-    }
-
-    fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
-        let Ftl { allocation, domain, .. } = &self.ftl.backends[ftl];
-        allocation.allows(&self.flash.geometry, domain, lpn, plane)
     }
 
     /// A page is created while the flash is aged: false if there is no slot for it. A page that was created before (a
@@ -233,7 +235,7 @@ impl<C: Contents> DriveBackends<C> {
         let free = matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic);
         let ppn = loop {
             let plane = self.ftl.next_to_fill(ftl);
-            if (free || self.may_go_to(ftl, lpn, plane))
+            if (free || self.ftl.may_go_to(ftl, lpn, plane))
                 && let Some(ppn) = self.immediate.slots.pop(plane)
             {
                 break ppn;

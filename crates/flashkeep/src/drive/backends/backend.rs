@@ -375,7 +375,7 @@ impl<C: Contents> Translation<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
     /// Whether a plane can program the page of that number of a block together with `first`.
     pub(in crate::drive) fn can_join(
         &self,
@@ -389,9 +389,12 @@ impl<C: Contents> DriveBackends<C> {
         if other == first || die(other) != die(first) {
             return false;
         }
-        let stands = self.ftl.blocks.next_number(stream, other);
+        let stands = self.blocks.next_number(stream, other);
         let lag = number.saturating_sub(stands);
-        let reachable = stands == number || (self.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
-        reachable && self.ftl.free_for(stream, other) > lag
+        let reachable =
+            stands == number || (controller.flash.commands.multi_plane == MultiPlane::Skip && lag > 0);
+        reachable && self.free_for(stream, other) > lag
     }
 }
+
+impl<C: Contents> DriveBackends<C> {}

@@ -13,6 +13,30 @@ use crate::ftl::{Allocation, Maps, PlaneChoice};
 use crate::kernel::Bits;
 use smallvec::SmallVec;
 
+impl<C: Contents> Translation<C> {
+    /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
+    pub(super) fn assign_write_queues(&mut self, backend: usize, controller: &mut Controller<C>) {
+        let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.backends[backend];
+        let mut needed = controller.queues.write_queue_count();
+        for at in die_queues.clone() {
+            let die_queue = &mut self.die_queues[at as usize];
+            let place = self.blocks.geometry().place(die_queue.planes[0]);
+            let write_queue = match allocation {
+                Allocation::Dynamic => 0,
+                Allocation::Partial(order) => {
+                    order.index(domain, self.blocks.geometry().unit_levels(), domain.within(place))
+                }
+                Allocation::Static(_) if self.physical => at - die_queues.start,
+                // The die queues of a pool's units take the pages that are bound to the pool.
+                Allocation::Static(_) => self.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start,
+            };
+            die_queue.write_queue = first_write_queue + write_queue;
+            needed = needed.max(die_queue.write_queue as usize + 1);
+        }
+        controller.queues.set_write_queues(needed);
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// The backends of `flash`, erased; [`DriveBackends::add_backend`] adds each of `count`.
     pub(in crate::drive) fn new(drive: &Parameters, flash: FlashArray, count: usize) -> Self {
@@ -141,31 +165,7 @@ impl<C: Contents> DriveBackends<C> {
             erases: 0,
             remapped: Vec::new(),
         });
-        self.assign_write_queues(backend, controller);
-    }
-
-    /// Assigns a write queue to each die queue of a backend; waiting writes have been removed before.
-    pub(super) fn assign_write_queues(&mut self, backend: usize, controller: &mut Controller<C>) {
-        let Ftl { first_write_queue, allocation, domain, die_queues, .. } = &self.ftl.backends[backend];
-        let mut needed = controller.queues.write_queue_count();
-        for at in die_queues.clone() {
-            let die_queue = &mut self.ftl.die_queues[at as usize];
-            let place = self.flash.geometry.place(die_queue.planes[0]);
-            let write_queue = match allocation {
-                Allocation::Dynamic => 0,
-                Allocation::Partial(order) => {
-                    order.index(domain, self.flash.geometry.unit_levels(), domain.within(place))
-                }
-                Allocation::Static(_) if self.ftl.physical => at - die_queues.start,
-                // The die queues of a pool's units take the pages that are bound to the pool.
-                Allocation::Static(_) => {
-                    self.ftl.die_queue_of[die_queue.planes[0].0 as usize] - die_queues.start
-                }
-            };
-            die_queue.write_queue = first_write_queue + write_queue;
-            needed = needed.max(die_queue.write_queue as usize + 1);
-        }
-        controller.queues.set_write_queues(needed);
+        self.ftl.assign_write_queues(backend, controller);
     }
 
     /// The placement of pages in a domain; in a single plane there is no choice.

@@ -73,7 +73,7 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.choose_victim(plane, cold.victim);
         self.gc.collections[plane.0 as usize].under_way = Some(cold);
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, cold.victim, controller);
+            self.ftl.tell_leaving(plane, cold.victim, controller);
         }
     }
 }

@@ -6,11 +6,72 @@
 use super::DriveBackends;
 use super::backend::DieQueue;
 use super::collection::PlaneCollection;
+use super::{Gc, Translation};
 use crate::drive::controller::{Controller, Full, Manner, PageWrite};
 use crate::engine::{BackendId, Contents, Done, Page};
 use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
 use crate::ftl::{GcRun, MapEntry};
 use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> Translation<C> {
+    /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
+    pub(super) fn tell_leaving(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        let ftl = self.ftl_of(plane);
+        let first = self.backends[ftl].pages;
+        for page in 0..self.blocks.geometry().pages_in(victim) {
+            let ppn = self.blocks.geometry().ppn(plane, victim, page);
+            let lpn = self.blocks.owner(ppn);
+            if lpn >= first && self.maps.is_at(ftl, lpn, ppn) {
+                controller.done.push(Done::leaving(BackendId(ftl as u16), Page::of(lpn)));
+            }
+        }
+    }
+}
+
+impl Gc {
+    /// A failed plane is not collected.
+    pub(super) fn forget_collection<C: Contents>(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        let unit = controller.dies.unit_of(plane);
+        self.collections[plane.0 as usize].queued = false;
+        let mut waiting = Vec::new();
+        let mut at = controller.dies[unit].collect_head;
+        while let Some(queued) = at {
+            at = self.collections[queued.0 as usize].next;
+            if queued != plane {
+                waiting.push(queued);
+            }
+        }
+        self.collections[plane.0 as usize] = PlaneCollection::default();
+        self.hands[plane.0 as usize].clear();
+        let state = &mut controller.dies[unit];
+        (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
+        for (n, queued) in waiting.iter().enumerate() {
+            self.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
+        }
+        if waiting.is_empty() {
+            let (channel, bit) = (state.channel as usize, state.bit);
+            controller.dies.channel_mut(channel).collecting &= !bit;
+        }
+    }
+
+    /// Wakes the unit that has to collect a plane, which may be idle.
+    pub(in crate::drive) fn wake_collector<C: Contents>(
+        &self,
+        now: SimTime,
+        plane: PlaneId,
+        controller: &mut Controller<C>,
+    ) {
+        if !self.collections[plane.0 as usize].queued {
+            return;
+        }
+        let unit = controller.dies.unit_of(plane);
+        let channel = controller.dies[unit].channel as usize;
+        controller.dies.arm_unit(now, unit);
+        if controller.dies.is_idle(now, unit) || controller.dies.is_spread() {
+            controller.dies.wake_channel(now, channel);
+        }
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// A plane is below its threshold: queues it for collection, once.
@@ -39,25 +100,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn ask_if_full(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
         if !self.ftl.blocks.has_room(plane) {
             self.ask_for_collection(plane, controller);
-            self.wake_collector(controller.now, plane, controller);
-        }
-    }
-
-    /// Wakes the unit that has to collect a plane, which may be idle.
-    pub(in crate::drive) fn wake_collector(
-        &self,
-        now: SimTime,
-        plane: PlaneId,
-        controller: &mut Controller<C>,
-    ) {
-        if !self.gc.collections[plane.0 as usize].queued {
-            return;
-        }
-        let unit = controller.dies.unit_of(plane);
-        let channel = controller.dies[unit].channel as usize;
-        controller.dies.arm_unit(now, unit);
-        if controller.dies.is_idle(now, unit) || controller.dies.is_spread() {
-            controller.dies.wake_channel(now, channel);
+            self.gc.wake_collector(controller.now, plane, controller);
         }
     }
 
@@ -76,7 +119,7 @@ impl<C: Contents> DriveBackends<C> {
         let DieQueue { ftl, write_queue, .. } =
             self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
         if self.placement.selective && controller.queues.has_writes(write_queue) {
-            self.wake_all(controller.now, usize::from(ftl), controller);
+            self.ftl.wake_all(controller.now, usize::from(ftl), controller);
         }
     }
 
@@ -102,44 +145,6 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         None
-    }
-
-    /// Reports pages of the hidden range in a new victim: the scheme that keeps them may still avoid their move.
-    pub(super) fn tell_leaving(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let ftl = self.ftl.ftl_of(plane);
-        let first = self.ftl.backends[ftl].pages;
-        for page in 0..self.flash.geometry.pages_in(victim) {
-            let ppn = self.flash.geometry.ppn(plane, victim, page);
-            let lpn = self.ftl.blocks.owner(ppn);
-            if lpn >= first && self.ftl.maps.is_at(ftl, lpn, ppn) {
-                controller.done.push(Done::leaving(BackendId(ftl as u16), Page::of(lpn)));
-            }
-        }
-    }
-
-    /// A failed plane is not collected.
-    pub(super) fn forget_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        let unit = controller.dies.unit_of(plane);
-        self.gc.collections[plane.0 as usize].queued = false;
-        let mut waiting = Vec::new();
-        let mut at = controller.dies[unit].collect_head;
-        while let Some(queued) = at {
-            at = self.gc.collections[queued.0 as usize].next;
-            if queued != plane {
-                waiting.push(queued);
-            }
-        }
-        self.gc.collections[plane.0 as usize] = PlaneCollection::default();
-        self.gc.hands[plane.0 as usize].clear();
-        let state = &mut controller.dies[unit];
-        (state.collect_head, state.collect_tail) = (waiting.first().copied(), waiting.last().copied());
-        for (n, queued) in waiting.iter().enumerate() {
-            self.gc.collections[queued.0 as usize].next = waiting.get(n + 1).copied();
-        }
-        if waiting.is_empty() {
-            let (channel, bit) = (state.channel as usize, state.bit);
-            controller.dies.channel_mut(channel).collecting &= !bit;
-        }
     }
 
     /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
@@ -225,7 +230,7 @@ impl<C: Contents> DriveBackends<C> {
         for (plane, victim) in others {
             self.erase(end, plane, victim, controller);
             if self.gc.collections[plane.0 as usize].under_way.is_none() && self.has_enough(plane) {
-                self.forget_collection(plane, controller);
+                self.gc.forget_collection(plane, controller);
             }
         }
         self.finish_erase(end, plane, victim, controller);
@@ -265,7 +270,7 @@ impl<C: Contents> DriveBackends<C> {
             if controller.dies[home].collect_head == Some(plane) {
                 self.collected(plane, controller);
             } else if self.gc.collections[plane.0 as usize].queued {
-                self.forget_collection(plane, controller);
+                self.gc.forget_collection(plane, controller);
             }
         }
     }

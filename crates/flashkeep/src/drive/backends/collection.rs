@@ -84,7 +84,7 @@ impl<C: Contents> DriveBackends<C> {
         self.gc.collections[plane.0 as usize].under_way = chosen;
         let victim = chosen?.victim;
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, victim, controller);
+            self.ftl.tell_leaving(plane, victim, controller);
         }
         Some(victim)
     }

@@ -9,7 +9,7 @@
 //! A transient fault only corrupts the contents of pages. Its check code reveals it when a page is read: by a
 //! reader, which gets an error, or by GC, which then reports the page as gone.
 
-use super::{DriveBackends, DriveHealth};
+use super::{DriveBackends, DriveHealth, Translation};
 use crate::blocks::Levelled;
 use crate::drive::controller::{BusyUnitState, Controller, DriveOp, UnitPhase};
 use crate::drive::{DriveLife, Fault, Resource};
@@ -59,6 +59,58 @@ impl DriveHealth {
     }
 }
 
+impl<C: Contents> Translation<C> {
+    pub(super) fn retire(&mut self, plane: PlaneId, what: Fault) {
+        match what {
+            Fault::Planes { .. } => self.blocks.retire_plane(plane),
+            Fault::Page(ppn) if !self.blocks.is_failed(ppn) => self.blocks.retire_page(ppn),
+            Fault::PoolPart { .. } | Fault::Block(..) => {
+                let blocks: Vec<u32> = what.blocks(self.blocks.geometry()).collect();
+                for block in blocks {
+                    if !self.blocks.is_failed_block(plane, block) {
+                        self.blocks.retire_block(plane, block);
+                    }
+                }
+            }
+            Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {}
+        }
+    }
+
+    /// A read under way of a page that has failed ends in time, finds nothing, and is not repeated.
+    pub(super) fn poison_reading(&mut self, unit: UnitId, what: Fault, controller: &mut Controller<C>) {
+        let BusyUnitState { cached, current, .. } = &controller.dies[unit];
+        let (cached, current) = (*cached, *current);
+        for first in [cached, current] {
+            let mut at = first;
+            while at.is_some() {
+                let DriveOp { ppn, next, .. } = controller.queues[at];
+                if what.strikes(self.blocks.geometry(), ppn) {
+                    self.blocks.poison(ppn);
+                    controller.queues[at].course.give_up();
+                }
+                at = next;
+            }
+        }
+    }
+
+    /// Notifies the map above a backend of blocks of each block that it cannot continue to use.
+    pub(super) fn tell_retired(&self, backend: usize, what: Fault, controller: &mut Controller<C>) {
+        let Some(rows) = self.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
+            return;
+        };
+        let geometry = self.blocks.geometry();
+        let hit = |ppn: Ppn| match what {
+            Fault::Page(page) => geometry.block_index_of(page) == geometry.block_index_of(ppn),
+            _ => what.strikes(geometry, ppn),
+        };
+        let firsts = (0..rows.groups()).map(|block| block * rows.superblock_pages());
+        let firsts: Vec<u32> = firsts.filter(|&first| hit(rows.ppn(geometry, first))).collect();
+        controller.done.extend(
+            firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page::of(first))),
+        );
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// A part has failed: from now on every command checks for failed parts.
     pub(in crate::drive) fn set_damaged(&mut self, controller: &mut Controller<C>) {
@@ -82,7 +134,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         for ftl in 0..self.ftl.backends.len() {
             if self.ftl.backends[ftl].rows.is_none() {
-                self.wake_all(now, ftl, controller);
+                self.ftl.wake_all(now, ftl, controller);
             }
         }
     }
@@ -107,13 +159,13 @@ impl<C: Contents> DriveBackends<C> {
                 if !whole {
                     self.lose_pages(plane, what, controller);
                 }
-                self.retire(plane, what);
+                self.ftl.retire(plane, what);
             }
             if whole {
                 self.bury(now, backend, controller);
             } else if self.ftl.backends[backend].rows.is_some() {
                 self.void_physical(now, backend, what, controller);
-                self.tell_retired(backend, what, controller);
+                self.ftl.tell_retired(backend, what, controller);
             } else {
                 self.set_limit(now, backend, controller);
             }
@@ -130,21 +182,6 @@ impl<C: Contents> DriveBackends<C> {
             if !self.ftl.blocks.is_dead(plane) && !(0..self.flash.geometry.blocks).any(stays) {
                 self.inject(now, Fault::Planes { first: plane, count: 1 }, controller);
             }
-        }
-    }
-
-    fn retire(&mut self, plane: PlaneId, what: Fault) {
-        match what {
-            Fault::Planes { .. } => self.ftl.blocks.retire_plane(plane),
-            Fault::Page(ppn) if !self.ftl.blocks.is_failed(ppn) => self.ftl.blocks.retire_page(ppn),
-            Fault::PoolPart { .. } | Fault::Block(..) => {
-                for block in what.blocks(&self.flash.geometry) {
-                    if !self.ftl.blocks.is_failed_block(plane, block) {
-                        self.ftl.blocks.retire_block(plane, block);
-                    }
-                }
-            }
-            Fault::Page(_) | Fault::Nvram(_) | Fault::DiskPage(_) => {}
         }
     }
 
@@ -181,11 +218,11 @@ impl<C: Contents> DriveBackends<C> {
         for unit in controller.dies.units_of(plane) {
             match what {
                 Fault::Planes { .. } => self.stop_reading(now, unit, plane, controller),
-                _ => self.poison_reading(unit, what, controller),
+                _ => self.ftl.poison_reading(unit, what, controller),
             }
         }
         if let Fault::Planes { .. } = what {
-            self.forget_collection(plane, controller);
+            self.gc.forget_collection(plane, controller);
         }
         if let Fault::PoolPart { .. } | Fault::Block(..) = what
             && let Some(victim) = self.gc.collections[plane.0 as usize].victim()
@@ -235,23 +272,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// A read under way of a page that has failed ends in time, finds nothing, and is not repeated.
-    fn poison_reading(&mut self, unit: UnitId, what: Fault, controller: &mut Controller<C>) {
-        let BusyUnitState { cached, current, .. } = &controller.dies[unit];
-        let (cached, current) = (*cached, *current);
-        for first in [cached, current] {
-            let mut at = first;
-            while at.is_some() {
-                let DriveOp { ppn, next, .. } = controller.queues[at];
-                if what.strikes(&self.flash.geometry, ppn) {
-                    self.ftl.blocks.poison(ppn);
-                    controller.queues[at].course.give_up();
-                }
-                at = next;
-            }
-        }
-    }
-
     /// Operations of a physical-page backend that wait for failed parts: writes are void, erases end.
     pub(super) fn void_physical(
         &mut self,
@@ -291,23 +311,6 @@ impl<C: Contents> DriveBackends<C> {
         self.void(now, backend, command.start.low(), token, controller);
         controller.answer_behind(now, op);
         controller.queues.release(op);
-    }
-
-    /// Notifies the map above a backend of blocks of each block that it cannot continue to use.
-    pub(super) fn tell_retired(&self, backend: usize, what: Fault, controller: &mut Controller<C>) {
-        let Some(rows) = self.ftl.backends[backend].rows.as_ref().filter(|rows| rows.is_by_block()) else {
-            return;
-        };
-        let geometry = &self.flash.geometry;
-        let hit = |ppn: Ppn| match what {
-            Fault::Page(page) => geometry.block_index_of(page) == geometry.block_index_of(ppn),
-            _ => what.strikes(geometry, ppn),
-        };
-        let firsts = (0..rows.groups()).map(|block| block * rows.superblock_pages());
-        let firsts: Vec<u32> = firsts.filter(|&first| hit(rows.ppn(geometry, first))).collect();
-        controller.done.extend(
-            firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page::of(first))),
-        );
     }
 
     /// A whole backend has failed: its pending writes are void, and it has no pages.

@@ -390,8 +390,8 @@ impl<C: Contents> DriveBackends<C> {
             return GcStep::Again;
         }
         let left_out = std::mem::take(&mut self.gc.collections[plane.0 as usize].summaries);
-        let filled =
-            self.immediate.is_told(pace) && self.closes(self.ftl.ftl_of(plane), stream, plane, controller);
+        let filled = self.immediate.is_told(pace)
+            && self.ftl.closes(self.ftl.ftl_of(plane), stream, plane, controller);
         let summaries = u32::from(left_out) + u32::from(filled);
         GcStep::Move(Manner { kind, summaries, cached: false }, pages)
     }

@@ -11,7 +11,7 @@
 //! has room or something to collect. A plane that lost its spare pages has no room to collect into: GC
 //! *evicts* its pages to the controller's memory, from where they are written like host pages.
 
-use super::{DegradedCapacity, DriveBackends};
+use super::{DegradedCapacity, DriveBackends, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Page, Verb};
 use crate::flash::{PlaneId, Ppn};
@@ -28,6 +28,39 @@ impl DegradedCapacity {
     }
 }
 
+impl<C: Contents> Translation<C> {
+    /// Evicts the page to the controller's memory, from where it is written like a host page.
+    pub(super) fn evict_pages(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        lpn: u32,
+        from: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        let ftl = self.ftl_of(plane);
+        let write_queue = self.backends[ftl].first_write_queue;
+        let last = controller.queues.last_write(write_queue);
+        let token = CompletionToken {
+            slot: UNASKED,
+            age: controller.queues[last].token.age,
+            ..CompletionToken::default()
+        };
+        let command = Command::new(Verb::Write, Page::of(lpn), 1).because(Cause::Gc);
+        let op = controller.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
+        if C::KEEP {
+            let contents = self.blocks.contents(from);
+            controller.queues.carry(op, &[contents]);
+        }
+        self.blocks.invalidate(from);
+        controller.queues.begin_older(op);
+        controller.queues.note_older(op, None);
+        self.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
+        controller.queues.add_last_write(write_queue, op);
+        self.wake_all(now, ftl, controller);
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// An FTL has lost or regained flash: recomputes its degraded capacity; writes beyond it are void.
     #[cold]
@@ -39,7 +72,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.answer_all_behind(now, ftl);
         self.cut_waiting_writes(now, ftl, controller);
         self.ask_planes_without_room(now, ftl, controller);
-        self.wake_all(now, ftl, controller);
+        self.ftl.wake_all(now, ftl, controller);
     }
 
     /// Moves all waiting writes into one write queue, by age.
@@ -52,7 +85,7 @@ impl<C: Contents> DriveBackends<C> {
         for die_queue in self.ftl.backends[ftl].die_queues_range() {
             waiting.extend(controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true));
         }
-        self.assign_write_queues(ftl, controller);
+        self.ftl.assign_write_queues(ftl, controller);
         waiting.sort_by_key(|&op| controller.queues[op].sequence);
         let write_queue = self.ftl.backends[ftl].first_write_queue;
         for op in waiting {
@@ -80,7 +113,7 @@ impl<C: Contents> DriveBackends<C> {
         for plane in self.ftl.planes_of(ftl) {
             if !self.ftl.blocks.is_dead(plane) && self.is_low(plane) {
                 self.ask_for_collection(plane, controller);
-                self.wake_collector(now, plane, controller);
+                self.gc.wake_collector(now, plane, controller);
             }
         }
     }
@@ -237,40 +270,9 @@ impl<C: Contents> DriveBackends<C> {
                 self.give_up_older(self.ftl.ftl_of(plane), lpn, controller);
                 return true;
             }
-            self.evict_pages(now, plane, lpn, from, controller);
+            self.ftl.evict_pages(now, plane, lpn, from, controller);
             return true;
         }
         false
-    }
-
-    /// Evicts the page to the controller's memory, from where it is written like a host page.
-    fn evict_pages(
-        &mut self,
-        now: SimTime,
-        plane: PlaneId,
-        lpn: u32,
-        from: Ppn,
-        controller: &mut Controller<C>,
-    ) {
-        let ftl = self.ftl.ftl_of(plane);
-        let write_queue = self.ftl.backends[ftl].first_write_queue;
-        let last = controller.queues.last_write(write_queue);
-        let token = CompletionToken {
-            slot: UNASKED,
-            age: controller.queues[last].token.age,
-            ..CompletionToken::default()
-        };
-        let command = Command::new(Verb::Write, Page::of(lpn), 1).because(Cause::Gc);
-        let op = controller.queues.claim(DriveOp { token, command, ftl: ftl as u16, ..DriveOp::default() });
-        if C::KEEP {
-            let contents = self.ftl.blocks.contents(from);
-            controller.queues.carry(op, &[contents]);
-        }
-        self.ftl.blocks.invalidate(from);
-        controller.queues.begin_older(op);
-        controller.queues.note_older(op, None);
-        self.ftl.maps.set(ftl, lpn, MapEntry::Pending(op.raw()));
-        controller.queues.add_last_write(write_queue, op);
-        self.wake_all(now, ftl, controller);
     }
 }

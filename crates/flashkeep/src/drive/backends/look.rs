@@ -1,12 +1,54 @@
 //! Read access to the state of the backends.
 
-use super::DriveBackends;
+use super::{DriveBackends, Translation};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Command, CompletionToken, Contents, Page};
 use crate::flash::{OpKind, PlaneId, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{SimTime, Span};
+
+impl<C: Contents> Translation<C> {
+    /// Erased blocks that are free.
+    #[must_use]
+    pub(in crate::drive) fn free_blocks(&self) -> u64 {
+        let planes = (0..self.blocks.geometry().plane_count()).map(PlaneId);
+        let alive = planes.filter(|&plane| !self.blocks.is_dead(plane));
+        alive.map(|plane| u64::from(self.blocks.erased(plane))).sum()
+    }
+
+    /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
+    /// that a scheme has placed.
+    pub(in crate::drive) fn page_at(&self, operation: &LoggedOperation) -> Option<u32> {
+        let ppn = operation.ppn;
+        if operation.kind == OpKind::Erase || self.physical || !self.blocks.is_programmed(ppn) {
+            return None;
+        }
+        let backend = self.ftl_of(self.blocks.geometry().plane_of(ppn));
+        Some(self.blocks.owner(ppn)).filter(|&page| page < self.backends[backend].pages)
+    }
+
+    /// Valid pages, and pages there are.
+    #[must_use]
+    pub(in crate::drive) fn filled(&self) -> (u64, u64) {
+        let planes = (0..self.blocks.geometry().plane_count()).map(PlaneId);
+        let valid = planes.flat_map(|plane| self.blocks.valid_counts(plane)).map(u64::from).sum();
+        (valid, u64::from(self.blocks.geometry().plane_count()) * self.blocks.geometry().pages_per_plane())
+    }
+
+    pub(in crate::drive) fn backlog_at(
+        &self,
+        now: SimTime,
+        backend: BackendId,
+        page: Page,
+        controller: &Controller<C>,
+    ) -> Span {
+        match self.entry(usize::from(backend.0), page.low()) {
+            Some(MapEntry::At(ppn)) => controller.wait_for(now, controller.unit_of_page(ppn)),
+            _ => Span::ZERO,
+        }
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Pages of a backend, those of its hidden range left out.
@@ -16,14 +58,6 @@ impl<C: Contents> DriveBackends<C> {
             .backends
             .get(usize::from(backend.0))
             .map_or_else(|| self.nvram(backend).len(), |ftl| ftl.pages)
-    }
-
-    /// Erased blocks that are free.
-    #[must_use]
-    pub(in crate::drive) fn free_blocks(&self) -> u64 {
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        let alive = planes.filter(|&plane| !self.ftl.blocks.is_dead(plane));
-        alive.map(|plane| u64::from(self.ftl.blocks.erased(plane))).sum()
     }
 
     /// Whether every page that it holds can be read: what failed has been replaced, and held nothing else.
@@ -53,17 +87,6 @@ impl<C: Contents> DriveBackends<C> {
         if kind != OpKind::Read {
             controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
         }
-    }
-
-    /// The logical page that an operation reads, programs or moves; none if that is an old version, or a physical page
-    /// that a scheme has placed.
-    pub(in crate::drive) fn page_at(&self, operation: &LoggedOperation) -> Option<u32> {
-        let ppn = operation.ppn;
-        if operation.kind == OpKind::Erase || self.ftl.physical || !self.ftl.blocks.is_programmed(ppn) {
-            return None;
-        }
-        let backend = self.ftl.ftl_of(self.flash.geometry.plane_of(ppn));
-        Some(self.ftl.blocks.owner(ppn)).filter(|&page| page < self.ftl.backends[backend].pages)
     }
 }
 
@@ -98,18 +121,14 @@ impl<C: Contents> DriveBackends<C> {
             "page {lpn} lies on flash that has not failed"
         );
         if self.ftl.physical {
-            assert_eq!(self.physical_place(backend, Page::of(lpn)), ppn, "raw page {lpn} is where it says");
+            assert_eq!(
+                self.ftl.physical_place(backend, Page::of(lpn)),
+                ppn,
+                "raw page {lpn} is where it says"
+            );
         } else {
             assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }
-    }
-
-    /// Valid pages, and pages there are.
-    #[must_use]
-    pub(in crate::drive) fn filled(&self) -> (u64, u64) {
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        let valid = planes.flat_map(|plane| self.ftl.blocks.valid_counts(plane)).map(u64::from).sum();
-        (valid, u64::from(self.flash.geometry.plane_count()) * self.flash.geometry.pages_per_plane())
     }
 }
 
@@ -128,19 +147,6 @@ impl<C: Contents> DriveBackends<C> {
             MapEntry::Unmapped => None,
             MapEntry::Pending(op) => Some(controller.carried_page(at, op, page.low(), self)),
             MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
-        }
-    }
-
-    pub(in crate::drive) fn backlog_at(
-        &self,
-        now: SimTime,
-        backend: BackendId,
-        page: Page,
-        controller: &Controller<C>,
-    ) -> Span {
-        match self.ftl.entry(usize::from(backend.0), page.low()) {
-            Some(MapEntry::At(ppn)) => controller.wait_for(now, controller.unit_of_page(ppn)),
-            _ => Span::ZERO,
         }
     }
 }

@@ -54,6 +54,31 @@ impl Maintenance {
     }
 }
 
+impl Maintenance {
+    /// After the last request nothing is scrubbed.
+    pub(in crate::drive) fn end_scrubbing<C: Contents>(&mut self, controller: &mut Controller<C>) {
+        if self.every.take().is_some() {
+            controller.dies.scrub_at(SimTime::NEVER);
+        }
+    }
+
+    /// Scrubbing continues after a power loss.
+    pub(in crate::drive) fn scrub_from<C: Contents>(&self, ready: SimTime, controller: &mut Controller<C>) {
+        if let Some(every) = self.every {
+            controller.dies.scrub_at(ready + every);
+        }
+    }
+
+    /// The read of scrubbing is over at `end`, or has failed: the next one follows.
+    pub(in crate::drive) fn scrub_on<C: Contents>(&mut self, end: SimTime, controller: &mut Controller<C>) {
+        if let Some(next) = self.reading.take()
+            && self.every.is_some()
+        {
+            controller.dies.scrub_at(next.max(end));
+        }
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// Begins scrubbing at time 0. Blocks that were due before are found again.
     pub(in crate::drive) fn begin_scrubbing(&mut self, controller: &mut Controller<C>) {
@@ -63,21 +88,7 @@ impl<C: Contents> DriveBackends<C> {
         let pages =
             u64::from(geometry.plane_count()) * u64::from(geometry.blocks) * u64::from(geometry.pages);
         self.maintenance.every = errors.model().scrub.map(|round| Span((round.0 / pages.max(1)).max(1)));
-        self.scrub_from(SimTime::ZERO, controller);
-    }
-
-    /// After the last request nothing is scrubbed.
-    pub(in crate::drive) fn end_scrubbing(&mut self, controller: &mut Controller<C>) {
-        if self.maintenance.every.take().is_some() {
-            controller.dies.scrub_at(SimTime::NEVER);
-        }
-    }
-
-    /// Scrubbing continues after a power loss.
-    pub(in crate::drive) fn scrub_from(&self, ready: SimTime, controller: &mut Controller<C>) {
-        if let Some(every) = self.maintenance.every {
-            controller.dies.scrub_at(ready + every);
-        }
+        self.maintenance.scrub_from(SimTime::ZERO, controller);
     }
 
     /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
@@ -122,15 +133,6 @@ impl<C: Contents> DriveBackends<C> {
         (most, None)
     }
 
-    /// The read of scrubbing is over at `end`, or has failed: the next one follows.
-    pub(in crate::drive) fn scrub_on(&mut self, end: SimTime, controller: &mut Controller<C>) {
-        if let Some(next) = self.maintenance.reading.take()
-            && self.maintenance.every.is_some()
-        {
-            controller.dies.scrub_at(next.max(end));
-        }
-    }
-
     /// A read of scrubbing is over. A page that it could not read is reported as gone, if it still is the newest version.
     pub(in crate::drive) fn end_scrub(
         &mut self,
@@ -140,7 +142,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let DriveOp { ppn, ftl, command, course, .. } = controller.queues[op];
         let (plane, page) = (self.flash.geometry.plane_of(ppn), command.start.low());
-        self.scrub_on(end, controller);
+        self.maintenance.scrub_on(end, controller);
         let failed = self.fails(course, ppn, controller);
         if C::KEEP {
             controller.queues.take_carried(op);
@@ -176,7 +178,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         if self.has_refresh(plane) {
             self.ask_for_collection(plane, controller);
-            self.wake_collector(now, plane, controller);
+            self.gc.wake_collector(now, plane, controller);
         }
     }
 

@@ -21,7 +21,7 @@
 //! addresses and partial page programs.
 
 use super::backend::DieQueue;
-use super::{DriveBackends, Packing};
+use super::{DriveBackends, Packing, Translation};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp, PageWrite};
 use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
@@ -68,6 +68,55 @@ impl Packing {
     }
 }
 
+impl<C: Contents> Translation<C> {
+    /// The stream of a page that waits.
+    pub(super) fn stream_of_waiting(
+        &self,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> u8 {
+        self.streams.of_written(ftl, controller.queues[op].command.start.low() + u32::from(n))
+    }
+}
+
+impl Packing {
+    /// Whether writes wait for others, and this one does from now on. One that may not wait ends the wait of its queue.
+    pub(super) fn gathers<C: Contents>(
+        &mut self,
+        now: SimTime,
+        write_queue: u32,
+        op: Id<DriveOp>,
+        controller: &Controller<C>,
+    ) -> bool {
+        let Packing { gather, until, .. } = self;
+        if *gather == Span::ZERO {
+            return false;
+        }
+        if until.len() <= op.index() {
+            until.resize(op.index() + 1, SimTime::ZERO);
+        }
+        until[op.index()] = now + *gather;
+        if controller.queues[op].command.flags.has(Flags::SOON) {
+            self.stop_gathering(write_queue, controller);
+        }
+        true
+    }
+
+    /// The writes of a queue wait for others no more.
+    pub(super) fn stop_gathering<C: Contents>(&mut self, write_queue: u32, controller: &Controller<C>) {
+        let mut at = controller.queues.first_write(write_queue);
+        while at.is_some() {
+            // One that a failed block has sent back did not wait.
+            if let Some(until) = self.until.get_mut(at.index()) {
+                *until = SimTime::ZERO;
+            }
+            at = controller.queues[at].next;
+        }
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- writes
 
@@ -98,40 +147,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Whether writes wait for others, and this one does from now on. One that may not wait ends the wait of its queue.
-    pub(super) fn gathers(
-        &mut self,
-        now: SimTime,
-        write_queue: u32,
-        op: Id<DriveOp>,
-        controller: &Controller<C>,
-    ) -> bool {
-        let Packing { gather, until, .. } = &mut self.packing;
-        if *gather == Span::ZERO {
-            return false;
-        }
-        if until.len() <= op.index() {
-            until.resize(op.index() + 1, SimTime::ZERO);
-        }
-        until[op.index()] = now + *gather;
-        if controller.queues[op].command.flags.has(Flags::SOON) {
-            self.stop_gathering(write_queue, controller);
-        }
-        true
-    }
-
-    /// The writes of a queue wait for others no more.
-    fn stop_gathering(&mut self, write_queue: u32, controller: &Controller<C>) {
-        let mut at = controller.queues.first_write(write_queue);
-        while at.is_some() {
-            // One that a failed block has sent back did not wait.
-            if let Some(until) = self.packing.until.get_mut(at.index()) {
-                *until = SimTime::ZERO;
-            }
-            at = controller.queues[at].next;
-        }
-    }
-
     /// A FLUSH: all writes are programmed with what there is.
     #[cold]
     pub(in crate::drive) fn end_all_gathering(&mut self, now: SimTime, controller: &mut Controller<C>) {
@@ -144,7 +159,7 @@ impl<C: Contents> DriveBackends<C> {
             if controller.queues.has_writes(write_queue)
                 && self.gathers_until(write_queue, controller).is_some()
             {
-                self.stop_gathering(write_queue, controller);
+                self.packing.stop_gathering(write_queue, controller);
                 self.offer(
                     now,
                     usize::from(ftl),
@@ -190,17 +205,6 @@ impl<C: Contents> DriveBackends<C> {
             .map(|&(die_queue, _)| &self.ftl.die_queues[die_queue as usize]);
         let waiting = die_queues.filter(|die_queue| controller.queues.has_writes(die_queue.write_queue));
         waiting.filter_map(|die_queue| self.gathers_until(die_queue.write_queue, controller)).min()
-    }
-
-    /// The stream of a page that waits.
-    pub(super) fn stream_of_waiting(
-        &self,
-        ftl: usize,
-        op: Id<DriveOp>,
-        n: u16,
-        controller: &Controller<C>,
-    ) -> u8 {
-        self.ftl.streams.of_written(ftl, controller.queues[op].command.start.low() + u32::from(n))
     }
 
     /// The pages of a program of several, which have their places: all of each flash page crosses the channel, once.

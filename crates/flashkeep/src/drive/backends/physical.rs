@@ -6,14 +6,14 @@
 //! erase. As for other backends, the map says of every page whether it is programmed, in flight or neither,
 //! which ensures the laws of order.
 
-use super::DriveBackends;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
 use crate::flash::{OpKind, Ppn};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Span};
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
     /// The physical page of an address of a physical-page backend.
     ///
     /// # Panics
@@ -29,16 +29,48 @@ impl<C: Contents> DriveBackends<C> {
         backend: BackendId,
         page: Page,
     ) -> impl Iterator<Item = Ppn> + '_ {
-        let rows = self.ftl.rows(usize::from(backend.0));
+        let rows = self.rows(usize::from(backend.0));
         let first = page.low() / rows.superblock_pages() * rows.superblock_pages();
-        (first..first + rows.group_blocks()).map(|page| rows.ppn(&self.flash.geometry, page))
+        (first..first + rows.group_blocks()).map(|page| rows.ppn(self.blocks.geometry(), page))
     }
 
     #[inline]
-    fn physical_ppn(&self, backend: usize, page: u32) -> Ppn {
-        self.ftl.rows(backend).ppn(&self.flash.geometry, page)
+    pub(super) fn physical_ppn(&self, backend: usize, page: u32) -> Ppn {
+        self.rows(backend).ppn(self.blocks.geometry(), page)
     }
 
+    /// The write queue of the unit that a page is in.
+    pub(in crate::drive) fn write_queue_of(&self, ppn: Ppn, controller: &Controller<C>) -> u32 {
+        let plane = self.blocks.geometry().plane_of(ppn);
+        let mut die_queue = self.die_queue_of[plane.0 as usize] as usize;
+        if controller.dies.is_spread() {
+            let unit = controller.unit_of_page(ppn);
+            let mut die_queues = self.backends[self.ftl_of(plane)].die_queues_range();
+            die_queue =
+                die_queues.find(|&die_queue| self.die_queues[die_queue].unit == unit).unwrap_or(die_queue);
+        }
+        self.die_queues[die_queue].write_queue
+    }
+
+    pub(super) fn is_in_failed_block(&self, ppn: Ppn) -> bool {
+        self.blocks
+            .is_failed_block(self.blocks.geometry().plane_of(ppn), self.blocks.geometry().block_of(ppn))
+    }
+
+    /// Whether an erase comes first in a physical-page die queue's write queue.
+    pub(in crate::drive) fn erases_next(&self, die_queue: usize, controller: &Controller<C>) -> bool {
+        let head = controller.queues.first_write(self.die_queues[die_queue].write_queue);
+        self.physical && controller.queues[head].command.verb == Verb::Trim
+    }
+
+    /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
+    /// because pages may have no place for a long time.
+    pub(in crate::drive) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
+        controller.reads_behind_writes() && self.backends[ftl].limit.is_none()
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- programs
 
     pub(super) fn write_physical(
@@ -67,7 +99,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         let page = command.start.low();
-        let ppn = self.physical_ppn(backend, page);
+        let ppn = self.ftl.physical_ppn(backend, page);
         if self.health.damaged && self.ftl.blocks.is_failed(ppn) {
             return self.void(now, backend, page, token, controller);
         }
@@ -91,7 +123,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
-            if self.immediate.counting && self.ends_block(backend, ppn, controller) {
+            if self.immediate.counting && self.ftl.ends_block(backend, ppn, controller) {
                 controller.accounts.tell_summary(now, now, ppn);
             }
             self.immediate.counting = false;
@@ -111,20 +143,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
         controller.queue_physical(now, backend, op, self);
-    }
-
-    /// The write queue of the unit that a page is in.
-    pub(in crate::drive) fn write_queue_of(&self, ppn: Ppn, controller: &Controller<C>) -> u32 {
-        let plane = self.flash.geometry.plane_of(ppn);
-        let mut die_queue = self.ftl.die_queue_of[plane.0 as usize] as usize;
-        if controller.dies.is_spread() {
-            let unit = controller.unit_of_page(ppn);
-            let mut die_queues = self.ftl.backends[self.ftl.ftl_of(plane)].die_queues_range();
-            die_queue = die_queues
-                .find(|&die_queue| self.ftl.die_queues[die_queue].unit == unit)
-                .unwrap_or(die_queue);
-        }
-        self.ftl.die_queues[die_queue].write_queue
     }
 
     /// A page of a physical-page backend is where it was meant to be.
@@ -173,8 +191,9 @@ impl<C: Contents> DriveBackends<C> {
         let first = if in_parts { command.start.low() / group * group } else { command.start.low() };
         let groups = (first..ends).step_by(group as usize);
         let firsts = groups.flat_map(|first| first..first + width);
-        let blocks: Vec<(u32, Ppn)> = firsts.map(|page| (page, self.physical_ppn(backend, page))).collect();
-        let good = |(_, ppn): &(u32, Ppn)| !self.health.damaged || !self.is_in_failed_block(*ppn);
+        let blocks: Vec<(u32, Ppn)> =
+            firsts.map(|page| (page, self.ftl.physical_ppn(backend, page))).collect();
+        let good = |(_, ppn): &(u32, Ppn)| !self.health.damaged || !self.ftl.is_in_failed_block(*ppn);
         let blocks: Vec<(u32, Ppn)> = blocks.into_iter().filter(good).collect();
         for (_, ppn) in &blocks {
             self.ftl.next_pages[self.flash.geometry.block_index_of(*ppn)] = 0;
@@ -195,16 +214,6 @@ impl<C: Contents> DriveBackends<C> {
             return controller.answer(token, u32::from(command.count), now, Span::ZERO, C::default());
         }
         controller.queue_erases(now, backend, command, token, &blocks, self);
-    }
-
-    fn is_in_failed_block(&self, ppn: Ppn) -> bool {
-        self.ftl.blocks.is_failed_block(self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn))
-    }
-
-    /// Whether an erase comes first in a physical-page die queue's write queue.
-    pub(in crate::drive) fn erases_next(&self, die_queue: usize, controller: &Controller<C>) -> bool {
-        let head = controller.queues.first_write(self.ftl.die_queues[die_queue].write_queue);
-        self.ftl.physical && controller.queues[head].command.verb == Verb::Trim
     }
 
     pub(in crate::drive) fn erase_physical_block(
@@ -249,7 +258,7 @@ impl<C: Contents> DriveBackends<C> {
         let plane = self.flash.geometry.plane_of(ppn);
         self.land(plane, controller);
         let geometry = self.flash.geometry.clone();
-        let write_queue = self.write_queue_of(ppn, controller);
+        let write_queue = self.ftl.write_queue_of(ppn, controller);
         for op in controller.queues.take(write_queue, |op| geometry.plane_of(op.ppn) == plane) {
             let DriveOp { ppn, command, .. } = controller.queues[op];
             if command.verb == Verb::Trim {
@@ -265,10 +274,4 @@ impl<C: Contents> DriveBackends<C> {
     }
 }
 
-impl<C: Contents> DriveBackends<C> {
-    /// Whether reads wait for the program of a page that has no place yet. A degraded backend serves them from memory,
-    /// because pages may have no place for a long time.
-    pub(in crate::drive) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
-        controller.reads_behind_writes() && self.ftl.backends[ftl].limit.is_none()
-    }
-}
+impl<C: Contents> DriveBackends<C> {}

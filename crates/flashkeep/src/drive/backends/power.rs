@@ -325,7 +325,7 @@ impl<C: Contents> DriveBackends<C> {
         for other in self.ftl.planes_of(ftl) {
             if other != plane && self.has_garbage(other) {
                 self.ask_for_collection(other, controller);
-                self.wake_collector(now, other, controller);
+                self.gc.wake_collector(now, other, controller);
             }
         }
     }

@@ -75,7 +75,7 @@ impl<C: Contents> DriveBackends<C> {
             plane = other;
         }
         let ppn = match cached {
-            true => self.program_cached(ftl, plane, lpn, contents, controller),
+            true => self.ftl.program_cached(ftl, plane, lpn, contents, controller),
             false => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, lpn, contents),
         };
         if uses_cache {
@@ -86,7 +86,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let stream = if cached { SLC_STREAM } else { stream };
         self.count_untimed(ftl, OpKind::Program, cause, ppn, controller);
-        if self.immediate.counting && self.closes(ftl, Some(stream), plane, controller) {
+        if self.immediate.counting && self.ftl.closes(ftl, Some(stream), plane, controller) {
             controller.accounts.tell_summary(controller.now, controller.now, ppn);
         }
         self.has_placed_before(ftl, lpn, plane, ppn, controller);

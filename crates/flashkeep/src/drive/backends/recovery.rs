@@ -353,7 +353,7 @@ impl<C: Contents> DriveBackends<C> {
             let short = self.is_low(plane);
             if !self.ftl.physical && !self.ftl.blocks.is_dead(plane) && short {
                 self.ask_for_collection(plane, controller);
-                self.wake_collector(recovery.ready, plane, controller);
+                self.gc.wake_collector(recovery.ready, plane, controller);
             }
         }
         self.look_at_caches(recovery.ready, controller);

@@ -61,7 +61,7 @@ impl<C: Contents> DriveBackends<C> {
             let backend = self.ftl.ftl_of(plane);
             for block in (0..geometry.all_blocks()).filter(|&block| !what.takes_block(&geometry, block)) {
                 self.ftl.blocks.retire_block(plane, block);
-                self.tell_retired(backend, Fault::Block(plane, block), controller);
+                self.ftl.tell_retired(backend, Fault::Block(plane, block), controller);
             }
             if self.ftl.backends[backend].rows.is_none() {
                 self.set_limit(now, backend, controller);
@@ -113,7 +113,7 @@ impl<C: Contents> DriveBackends<C> {
             if was_dead && whole {
                 let domain = self.ftl.backends[backend].domain;
                 self.ftl.backends[backend].allocation = self.allocation_of(&domain);
-                self.assign_write_queues(backend, controller);
+                self.ftl.assign_write_queues(backend, controller);
             } else {
                 self.set_limit(now, backend, controller);
             }

@@ -6,12 +6,25 @@
 //! first write beyond that is refused, which is the drive's end. A backend of physical pages refuses nothing by
 //! itself: it notifies the map or log above it, which reports when it finds no room.
 
-use super::DriveBackends;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
 use crate::drive::{BlockErases, DriveLife, Fault};
 use crate::engine::{Cause, Contents};
 use crate::flash::{OpKind, PlaneId};
 use crate::kernel::SimTime;
+
+impl<C: Contents> Translation<C> {
+    pub(in crate::drive) fn all_erases(&self) -> BlockErases {
+        let blocks = self.blocks.geometry().block_count();
+        if self.backends.iter().all(|backend| backend.erases == 0) {
+            return BlockErases::none(blocks);
+        }
+        let mut all = Vec::with_capacity(blocks);
+        let planes = (0..self.blocks.geometry().plane_count()).map(PlaneId);
+        planes.for_each(|plane| all.extend_from_slice(self.blocks.erases(plane)));
+        BlockErases::from(all)
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Retires a block after its last erase, which ends at `end`.
@@ -38,7 +51,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.ftl.physical {
             self.ftl.blocks.retire_block(plane, block);
             self.void_physical(controller.now, ftl, Fault::Block(plane, block), controller);
-            return self.tell_retired(ftl, Fault::Block(plane, block), controller);
+            return self.ftl.tell_retired(ftl, Fault::Block(plane, block), controller);
         }
         let before = self.mappable(plane);
         self.ftl.blocks.retire_block(plane, block);
@@ -133,22 +146,11 @@ impl<C: Contents> DriveBackends<C> {
             *controller.erases_before_of(plane, block) += 1;
         }
     }
-
-    pub(in crate::drive) fn all_erases(&self) -> BlockErases {
-        let blocks = self.flash.geometry.block_count();
-        if self.ftl.backends.iter().all(|backend| backend.erases == 0) {
-            return BlockErases::none(blocks);
-        }
-        let mut all = Vec::with_capacity(blocks);
-        let planes = (0..self.flash.geometry.plane_count()).map(PlaneId);
-        planes.for_each(|plane| all.extend_from_slice(self.ftl.blocks.erases(plane)));
-        BlockErases::from(all)
-    }
 }
 
 impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn begin_wear(&mut self, controller: &mut Controller<C>) {
-        controller.accounts.set_erases_before(self.all_erases());
+        controller.accounts.set_erases_before(self.ftl.all_erases());
         self.slc.begin();
         if let Some(errors) = &mut controller.errors {
             errors.begin();

@@ -19,7 +19,7 @@
 
 use super::backend::DieQueue;
 use super::gc::Pace;
-use super::{DriveBackends, SlcPolicy};
+use super::{DriveBackends, SlcPolicy, Translation};
 use crate::blocks::{Collection, Levelled};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp};
@@ -73,6 +73,52 @@ impl SlcPolicy {
     #[inline]
     pub(in crate::drive) fn note_busy(&mut self, unit: usize, until: SimTime) {
         self.idle_from[unit] = until + self.idle;
+    }
+}
+
+impl<C: Contents> Translation<C> {
+    /// Whether a page of a write may be programmed together with pages of this stream.
+    pub(in crate::drive) fn joins_stream(
+        &self,
+        stream: u8,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> bool {
+        let lpn = controller.queues[op].command.start.low() + u32::from(n);
+        if stream == SLC_STREAM {
+            return self.streams.of_table(lpn).is_none();
+        }
+        !self.streams.are_several() || self.stream_of_waiting(ftl, op, n, controller) == stream
+    }
+
+    /// Programs a page in the cache.
+    pub(super) fn program_cached(
+        &mut self,
+        ftl: usize,
+        plane: PlaneId,
+        lpn: u32,
+        contents: C,
+        controller: &mut Controller<C>,
+    ) -> Ppn {
+        self.streams.warm(ftl, lpn);
+        controller.accounts.counters_mut().slc.written += 1;
+        self.blocks.program_in_cache(plane, lpn, contents)
+    }
+
+    /// Pages of a plane that are valid in its cache.
+    #[cfg(test)]
+    pub(in crate::drive) fn valid_cached(&self, plane: PlaneId) -> u32 {
+        let geometry = self.blocks.geometry();
+        let counts = self.blocks.valid_counts(plane).skip(geometry.blocks as usize);
+        counts.map(u32::from).sum()
+    }
+
+    /// Whether a logical page is in the cache.
+    #[cfg(test)]
+    pub(in crate::drive) fn is_in_cache(&self, lpn: u32) -> bool {
+        matches!(self.maps.get(0, lpn), crate::ftl::MapEntry::At(ppn) if self.blocks.geometry().is_slc(ppn))
     }
 }
 
@@ -137,23 +183,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.is_cached_in(plane, lpn) {
             return SLC_STREAM;
         }
-        if self.ftl.streams.are_several() { self.stream_of_waiting(ftl, op, n, controller) } else { 0 }
-    }
-
-    /// Whether a page of a write may be programmed together with pages of this stream.
-    pub(in crate::drive) fn joins_stream(
-        &self,
-        stream: u8,
-        ftl: usize,
-        op: Id<DriveOp>,
-        n: u16,
-        controller: &Controller<C>,
-    ) -> bool {
-        let lpn = controller.queues[op].command.start.low() + u32::from(n);
-        if stream == SLC_STREAM {
-            return self.ftl.streams.of_table(lpn).is_none();
-        }
-        !self.ftl.streams.are_several() || self.stream_of_waiting(ftl, op, n, controller) == stream
+        if self.ftl.streams.are_several() { self.ftl.stream_of_waiting(ftl, op, n, controller) } else { 0 }
     }
 
     /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
@@ -161,20 +191,6 @@ impl<C: Contents> DriveBackends<C> {
         let cached =
             self.slc.active && self.ftl.planes_in(ftl).any(|plane| self.ftl.blocks.has_cache_room(plane));
         if cached { self.flash.geometry.places } else { self.flash.geometry.word_line }
-    }
-
-    /// Programs a page in the cache.
-    pub(super) fn program_cached(
-        &mut self,
-        ftl: usize,
-        plane: PlaneId,
-        lpn: u32,
-        contents: C,
-        controller: &mut Controller<C>,
-    ) -> Ppn {
-        self.ftl.streams.warm(ftl, lpn);
-        controller.accounts.counters_mut().slc.written += 1;
-        self.ftl.blocks.program_in_cache(plane, lpn, contents)
     }
 
     /// A page of a write has its place in a plane, in the cache or not.
@@ -240,7 +256,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.gc.collections[plane.0 as usize].under_way = Some(Collection::of((block, Levelled::No)));
         if self.gc.notices.leaving {
-            self.tell_leaving(plane, block, controller);
+            self.ftl.tell_leaving(plane, block, controller);
         }
         true
     }
@@ -390,24 +406,10 @@ impl<C: Contents> DriveBackends<C> {
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             let unit = controller.dies.unit_of(plane);
             self.look_at_cache(plane, controller);
-            self.wake_collector(ready, plane, controller);
+            self.gc.wake_collector(ready, plane, controller);
             if controller.dies[unit].soft {
                 controller.dies.wake_slot(unit.0 as usize, ready);
             }
         }
-    }
-
-    /// Pages of a plane that are valid in its cache.
-    #[cfg(test)]
-    pub(in crate::drive) fn valid_cached(&self, plane: PlaneId) -> u32 {
-        let geometry = &self.flash.geometry;
-        let counts = self.ftl.blocks.valid_counts(plane).skip(geometry.blocks as usize);
-        counts.map(u32::from).sum()
-    }
-
-    /// Whether a logical page is in the cache.
-    #[cfg(test)]
-    pub(in crate::drive) fn is_in_cache(&self, lpn: u32) -> bool {
-        matches!(self.ftl.maps.get(0, lpn), crate::ftl::MapEntry::At(ppn) if self.flash.geometry.is_slc(ppn))
     }
 }

@@ -121,7 +121,7 @@ impl<C: Contents> DriveBackends<C> {
 
 impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn end_idling(&mut self, controller: &mut Controller<C>) {
-        self.end_scrubbing(controller);
+        self.maintenance.end_scrubbing(controller);
         self.slc.end_idling();
         if !self.gc.is_soft() {
             return;

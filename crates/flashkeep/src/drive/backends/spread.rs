@@ -1,21 +1,23 @@
 //! Placement of pages in pools of several busy units.
 
-use super::DriveBackends;
 use super::backend::DieQueue;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{Cause, Contents};
 use crate::flash::{PlaneId, UnitId};
 use crate::kernel::{Id, SimTime};
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
     /// The block that a stream of a plane programs next.
     pub(super) fn next_block(&self, plane: PlaneId, stream: Option<u8>) -> Option<u32> {
-        let front = self.ftl.blocks.front(stream, plane);
+        let front = self.blocks.front(stream, plane);
         front
-            .map(|ppn| self.flash.geometry.block_of(ppn))
-            .or_else(|| self.ftl.blocks.next_block(stream, plane))
+            .map(|ppn| self.blocks.geometry().block_of(ppn))
+            .or_else(|| self.blocks.next_block(stream, plane))
     }
+}
 
+impl<C: Contents> DriveBackends<C> {
     // ---------------------------------------------------------------- writes
 
     /// The plane of a die queue that would take the first write of its write queue, in the die queue's unit.
@@ -35,7 +37,7 @@ impl<C: Contents> DriveBackends<C> {
         let lpn = op.command.start.low() + u32::from(op.placed);
         self.bound_plane(die_queue, lpn, |plane| {
             let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
-            let block = self.next_block(plane, Some(stream));
+            let block = self.ftl.next_block(plane, Some(stream));
             block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
         })
     }
@@ -60,6 +62,7 @@ impl<C: Contents> DriveBackends<C> {
         // Where nothing is free, the pages that are read go to the controller's memory.
         let unit = match self.stream_of_step(plane, victim, controller) {
             Some(stream) => self
+                .ftl
                 .next_block(plane, stream)
                 .map_or(source, |block| controller.dies.unit_of_block(plane, block)),
             None => source,

@@ -6,7 +6,7 @@
 //! Pages from before time 0 take the same path and are not counted.
 
 use super::gc::Pace;
-use super::{DriveBackends, Immediate};
+use super::{DriveBackends, Immediate, Translation};
 use crate::drive::Counters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Done, Flags, Verb};
@@ -31,6 +31,12 @@ impl Immediate {
     /// Whether a command takes no time: it is untimed, or before time 0.
     pub(super) fn is_immediate(&self, command: &Command) -> bool {
         self.active || command.flags.has(Flags::BEFORE)
+    }
+}
+
+impl<C: Contents> Translation<C> {
+    pub(in crate::drive) fn reset_counters(&mut self, controller: &mut Controller<C>) {
+        *controller.accounts.counters_mut() = Counters::new(self.backends.len());
     }
 }
 
@@ -252,10 +258,6 @@ impl<C: Contents> DriveBackends<C> {
                 self.ask_if_full(plane, controller);
             }
         }
-    }
-
-    pub(in crate::drive) fn reset_counters(&mut self, controller: &mut Controller<C>) {
-        *controller.accounts.counters_mut() = Counters::new(self.ftl.backends.len());
     }
 
     pub(in crate::drive) fn write_untimed(

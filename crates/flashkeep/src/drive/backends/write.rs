@@ -1,12 +1,123 @@
 //! Writes: they wait in a write queue until a die may take them, and are then placed and programmed.
 
-use super::DriveBackends;
 use super::backend::{DieQueue, Ftl};
+use super::{DriveBackends, Translation};
 use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker, UnitPhase};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::ftl::{Allocation, MapEntry, PlaneChoice, SLC_STREAM};
 use crate::kernel::{Id, SimTime};
+
+impl<C: Contents> Translation<C> {
+    pub(super) fn channel_of_write_queue(
+        &self,
+        ftl: usize,
+        write_queue: u32,
+        controller: &Controller<C>,
+    ) -> u32 {
+        let this = &self.backends[ftl];
+        let die_queue = match this.allocation {
+            Allocation::Static(_) => this.die_queues.start + (write_queue - this.first_write_queue),
+            _ => this
+                .die_queues
+                .clone()
+                .find(|&die_queue| self.die_queues[die_queue as usize].write_queue == write_queue)
+                .expect("some die queue takes it"),
+        };
+        controller.dies[self.die_queues[die_queue as usize].unit].channel
+    }
+
+    /// Wakes the channels that may take writes of the queue.
+    pub(super) fn wake_for(
+        &self,
+        now: SimTime,
+        ftl: usize,
+        write_queue: u32,
+        controller: &mut Controller<C>,
+    ) {
+        for die_queue in self.backends[ftl].die_queues.clone() {
+            if self.die_queues[die_queue as usize].write_queue != write_queue {
+                continue;
+            }
+            let unit = self.die_queues[die_queue as usize].unit;
+            controller.dies.arm_unit(now, unit);
+            // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
+            // there.
+            if controller.flash.commands.cache_program && controller.dies[unit].phase == UnitPhase::Free {
+                controller.dies.wake_to_accept(now, unit);
+            }
+            let channel = controller.dies[unit].channel as usize;
+            let able = controller.dies.is_idle(now, unit) || controller.accepts(now, unit);
+            if able && controller.dies.channel(channel).free_at > now {
+                controller.dies.arm_channel(channel);
+            }
+        }
+    }
+
+    /// Wakes the channels that may take an FTL's writes from its single write queue.
+    pub(super) fn wake_all(&self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
+        self.wake_for(now, ftl, self.backends[ftl].first_write_queue, controller);
+        let Ftl { domain, .. } = &self.backends[ftl];
+        for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
+            controller.dies.wake_channel(now, channel as usize);
+        }
+    }
+
+    /// Whether the page programmed last has filled its block, so that the block's summary page follows.
+    #[inline]
+    pub(in crate::drive) fn closes(
+        &self,
+        ftl: usize,
+        stream: Option<u8>,
+        plane: PlaneId,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        if !self.summaries || self.blocks.front(stream, plane).is_some() {
+            return false;
+        }
+        controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
+        true
+    }
+
+    /// How many blocks the pages programmed last have filled.
+    pub(super) fn summaries_of(
+        &self,
+        ftl: usize,
+        stream: Option<u8>,
+        pages: &[PageWrite],
+        controller: &mut Controller<C>,
+    ) -> u32 {
+        if !self.summaries {
+            return 0;
+        }
+        let planes = (0..pages.len()).filter(|&at| at == 0 || pages[at - 1].plane != pages[at].plane);
+        planes.map(|at| u32::from(self.closes(ftl, stream, pages[at].plane, controller))).sum()
+    }
+
+    /// Whether a physical page is the last one of its block, so that the block's summary page follows.
+    pub(super) fn ends_block(&self, ftl: usize, ppn: Ppn, controller: &mut Controller<C>) -> bool {
+        let geometry = self.blocks.geometry();
+        let ends = self.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
+        if ends {
+            controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
+        }
+        ends
+    }
+
+    /// Which page of a write in flight belongs to an address.
+    pub(in crate::drive) fn place_in_write(
+        &self,
+        ftl: usize,
+        op: u32,
+        lpn: u32,
+        controller: &Controller<C>,
+    ) -> usize {
+        let remapped = self.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
+        let place =
+            remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
+        place.unwrap_or_else(|| (lpn - controller.queues[Id::new(op)].command.start.low()) as usize)
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     #[inline(always)]
@@ -102,7 +213,7 @@ impl<C: Contents> DriveBackends<C> {
         // An older write comes first: dies that could not take the earlier first write may be able to take this one.
         let overtakes =
             self.placement.selective && controller.queues.first_write(write_queue).raw() == op.raw();
-        let gathers = self.packing.active && self.gathers(now, write_queue, op, controller);
+        let gathers = self.packing.active && self.packing.gathers(now, write_queue, op, controller);
         if (is_first || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels, controller);
         }
@@ -125,58 +236,18 @@ impl<C: Contents> DriveBackends<C> {
             if !controller.queues.has_writes(write_queue) {
                 return;
             }
-            let channel =
-                if whole { first + at } else { self.channel_of_write_queue(ftl, write_queue, controller) };
+            let channel = if whole {
+                first + at
+            } else {
+                self.ftl.channel_of_write_queue(ftl, write_queue, controller)
+            };
             at = if at + 1 >= channels { 0 } else { at + 1 };
             if controller.dies.channel(channel as usize).free_at <= now {
                 controller.visit(now, channel as usize, self);
             }
         }
         if controller.queues.has_writes(write_queue) {
-            self.wake_for(now, ftl, write_queue, controller);
-        }
-    }
-
-    fn channel_of_write_queue(&self, ftl: usize, write_queue: u32, controller: &Controller<C>) -> u32 {
-        let this = &self.ftl.backends[ftl];
-        let die_queue = match this.allocation {
-            Allocation::Static(_) => this.die_queues.start + (write_queue - this.first_write_queue),
-            _ => this
-                .die_queues
-                .clone()
-                .find(|&die_queue| self.ftl.die_queues[die_queue as usize].write_queue == write_queue)
-                .expect("some die queue takes it"),
-        };
-        controller.dies[self.ftl.die_queues[die_queue as usize].unit].channel
-    }
-
-    /// Wakes the channels that may take writes of the queue.
-    fn wake_for(&self, now: SimTime, ftl: usize, write_queue: u32, controller: &mut Controller<C>) {
-        for die_queue in self.ftl.backends[ftl].die_queues.clone() {
-            if self.ftl.die_queues[die_queue as usize].write_queue != write_queue {
-                continue;
-            }
-            let unit = self.ftl.die_queues[die_queue as usize].unit;
-            controller.dies.arm_unit(now, unit);
-            // If the clock has gone back, the unit may have begun to read since: the event is then that its page is
-            // there.
-            if self.flash.commands.cache_program && controller.dies[unit].phase == UnitPhase::Free {
-                controller.dies.wake_to_accept(now, unit);
-            }
-            let channel = controller.dies[unit].channel as usize;
-            let able = controller.dies.is_idle(now, unit) || controller.accepts(now, unit);
-            if able && controller.dies.channel(channel).free_at > now {
-                controller.dies.arm_channel(channel);
-            }
-        }
-    }
-
-    /// Wakes the channels that may take an FTL's writes from its single write queue.
-    pub(super) fn wake_all(&self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
-        self.wake_for(now, ftl, self.ftl.backends[ftl].first_write_queue, controller);
-        let Ftl { domain, .. } = &self.ftl.backends[ftl];
-        for channel in domain.first.channel..domain.first.channel + domain.extent[0] {
-            controller.dies.wake_channel(now, channel as usize);
+            self.ftl.wake_for(now, ftl, write_queue, controller);
         }
     }
 
@@ -319,9 +390,9 @@ impl<C: Contents> DriveBackends<C> {
         self.leave_rest_of(&pages, stream, controller);
         let summaries = match self.ftl.physical {
             true => {
-                u32::from(self.ends_block(usize::from(ftl), pages[pages.len() - 1].target.to, controller))
+                u32::from(self.ftl.ends_block(usize::from(ftl), pages[pages.len() - 1].target.to, controller))
             }
-            false => self.summaries_of(usize::from(ftl), Some(stream), &pages, controller),
+            false => self.ftl.summaries_of(usize::from(ftl), Some(stream), &pages, controller),
         };
         let manner = Manner {
             cached: self.flash.commands.cache_program && !self.ftl.physical,
@@ -435,7 +506,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         let owned = owner.unwrap_or(lpn);
         let ppn = match stream {
-            SLC_STREAM => self.program_cached(ftl, plane, owned, contents, controller),
+            SLC_STREAM => self.ftl.program_cached(ftl, plane, owned, contents, controller),
             // Pages of a program stay together, also if one of them is written twice and so gets warmer twice.
             _ if self.packing.active => {
                 self.ftl.streams.warm(ftl, owned);
@@ -460,47 +531,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         page.target.to = ppn;
         controller.follow(op, page.n, ppn, self);
-    }
-
-    /// Whether the page programmed last has filled its block, so that the block's summary page follows.
-    #[inline]
-    pub(in crate::drive) fn closes(
-        &self,
-        ftl: usize,
-        stream: Option<u8>,
-        plane: PlaneId,
-        controller: &mut Controller<C>,
-    ) -> bool {
-        if !self.ftl.summaries || self.ftl.blocks.front(stream, plane).is_some() {
-            return false;
-        }
-        controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
-        true
-    }
-
-    /// How many blocks the pages programmed last have filled.
-    fn summaries_of(
-        &self,
-        ftl: usize,
-        stream: Option<u8>,
-        pages: &[PageWrite],
-        controller: &mut Controller<C>,
-    ) -> u32 {
-        if !self.ftl.summaries {
-            return 0;
-        }
-        let planes = (0..pages.len()).filter(|&at| at == 0 || pages[at - 1].plane != pages[at].plane);
-        planes.map(|at| u32::from(self.closes(ftl, stream, pages[at].plane, controller))).sum()
-    }
-
-    /// Whether a physical page is the last one of its block, so that the block's summary page follows.
-    pub(super) fn ends_block(&self, ftl: usize, ppn: Ppn, controller: &mut Controller<C>) -> bool {
-        let geometry = &self.flash.geometry;
-        let ends = self.ftl.summaries && geometry.page_of(ppn) + 1 == geometry.pages;
-        if ends {
-            controller.accounts.counters_mut().count(ftl as u16, OpKind::Program, Cause::Metadata);
-        }
-        ends
     }
 
     #[inline(never)]
@@ -537,19 +567,5 @@ impl<C: Contents> DriveBackends<C> {
         let done = Done::at(*token, u32::from(command.count), *durable + noted);
         let (acknowledged, service) = (*acknowledged + noted, *service + noted);
         controller.done.push(Done { part, acknowledged, service, spent, ..done });
-    }
-
-    /// Which page of a write in flight belongs to an address.
-    pub(in crate::drive) fn place_in_write(
-        &self,
-        ftl: usize,
-        op: u32,
-        lpn: u32,
-        controller: &Controller<C>,
-    ) -> usize {
-        let remapped = self.ftl.backends[ftl].remapped.iter().find(|remapped| remapped.op == op);
-        let place =
-            remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
-        place.unwrap_or_else(|| (lpn - controller.queues[Id::new(op)].command.start.low()) as usize)
     }
 }

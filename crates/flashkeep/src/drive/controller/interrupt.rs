@@ -53,7 +53,7 @@ impl<C: Contents> Controller<C> {
         let DriveOp { token, command, ftl, ppn, course, .. } = self.queues[op];
         self.forget_doomed(ppn);
         if token.slot == UNASKED && !course.discarded {
-            backends.scrub_on(now, self);
+            backends.maintenance.scrub_on(now, self);
         } else if !course.discarded {
             self.done.push(Done { failed: Some((BackendId(ftl), command.start)), ..Done::at(token, 1, now) });
         }

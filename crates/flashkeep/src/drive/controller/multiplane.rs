@@ -55,7 +55,7 @@ impl<C: Contents> Controller<C> {
         let number = backends.ftl.blocks().next_number(stream, plane);
         if !alone {
             let siblings = backends.ftl.die_queue(die_queue).planes.iter().copied();
-            let joining = siblings.filter(|&other| backends.can_join(stream, plane, number, other, self));
+            let joining = siblings.filter(|&other| backends.ftl.can_join(stream, plane, number, other, self));
             free.extend(joining.flat_map(|other| (0..places).map(move |_| other)));
         }
         let most = self.fair_share(now, die_queue, 1 + free.len(), backends);
@@ -145,7 +145,7 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) -> Option<usize> {
         let of_die_queue = usize::from(backends.ftl.die_queue(die_queue).ftl);
-        if !backends.joins_stream(stream, of_die_queue, op, n, self) {
+        if !backends.ftl.joins_stream(stream, of_die_queue, op, n, self) {
             return None;
         }
         let ftl = &backends.ftl[of_die_queue];

@@ -16,7 +16,7 @@ impl<C: Contents> Controller<C> {
         op: Id<DriveOp>,
         backends: &mut DriveBackends<C>,
     ) {
-        let write_queue = backends.write_queue_of(self.queues[op].ppn, self);
+        let write_queue = backends.ftl.write_queue_of(self.queues[op].ppn, self);
         let is_first = !self.queues.has_writes(write_queue);
         self.queues.add_last_write(write_queue, op);
         if is_first {
@@ -110,7 +110,7 @@ impl<C: Contents> Controller<C> {
         all: bool,
         backends: &mut DriveBackends<C>,
     ) {
-        let write_queue = backends.write_queue_of(ppn, self);
+        let write_queue = backends.ftl.write_queue_of(ppn, self);
         if !self.queues.write_queues[write_queue as usize].head.is_some() {
             return;
         }

@@ -451,7 +451,7 @@ impl<C: Contents> Controller<C> {
             backends.gc.note_spent(plane);
             self.accounts.counters.wasted_pages += u64::from(counts);
         }
-        if counts && backends.closes(backends.ftl.ftl_of(plane), Some(stream), plane, self) {
+        if counts && backends.ftl.closes(backends.ftl.ftl_of(plane), Some(stream), plane, self) {
             backends.gc.note_summary(plane);
         }
     }

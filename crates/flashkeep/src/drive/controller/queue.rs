@@ -409,7 +409,7 @@ impl<C: Contents> Controller<C> {
         if !C::KEEP {
             return C::default();
         }
-        self.queues.carried[Id::<DriveOp>::new(op).index()][backends.place_in_write(ftl, op, lpn, self)]
+        self.queues.carried[Id::<DriveOp>::new(op).index()][backends.ftl.place_in_write(ftl, op, lpn, self)]
     }
 }
 
@@ -422,7 +422,7 @@ impl<C: Contents> Controller<C> {
         lpn: u32,
         backends: &DriveBackends<C>,
     ) -> &mut Option<Ppn> {
-        let n = backends.place_in_write(ftl, op, lpn, self);
+        let n = backends.ftl.place_in_write(ftl, op, lpn, self);
         &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
     }
 
@@ -435,7 +435,7 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) -> Option<Ppn> {
         let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
-        copies.get(backends.place_in_write(ftl, op, lpn, self)).copied().flatten()
+        copies.get(backends.ftl.place_in_write(ftl, op, lpn, self)).copied().flatten()
     }
 }
 

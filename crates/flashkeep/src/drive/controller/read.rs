@@ -67,7 +67,7 @@ impl<C: Contents> Controller<C> {
                 self.answer(token, 1, now + memory, memory, C::default());
             }
             MapEntry::Pending(op)
-                if backends.waits_behind(ftl, self) && !command.flags.has(Flags::BEFORE) =>
+                if backends.ftl.waits_behind(ftl, self) && !command.flags.has(Flags::BEFORE) =>
             {
                 self.wait_behind(ftl, command, token, op, backends)
             }

@@ -29,7 +29,7 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) {
         let contents = self.carried_page(ftl, write, command.start.low(), backends);
-        let n = backends.place_in_write(ftl, write, command.start.low(), self) as u16;
+        let n = backends.ftl.place_in_write(ftl, write, command.start.low(), self) as u16;
         let (since, late) = (self.now, self.admitted > self.now);
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };
         let read = self.queues.claim(op);

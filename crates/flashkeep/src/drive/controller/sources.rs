@@ -289,7 +289,7 @@ impl<C: Contents> Controller<C> {
         taker: Taker,
         backends: &mut DriveBackends<C>,
     ) -> UnitId {
-        let unit = if (M::PHYSICAL || !M::PLAIN) && backends.erases_next(taker.die_queue, self) {
+        let unit = if (M::PHYSICAL || !M::PLAIN) && backends.ftl.erases_next(taker.die_queue, self) {
             self.erase_physical(now, channel, taker.die_queue, backends)
         } else {
             backends.grant_write::<M>(now, channel, taker, self)

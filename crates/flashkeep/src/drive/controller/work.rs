@@ -318,7 +318,7 @@ impl<C: Contents> Controller<C> {
         operation: &LoggedOperation,
         backends: &DriveBackends<C>,
     ) {
-        let operation = &LoggedOperation { logical_page: backends.page_at(operation), ..*operation };
+        let operation = &LoggedOperation { logical_page: backends.ftl.page_at(operation), ..*operation };
         if let Some(watch) = &mut self.accounts.watch {
             watch.logs.iter_mut().for_each(|log| log.add(operation));
             watch.keep(Told::Operation(*operation));

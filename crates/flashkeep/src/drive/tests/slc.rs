@@ -60,7 +60,7 @@ fn in_idle_time_the_cache_is_folded_and_takes_the_next_burst() {
     // Six pages, two in each of three blocks.
     assert_eq!(rig.now.0, last + IDLE + 6 * MOVE + 3 * ERASED);
     assert_eq!(counts(&rig), [6, 2, 6, 0, 3]);
-    assert_eq!(rig.drive.backends.valid_cached(PlaneId(0)), 0);
+    assert_eq!(rig.drive.backends.ftl.valid_cached(PlaneId(0)), 0);
     let programs = rig.drive.counters().of(OpKind::Program, Cause::Fold);
     let reads = rig.drive.counters().of(OpKind::Read, Cause::Fold);
     let erases = rig.drive.counters().of(OpKind::Erase, Cause::Fold);
@@ -75,7 +75,7 @@ fn a_block_that_is_not_full_stays_and_goes_on() {
     write_in_turn(&mut rig, 0..3);
     rig.settle();
     assert_eq!(counts(&rig), [3, 0, 2, 0, 1]);
-    assert!(rig.drive.backends.is_in_cache(2) && !rig.drive.backends.is_in_cache(0));
+    assert!(rig.drive.backends.ftl.is_in_cache(2) && !rig.drive.backends.ftl.is_in_cache(0));
     assert_eq!(write_in_turn(&mut rig, 3..9), [[FAST; 5].as_slice(), &[SLOW]].concat());
 }
 
@@ -97,7 +97,10 @@ fn a_share_of_the_cache_is_kept() {
     write_in_turn(&mut rig, 0..6);
     rig.settle();
     assert_eq!(counts(&rig), [6, 0, 4, 0, 2], "one of three blocks is kept");
-    assert!(rig.drive.backends.is_in_cache(4) && rig.drive.backends.is_in_cache(5), "the oldest are folded");
+    assert!(
+        rig.drive.backends.ftl.is_in_cache(4) && rig.drive.backends.ftl.is_in_cache(5),
+        "the oldest are folded"
+    );
 }
 
 #[test]
@@ -172,7 +175,7 @@ fn pages_from_before_time_0_are_not_cached() {
     rig.ask(0, before(write(0, 20)), 0, &tokens(1, 20));
     rig.done();
     assert_eq!(counts(&rig), [0; 5]);
-    assert!((0..20).all(|page| !rig.drive.backends.is_in_cache(page)));
+    assert!((0..20).all(|page| !rig.drive.backends.ftl.is_in_cache(page)));
     assert_eq!(write_in_turn(&mut rig, 0..1), [FAST]);
 }
 
@@ -233,7 +236,11 @@ fn a_power_cut_during_folding_loses_nothing() {
             rig.ask(0, read(page), page, &[]);
             assert_eq!(rig.settle()[0].contents, Token(u64::from(page) + 100), "cut at {cut}");
         }
-        assert_eq!(rig.drive.backends.valid_cached(PlaneId(0)), 0, "folding goes on after a cut at {cut}");
+        assert_eq!(
+            rig.drive.backends.ftl.valid_cached(PlaneId(0)),
+            0,
+            "folding goes on after a cut at {cut}"
+        );
         rig.drive.audit();
     }
 }
