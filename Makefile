@@ -40,6 +40,7 @@ docs: $(STAMPS)/venv ## the documentation as a site, in site/index.html
 
 test: lint test-rust test-python ## what a change must pass: formats, lints, types, tests
 
+test-all: export FLASHKEEP_FULL := 1
 test-all: test build ## the same, then every paper, and all tests of the command line on the build that users get
 	$(PYTEST)
 

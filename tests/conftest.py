@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -61,12 +63,45 @@ class Finished(NamedTuple):
     err: str
 
 
+OWN_PROCESS = frozenset({"sweep", "reproduce", "torture", "serve", "control"})
+"""Commands that start processes or wait for signals."""
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+
+
+def call(arguments: list[str], cwd: Path | None = None, limit_s: float = 400) -> Finished:
+    """Calls the command in this process, as a start of Python takes longer than most commands."""
+    from flashkeep.cli import main
+
+    def too_late(_number: int, _frame: object) -> None:
+        raise TimeoutError(f"{arguments} took more than {limit_s} s")
+
+    streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
+    handlers = [signal.getsignal(number) for number in SIGNALS]
+    signal.signal(signal.SIGALRM, too_late)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        with (
+            contextlib.chdir(cwd or "."), contextlib.redirect_stdout(streams[0]),
+            contextlib.redirect_stderr(streams[1]),
+        ):  # fmt: skip
+            code = main(arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in zip(SIGNALS, handlers, strict=True):
+            signal.signal(number, handler)
+    out, err = (stream.buffer.getvalue().decode() for stream in streams)
+    return Finished(code, out, err)
+
+
 class Command:
-    """Calls `flashkeep` as a user would."""
+    """Calls `flashkeep` as a user would: in a process of its own where that makes a difference."""
 
     def __call__(self, *arguments: object, stdin: str | None = None, cwd: Path | None = None) -> Finished:
+        words = [*map(str, arguments)]
+        if stdin is None and "-" not in words and not OWN_PROCESS & set(words[:1]):
+            return call(words, cwd)
         done = subprocess.run(
-            [COMMAND, *map(str, arguments)],
+            [COMMAND, *words],
             input=stdin,
             stdin=subprocess.DEVNULL if stdin is None else None,
             capture_output=True,
@@ -82,6 +117,13 @@ class Command:
         code, out, err = self(*arguments, "--json", **options)
         assert (code, err) == (0, ""), err
         found: dict[str, Any] = json.loads(out)
+        return found
+
+    def peak_mib(self, *arguments: object, cwd: Path | None = None) -> float:
+        """The peak memory of a run. It would begin with that of its parent process, which is a shell here."""
+        words = ["/bin/sh", "-c", '"$@"; exit $?', "sh", str(COMMAND), *map(str, arguments), "--json"]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=400, cwd=cwd, check=True)
+        found: float = json.loads(done.stdout)["run"]["peak_rss_mib"]
         return found
 
     def start(self, *arguments: object) -> subprocess.Popen[str]:

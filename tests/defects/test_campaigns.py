@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND
+from conftest import COMMAND, call
 
 
 class Case:
@@ -26,10 +26,9 @@ class Case:
             lines = ["time_ns,device,op,offset_B,size_B", *workload]
             (self.folder / "trace.csv").write_text("".join(f"{line}\n" for line in lines))
             workload, options = "trace.csv", ("--wrap", *options)
-        words = [str(COMMAND), "run", "drive.toml", workload, "--json", "--verify", *options]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
-        assert done.returncode in {0, 3}, done.stderr
-        summary: dict[str, Any] = json.loads(done.stdout)
+        done = call(["run", "drive.toml", workload, "--json", "--verify", *options], self.folder, limit_s=60)
+        assert done.code in {0, 3}, done.err
+        summary: dict[str, Any] = json.loads(done.out)
         return summary
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND, ROOT, Command, Finished
+from conftest import COMMAND, ROOT, Command, Finished, call
 from differential import operations
 
 REPRO = Path(__file__).with_name("repro")
@@ -63,10 +63,9 @@ class Bench:
         path.write_text(drive)
         trace = REPRO / workload if workload.endswith(".csv") and "/" not in workload else workload
         settings = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
-        words = [COMMAND, "run", path, trace, *settings, *options, "--json"]
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=limit_s, check=False)
-        summary = json.loads(done.stdout) if done.stdout else {}
-        return Finished(done.returncode, done.stdout, done.stderr), summary
+        words = ["run", path, trace, *settings, *options, "--json"]
+        done = call([*map(str, words)], limit_s=limit_s)
+        return done, json.loads(done.out) if done.out else {}
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import COMMAND, Command, rows_of
+from conftest import COMMAND, Command, Finished, call, rows_of
 
 HUNTS = tomllib.loads(Path(__file__).with_name("repro").joinpath("hunts.toml").read_text())["case"]
 CASES: dict[str, dict[str, Any]] = {case["name"]: case for case in HUNTS}
@@ -56,15 +56,14 @@ class Hunt:
         for name, text in files.items():
             (self.folder / name).write_text(text)
 
-    def command(self, *words: object) -> subprocess.CompletedProcess[str]:
-        line = [str(COMMAND), *map(str, words)]
-        return subprocess.run(line, capture_output=True, text=True, timeout=60, check=False, cwd=self.folder)
+    def command(self, *words: object) -> Finished:
+        return call([*map(str, words)], self.folder, limit_s=60)
 
     def __call__(self, *words: object) -> dict[str, Any]:
         """The summary of `flashkeep run`."""
         done = self.command("run", *words, "--json")
-        assert done.returncode in {0, 3}, done.stderr
-        summary: dict[str, Any] = json.loads(done.stdout)
+        assert done.code in {0, 3}, done.err
+        summary: dict[str, Any] = json.loads(done.out)
         return summary
 
     def case(self, name: str, *more: object, without: str = "") -> dict[str, Any]:
@@ -108,8 +107,8 @@ def test_a_saved_drive_goes_on_as_one_that_was_aged_in_the_run(hunt: Hunt, schem
     hunt.write(CASES["50"]["files"])
     keys = ("--set", f"redundancy.scheme={scheme}", "--set", f"ageing.model={model}", "--seed", 60)
     saved = hunt.command("age", "d.toml", "worn.fk", *keys, "--verify")
-    if saved.returncode == 2:
-        assert "steady" in saved.stderr, saved.stderr  # logs have no such model
+    if saved.code == 2:
+        assert "steady" in saved.err, saved.err  # logs have no such model
         return
     run = ("d.toml", "t.csv", "--wrap", "--verify", *keys)
     assert hunt(*run, "--aged", "worn.fk")["digest"] == hunt(*run)["digest"]
@@ -164,7 +163,7 @@ def test_the_memory_of_an_array_holds_a_page(hunt: Hunt, scheme: str, key: str) 
     array = f'members = ["4 * ./m.toml"]\nredundancy.scheme = "{scheme}"\n{key} = 0.001\n'
     hunt.write({"m.toml": MEMBER, "d.toml": array})
     done = hunt.command("run", "d.toml", RANDOM)
-    assert (done.returncode, done.stderr) == (
+    assert (done.code, done.err) == (
         2,
         f"flashkeep: d.toml:3: {key}: 0.001 MiB is less than one page (4096 bytes)"
         f"{'; 0 means no buffer' if 'buffer' in key else ''}\n",
@@ -196,11 +195,11 @@ def test_two_commands_do_not_write_to_one_directory(hunt: Hunt) -> None:
     lock = os.open(hunt.folder / "o", os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
     done = hunt.command("run", "m.toml", RANDOM, "--out", "o")
-    assert (done.returncode, done.stderr) == (
+    assert (done.code, done.err) == (
         2, "flashkeep: --out: another command writes to o now; name another directory\n"
     )  # fmt: skip
     os.close(lock)
-    assert hunt.command("run", "m.toml", RANDOM, "--out", "o").returncode == 0
+    assert hunt.command("run", "m.toml", RANDOM, "--out", "o").code == 0
 
 
 @pytest.mark.parametrize(
@@ -222,7 +221,7 @@ def test_nothing_is_written_over_what_is_read(hunt: Hunt, words: str, message: s
     files = {"m.toml": MEMBER, "t.csv": "time_ns,device,op,offset_B,size_B\n0,0,W,0,4096\n"}
     hunt.write(files)
     done = hunt.command(*words.split())
-    assert (done.returncode, done.stderr) == (2, f"flashkeep {message}\n")
+    assert (done.code, done.err) == (2, f"flashkeep {message}\n")
     assert {name: (hunt.folder / name).read_text() for name in files} == files
 
 
@@ -230,11 +229,11 @@ def test_nothing_is_written_over_what_is_read(hunt: Hunt, words: str, message: s
 def test_what_is_converted_can_be_read(hunt: Hunt, target: str) -> None:
     hunt.write({"t.csv": f"time_ns,device,op,offset_B,size_B\n0,0,W,0,4096\n{2**63},0,R,0,4096\n"})
     done = hunt.command("trace", "convert", "t.csv", "out", "--to", target)
-    if done.returncode == 0:
-        assert hunt.command("trace", "info", "out", "--format", target).returncode == 0
+    if done.code == 0:
+        assert hunt.command("trace", "info", "out", "--format", target).code == 0
     else:
-        assert done.returncode == 2
-        assert "after the first one" in done.stderr
+        assert done.code == 2
+        assert "after the first one" in done.err
         assert not (hunt.folder / "out").exists()
 
 
@@ -249,15 +248,15 @@ def test_attempts_in_rounds_begin_one_after_the_other(hunt: Hunt) -> None:
 
 def test_a_saved_drive_has_a_checksum_over_all_of_it(hunt: Hunt) -> None:
     hunt.write({"m.toml": MEMBER})
-    assert hunt.command("age", "m.toml", "worn.fk").returncode == 0
+    assert hunt.command("age", "m.toml", "worn.fk").code == 0
     whole, source = (hunt.folder / "worn.fk").read_bytes(), random.Random(1)
     for at in [*range(12), *(source.randrange(12, 400) for _ in range(6)), source.randrange(len(whole)), -1]:
         damaged = bytearray(whole)
         damaged[at] ^= 1 << source.randrange(8)
         (hunt.folder / "damaged.fk").write_bytes(damaged)
         done = hunt.command("run", "m.toml", RANDOM, "--aged", "damaged.fk")
-        assert done.returncode == 2, at
-        assert done.stderr.count("\n") == 1
+        assert done.code == 2, at
+        assert done.err.count("\n") == 1
 
 
 def test_read_reclaim_while_a_drive_is_conditioned(flashkeep: Command, tmp_path: Path) -> None:
@@ -394,7 +393,7 @@ def test_a_program_granted_at_the_instant_of_a_power_cut_takes_its_page(hunt: Hu
     assert len(set(programmed)) == len(programmed) > 0
 
 
-def test_memory_does_not_grow_with_plans_that_wait_again(hunt: Hunt) -> None:
+def test_memory_does_not_grow_with_plans_that_wait_again(flashkeep: Command, hunt: Hunt) -> None:
     # Each release of the log's lock wakes all writes that wait for it, and all but one wait again.
     hunt.write({"m.toml": "flash.channels = 1\nflash.chips_per_channel = 3\nflash.planes_per_die = 1\n"
                           "flash.blocks_per_plane = 32\nflash.pages_per_block = 4\nflash.page_kib = 4\n"
@@ -402,14 +401,9 @@ def test_memory_does_not_grow_with_plans_that_wait_again(hunt: Hunt) -> None:
                 "d.toml": 'members = ["4 * ./m.toml"]\nredundancy.scheme = "ds"\nredundancy.extent_kib = 28\n'
                           "redundancy.xor_us = 1.37\n"})  # fmt: skip
 
-    def peak(requests: int) -> int:
+    def peak(requests: int) -> float:
         written = f"synth:random,requests={requests},size=16384,write=1,rate=200k"
-        with subprocess.Popen([str(COMMAND), "run", "d.toml", written, "--json"], cwd=hunt.folder,
-                              stdout=subprocess.DEVNULL) as process:  # fmt: skip
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0
-        return usage.ru_maxrss
+        return flashkeep.peak_mib("run", "d.toml", written, cwd=hunt.folder)
 
     assert peak(800) < 2 * peak(100)
 
@@ -436,5 +430,5 @@ def test_results_that_cannot_be_written_end_a_sweep_with_one_message(hunt: Hunt,
 def test_temperatures_too_far_apart_are_refused_by_their_key(hunt: Hunt) -> None:
     hunt.write({"d.toml": f"{MEMBER}{UNCORRECTABLE}errors.temperature_c = 70\nerrors.reference_c = -55\n"})
     done = hunt.command("run", "d.toml", RANDOM)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "d.toml:10: errors.temperature_c: found a temperature at which time passes 1.81e9 times" in done.stderr
+    assert (done.code, done.out) == (2, "")
+    assert "d.toml:10: errors.temperature_c: found a temperature at which time passes 1.81e9 times" in done.err

@@ -19,6 +19,16 @@ pub(crate) fn file(name: &str, text: &str) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
+/// Whether `make test-all` runs: all cases, not a sample of them.
+pub(crate) fn full() -> bool {
+    std::env::var_os("FLASHKEEP_FULL").is_some()
+}
+
+/// `0..end`, or every third of them unless all cases run.
+pub(crate) fn sampled(end: u64) -> impl Iterator<Item = u64> + Clone {
+    (0..end).step_by(if full() { 1 } else { 3 })
+}
+
 /// A path of this test run for output.
 pub(crate) fn output(name: &str) -> PathBuf {
     PathBuf::from(file(name, ""))

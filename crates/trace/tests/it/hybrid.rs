@@ -39,8 +39,8 @@ fn shares_sequences_and_lengths_are_the_published_ones() {
     for (name, reads, writes, requests, sequences, length, long, rate) in PUBLISHED {
         let text = format!("synth:hybrid-{name}");
         assert_eq!(synthetic(&text, 1, &DRIVE).unwrap().total(), Some(reads + writes), "{name}");
-        let found = of(&format!("{text},requests=1M"));
-        close(name, found.writes as f64 / 1e6, writes as f64 / (reads + writes) as f64, 0.01);
+        let found = of(&format!("{text},requests=300k"));
+        close(name, found.writes as f64 / 3e5, writes as f64 / (reads + writes) as f64, 0.01);
         close(name, found.writes as f64 / found.write_sequences as f64, requests / sequences, 0.03);
         close(name, found.mean_write_kib.unwrap() / 4.0, length, 0.03);
         close(name, found.mean_write_sequence_kib.unwrap() / 4.0, long, 0.03);
@@ -56,7 +56,7 @@ fn shares_sequences_and_lengths_are_the_published_ones() {
 #[test]
 fn what_comes_next_is_seldom_what_goes_on() {
     for (name, ..) in PUBLISHED {
-        let found = of(&format!("synth:hybrid-{name},requests=200k"));
+        let found = of(&format!("synth:hybrid-{name},requests=50k"));
         let goes_on = |sequences: u64| 1.0 - sequences as f64 / found.requests as f64;
         let (restored, unbroken) = (goes_on(found.sequences), goes_on(found.unbroken_sequences));
         // The next request of the kind is any thread's.

@@ -79,7 +79,7 @@ const SETS: usize = 6;
 fn no_failure_costs_more_than_was_declared() {
     for setup in all() {
         let nodes: Vec<u16> = setup.nodes().collect();
-        for seed in 0..2 {
+        for seed in 0..sampled(2) {
             for steps in (0..60).step_by(3) {
                 // Of many sets each history has a part, and each set has many histories.
                 let sets = choices(&nodes, setup.survives());
@@ -153,7 +153,7 @@ fn what_the_next_failure_would_cost() {
 #[test]
 fn what_is_declared_is_what_may_be_lost() {
     for setup in all() {
-        for seed in 0..15 {
+        for seed in 0..sampled(15) {
             let (rig, lost) = by_trial(&setup, seed, seed as u32 % 4 * 6, setup.survives());
             let declared: BTreeSet<u32> = declared(&rig, &setup).into_iter().collect();
             assert!(declared.is_superset(&lost), "{setup:?}, seed {seed}: {lost:?} of {declared:?}");

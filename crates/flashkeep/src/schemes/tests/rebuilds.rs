@@ -86,7 +86,7 @@ fn a_second_member_fails_during_the_rebuild() {
 fn members_that_are_replaced_together_are_all_rebuilt() {
     for setup in all() {
         let (members, failures) = (u16::from(setup.members), setup.survives() as u16);
-        for seed in 0..40 {
+        for seed in 0..sampled(40) {
             let mut random = Random::stream(seed, "together");
             let mut rig: Rig = setup.rig(Report::Random(30), seed);
             rig.lenient = true;
@@ -118,7 +118,7 @@ fn members_that_are_replaced_together_are_all_rebuilt() {
 #[test]
 fn what_is_found_unreadable_is_brought_back() {
     for setup in all() {
-        for seed in 0..40 {
+        for seed in 0..sampled(40) {
             let mut random = Random::stream(seed, "unreadable");
             let mut rig: Rig = setup.rig(Report::Random(30), seed);
             rig.lenient = true;

@@ -1,7 +1,7 @@
 //! Log-structured schemes over drives: superblocks that are extents of all members, and a journal in place of OOB areas.
 
 use super::{array_job, integrity, run_error};
-use crate::common::{figure, summary};
+use crate::common::{figure, sampled, summary};
 
 const LOGS: [&str; 3] = ["ds", "dvs", "lifespan"];
 
@@ -56,7 +56,7 @@ fn superblocks_without_valid_pages_are_trimmed() {
 #[test]
 fn power_losses_cost_nothing_that_was_durable() {
     for scheme in LOGS {
-        for at in 0..12 {
+        for at in sampled(12) {
             let mut job = log_job(scheme, BUSY, &["redundancy.timeout_ms=1"]);
             let first = format!("power@{}%", 7 * at + 6);
             (job.verify, job.fail) = (true, vec![first.clone(), "power@97%".into()]);
