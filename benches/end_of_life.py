@@ -88,16 +88,19 @@ def latencies(drive: str) -> list[str]:
         "| | new: mean µs | p99 | old: mean µs | p99 | retries a read | mean, more | p99, more |",
         "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for scheme in SCHEMES:
-        new, old = (reads(drive, scheme, old=state) for state in (False, True))
-        times = [run["response_us"]["read"][name] for run in (new, old) for name in ("mean", "p99")]
-        retries = old["errors"]["retries_per_read"]
-        shown = " | ".join(f"{value:,.0f}" for value in times)
-        lines.append(
-            f"| `{scheme}` | {shown} | {retries:.2f} | {100 * (times[2] / times[0] - 1):.0f} % | "
-            f"{100 * (times[3] / times[1] - 1):.0f} % |"
-        )
-    return [*lines, "", *breakdown(drive)]
+    return [*lines, *(row(drive, scheme) for scheme in SCHEMES), "", *breakdown(drive)]
+
+
+def row(drive: str, scheme: str) -> str:
+    """The row of one scheme."""
+    new, old = (reads(drive, scheme, old=state) for state in (False, True))
+    times = [run["response_us"]["read"][name] for run in (new, old) for name in ("mean", "p99")]
+    retries = old["errors"]["retries_per_read"]
+    shown = " | ".join(f"{value:,.0f}" for value in times)
+    return (
+        f"| `{scheme}` | {shown} | {retries:.2f} | {100 * (times[2] / times[0] - 1):.0f} % | "
+        f"{100 * (times[3] / times[1] - 1):.0f} % |"
+    )
 
 
 def breakdown(drive: str) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -193,12 +194,22 @@ DRIVES = ["tlc-datacenter" if scheme == "none" else f"tlc-datacenter,redundancy.
 COMMAND = f"flashkeep compare {TRACE} --limit {LIMIT // 1000}k --existing reads {' '.join(DRIVES)}"
 
 
+def compared(schemes: Sequence[str], time_scale: float) -> dict[str, dict[str, Any]]:
+    """The summary of each scheme under the trace of docs/choosing.md."""
+    trace = fk.trace(FOLDER / TRACE, limit=LIMIT, time_scale=time_scale)
+    drives = [fk.drive("tlc-datacenter").replace(**{"redundancy.scheme": scheme}) for scheme in schemes]
+    done = fk.compare(trace, drives, existing="reads", workers=1, requests=False, progress=False)
+    return dict(zip(schemes, done.to_dict()["runs"], strict=True))
+
+
+def choice(scheme: str, time_scale: float = 1.0) -> str:
+    """The row of one scheme in the first table."""
+    return outcome(scheme, compared([scheme], time_scale)[scheme])
+
+
 def choices(time_scale: float = 1.0) -> list[str]:
     """The tables of docs/choosing.md, from its command: results, and where the time of reads and writes goes."""
-    trace = fk.trace(FOLDER / TRACE, limit=LIMIT, time_scale=time_scale)
-    drives = [fk.drive("tlc-datacenter").replace(**{"redundancy.scheme": scheme}) for scheme in SCHEMES]
-    done = fk.compare(trace, drives, existing="reads", workers=1, requests=False, progress=False)
-    runs = dict(zip(SCHEMES, done.to_dict()["runs"], strict=True))
+    runs = compared(SCHEMES, time_scale)
     lines = [
         "| | reads, mean µs | p99 | writes, mean µs | p99 | bytes programmed per byte | usable flash |",
         "|---|--:|--:|--:|--:|--:|--:|",

@@ -23,14 +23,17 @@ def elsewhere() -> Iterator[Executor]:
         yield pool
 
 
-# Lives need drives that are conditioned by writing; the others take half a minute.
-SLOW = dict.fromkeys(("lives", "tlc-client", "tlc-datacenter", "otherwise"), pytest.mark.full)
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in end_of_life.TABLES])
+@pytest.mark.full
+@pytest.mark.parametrize("name", end_of_life.TABLES)
 def test_a_table_of_the_page_is_what_is_measured(elsewhere: Executor, name: str) -> None:
     lines = elsewhere.submit(end_of_life.TABLES[name]).result()
     assert end_of_life.page_with(TEXT, name, lines) == TEXT, f"python {end_of_life.__file__} --write"
+
+
+def test_a_row_of_the_page_is_what_is_measured(elsewhere: Executor) -> None:
+    row = elsewhere.submit(end_of_life.row, "qlc-capacity", "none").result()
+    table = TEXT.split("<!-- qlc-capacity -->")[1].split("<!-- end -->")[0]
+    assert row in table.splitlines()
 
 
 def test_figures_of_the_page_exist() -> None:

@@ -89,6 +89,14 @@ def test_a_preset_has_one_endurance(drive: str) -> None:
     assert found.resolved.ftl.wear.erase_budget == json.loads(errors)["lifetime_cycles"]
 
 
+@pytest.mark.parametrize(("name", "time_scale"), [("trace", 1.0), ("load", 0.1)])
+def test_a_row_of_redundancies(elsewhere: Executor, name: str, time_scale: float, real_traces: Path) -> None:
+    assert real_traces.is_dir()
+    row = elsewhere.submit(presets.choice, "raid5", time_scale).result()
+    assert row in CHOICES.split(f"<!-- {name} -->")[1].split("<!-- end -->")[0].splitlines()
+
+
+@pytest.mark.full
 @pytest.mark.parametrize("name", presets.TABLES["docs/choosing.md"])
 def test_a_table_of_redundancies(elsewhere: Executor, name: str, real_traces: Path) -> None:
     assert real_traces.is_dir()

@@ -38,7 +38,7 @@ def test_a_local_code_lies_between_codes_without_patterns() -> None:
                           for array in ("16*1TB:12+4", "16*1TB:lrc=12+2+2", "16*1TB:13+3"))  # fmt: skip
     assert least < local < most
     assert local == pytest.approx(0.1374 * most, rel=0.03)
-    by = {method: fk.fleet("16*1TB:lrc=12+2+2", afr="20%", mttr_hours=300, method=method, rel_error="6%")
+    by = {method: fk.fleet("16*1TB:lrc=12+2+2", afr="20%", mttr_hours=300, method=method, rel_error="12%")
           for method in ("exact", "plain", "biasing", "splitting")}  # fmt: skip
     for found in by.values():
         error = found.standard_error or 1e-9
@@ -91,7 +91,7 @@ RAID5 = "4*1TB:raid5"
 
 
 def test_they_have_pages(tmp_path: Path) -> None:
-    fk.fleet_report([fk.fleet(AZURE), fk.fleet(DRAID)], tmp_path / "codes.html")
+    fk.fleet_report([fk.fleet(array, rel_error="20%") for array in (AZURE, DRAID)], tmp_path / "codes.html")
     body = (tmp_path / "codes.html").read_text()
     assert "declustered" in body
     assert "distributed spares" in body

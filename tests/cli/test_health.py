@@ -147,7 +147,7 @@ def test_members_that_are_replaced_together_are_all_rebuilt(
     later = [member for member in (3, 4) if member < members] or [0]
     faults = [f"member:1@{'10%' if second == '10%' else '10s'},replace_after=1s", f"member:2@{second},replace_after=1s"]
     faults += [f"member:{member}@80%" for member in later]
-    workload = "synth:random,requests=40k,write=0,size=4KiB,rate=500"
+    workload = "synth:random,requests=8k,write=0,size=4KiB,rate=100"
     found = flashkeep.json(
         "run", drive, workload, "--existing", "all", *(word for fault in faults for word in ("--fail", fault))
     )

@@ -115,12 +115,12 @@ def test_a_tenth_of_the_loss_is_reached_or_cannot_be(tmp_path: Path) -> None:
 def test_times_of_all_forms_are_changed_as_a_whole(tmp_path: Path) -> None:
     options: dict[str, Any] = {"life": "weibull:1.12:461386", "mttr_hours": "weibull:2:12:6", "latent_hours": 9259,
                "scrub_hours": "uniform:336", "years": 10}  # fmt: skip
-    result = fk.fleet("8*1TB:raid5", rel_error="5%", **options)
+    result = fk.fleet("8*1TB:raid5", rel_error="10%", **options)
     result.report(tmp_path / "one.html")
     found = numbers(tmp_path / "one.html", "time until scrubbing removes it")
     assert tuple(found) == ("up to 168 h", "up to 672 h")
-    halved = fk.fleet("8*1TB:raid5", rel_error="5%", **{**options, "scrub_hours": "uniform:168"}).p_loss
-    assert found["up to 168 h"] == pytest.approx(halved.value, rel=0.15)
+    halved = fk.fleet("8*1TB:raid5", rel_error="10%", **{**options, "scrub_hours": "uniform:168"}).p_loss
+    assert found["up to 168 h"] == pytest.approx(halved.value, rel=0.25)
     lives = numbers(tmp_path / "one.html", "characteristic life of a drive")
     assert lives["26.3 years"] > result.p_loss.value > lives["105 years"]
 
