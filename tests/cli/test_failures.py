@@ -168,7 +168,7 @@ def test_first_writes_that_only_the_parity_has(flashkeep: Command, tmp_path: Pat
         f'[redundancy]\nscheme = "{scheme}"\n[start]\nexisting = "none"\n'
     )
     some = "synth:random,requests=40,write=0.6,size=4KiB,align=4096,rate=30k,footprint=128KiB"
-    for seed in range(10, 25):
+    for seed in range(10, 40):
         found = flashkeep.json("run", drive, some, "--seed", str(seed), "--verify", "--fail", "power@50%")
         assert found["integrity"]["wrong_reads"] == found["integrity"]["lost_pages"] == 0
 

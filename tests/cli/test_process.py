@@ -76,7 +76,7 @@ def test_an_interrupted_comparison_keeps_the_finished_runs(flashkeep: Command, d
     # Two run at a time, and the later one of them may be the first to finish.
     every = [f"{at:02}-small" for at in range(1, 13)]
     assert set(kept) <= set(every)
-    assert 2 <= len(kept) == len(together["runs"]) < 12
+    assert 1 <= len(kept) == len(together["runs"]) < 12
     assert together["interrupted"] is True
     assert together["unfinished"] == [name for name in every if name not in kept]
     assert err.startswith(f"flashkeep: terminated; {out} has {len(kept)} of 12 runs; not finished: ")

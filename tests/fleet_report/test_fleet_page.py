@@ -22,7 +22,7 @@ def path(flashkeep: Command, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "prices.toml").write_text("per_tb = 100\n")
     page = folder / "fleet.html"
     code, out, err = flashkeep("fleet", *ARRAYS, "--uber", "1e-17", "--price", folder / "prices.toml", "--report", page)
-    assert (code, err) == (0, ""), err
+    assert code == 0, err  # a slow machine gets progress on standard error
     assert "3 arrays, 5 figures" in out
     return page
 
@@ -150,12 +150,12 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
 
 
 def test_several_arrays_are_one_table_and_one_json(flashkeep: Command, tmp_path: Path) -> None:
-    code, out, err = flashkeep("fleet", *ARRAYS, "--uber", "1e-17")
+    code, out, err = flashkeep("fleet", *ARRAYS, "--uber", "1e-17", "--quiet")
     assert (code, err) == (0, "")
     first = out.splitlines()[1:5]
     assert [line.split()[0] for line in first] == ["array", *ARRAYS]
     page = tmp_path / "fleet.html"
-    said = flashkeep.json("fleet", *ARRAYS, "--uber", "1e-17", "--report", page)
+    said = flashkeep.json("fleet", *ARRAYS, "--uber", "1e-17", "--report", page, "--quiet")
     assert said == {"fleets": [fk.fleet(array, uber=1e-17).to_dict() for array in ARRAYS]}
     assert page.exists()
     assert -math.log10(said["fleets"][0]["p_loss"]["value"]) == pytest.approx(said["fleets"][0]["nines"])
