@@ -230,7 +230,7 @@ impl<H: Body<Token>> Simulation<'_, Token, H> {
         }
         if event <= limit {
             self.end_recovery();
-            self.happen(limit.min(until));
+            self.happen(limit.min(until).min(self.next_known_end()));
         } else if crossing <= limit {
             self.cross_at(crossing);
         } else if fault_event <= admission {

@@ -47,6 +47,7 @@ mod runs {
     mod flushes;
     mod integrity;
     mod latency;
+    mod live;
     mod steady;
     mod untimed;
 }
