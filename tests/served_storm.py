@@ -109,24 +109,29 @@ class Model:
         self.trimmed.discard(sector)
         self.now[sector] = {new}
 
-    def after_a_cut(self, sector: int) -> set[bytes]:
-        """What a sector may hold after a power cut."""
-        if self.forgets_trims and sector in self.trimmed:
-            return self.ever[sector]
-        return self.now[sector] | {value for _, value in self.older[sector]}
+    def after_a_cut(self, sector: int, coming: Asked | None) -> set[bytes]:
+        """What a sector may hold after a power cut, which may end a request for it."""
+        trims = sector in self.trimmed or (coming is not None and coming.kind == TRIM)
+        known = self.ever[sector] if self.forgets_trims and trims else self.now[sector]
+        new = {coming.value(sector), ZEROS} if coming else set()
+        return known | {value for _, value in self.older[sector]} | new
 
     def cut(self) -> None:
+        coming = self._coming()
         for sector, older in enumerate(self.older):
-            self.now[sector] = set(self.after_a_cut(sector))
+            self.now[sector] = self.after_a_cut(sector, coming.get(sector))
             older.clear()
 
+    def _coming(self) -> dict[int, Asked]:
+        """The request under way that changes a sector."""
+        changes = (asked for asked in self.under_way.values() if asked.kind != READ)
+        return {sector: asked for asked in changes for sector in asked.sectors}
+
     def check_image(self, image: bytes, unreadable: set[int]) -> None:
-        coming = {sector: asked for asked in self.under_way.values() for sector in asked.sectors}
+        coming = self._coming()
         for sector in range(len(self.now)):
             found = image[sector * SECTOR : (sector + 1) * SECTOR]
-            may = self.after_a_cut(sector)
-            if asked := coming.get(sector):
-                may = may | ({asked.value(sector), ZEROS} if asked.kind != READ else set())
+            may = self.after_a_cut(sector, coming.get(sector))
             assert sector in unreadable or found in may, f"sector {sector} of the image"
 
 

@@ -14,9 +14,6 @@ from differential.draw import draw, leaves
 from flashkeep import _flashkeep
 from served_storm import storm_of
 
-FORGET_TRIMS = ("ds", "dvs", "lifespan")
-"""Schemes that do not log trims (docs/power.md)."""
-
 PARTS = ("chip:0.0", "die:0.0.0", "channel:0", "member:0", "member:1", "member:0/chip:0.0")
 DRAWN = int(os.environ.get("FLASHKEEP_SERVED_DRIVES", "8"))
 
@@ -56,7 +53,5 @@ def test_bytes_of_drawn_drives_are_right_or_an_error(seed: int, tmp_path: Path) 
         pytest.skip(f"refused: {refused}")
     rng = random.Random(seed)
     faults = [("fail", rng.choice(PARTS), rng.choice(("transient", "replace_after=1ms"))) for _ in range(2)]
-    files = "\n".join((case.drive, *case.members.values()))
-    forgets_trims = any(f'scheme = "{scheme}"' in files for scheme in FORGET_TRIMS)
     storm_of(drive, [*faults, ("slow", rng.choice(PARTS), 3, "1s")], rng.choice(("fail", "wait")), seed, tmp_path,
-             forgets_trims=forgets_trims)  # fmt: skip
+             forgets_trims=True)  # fmt: skip
