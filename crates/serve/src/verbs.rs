@@ -229,8 +229,10 @@ impl Model<'_> {
                 Keep::Half(_) if draw.below(2) == 0 => *durable,
                 Keep::Half(_) => newest,
             };
-            // Of a page of which nothing is promised, the image has what the model finds.
-            chosen.into_iter().for_each(|held| _ = found.insert(*page, held));
+            // Of a page of which nothing is promised, or which is lost, the image has what the model finds.
+            if let Some(held) = chosen.filter(|_| found.get(page) != Some(&Held::Unreadable)) {
+                found.insert(*page, held);
+            }
         }
         let unreadable = found.iter().filter(|&(&page, &held)| !self.store.is_readable(page, held));
         let unreadable = ranges(unreadable.map(|(&page, _)| page).collect(), self.store.page_bytes());
