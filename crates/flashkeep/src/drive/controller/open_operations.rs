@@ -109,7 +109,7 @@ pub(super) struct Interrupted {
     pub lead: Span,
 }
 
-/// An operation that goes on, and until when its unit works now.
+/// An operation under way, and until when its unit works now.
 pub(super) struct Resumed {
     pub delay: Span,
     pub free_at: SimTime,
@@ -219,7 +219,7 @@ impl OpenOperations {
     }
 
     /// Takes all operations of a unit, which is not suspended any more. `cut` is the instant at which those of a
-    /// suspended unit went on.
+    /// suspended unit continued.
     pub(super) fn take_all(&mut self, unit: UnitId, cut: SimTime) -> VecDeque<OpenOperation> {
         let UnitUnderWay { mut operations, suspended } =
             self.unit_mut(unit).map(std::mem::take).unwrap_or_default();
@@ -410,7 +410,7 @@ impl OpenOperations {
         suspended.map(|suspended| suspended.until = end).is_some()
     }
 
-    /// A unit that was suspended at `since` goes on.
+    /// A unit that was suspended at `since` continues.
     pub(super) fn resume(&mut self, now: SimTime, unit: UnitId, since: SimTime) -> Option<Resumed> {
         let open = self.0.as_mut()?;
         let delay = now.since(since) + open.rules.resume;

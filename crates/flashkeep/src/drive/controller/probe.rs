@@ -57,7 +57,7 @@ struct ReadTimes {
     waits_listed: bool,
 }
 
-/// What is measured.
+/// The measured times.
 #[derive(Clone, Debug)]
 struct Measured {
     units: Vec<BusyHistory>,
@@ -247,7 +247,7 @@ impl LatencyProbe {
     }
 
     /// A unit or channel does this besides the host's work; `awaited` if operations wait for it. Whether the history has
-    /// grown so long that periods can be forgotten.
+    /// grown to a length at which periods can be forgotten.
     pub(super) fn record(
         &mut self,
         worker: Worker,

@@ -45,11 +45,9 @@ impl<C: Contents> Controller<C> {
             return false;
         }
         let read = &self.queues[state.reads.head];
-        // Scrubbing reads one page at a time: a read behind it is another's.
+        // Scrubbing reads one page at a time: the next read in the list is another's.
         let only_scrubs = read.command.cause == Cause::Scrub && !read.next.is_some();
-        if only_scrubs
-            || self.open.keeps_waiting(&self.flash.geometry, unit, read.ppn)
-            || state.stall.is_on()
+        if only_scrubs || self.open.keeps_waiting(&self.flash.geometry, unit, read.ppn) || state.stall.is_on()
         {
             return false;
         }
