@@ -1,5 +1,6 @@
 """The extension module: the simulator behind text (JSON) and bytes. See crates/python/src/lib.rs."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 
 __debug_assertions__: bool
@@ -182,6 +183,9 @@ def schema() -> str:
 
 def format_text(name: str, /) -> str:
     """A format's manual page."""
+
+def flow_tables(flow: Sequence[str], flows: str | os.PathLike[str] | None = None, /) -> list[str]:
+    """The flows of options `flow` and `flows` as tables in JSON that need no other file."""
 
 def trace_files(trace: str) -> list[str]:
     """The files that a trace's path names: itself, those of a directory, or those that fit a pattern."""

@@ -13,6 +13,7 @@ import time
 
 from . import _flashkeep
 from .inputs.drive_files import Drive, drive
+from .inputs.flows import as_options, has_flows
 from .inputs.run_options import factor, options_of, whole
 from .inputs.traces import Trace, of_trace, trace
 from .results.provenance import Inputs
@@ -88,6 +89,10 @@ def simulate(
     started = time.perf_counter()
     text, columns = _flashkeep.run(json.dumps(job), progress, tables, list((in_memory or {}).items()), series)
     summary: dict[str, Any] = json.loads(text)
+    if job.get("alone"):
+        from .results.alone import add_slowdowns
+
+        add_slowdowns(summary, job, progress, list((in_memory or {}).items()))
     note_run(summary, time.perf_counter() - started)
     inputs.describe(summary, command)
     return summary, Requests(columns) if job.get("keep_requests") else None, Series(series) if series else None
@@ -127,19 +132,33 @@ def _as_trace(given: Trace | str | os.PathLike[str] | Table) -> Trace:
     return given if isinstance(given, Trace) else trace(given)
 
 
+def _as_workload(
+    given: Trace | str | os.PathLike[str] | Table | None, options: Mapping[str, Any], what: str
+) -> Trace | None:
+    """The trace of a run; none if its workloads are flows."""
+    if given is None and not has_flows(options):
+        raise TypeError(f"{what} needs a trace, or flows=…")
+    return None if given is None else _as_trace(given)
+
+
 OPTIONS = options_of("replaying", "starting", "running", "series", "writing")
 """The options of a run that are not those of its drive or its trace."""
+
+OF_FLOWS = (*options_of("reading", "placing"), *OPTIONS)
+"""The same of a run of flows, whose traces are read and placed alike."""
 
 
 def job_of(
     drive: Drive, trace: Trace | None, seed: SupportsIndex, options: Mapping[str, Any], keep: bool
 ) -> dict[str, object]:
     """A run as a job."""
-    known = [option.in_python for option in OPTIONS]
+    options = as_options(options)
+    accepted = OF_FLOWS if trace is None and has_flows(options) else OPTIONS
+    known = [option.in_python for option in accepted]
     unknown = [name for name in options if name not in known]
     if unknown:
         raise TypeError(f"unexpected option {unknown[0]!r}; {of_trace(unknown[0]) or suggested(unknown[0], known)}")
-    given = {option.name: option.of(options) for option in OPTIONS}
+    given = {option.name: option.of(options) for option in accepted}
     job = {
         "drive": drive.name,
         "drive_text": drive.text,
@@ -155,7 +174,7 @@ def job_of(
 
 def run(
     drive: Given,
-    trace: Trace | str | os.PathLike[str] | Table,
+    trace: Trace | str | os.PathLike[str] | Table | None = None,
     seed: SupportsIndex = 1,
     *,
     requests: bool = True,
@@ -172,6 +191,9 @@ def run(
     `stop_rebuild="end"` ends a rebuild with the last request: its speed is that beside the workload. With a size
     such as `"1GiB"` no more requests come once that is rebuilt.
     `fail="chip:3.0@10s"` (or several) injects failures of parts of the drive; a `scenario` file holds many such events.
+    `flows=[{"name": "db", "workload": "oltp.spc", "priority": "high"}, …]`, `flows={"db": "oltp.spc", …}` or a TOML
+    file runs several workloads beside each other instead of a trace (`Result.flows`; options of traces are then options
+    of the run); `alone=True` also runs each alone, for its `slowdown`.
     `untimed=True` skips timing: counts, wear and integrity only, without times and requests. `condition=True` first
     writes the drive until random writes are in a steady state; `aged` starts with a drive that `save_aged`, or
     `flashkeep age`, has saved. `timeline` is a file for the busy periods of each channel and unit, within
@@ -179,7 +201,8 @@ def run(
     `series=200` with at most 200 rows. `requests=False` does not keep every request's times (176 bytes
     each, 48 without breakdown). `breakdown=False` does not measure where response times go (`latency_us`).
     """
-    return start(_as_drive(drive), _as_trace(trace), seed, options, requests, progress)
+    workload = _as_workload(trace, options, "run")
+    return start(_as_drive(drive), workload, seed, options, requests, progress)
 
 
 def start(
@@ -276,7 +299,7 @@ def drives() -> Presets:
 
 
 def compare(
-    trace: Trace | str | os.PathLike[str] | Table,
+    trace: Trace | str | os.PathLike[str] | Table | None,
     drives: Sequence[Given] | Mapping[str, Given],
     seed: SupportsIndex = 1,
     *,
@@ -287,7 +310,7 @@ def compare(
 ) -> Comparison:
     """Runs the same workload on several drives, `workers` at a time, and compares each with the first.
 
-    `drives` as a mapping gives the drives labels. The options are those of `run`.
+    `drives` as a mapping gives the drives labels. The options are those of `run`; with `flows`, the trace is None.
     """
     from .results.comparison import compare_runs
 
@@ -296,7 +319,8 @@ def compare(
     labels = [str(label) for label in drives] if hasattr(drives, "values") else None
     given = list(drives.values() if hasattr(drives, "values") else drives)
     checked = [_as_drive(one) for one in given]
-    return compare_runs(_as_trace(trace), checked, labels, seed, options, requests, workers, progress)
+    workload = _as_workload(trace, options, "compare")
+    return compare_runs(workload, checked, labels, seed, options, requests, workers, progress)
 
 
 def load(folder: str | os.PathLike[str]) -> Result:

@@ -332,6 +332,10 @@ class HostSpec(TypedDict, total=False):
     queue_depth: int
     late_requests: Literal["from-admission", "from-arrival"]
     order: Literal["arrival", "c-look"]
+    queues: int
+    entries: int
+    fetch: int
+    arbitration: Literal["round-robin", "weighted", "priority"]
     link_us_per_sector: float
     command_us: float
     latency_us: float

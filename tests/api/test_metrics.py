@@ -56,6 +56,15 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
             "flash.commands.multi_plane=match",
             "flash.commands.suspend=erase",
         ),
+        "flows": fk.run(
+            drive,
+            flows={
+                "one": "synth:random,requests=10k,write=0.6,rate=20k",
+                "two": "synth:random,requests=1k,write=1,depth=2,flush_every=10",
+            },
+            alone=True,
+            requests=False,
+        ),
         "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2", "flash.pages_per_program=2"),
         "slc": run(drive, "synth:random,requests=2k", "flash.slc.blocks=1", "ftl.slc.idle_us=0"),
         "map": run(drive, "synth:random,requests=2k", "ftl.map=dftl"),

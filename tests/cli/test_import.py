@@ -225,7 +225,7 @@ def test_values_of_forks_are_assumptions(
     assert dropped in [entry["parameter"] for entry in found["no_counterpart"]]
 
 
-def test_mqsims_flows_are_workloads(flashkeep: Command, tmp_path: Path) -> None:
+def test_mqsims_scenarios_are_files_of_flows(flashkeep: Command, tmp_path: Path) -> None:
     def flow(**changes: Any) -> dict[str, Any]:
         flows = flashkeep.json("drives", "import", given(tmp_path, scenario(**changes)))["flows"]
         assert len(flows) == 1
@@ -250,7 +250,20 @@ def test_mqsims_flows_are_workloads(flashkeep: Command, tmp_path: Path) -> None:
     trace = "<IO_Flow_Parameter_Set_Trace_Based><File_Path>a.trace</File_Path><Relay_Count>3</Relay_Count>"
     text = scenario().replace("</IO_Scenario>", f"{trace}</IO_Flow_Parameter_Set_Trace_Based></IO_Scenario>")
     out = flashkeep("drives", "import", given(tmp_path, text)).out
-    assert out.splitlines() == [plain["workload"], "a.trace --format mqsim --repeat 3"]
+    assert "FILE --format mqsim --repeat 3" in out.splitlines()[0]
+    flows = tomllib.loads(out)["flow"]
+    assert [one["name"] for one in flows] == ["flow-1", "flow-2"]
+    assert [one["workload"] for one in flows] == [plain["workload"], "a.trace"]
+    assert flow(Priority_Class="URGENT")["priority"] == "urgent"
+    two = given(tmp_path, scenario().replace("</IO_Scenario>", "</IO_Scenario>\n<IO_Scenario>\n", 1).replace(
+        "</MQSim_IO_Scenarios>", scenario().split("<IO_Scenario>")[1], 1))  # fmt: skip
+    assert [one["scenario"] for one in flashkeep.json("drives", "import", two, "--scenario", "2")["flows"]] == [2]
+    code, _, err = flashkeep("drives", "import", two, "--scenario", "3")
+    assert (code, "no scenario 3; accepted: 1 to 2" in err) == (2, True)
+    file = tmp_path / "flows.toml"
+    assert flashkeep("drives", "import", two, "-o", file).code == 0
+    found = flashkeep.json("run", "ssdsim-basic", "--flows", file, "--limit", "100")
+    assert [one["name"] for one in found["flows"]] == ["flow-1"]
 
 
 def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
@@ -270,7 +283,7 @@ def test_mqsims_units(flashkeep: Command, tmp_path: Path) -> None:
     assert (found["ftl.gc.threshold"], found["ftl.gc.soft_threshold"]) == (0.01, 0.06)
     assert (found["buffer.dram_mib"], found["ftl.gc.copyback"]) == (3, "on")
     assert found["buffer.hit_us"] == pytest.approx((13 + 13 + 16384 / 4 / 2 * 1.25) / 1000)
-    assert (found["host.queue_depth"], found["host.link_us_per_sector"]) == (64, 0.128)
+    assert (found["host.fetch"], found["host.entries"], found["host.link_us_per_sector"]) == (64, 1024, 0.128)
     assert found["start.existing"] == "all"
     raw = 3 * 2 * 2 * 2 * 400 * 96 * 16384
     assert fk.drive(tmp_path / "out.toml").capacity_bytes == raw * 8 // 10 // 512 * 512

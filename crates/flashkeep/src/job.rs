@@ -31,6 +31,8 @@ job! {
         in_memory: BTreeMap<String, Arc<[u8]>>,
         /// The power may fail though no event says so: writes are recorded as in a run with power cuts.
         expects_power_cuts: bool,
+        /// Run this flow alone, by its number.
+        only_flow: Option<usize>,
         /// Keep arrival and response of every request in the outcome.
         keep_requests: bool,
     }
@@ -72,6 +74,13 @@ job! {
         /// Pages that exist before time 0: those that are read, all, none (a new drive), or steady: all, after random
         /// writes.
         existing: Option<String> => Replaying, word("reads|all|none|steady");
+        /// A workload beside others, NAME=WORKLOAD[,replay=open|closed][,depth=D][,priority=urgent|high|medium|low][,weight=W]
+        /// [,volume=V], each with a host queue; commas within synth:… are written `;`; repeatable.
+        flow: Vec<String> => Running, value("NAME=WORKLOAD");
+        /// A TOML file of [[flow]]s with name, workload, replay, depth, priority, weight, volume.
+        flows: Option<PathBuf> => Running, value("FILE");
+        /// Also run each flow alone, and report by which factor its response times grow beside the others.
+        alone: bool => Running, flag();
         /// Leave the first requests out of all statistics: a number, or a share.
         warmup: Option<String> => Running, value("N|P%").read_as("warmup");
         /// Inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; or a slow part:
@@ -106,6 +115,20 @@ job! {
         map: Option<PathBuf> => Writing, value("FILE");
         /// Save the drive at the end of an untimed run.
         save_aged: Option<PathBuf> => Writing, value("FILE");
+    }
+}
+
+impl Job {
+    /// Whether its workloads are flows.
+    #[must_use]
+    pub fn has_flows(&self) -> bool {
+        !self.flow.is_empty() || self.flows.is_some()
+    }
+
+    /// Whether it has requests: a job without any only saves a drive.
+    #[must_use]
+    pub fn has_workload(&self) -> bool {
+        !self.traces.is_empty() || self.has_flows()
     }
 }
 

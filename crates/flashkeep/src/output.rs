@@ -104,7 +104,7 @@ pub fn operations(path: &Path, sites: Sites) -> Result<Box<dyn DeviceObserver>, 
 }
 
 /// Whether operations of this cause are done for a request: not what the drive, or a rebuild, does besides.
-fn is_asked_for(cause: Cause) -> bool {
+pub(crate) fn is_asked_for(cause: Cause) -> bool {
     matches!(
         cause,
         Cause::Host | Cause::Mirror | Cause::Update | Cause::Parity | Cause::PartialParity | Cause::Metadata

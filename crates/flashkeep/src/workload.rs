@@ -2,13 +2,18 @@
 
 use crate::config::Resolved;
 use crate::error::Error;
-use crate::host::{AddressError, AddressMode};
+use crate::host::{AddressError, AddressMode, PriorityClass};
 use crate::job::Job;
 use flashkeep_trace::{
     Action, BadRecords, Columns, Combination, DriveSize, Format, OpenOptions, Part, Provenance, Request,
     Source, TraceError, combine, is_synthetic, merge, open_bytes, parts_of, synthetic,
 };
 use std::sync::Arc;
+
+mod flows;
+
+use flows::given_flows;
+pub use flows::{Flow, flow_tables};
 
 /// How requests are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +37,45 @@ pub struct Workload<'a> {
     pub replay: Replay,
     /// How addresses are placed.
     pub placement: AddressMode,
-    /// The number of volumes with a workload of their own; 1 if there is one workload.
-    pub volumes: usize,
+    /// Workloads beside each other: those of an array's volumes, or of tenants; empty if there is one workload.
+    pub flows: Vec<Flow>,
+    /// Whether these are tenants.
+    pub has_tenants: bool,
 }
 
 fn option(name: &str, problem: impl std::fmt::Display) -> Error {
     Error::Option(format!("--{name}: {problem}"))
+}
+
+/// The replay that options ask for, or that a synthetic workload with `depth` implies.
+fn replay_of(replay: Option<&str>, depth: Option<u32>, implied: Option<u32>) -> Result<Replay, Error> {
+    match (replay, depth, implied) {
+        (_, Some(0), _) => Err(option("depth", "found 0; at least 1 request must be outstanding")),
+        (None, None, None) | (Some("open"), None, _) => Ok(Replay::Open),
+        (None, None, Some(depth)) => Ok(Replay::Closed(depth)),
+        (Some("closed"), depth, implied) => Ok(Replay::Closed(depth.or(implied).unwrap_or(1))),
+        (Some("batch"), depth, implied) => Ok(Replay::Batch(depth.or(implied).unwrap_or(1))),
+        (None, Some(depth), Some(_)) => Ok(Replay::Closed(depth)),
+        (None | Some("open"), Some(_), _) => {
+            Err(option("depth", "is for a closed loop: add --replay closed or batch"))
+        }
+        (Some(other), ..) => {
+            Err(option("replay", format!("found `{other}`; `open`, `closed` and `batch` are accepted")))
+        }
+    }
+}
+
+/// There is one workload, or there are flows.
+fn check_given(job: &Job) -> Result<(), Error> {
+    let message = match (job.traces.is_empty(), job.has_flows()) {
+        (false, true) => "a trace and --flow or --flows: a flow names its own workload",
+        (true, false) if job.save_aged.is_none() => {
+            "no trace: name a file, `-`, or a workload such as synth:random"
+        }
+        (_, false) if job.alone => "--alone: needs --flow or --flows",
+        _ => return Ok(()),
+    };
+    Err(Error::Option(message.into()))
 }
 
 impl<'a> Workload<'a> {
@@ -46,11 +84,7 @@ impl<'a> Workload<'a> {
     /// # Errors
     /// An invalid option, or one that contradicts another.
     pub fn new(job: &'a Job, drive: &Resolved) -> Result<Self, Error> {
-        if job.traces.is_empty() && job.save_aged.is_none() {
-            return Err(Error::Option(
-                "no trace: name a file, `-`, or a workload such as synth:random".into(),
-            ));
-        }
+        check_given(job)?;
         let format =
             job.format.as_deref().map(Format::parse).transpose().map_err(|why| option("format", why))?;
         let columns =
@@ -95,19 +129,56 @@ impl<'a> Workload<'a> {
             scale,
             replay: Replay::Open,
             placement,
-            volumes: 1,
+            flows: Vec::new(),
+            has_tenants: job.has_flows(),
         };
-        this.volumes = this.find_volumes(drive)?;
-        this.size.capacity_bytes = drive.capacity_bytes() / this.volumes as u64;
-        this.replay = this.find_replay()?;
+        if this.has_tenants {
+            this.find_tenants(drive)?;
+        } else {
+            this.find_volumes(drive)?;
+            this.replay = this.find_replay()?;
+            this.flows.iter_mut().for_each(|flow| flow.replay = this.replay);
+        }
         Ok(this)
     }
 
+    /// The flows of tenants. Together they are open if one of them is.
+    fn find_tenants(&mut self, drive: &Resolved) -> Result<(), Error> {
+        for (number, given) in given_flows(self.job)?.into_iter().enumerate() {
+            let (offset, capacity) = given.range(drive)?;
+            let mut flow = Flow {
+                name: given.name.clone(),
+                trace: given.trace.clone(),
+                replay: Replay::Open,
+                class: given.class,
+                weight: given.weight,
+                offset,
+                capacity,
+                number,
+            };
+            let implied =
+                if is_synthetic(&flow.trace) { self.source(&flow)?.provenance().depth } else { None };
+            flow.replay = given.replay(self.job, implied)?;
+            self.flows.push(flow);
+        }
+        if let Some(only) = self.job.only_flow {
+            let kept = self.flows.drain(..).nth(only);
+            self.flows.extend(kept);
+        }
+        let depths = self.flows.iter().map(|flow| match flow.replay {
+            Replay::Closed(depth) => Some(depth),
+            _ => None,
+        });
+        let deepest = depths.collect::<Option<Vec<u32>>>().and_then(|depths| depths.into_iter().max());
+        self.replay = deepest.map_or(Replay::Open, Replay::Closed);
+        Ok(())
+    }
+
     /// Several workloads are assigned to the volumes of an array in order; a single workload has the whole array.
-    fn find_volumes(&self, drive: &Resolved) -> Result<usize, Error> {
+    fn find_volumes(&mut self, drive: &Resolved) -> Result<(), Error> {
         let (traces, volumes) = (self.job.traces.len(), drive.volumes() as usize);
         if traces < 2 || volumes < 2 {
-            return Ok(1);
+            return Ok(());
         }
         if self.is_stream() {
             return Err(Error::Option(
@@ -120,21 +191,34 @@ impl<'a> Workload<'a> {
                 drive.path
             )));
         }
-        Ok(volumes)
+        let capacity = drive.capacity_bytes() / volumes as u64;
+        let flow = |(number, trace): (usize, &String)| Flow {
+            name: String::new(),
+            trace: trace.clone(),
+            replay: Replay::Open,
+            class: PriorityClass::default(),
+            weight: 1,
+            offset: number as u64 * capacity,
+            capacity,
+            number,
+        };
+        self.flows = self.job.traces.iter().enumerate().map(flow).collect();
+        Ok(())
     }
 
-    /// Each volume's requests from the beginning, without `--limit`.
+    /// Each flow's requests from the beginning, without `--limit`.
     ///
     /// # Errors
     /// A trace that cannot be opened.
     pub fn streams(&self) -> Result<Vec<Requests>, Error> {
-        let number = |at| self.seed.wrapping_add(at as u64);
-        let traces = self.job.traces.iter().enumerate();
-        traces
-            .map(|(at, trace)| {
-                Ok(self.stream(combine(self.parts(trace, number(at))?, self.combination())?, u64::MAX))
-            })
-            .collect()
+        self.flows.iter().map(|flow| Ok(self.stream(self.source(flow)?, u64::MAX))).collect()
+    }
+
+    /// A flow's requests. Flows with the same synthetic workload get different seeds, so that they do not send the same
+    /// requests.
+    fn source(&self, flow: &Flow) -> Result<Box<dyn Source>, Error> {
+        let seed = self.seed.wrapping_add(flow.number as u64);
+        Ok(combine(self.parts(&flow.trace, seed, flow.capacity)?, self.combination())?)
     }
 
     /// The replay that the options ask for, or that a synthetic workload with `depth` implies.
@@ -142,34 +226,21 @@ impl<'a> Workload<'a> {
         let implied = match &self.job.traces[..] {
             // One after the other they have a depth if it is the same.
             several
-                if self.volumes == 1
+                if self.flows.is_empty()
                     && several.iter().all(|trace| is_synthetic(trace))
                     && !several.is_empty() =>
             {
                 self.open()?.provenance().depth
             }
             // Each volume has a closed loop of its own; all have the same depth.
-            several if self.volumes > 1 && several.iter().all(|trace| is_synthetic(trace)) => {
+            several if !self.flows.is_empty() && several.iter().all(|trace| is_synthetic(trace)) => {
                 let streams = self.streams()?;
                 let depth = streams[0].provenance.depth;
                 depth.filter(|_| streams.iter().all(|stream| stream.provenance.depth == depth))
             }
             _ => None,
         };
-        match (self.job.replay.as_deref(), self.job.depth, implied) {
-            (_, Some(0), _) => Err(option("depth", "found 0; at least 1 request must be outstanding")),
-            (None, None, None) | (Some("open"), None, _) => Ok(Replay::Open),
-            (None, None, Some(depth)) => Ok(Replay::Closed(depth)),
-            (Some("closed"), depth, implied) => Ok(Replay::Closed(depth.or(implied).unwrap_or(1))),
-            (Some("batch"), depth, implied) => Ok(Replay::Batch(depth.or(implied).unwrap_or(1))),
-            (None, Some(depth), Some(_)) => Ok(Replay::Closed(depth)),
-            (None | Some("open"), Some(_), _) => {
-                Err(option("depth", "is for a closed loop: add --replay closed or batch"))
-            }
-            (Some(other), ..) => {
-                Err(option("replay", format!("found `{other}`; `open`, `closed` and `batch` are accepted")))
-            }
-        }
+        replay_of(self.job.replay.as_deref(), self.job.depth, implied)
     }
 
     /// Whether it can be read only once.
@@ -183,32 +254,29 @@ impl<'a> Workload<'a> {
     /// # Errors
     /// A trace that cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Source>, Error> {
-        if self.volumes < 2 && !self.job.traces.is_empty() {
+        if self.flows.is_empty() && !self.job.traces.is_empty() {
             let mut parts = Vec::new();
             for trace in &self.job.traces {
-                parts.extend(self.parts(trace, self.seed)?);
+                parts.extend(self.parts(trace, self.seed, self.size.capacity_bytes)?);
             }
             return Ok(combine(parts, self.combination())?);
         }
-        let mut sources = Vec::with_capacity(self.job.traces.len());
-        for (at, trace) in self.job.traces.iter().enumerate() {
-            // Volumes with the same synthetic workload get different seeds, so that they do not send the same requests.
-            let parts = self.parts(trace, self.seed.wrapping_add(at as u64))?;
-            sources.push(combine(parts, self.combination())?);
-        }
-        Ok(merge(sources))
+        Ok(merge(self.flows.iter().map(|flow| self.source(flow)).collect::<Result<_, _>>()?))
     }
 
     /// How the files of a trace, and several traces, make one workload.
     fn combination(&self) -> Combination {
-        Combination { overlay: self.job.overlay && self.volumes < 2, repeat: self.job.repeat.unwrap_or(1) }
+        Combination {
+            overlay: self.job.overlay && self.flows.is_empty(),
+            repeat: self.job.repeat.unwrap_or(1),
+        }
     }
 
     /// The sources that a trace names: a workload, a table in memory, a file, or the files of a directory or pattern.
-    fn parts(&self, trace: &str, seed: u64) -> Result<Vec<Part>, Error> {
+    fn parts(&self, trace: &str, seed: u64, capacity_bytes: u64) -> Result<Vec<Part>, Error> {
         let name = trace.to_owned();
         if is_synthetic(trace) {
-            let (text, size) = (name.clone(), self.size);
+            let (text, size) = (name.clone(), DriveSize { capacity_bytes, ..self.size });
             return Ok(vec![Part {
                 name,
                 open: Arc::new(move || synthetic(&text, seed, &size)),
@@ -249,12 +317,16 @@ impl<'a> Workload<'a> {
         self.job.limit.unwrap_or(u64::MAX)
     }
 
-    /// Places a request on the drive.
-    ///
-    /// # Errors
-    /// A request beyond the drive, or of a second device.
-    pub fn misplaced(&self, error: AddressError, number: u64, request: &Request, name: &str) -> Error {
-        let capacity = self.size.capacity_bytes;
+    /// The error of a request without a place: it is beyond the `capacity` bytes of the drive or of its flow's part, or of
+    /// a second device.
+    pub fn misplaced(
+        &self,
+        error: AddressError,
+        number: u64,
+        request: &Request,
+        name: &str,
+        capacity: u64,
+    ) -> Error {
         let message = match error {
             AddressError::Beyond(end) => format!(
                 "request {number} ends at byte {end}, beyond the drive's capacity of {capacity} bytes; \

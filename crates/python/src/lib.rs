@@ -50,7 +50,7 @@ mod _flashkeep {
     #[pymodule_export]
     use super::serve::{ServeStop, serve};
     #[pymodule_export]
-    use super::traces::{has_footprint, trace_convert, trace_files, trace_info, trace_synth};
+    use super::traces::{flow_tables, has_footprint, trace_convert, trace_files, trace_info, trace_synth};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -1,7 +1,8 @@
 //! Traces without a drive: their statistics, conversion and generation.
 
-use crate::errors::{OptionError, detached, raise_drive, raise_trace};
+use crate::errors::{OptionError, detached, raise, raise_drive, raise_trace};
 use flashkeep::config;
+use flashkeep::job::Job;
 use flashkeep_trace::{
     Action, BadRecords, Columns, Combination, DeviceName, DriveSize, Format, OpenOptions, Part, Provenance,
     Request, Source, TraceClock, TraceError, WriteError, WriteOptions, Written, combine, convert, create,
@@ -60,6 +61,18 @@ pub(crate) fn trace_info(
 #[pyfunction]
 pub(crate) fn trace_files(py: Python<'_>, trace: &str) -> PyResult<Vec<String>> {
     files_of(trace).map_err(|error| raise_trace(py, &error))
+}
+
+/// The flows of options `flow` and `flows` as tables in JSON that need no other file.
+#[pyfunction]
+#[pyo3(signature = (flow, flows=None, /))]
+pub(crate) fn flow_tables(
+    py: Python<'_>,
+    flow: Vec<String>,
+    flows: Option<std::path::PathBuf>,
+) -> PyResult<Vec<String>> {
+    let job = Job { flow, flows, ..Job::default() };
+    flashkeep::workload::flow_tables(&job).map_err(|error| raise(py, error))
 }
 
 fn file_parts(py: Python<'_>, trace: &str, options: &OpenOptions) -> PyResult<Vec<Part>> {

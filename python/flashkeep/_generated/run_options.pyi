@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import SupportsIndex, TypedDict
 
 from ..choices import Existing, Replay
+from ..inputs.flows import Flows
 
 class AgeOptions(TypedDict, total=False):
     """The options of `age`: those of `run` that do not need time."""
@@ -18,6 +19,9 @@ class AgeOptions(TypedDict, total=False):
 class RunOptions(AgeOptions, total=False):
     """The options of `run` that hold for several drives."""
 
+    flow: str | Sequence[str]
+    flows: Flows | None
+    alone: bool
     warmup: SupportsIndex | str | None
     fail: str | Sequence[str]
     scenario: str | os.PathLike[str] | None

@@ -99,6 +99,12 @@ class Summary(Node):
     def volumes(self) -> list[Volume]:
         """The volumes of an array that have a workload each, in order; none if one workload has the whole array."""
     @property
+    def flows(self) -> list[Flow]:
+        """Workloads beside each other (`--flow`), in order; none if there is one workload."""
+    @property
+    def fairness(self) -> float | None:
+        """The smallest slowdown of a flow over the largest; none without `--alone`. (ratio, higher is better)"""
+    @property
     def commands(self) -> Commands:
         """How often planes worked together and cache registers overlapped; only with such commands."""
     @property
@@ -1004,6 +1010,120 @@ class Volume(Node):
     @property
     def throughput(self) -> Throughput:
         """Its share of the work done in each simulated second of the run."""
+
+class Flow(Node):
+    """A workload beside others (`--flow`)."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+    @property
+    def workload(self) -> str:
+        """Its workload: the path of a trace, or the text of a synthetic workload."""
+    @property
+    def requests(self) -> int:
+        """Its requests, without those of the warm-up. (requests)"""
+    @property
+    def reads(self) -> int:
+        """Reads. (requests)"""
+    @property
+    def writes(self) -> int:
+        """Writes. (requests)"""
+    @property
+    def trims(self) -> int:
+        """Trims. (requests)"""
+    @property
+    def flushes(self) -> int:
+        """Flushes. (requests)"""
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read. (bytes)"""
+    @property
+    def bytes_written(self) -> int:
+        """Bytes written. (bytes)"""
+    @property
+    def response_us(self) -> TimesByOperation:
+        """Response times of its requests, from their arrival in the host queue."""
+    @property
+    def latency_us(self) -> LatencyByOperation:
+        """Where they went; none for untimed runs, and if that was not measured."""
+    @property
+    def throughput(self) -> Throughput:
+        """Its share of the work done in each simulated second of the run."""
+    @property
+    def operations(self) -> FlowOperations:
+        """Flash operations that its requests asked for: data, copies, parities, merges and tables, not what drives do by themselves, such as garbage collection, nor what a write cache writes back; no values for untimed runs."""
+    @property
+    def waf_bytes(self) -> float | None:
+        """Bytes programmed for its requests (`operations`) for each byte that it wrote; none without writes, for arrays, and for drives with a write cache, whose programs are no request's. (ratio, lower is better)"""
+    @property
+    def slowdown(self) -> float | None:
+        """Mean response time of all its requests over that of the flow alone on the drive; none without `--alone`. (ratio, lower is better)"""
+
+class FlowOperations(Node):
+    """Operations of a flow by kind and cause."""
+
+    @property
+    def read(self) -> FlowOperationsByCause:
+        """Pages read, by cause."""
+    @property
+    def program(self) -> FlowOperationsByCause:
+        """Pages programmed, by cause."""
+    @property
+    def erase(self) -> FlowOperationsByCause:
+        """Blocks erased, by cause."""
+    @property
+    def copyback(self) -> FlowOperationsByCause:
+        """Pages copied inside their plane, by cause."""
+
+class FlowOperationsByCause(Node):
+    """Operations of a flow of one kind by cause."""
+
+    @property
+    def host(self) -> int | None:
+        """Pages read for the host. (pages, lower is better)"""
+    @property
+    def mirror(self) -> int | None:
+        """Pages read for second and later copies. (pages, lower is better)"""
+    @property
+    def update(self) -> int | None:
+        """Pages read to complete pages that are written in part. (pages, lower is better)"""
+    @property
+    def gc(self) -> int | None:
+        """Pages read by garbage collection. (pages, lower is better)"""
+    @property
+    def wear(self) -> int | None:
+        """Pages read by wear leveling. (pages, lower is better)"""
+    @property
+    def parity(self) -> int | None:
+        """Pages read for parity. (pages, lower is better)"""
+    @property
+    def parity_gc(self) -> int | None:
+        """Pages read for parity that garbage collection writes again. (pages, lower is better)"""
+    @property
+    def partial_parity(self) -> int | None:
+        """Pages read for the parity of stripes that are not full. (pages, lower is better)"""
+    @property
+    def rebuild(self) -> int | None:
+        """Pages read by a rebuild. (pages, lower is better)"""
+    @property
+    def migrate(self) -> int | None:
+        """Pages read to move data between media. (pages, lower is better)"""
+    @property
+    def metadata(self) -> int | None:
+        """Pages read for the tables of the drive. (pages, lower is better)"""
+    @property
+    def fold(self) -> int | None:
+        """Pages read to empty the SLC cache. (pages, lower is better)"""
+    @property
+    def retry(self) -> int | None:
+        """Pages read of pages whose data could not be corrected before. (pages, lower is better)"""
+    @property
+    def refresh(self) -> int | None:
+        """Pages read to move data before they become unreadable. (pages, lower is better)"""
+    @property
+    def scrub(self) -> int | None:
+        """Pages read to see whether pages can be read. (pages, lower is better)"""
 
 class Commands(Node):
     """How often planes worked together and cache registers overlapped."""

@@ -8,6 +8,7 @@ import sys
 
 from .._flashkeep import DriveError, OptionError, TraceError, __version__
 from ..extras import MissingExtraError
+from ..inputs.flows import has_flows
 from ..inputs.run_options import RUN_OPTIONS, options_of
 from ..render.terminal import BOLD, Page
 from .options import UsageError, group_help, is_group, overview, parse
@@ -214,6 +215,8 @@ def _presets() -> list[str]:
 
 
 def _run(arguments: dict[str, Any]) -> int:
+    if not arguments["trace"] and not has_flows(arguments):
+        raise UsageError("flashkeep run: TRACE missing; usage: flashkeep run DRIVE TRACE...")
     _check_order("run", [arguments["drive"]], arguments["trace"])
     for option in options_of("writing"):
         if option.kind == "file":
@@ -279,9 +282,11 @@ def _age(arguments: dict[str, Any]) -> int:
 
 
 def _compare(arguments: dict[str, Any]) -> int:
+    words = [arguments["trace"], *arguments["drive"]]
     # Words after the first that can only be workloads are further files of the trace.
-    drives = list(itertools.dropwhile(_is_trace, arguments["drive"]))
-    traces = [arguments["trace"], *arguments["drive"][: len(arguments["drive"]) - len(drives)]]
+    first = 0 if has_flows(arguments) else 1
+    drives = list(itertools.dropwhile(_is_trace, words[first:]))
+    traces = words[: len(words) - len(drives)]
     if "-" in traces:
         raise UsageError("flashkeep compare: each drive reads the trace anew, and standard input can be read only "
                          "once; save it to a file")  # fmt: skip
@@ -377,7 +382,7 @@ def _drives_import(arguments: dict[str, Any]) -> int:
     from ..importing import import_file, write_file
 
     file, out = arguments["file"], arguments["output"]
-    draft = import_file(file, arguments["format"])
+    draft = import_file(file, arguments["format"], arguments["scenario"])
     if out is not None:
         write_file(out, draft.text(), arguments["force"])
     if arguments["json"]:

@@ -206,6 +206,8 @@ LIMIT, *READING = _of("reading")
 MERGE = _of("placing")[-1]
 WORKLOAD = _of("seed", "reading", "replaying", "placing", "running", "starting")
 """The options of a run that hold for several drives."""
+FLOWS = ("flow", "flows", "alone")
+"""Those of several workloads beside each other, of which only one can age a drive."""
 
 OUT = (
     Option(
@@ -259,7 +261,7 @@ BAD_WRITTEN = Option("--bad-records", "refuse records that cannot be read or con
 """The option of a command that also writes records."""
 
 COMMANDS = (
-    Command("run", "simulate one drive under one workload", "DRIVE TRACE...", (
+    Command("run", "simulate one drive under one workload, or under several flows (--flow)", "DRIVE [TRACE...]", (
         SET, *WORKLOAD, *OUT,
         *_of("writing"),
         JSON, QUIET), "run 2CM-128 oltp.spc --set buffer.dram_mib=32 --out results"),
@@ -285,7 +287,8 @@ COMMANDS = (
     Command("control", "control a served drive: fail, slow, stall, cut, crash-image, unflushed, stats, errors, age, "
             "flush, snapshot", "SOCKET VERB [ARGUMENT...]", (JSON,), "control control.sock fail chip:0.0"),
     Command("age", "age a drive and save it: by ageing.model, an untimed TRACE, or until writes are steady",
-            "DRIVE FILE [TRACE]", (SET, *WORKLOAD, JSON, QUIET), "age tlc-client worn.fk"),
+            "DRIVE FILE [TRACE]", (
+        SET, *(option for option in WORKLOAD if option.key not in FLOWS), JSON, QUIET), "age tlc-client worn.fk"),
     Command("compare", "run the same workload on several drives and compare them; several files of a trace may come "
             "first", "TRACE DRIVE...", (
         SET, *WORKLOAD, *OUT, JSON, QUIET), "compare synth:sirf-build 1CNM-64 2CM-128"),
@@ -300,8 +303,10 @@ COMMANDS = (
         Option("--page-kib", "size of the page (default: the drive's, or 16)", "N", factor),
         SET, JSON), "errors --cycles 3000 --days 365"),
     Command("drives", "list the presets; print one", "[NAME]", (JSON,), "drives 2CM-128"),
-    Command("drives import", "configurations of other simulators as drive files; MQSim's flows as workloads", "FILE", (
-        Option("--output", "the drive file, or the workloads (default: standard output)", "FILE", filled, short="-o"),
+    Command("drives import", "configurations of other simulators as drive files, MQSim's workloads as flows", "FILE", (
+        Option("--output", "the drive file, or the file of flows (default: standard output)", "FILE", filled,
+               short="-o"),
+        Option("--scenario", "of a workload.xml, the scenario whose flows are written (default 1)", "N", whole(1)),
         Option("--format", "mqsim, ssdsim or disksim (default: found from the content)", "mqsim|ssdsim|disksim",
                one_of("mqsim", "ssdsim", "disksim")),
         Option("--force", "replace the drive file if it exists"), JSON),

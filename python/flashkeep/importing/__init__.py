@@ -18,15 +18,18 @@ SIMULATORS = {"mqsim": mqsim, "ssdsim": ssdsim, "disksim": disksim}
 """The formats; each has its `NAME`, `MARK` (what only its files contain), `ACCEPTED`, `read` and `translate`."""
 
 
-def import_file(path: str, form: str | None) -> Draft | mqsim_flows.Flows:
-    """Reads a configuration, whose format is found from its content if it is not given, or MQSim's workloads.
+def import_file(path: str, form: str | None, scenario: int | None = None) -> Draft | mqsim_flows.Flows:
+    """Reads a configuration, whose format is found from its content if it is not given, or the flows of a
+    scenario of MQSim.
 
     Raises `UsageError`, which names the file, the line and the element.
     """
     text = _text_of(path)
     try:
         if form in (None, "mqsim") and re.search(mqsim_flows.MARK, text):
-            return mqsim_flows.import_flows(path, os.path.basename(path), text)
+            return mqsim_flows.import_flows(path, os.path.basename(path), text, scenario or 1)
+        if scenario is not None:
+            raise UsageError("flashkeep drives import: --scenario: for a workload.xml of MQSim")
         form = form or _detect(path, text)
         simulator = SIMULATORS[form]
         elements: Elements = simulator.read(path, text)

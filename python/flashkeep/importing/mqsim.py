@@ -45,7 +45,7 @@ NO_COUNTERPART = {
     "ResponseTime_Logging_Period_Length": "--out writes response times, per second",
     "SATA_Processing_Delay": "the host's software takes no time",
     "Data_Cache_Sharing_Mode": "all flows share the buffer",
-    "CMT_Sharing_Mode": "the flow that runs has all of it (with SHARED, MQSim gives each flow one of that size)",
+    "CMT_Sharing_Mode": "all flows share the cache (with SHARED, MQSim gives each flow one of that size)",
     "Dynamic_Wearleveling_Enabled": "free blocks are taken in turn, not by their erases",
     "Static_Wearleveling_Enabled": "ftl.wear.levelling has other policies",
     "Static_Wearleveling_Threshold": "ftl.wear.levelling has other policies",
@@ -286,14 +286,12 @@ def _host(elements: Elements, draft: Draft) -> None:
     interface = elements.get("HostInterface_Type")
     kind = elements.word(interface, {"NVME": "nvme", "SATA": "sata"})
     depth, fetch = elements.get("IO_Queue_Depth"), elements.find("Queue_Fetch_Size")
-    if kind == "nvme" and fetch and elements.whole(fetch, 1) <= elements.whole(depth, 1):
-        draft.take(
-            "host.queue_depth", elements.whole(fetch, 1), fetch, interface, how="requests of a flow in the drive"
-        )
-        draft.drop(depth, "requests that the drive has not fetched wait in the host, without a limit")
+    if kind == "nvme" and fetch:
+        draft.take("host.fetch", elements.whole(fetch, 1), fetch, interface, how="requests of a queue in the drive")
+        draft.take("host.entries", elements.whole(depth, 1), depth, interface, how="entries of a queue")
     else:
         draft.take("host.queue_depth", elements.whole(depth, 1), depth, interface)
-        draft.drop(fetch, "it counts with NVMe, below IO_Queue_Depth")
+        draft.drop(fetch, "it counts with NVMe")
     bandwidth, lanes = elements.find("PCIe_Lane_Bandwidth"), elements.find("PCIe_Lane_Count")
     if kind == "nvme" and bandwidth and lanes:
         rate = elements.number(bandwidth, 0) * elements.whole(lanes, 1)

@@ -1,4 +1,4 @@
-"""MQSim's `workload.xml`: its flows as workloads, one at a time.
+"""MQSim's `workload.xml`: the flows of a scenario as a file of flows (`--flows`).
 
 Facts from its documentation and public source: sizes, alignment and addresses in sectors of 512 bytes; a flow of
 QUEUE_DEPTH keeps that many outstanding, one of BANDWIDTH has exponential gaps; its addresses are a share of the
@@ -7,6 +7,7 @@ drive's.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ REQUESTS = 100_000
 """Of a flow whose number of requests follows from neither of its parameters."""
 
 NO_COUNTERPART = {
-    "Priority_Class": "one flow at a time, so there are no priorities",
     "Channel_IDs": "a flow uses the whole drive",
     "Chip_IDs": "a flow uses the whole drive",
     "Die_IDs": "a flow uses the whole drive",
@@ -38,13 +38,17 @@ NO_COUNTERPART = {
 }
 
 
+PRIORITIES = {name.upper(): name for name in ("urgent", "high", "medium", "low")}
+
+
 @dataclass
 class Flow:
-    """A flow as a workload: its name as commands take it, and their options."""
+    """A flow: its workload as commands take it, its class, and options of the run."""
 
     scenario: int
     number: int
     workload: str = ""
+    priority: str | None = None
     options: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     dropped: list[tuple[Element, str]] = field(default_factory=list)
@@ -54,26 +58,48 @@ class Flow:
         if element is not None:
             self.dropped.append((element, why))
 
+    @property
+    def name(self) -> str:
+        return f"flow-{self.number}"
+
+    def table(self) -> str:
+        """The flow as a table of a file of flows."""
+        keys = {"name": self.name, "workload": self.workload, "priority": self.priority}
+        given = (f"{key} = {json.dumps(value)}\n" for key, value in keys.items() if value is not None)
+        return "".join(["[[flow]]\n", *given])
+
     def __str__(self) -> str:
         return " ".join([self.workload, *self.options])
 
 
 @dataclass
 class Flows:
-    """The flows of a file."""
+    """The flows of a scenario of a file."""
 
     file: str
+    scenario: int
+    scenarios: int
     all: list[Flow]
 
+    @property
+    def options(self) -> list[str]:
+        """Options of a run that its traces need."""
+        return list(dict.fromkeys(" ".join(flow.options) for flow in self.all if flow.options))
+
     def text(self) -> str:
-        """The workloads, one a line."""
-        return "".join(f"{flow}\n" for flow in self.all)
+        """The file of flows."""
+        command = " ".join(["flashkeep run DRIVE --flows FILE", *self.options])
+        head = f"# Scenario {self.scenario} of {self.file}: {command}\n"
+        return "\n".join([head, *(flow.table() for flow in self.all)])
 
     def report(self) -> Iterator[str]:
         """The assumptions about each flow, and the elements without a counterpart."""
-        yield f"{self.file}: {len(self.all)} flows of MQSim; flashkeep runs one at a time: flashkeep run DRIVE WORKLOAD"
+        others = f" of {self.scenarios} (--scenario N chooses another)" if self.scenarios > 1 else ""
+        yield f"{self.file}: {len(self.all)} flows of MQSim, scenario {self.scenario}{others}"
+        for option in self.options:
+            yield f"its traces need the options {option}"
         for flow in self.all:
-            yield f"scenario {flow.scenario}, flow {flow.number}: {flow}"
+            yield f"{flow.name}: {flow}"
             yield from (f"  assumed: {why}" for why in flow.assumed)
             yield from (f"  no counterpart: {element}: {why}" for element, why in flow.dropped)
 
@@ -81,15 +107,16 @@ class Flows:
         """The same as JSON."""
         return {
             "format": "mqsim-flows",
-            "flows": [{"scenario": flow.scenario, "flow": flow.number, "workload": flow.workload,
-                       "options": flow.options, "assumed": flow.assumed,
+            "scenarios": self.scenarios,
+            "flows": [{"scenario": flow.scenario, "flow": flow.number, "name": flow.name, "workload": flow.workload,
+                       "priority": flow.priority, "options": flow.options, "assumed": flow.assumed,
                        "no_counterpart": no_counterpart(flow.dropped)} for flow in self.all],
             "text": self.text(),
         }  # fmt: skip
 
 
-def import_flows(path: str, file: str, text: str) -> Flows:
-    """Reads the flows of all scenarios.
+def import_flows(path: str, file: str, text: str, chosen: int) -> Flows:
+    """Reads the flows of a scenario; those of a file without scenarios are one.
 
     Raises `WrongInputError`.
     """
@@ -105,17 +132,23 @@ def import_flows(path: str, file: str, text: str) -> Flows:
         flows.setdefault(place, Elements(path)).add(element)
     if not flows:
         raise WrongInputError(path, None, None, f"no flow; accepted: {SYNTHETIC} and {TRACE}")
+    numbers = dict.fromkeys(of_scenario.values())
+    if chosen not in numbers:
+        raise WrongInputError(path, None, None, f"no scenario {chosen}; accepted: 1 to {len(numbers)}")
     found: list[Flow] = []
     for (tag, line), elements in flows.items():
-        scenario_number = of_scenario[tag, line]
-        flow = Flow(scenario_number, 1 + sum(other.scenario == scenario_number for other in found))
+        if of_scenario[tag, line] != chosen:
+            continue
+        flow = Flow(chosen, 1 + len(found))
         (_synthetic if tag == SYNTHETIC else _of_trace)(elements, flow)
+        priority = elements.find("Priority_Class")
+        flow.priority = elements.word(priority, PRIORITIES) if priority else None
         for name, why in NO_COUNTERPART.items():
             flow.drop(elements.find(name), why)
         for element in elements.unused():
             flow.drop(element, "not known here")
         found.append(flow)
-    return Flows(file, found)
+    return Flows(file, chosen, len(numbers), found)
 
 
 def _percent(elements: Elements, element: Element) -> Fraction:

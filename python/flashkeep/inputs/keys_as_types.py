@@ -39,6 +39,7 @@ from collections.abc import Sequence
 from typing import SupportsIndex, TypedDict
 
 from ..choices import Existing, Replay
+from ..inputs.flows import Flows
 '''
 CLASSES = {
     "AgeOptions(TypedDict": ("The options of `age`: those of `run` that do not need time.", ("replaying", "starting")),
@@ -80,6 +81,8 @@ def run_option_types() -> str:
 
 def _python(option: RunOption) -> str:
     """The type of an option's value."""
+    if option.name == "flows":
+        return "Flows | None"
     if option.kind == "word":
         return f"{option.name.capitalize()} | None"
     return "str | Sequence[str]" if option.repeat else KINDS[option.kind]

@@ -62,7 +62,7 @@ def _figures(summaries: Sequence[Summary]) -> str:
 
 
 def _table(table: RunTable) -> str:
-    """Phases, rebuilds or volumes."""
+    """Phases, rebuilds, volumes or flows."""
     sides = [LEFT if at in table.words else RIGHT for at in range(len(table.heads))]
     lines = ["".join(f"<th{side}>{escape(head)}</th>" for side, head in zip(sides, table.heads, strict=True))]
     lines += [

@@ -42,7 +42,7 @@ class Group:
     """Warnings of the runs, each once."""
     verdicts: list[str] = field(default_factory=list)
     tables: list[tuple[str, str, list[tuple[str, RunTable]]]] = field(default_factory=list)
-    """Phases, rebuilds and volumes of runs that have them."""
+    """Phases, rebuilds, volumes and flows of runs that have them."""
     overview: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
     detail: list[Any] = field(default_factory=list)
 

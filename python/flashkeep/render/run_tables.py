@@ -1,4 +1,4 @@
-"""Tables about one run: its phases, rebuilds and volumes. The terminal and the pages show the same cells."""
+"""Tables about one run: its phases, rebuilds, volumes and flows. The terminal and the pages show the same cells."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RunTable:
 
 def run_tables(summary: Summary) -> Iterator[RunTable]:
     """The tables that a run has."""
-    for table in (_phases(summary), _rebuilds(summary), _volumes(summary)):
+    for table in (_phases(summary), _rebuilds(summary), _volumes(summary), _flows(summary)):
         if table.rows:
             yield table
 
@@ -74,6 +74,28 @@ def _volumes(summary: Summary) -> RunTable:
         for at, volume in enumerate(summary.get("volumes") or ())
     ]  # fmt: skip
     return RunTable("volumes", "Volumes", heads, rows, (0, len(heads) - 1))
+
+
+def _flows(summary: Summary) -> RunTable:
+    heads = ("flow", "requests", "mean, µs", "reads, p99", "writes, p99", "requests/s", "read, MiB/s",
+             "written, MiB/s", "slowdown", "workload")  # fmt: skip
+    rows = [
+        [
+            flow["name"], count(flow["requests"]),
+            *(_told((flow["response_us"][kind] or {}).get(figure))
+              for kind, figure in (("all", "mean"), ("read", "p99"), ("write", "p99"))),
+            *(_told(flow["throughput"][key]) for key in ("iops", "read_mib_s", "write_mib_s")),
+            _factor(flow["slowdown"]), flow["workload"],
+        ]
+        for flow in summary.get("flows") or ()
+    ]  # fmt: skip
+    fairness = summary.get("fairness")
+    title = "Flows" if fairness is None else f"Flows (fairness, smallest slowdown over largest: {fairness:.2f})"
+    return RunTable("flows", title, heads, rows, (0, len(heads) - 1))
+
+
+def _factor(value: float | None) -> str:
+    return "–" if value is None else f"× {value:.2f}"
 
 
 TIMES = ("reads, µs", "p99", "writes, µs", "p99")

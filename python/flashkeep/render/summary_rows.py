@@ -109,12 +109,14 @@ SECTIONS = Sections()
 
 
 def sections(summaries: Sequence[Summary]) -> Iterator[tuple[str, list[Row]]]:
-    """The rows of a table of these runs; of several, also their volumes and rebuilds, which have tables of their own
-    where there is one run."""
+    """The rows of a table of these runs; of several, also their volumes, flows and rebuilds, which have tables of their
+    own where there is one run."""
     yield from SECTIONS
     if len(summaries) > 1:
         most = {key: max(len(summary.get(key) or ()) for summary in summaries) for key in ("volumes", "rebuilds")}
         yield "Volumes", [row for at in range(most["volumes"]) for row in _volume(at)]
+        named = max((summary.get("flows") or () for summary in summaries), key=len)
+        yield "Flows", [row for at, flow in enumerate(named) for row in _flow(at, flow["name"])]
         yield "Rebuilds", [row for at in range(most["rebuilds"]) for row in _rebuild(at)]
 
 
@@ -124,6 +126,14 @@ def _volume(at: int) -> Iterator[Row]:
         yield Row(f"volume {at}: {kind}s, mean, µs", f"{path}.mean", micros, LOWER)
         yield Row("  p99", f"{path}.p99", micros, LOWER)
     yield Row("  requests a second", f"volumes.{at}.throughput.iops", micros, HIGHER)
+
+
+def _flow(at: int, name: str) -> Iterator[Row]:
+    yield Row(f"{name}: mean, µs", f"flows.{at}.response_us.all.mean", micros, LOWER)
+    for kind in ("read", "write"):
+        yield Row(f"  p99 of {kind}s", f"flows.{at}.response_us.{kind}.p99", micros, LOWER)
+    yield Row("  requests a second", f"flows.{at}.throughput.iops", micros, HIGHER)
+    yield Row("  slowdown", f"flows.{at}.slowdown", lambda factor: f"{factor:.2f}", LOWER)
 
 
 def _rebuild(at: int) -> Iterator[Row]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Summary = dict[str, Any]
 
 
-GROWING = ("response_us", "latency_us", "queue", "volumes")
+GROWING = ("response_us", "latency_us", "queue", "volumes", "flows")
 """The sections of a summary that grow with the length of the trace if a drive cannot carry it."""
 
 

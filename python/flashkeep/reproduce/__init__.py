@@ -16,6 +16,7 @@ PAPERS = {
     "tradeoffs": "how a drive is organised: microbenchmarks, gangs, cleaning and wear of Design Tradeoffs",
     "aging": "how a drive is aged in SSDSim: Figures 4 and 5 of Kim, Park and Shin",
     "hybrid": "disks that back up SSDs through a small memory: Tables 1 to 7 of the hybrid backup (Fan)",
+    "mqsim": "two flows on one drive: the queue fetch size of MQSim (FAST 2018), as its files have it",
     "errors": "errors of flash: retries, refresh, retention, drives in the field, as published ratios",
     "fleet": "fleets of arrays: MTTDL, mlec-sim, Elerath and Pecht, field rates, Diff-RAID",
 }

@@ -27,6 +27,16 @@ class Workload:
 
 
 @dataclass(frozen=True, slots=True)
+class Flow:
+    """A flow of a run: reads of the run's workload in a closed loop."""
+
+    name: str
+    depth: int
+    share: float
+    """Its share of the requests of the run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """One simulation: a drive, a workload, and changed values and options."""
 
@@ -44,6 +54,8 @@ class Run:
     """The smallest number of requests at any scale: fewer give no result."""
     beside: tuple[str, ...] = ()
     """The workloads of an array's other volumes; the number of requests is for all volumes together."""
+    flows: tuple[Flow, ...] = ()
+    """The workload as several flows beside each other, each with its share of the requests."""
     info: bool = False
     """No simulation: the statistics of the workload, as in `trace info`."""
 
@@ -70,12 +82,12 @@ class Results:
         return run in self._summaries
 
     def figure(self, run: Run, path: str) -> float | None:
-        """A figure of a run by its path, `response_us.read.mean`; none if the run does not have it."""
+        """A figure of a run by its path, `response_us.read.mean` or `flows.0.slowdown`; none without it."""
         value: Any = self._summaries[run]
         for key in path.split("."):
             if value is None:
                 return None
-            value = value[key]
+            value = value[int(key)] if isinstance(value, list) else value[key]
         return None if value is None else float(value)
 
 

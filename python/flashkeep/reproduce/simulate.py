@@ -18,7 +18,7 @@ from ..sweeping.task import FAILED, REFUSED
 from .paper import Results, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from ..sweeping.cells import Cell
     from ..sweeping.folder import Folder
@@ -65,12 +65,21 @@ class Setup:
         """The arguments for the simulator."""
         job: dict[str, object] = {"drive": run.drive, "set": run.set, "seed": self.seed, "keep_requests": False}
         names, requests = (run.workload, *run.beside), self.requests(run)
+        if run.flows:
+            return job | {"traces": (), "flow": list(self.flows(run))} | dict(run.options)
         job["traces"] = self.traces(run)
         if run.beside or run.workload in self.real:
             job["limit"] = requests
         if any(name in self.real for name in names):
             job |= {**dict(self.paper.trace_options), **self.reading}
         return job | dict(run.options)
+
+    def flows(self, run: Run) -> Iterator[str]:
+        """A run's flows, as the command line names them."""
+        for flow in run.flows:
+            requests = max(1, round(flow.share * self.requests(run)))
+            synth = f"synth:{run.workload},requests={requests},{run.synth}".replace(",", ";")
+            yield f"{flow.name}={synth},depth={flow.depth}"
 
     def traces(self, run: Run) -> list[str]:
         """A run's workloads, as the command line names them."""

@@ -89,7 +89,7 @@ class Comparison:
 
 
 def compare_runs(
-    trace: Trace,
+    trace: Trace | None,
     drives: Sequence[Drive],
     labels: Sequence[str] | None,
     seed: SupportsIndex,
@@ -101,12 +101,12 @@ def compare_runs(
     """Runs the workload on each drive."""
     if not drives:
         raise TypeError("compare needs at least one drive")
-    if "-" in trace.paths:
+    if trace and "-" in trace.paths:
         raise ValueError("compare: each drive reads the trace anew, and standard input can be read only once")
     jobs = [job_of(drive, trace, seed, options, requests) for drive in drives]
-    view = display(progress)
+    view, tables = display(progress), trace.tables if trace else None
     try:
-        kept = [Result(*ended) for ended in run_results([(job, None) for job in jobs], workers, view, trace.tables)]
+        kept = [Result(*ended) for ended in run_results([(job, None) for job in jobs], workers, view, tables)]
     finally:
         view.clear()
     return Comparison(kept, labels or _labels(kept, drives))

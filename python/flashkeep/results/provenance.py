@@ -91,6 +91,9 @@ class Inputs:
     def describe(self, summary: dict[str, Any], command: str | None) -> None:
         """Adds what the results follow from to a summary."""
         workload = summary["workload"]
+        if flows := summary.get("flows"):
+            limited = self._job.get("limit") is not None
+            self._traces = [_trace_hashes(flow["workload"], limited) for flow in flows]
         if not summary.get("interrupted"):  # it would wait until all of a long trace has been read
             workload["sha256"] = self._trace(workload["sha256"])
         summary["options"] = self._options(bool(summary.get("interrupted")))

@@ -13,6 +13,7 @@ from .. import _flashkeep
 from ..api import job_of
 from ..extras import need
 from ..inputs.drive_files import Drive, set_value
+from ..inputs.flows import with_tables, with_workloads, workloads
 from ..inputs.traces import PLACING, READING, Trace
 from ..results.figure_paths import flat
 from ..results.provenance import build
@@ -164,7 +165,7 @@ def cell_of(
     keep: Mapping[str, Any] | None = None,
 ) -> Cell:
     """A job as a cell."""
-    tables, keep = tables or {}, keep or {}
+    job, tables, keep = with_tables(job), tables or {}, keep or {}
     parts = digests.parts(drive)
     name, inputs = digests.cell(job, parts, tables, keep), digests.inputs(job, parts, tables)
     return Cell(name, labels, {**job, "drive_files": parts.texts}, tables, keep, inputs, parts.named)
@@ -221,7 +222,8 @@ class Digests:
 
     def inputs(self, job: Mapping[str, Any], parts: Parts, tables: Mapping[str, bytes]) -> dict[str, str]:
         """The hash of each file that a job reads."""
-        paths = [path for path in job["traces"] if not path.startswith("synth:") and path not in tables]
+        traces = (*job["traces"], *workloads(job))
+        paths = [path for path in traces if not path.startswith("synth:") and path not in tables]
         found = {path: self.file(path, "workload") for path in paths}
         found |= {path: _flashkeep.sha256_of_bytes(text.encode()) for path, text in parts.texts.items()}
         found |= {path: self.file(path, "drive") for path in parts.named}
@@ -231,6 +233,8 @@ class Digests:
         """The name of a cell."""
         inputs = {key: self.file(job[key], f"options.{key}") for key in FILES if job.get(key)}
         options = {key: value for key, value in job.items() if key not in INPUTS}
+        if flow := job.get("flow"):
+            options["flow"] = with_workloads(flow, lambda path: self.trace(path, tables))
         traces = [self.trace(path, tables) for path in job["traces"]]
         return _name([*self._program, parts.resolved, traces, job["seed"], inputs, options, dict(keep)])
 

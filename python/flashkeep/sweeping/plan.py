@@ -13,6 +13,7 @@ from ..cli.options import did_you_mean
 from ..fleets.options import Options as Fleet
 from ..inputs.drive_files import Drive, plain
 from ..inputs.drive_files import drive as drive_of
+from ..inputs.flows import as_options, has_flows
 from ..inputs.run_options import options_of
 from ..inputs.traces import Trace
 from .assumptions import KEYS, check
@@ -156,7 +157,7 @@ class _Reader:
         variants = self._variants(values.get("variant"))
         plan = Plan(
             path=self._path,
-            workloads=self._workloads(values),
+            workloads=self._workloads(values, _has_flows(options, grid, variants)),
             drives=self._drives(values),
             seeds=self._seeds(values),
             grid=grid,
@@ -209,9 +210,9 @@ class _Reader:
 
     def _options(self, given: dict[str, Any], where: str = "") -> dict[str, Any]:
         self._known("options", given, OPTIONS, "the options of a run are")
-        options = dict(given)
+        options = as_options(given)
         for name in FILES:
-            if name in options:
+            if options.get(name) is not None:
                 options[name] = self._file(os.fspath(options[name]))
         if "fail" in options:
             fail = plain(options["fail"])
@@ -255,7 +256,11 @@ class _Reader:
             self.wrong(name, f"an empty list; a plan needs a {name}")
         return found
 
-    def _workloads(self, values: Mapping[str, Any]) -> list[Workload]:
+    def _workloads(self, values: Mapping[str, Any], are_flows: bool) -> list[Workload]:
+        if are_flows:
+            if values.get("workload") is not None:
+                self.wrong("workload", "a plan with flows has none: each flow names its own")
+            return [Workload("flows", Trace((), {}))]
         found = []
         for number, value in enumerate(self._several(values, "workload")):
             if isinstance(value, Trace):
@@ -340,6 +345,12 @@ class _Reader:
             found.append({key: value if isinstance(value, list) else [value]
                           for key, value in ((key, plain(value)) for key, value in rule.items())})  # fmt: skip
         return found
+
+
+def _has_flows(options: Mapping[str, Any], grid: Mapping[str, Any], variants: Iterable[Setting]) -> bool:
+    """Whether the workloads of a plan are flows."""
+    keys = [*grid, *(key for variant in variants for key in variant.keys)]
+    return has_flows(options) or "options.flow" in keys or "options.flows" in keys
 
 
 def _dotted(table: Mapping[str, Any], above: str) -> Iterable[tuple[str, Any]]:

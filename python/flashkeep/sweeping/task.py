@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from ..api import simulate
+from ..inputs.flows import with_workloads
 from ..inputs.traces import READING
 from ..results.provenance import build, hash_of
 from ..results.writing import own_mark, put
@@ -101,6 +102,8 @@ def _placed(task: Task, places: Mapping[str, str]) -> dict[str, Any]:
     """The job of a task with the files that were sent in the place of those that are not here."""
     job = dict(task["job"])
     job["traces"] = [places.get(path, path) for path in job["traces"]]
+    if flow := job.get("flow"):
+        job["flow"] = with_workloads(flow, lambda path: places.get(path, path))
     job |= {key: places.get(job[key], job[key]) for key in ("aged", "scenario") if job.get(key)}
     texts = job["drive_files"].items()
     job["drive_files"] = {path: _text(places.get(path, path)) if text is None else text for path, text in texts}

@@ -3,6 +3,7 @@
 use super::check::Resolved;
 use crate::flash::{Acknowledge, Across, BusUse, BusyUnit};
 use crate::ftl::GcRun;
+use crate::host::{Arbitration, HostSpec};
 use crate::mapping::BackendKind;
 use crate::options::OptionsPart;
 use crate::schemes::{Inside, Members, NvramOptions, NvramPrice};
@@ -72,15 +73,35 @@ pub fn draw(drive: &Resolved) -> String {
             format!("{} in the drive, later ones wait in the host queue", count(u64::from(depth), "request"))
         }
     };
-    let lines = vec![
+    let mut lines = vec![
         format!("sees {bytes} in sectors of {sector} B; {queue}"),
         format!("starts {}", drive.start_in_words()),
     ];
+    lines.extend(queues(&drive.spec.host));
     let host = DrawnNode::new("host", lines, vec![top]);
     let mut out = format!("{}  {}", drive.spec.name, drive.spec.description).trim_end().to_string();
     out.push('\n');
     host.write("└─ ", "   ", &mut out);
     out
+}
+
+/// How the drive fetches requests from host queues, if it does so in another way than one by one from each without a limit.
+fn queues(host: &HostSpec) -> Option<String> {
+    let number = match host.queues {
+        0 => "a host queue for each flow".to_owned(),
+        queues => count(u64::from(queues), "host queue"),
+    };
+    let entries = (host.entries > 0).then(|| format!("of {}", count(u64::from(host.entries), "request")));
+    let fetch = (host.fetch > 0).then(|| format!("up to {} of each in the drive", host.fetch));
+    let order = match host.arbitration {
+        Arbitration::RoundRobin => None,
+        Arbitration::Weighted => Some("fetched by weights".to_owned()),
+        Arbitration::Priority => Some("fetched by priorities".to_owned()),
+    };
+    if host.queues == 0 && entries.is_none() && fetch.is_none() && order.is_none() {
+        return None;
+    }
+    Some([Some(number), entries, fetch, order].into_iter().flatten().collect::<Vec<_>>().join(", "))
 }
 
 /// The parts of a drive or an array, below its DRAM.

@@ -1,7 +1,8 @@
-//! The host interface, between the workload and the drive: addresses, logical pages and what they are expected to hold, the
-//! queue.
+//! The host interface, between the workload and the drive: addresses, logical pages and what they are expected to hold,
+//! queues.
 
 mod address;
+mod arbitration;
 mod interleave;
 mod options;
 mod oracle;
@@ -10,8 +11,9 @@ mod split;
 mod window;
 
 pub use address::{AddressError, AddressMode, Addresses, Range};
+pub use arbitration::{Arbiter, Chosen};
 pub use interleave::Interleave;
-pub use options::{Existing, HostOrder, HostSpec, LateRequests, PartialWrites};
+pub use options::{Arbitration, Existing, HostOrder, HostSpec, LateRequests, PartialWrites, PriorityClass};
 pub use oracle::{Expected, Oracle};
 pub use pages::{HostAccess, HostPages};
 pub use split::{Fragments, SectorRange, fragments};

@@ -15,6 +15,22 @@ pub struct HostSpec {
     pub late_requests: LateRequests,
     /// The order in which waiting requests are admitted: by `arrival`, or `c-look` (the next higher address first).
     pub order: HostOrder,
+    /// The number of host queues (submission queues) of a run with several flows: these are assigned to them in turn. 0:
+    /// one for each flow.
+    #[schemars(range(max = 65_535))]
+    pub queues: u32,
+    /// Entries of a host queue, which its requests hold until they are done: a closed loop keeps no more requests outstanding,
+    /// and other requests wait in the host. 0: no limit.
+    #[schemars(range(max = 1_048_576))]
+    pub entries: u32,
+    /// Requests of one host queue that are in the drive at a time at most; later ones wait in their queue. A run of one
+    /// workload has one queue. 0: no limit.
+    #[schemars(range(max = 1_048_576))]
+    pub fetch: u32,
+    /// The order in which the drive fetches requests from several host queues: `round-robin`; `weighted` by the weights of
+    /// flows; or `priority` by their classes: urgent first, then high, medium and low, which get 4, 2 and 1 of 7 fetches
+    /// while all of them have requests.
+    pub arbitration: Arbitration,
     /// Transfer time of a sector on the link to the host, µs: data of a write cross it before its pages are programmed,
     /// data of a read after its pages are read, one request at a time. Part of response times, not of service times. 0:
     /// no link.
@@ -38,6 +54,36 @@ pub struct HostSpec {
 }
 
 impl HostSpec {
+    /// Requests of one host queue that are in the drive at a time at most; 0 for no limit. Requests hold their entries until
+    /// they are done.
+    #[must_use]
+    pub fn fetched(&self) -> u32 {
+        [self.fetch, self.entries].into_iter().filter(|&limit| limit > 0).min().unwrap_or(0)
+    }
+
+    /// Requests of a run of one workload that are in the drive at a time at most; 0 for no limit.
+    #[must_use]
+    pub fn admitted(&self) -> u32 {
+        [self.queue_depth, self.fetched()].into_iter().filter(|&limit| limit > 0).min().unwrap_or(0)
+    }
+
+    /// The number of requests that a closed loop of this depth keeps outstanding, as the queue depth and the entries of its
+    /// queue allow.
+    #[must_use]
+    pub fn bounded(&self, depth: u32) -> u32 {
+        let limits = [self.queue_depth, self.entries].into_iter().filter(|&limit| limit > 0);
+        limits.fold(depth, u32::min)
+    }
+
+    /// The same of the only workload of a run, whose requests arrive when they are fetched.
+    #[must_use]
+    pub fn bounded_alone(&self, depth: u32) -> u32 {
+        match self.admitted() {
+            0 => depth,
+            limit => limit.min(depth),
+        }
+    }
+
     /// Whether link or controller take time.
     #[must_use]
     pub fn has_link(&self) -> bool {
@@ -67,6 +113,50 @@ pub enum HostOrder {
     /// The request at the lowest address that is not below that of the last one; if there is none, the one at the
     /// lowest address.
     CLook,
+}
+
+/// The order in which the drive fetches requests from several host queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arbitration {
+    /// Queues take turns.
+    #[default]
+    RoundRobin,
+    /// By the weights of their flows.
+    Weighted,
+    /// By the classes of their flows.
+    Priority,
+}
+
+/// The class of a flow, as NVMe has them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PriorityClass {
+    /// Before all others.
+    Urgent,
+    /// The largest weight of the others.
+    High,
+    /// The class of flows that name none.
+    #[default]
+    Medium,
+    /// The smallest weight.
+    Low,
+}
+
+impl PriorityClass {
+    /// All classes, from the first.
+    pub const ALL: [PriorityClass; 4] =
+        [PriorityClass::Urgent, PriorityClass::High, PriorityClass::Medium, PriorityClass::Low];
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            PriorityClass::Urgent => "urgent",
+            PriorityClass::High => "high",
+            PriorityClass::Medium => "medium",
+            PriorityClass::Low => "low",
+        }
+    }
 }
 
 /// Which pages exist before time 0.

@@ -43,6 +43,12 @@ impl HostQueue {
         HostQueue { depth, waits_before_admission, ..HostQueue::default() }
     }
 
+    /// The same for requests that may have arrived before, although there is room: those of several queues.
+    #[must_use]
+    pub fn after_queues(depth: u32) -> Self {
+        HostQueue { waits_before_admission: true, ..HostQueue::new(depth, false) }
+    }
+
     /// A closed loop in batches: the next `depth` requests come when all of the ones before have left.
     #[must_use]
     pub fn in_batches(depth: u32) -> Self {

@@ -123,6 +123,27 @@ impl Reported for Operations {
     }
 }
 
+impl Reported for Operations<Option<u64>> {
+    fn told(&self) -> Option<Value> {
+        Some(Operations::told(self, |count| json!(count)))
+    }
+
+    fn shape() -> FigureShape {
+        by_kind_and_cause(
+            ["FlowOperations", "FlowOperationsByCause"],
+            ["Operations of a flow by kind and cause.", "Operations of a flow of one kind by cause."],
+            unit("pages").lower(),
+            &Option::<u64>::shape(),
+            |kind| match kind {
+                OpKind::Read => "Pages read",
+                OpKind::Program => "Pages programmed",
+                OpKind::Erase => "Blocks erased",
+                OpKind::Copyback => "Pages copied inside their plane",
+            },
+        )
+    }
+}
+
 impl Reported for Operations<Option<f64>> {
     fn told(&self) -> Option<Value> {
         Some(Operations::told(self, |energy| json!(energy)))

@@ -8,6 +8,7 @@ mod disk;
 mod economy;
 mod energy;
 mod errors;
+mod flows;
 mod histogram;
 mod latency;
 mod members;
@@ -17,7 +18,6 @@ mod registry;
 mod sections;
 mod series;
 mod summary;
-mod volumes;
 mod wear;
 mod wear_out;
 
@@ -34,6 +34,7 @@ pub use energy::{Energy, FlashEnergy};
 pub use errors::{
     ErrorEffects, ErrorFigures, ErrorsLeft, FieldRates, MemberErrors, RberFigures, Uncorrectable,
 };
+pub use flows::{FlowFacts, FlowFigures, FlowStatistics, VolumeFigures};
 pub use histogram::{Histogram, Times, TimesByOperation};
 pub use latency::{BreakdownSums, LatencyByOperation, LatencyMeans, PartTimes, part_names};
 pub use members::{Member, MemberActivity, called};
@@ -45,6 +46,5 @@ pub use sections::{
 };
 pub use series::{Series, SeriesIntervals, SeriesRequest, SeriesSample};
 pub use summary::{Facts, PowerCut, RequestStatistics, WorkloadFacts, summary};
-pub use volumes::{VolumeFigures, VolumeStatistics};
 pub use wear::{Bar, Mark, Wear, WearFacts};
 pub use wear_out::{MemberEnd, WearOut};

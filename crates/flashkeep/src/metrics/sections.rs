@@ -6,12 +6,12 @@ use super::disk::DiskActivity;
 use super::economy::Economy;
 use super::energy::Energy;
 use super::errors::ErrorFigures;
+use super::flows::{FlowFigures, VolumeFigures};
 use super::histogram::TimesByOperation;
 use super::latency::LatencyByOperation;
 use super::members::Member;
 use super::phases::PhaseFigures;
 use super::rebuilds::Rebuild;
-use super::volumes::VolumeFigures;
 use super::wear::Wear;
 use super::wear_out::WearOut;
 use super::{IfAny, figures, plain, unit};
@@ -83,6 +83,10 @@ figures! {
         rebuilds: Vec<Rebuild> => plain().derived(),
         /// The volumes of an array that have a workload each, in order; none if one workload has the whole array.
         volumes: Vec<VolumeFigures> => plain().derived(),
+        /// Workloads beside each other (`--flow`), in order; none if there is one workload.
+        flows: Vec<FlowFigures> => plain().derived(),
+        /// The smallest slowdown of a flow over the largest; none without `--alone`.
+        fairness: Option<f64> => unit("ratio").higher().derived(),
         /// How often planes worked together and cache registers overlapped; only with such commands.
         commands: IfAny<Commands> => plain().heading("Several at once"),
         /// How full flash pages were that hold several logical pages; only with such pages.

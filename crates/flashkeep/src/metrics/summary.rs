@@ -3,6 +3,7 @@
 use super::conditioned::Conditioning;
 use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per};
 use super::errors::{ErrorEffects, ErrorFigures, ErrorsLeft};
+use super::flows::{FlowFacts, FlowFigures, VolumeFigures};
 use super::histogram::TimesByOperation;
 use super::latency::{BreakdownSums, LatencyByOperation};
 use super::members::{cached_bytes, programmed_bytes, runs_left};
@@ -13,8 +14,7 @@ use super::sections::{
 };
 use super::wear::{CountedWrites, ENOUGH};
 use super::{
-    Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases,
-    VolumeStatistics, WearFacts,
+    Digest, FigureEntry, FigureShape, Histogram, IfAny, MemberActivity, Reported, RunPhases, WearFacts,
 };
 use crate::config::Resolved;
 use crate::device::latency::Part;
@@ -152,8 +152,10 @@ pub struct Facts<'a> {
     pub untimed: Option<bool>,
     /// The result of conditioning the drive.
     pub conditioned: Option<Conditioning>,
-    /// Workloads and statistics of the volumes that have a workload each.
-    pub volumes: Vec<(&'a str, &'a VolumeStatistics)>,
+    /// Workloads beside each other.
+    pub flows: Vec<FlowFacts<'a>>,
+    /// Whether these are tenants, not the volumes of an array.
+    pub has_tenants: bool,
     /// The phases before, during and after failures.
     pub phases: &'a RunPhases,
     /// The map's name and counts, unless it is a page map in memory.
@@ -215,10 +217,7 @@ pub fn summary(facts: &Facts<'_>) -> Value {
 fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
     let (statistics, drive, counters) = (facts.statistics, facts.drive, facts.counters);
     let rebuilds = if facts.untimed.is_some() { Vec::new() } else { rebuilds::rebuilds(facts.phases, drive) };
-    let volumes = facts
-        .volumes
-        .iter()
-        .map(|(workload, volume)| volume.figures(workload, timed_seconds(facts, seconds)));
+    let (volumes, flows) = flows(facts, timed_seconds(facts, seconds));
     // An untimed run without arrival times has no simulated time.
     let passes = facts.untimed != Some(false);
     let hits = BufferHits::new(facts.hits);
@@ -267,13 +266,26 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         redundancy: redundancy(drive),
         phases: facts.phases.figures(),
         rebuilds,
-        volumes: volumes.collect(),
+        volumes,
+        flows,
+        fairness: None,
         commands: IfAny(commands(&drive.spec.flash.commands, counters)),
         packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
         slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),
         // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
     }
+}
+
+/// The volumes of an array, or the tenants.
+fn flows(facts: &Facts<'_>, seconds: f64) -> (Vec<VolumeFigures>, Vec<FlowFigures>) {
+    if facts.has_tenants {
+        let own = !facts.drive.is_array() && !facts.drive.is_disk() && memory_bytes(facts.drive) == 0;
+        let page_bytes = own.then(|| facts.drive.page_bytes());
+        return (Vec::new(), facts.flows.iter().map(|flow| flow.figures(seconds, page_bytes)).collect());
+    }
+    let volume = |flow: &FlowFacts<'_>| flow.statistics.figures(flow.workload, seconds);
+    (facts.flows.iter().map(volume).collect(), Vec::new())
 }
 
 /// Errors of all drives; none without an error model.

@@ -2,7 +2,7 @@
 
 use super::age_blocks::AgedBlocks;
 use super::age_log::begin_ageing_log;
-use super::{Device, PREPARED, Simulation, Stop};
+use super::{Device, Flows, PREPARED, Simulation, Stop};
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, NodeId, Page, Scheme, Verb};
 use crate::error::{DriveError, Error};
@@ -12,6 +12,7 @@ use crate::kernel::{Bits, Permutation, SimTime};
 use crate::mapping;
 use crate::metrics::Conditioned;
 use crate::schemes::{Any, StripeLog};
+use crate::workload::Requests;
 use flashkeep_trace::Op;
 use flashkeep_trace::random::Random;
 use std::ops::ControlFlow;
@@ -406,14 +407,39 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         tell: Tell<'_>,
         mut act: impl FnMut(&mut Self, crate::device::port::Fragment),
     ) -> Result<(), Stop> {
-        let mut requests = self.workload.requests()?;
-        let mut number = 0_u64;
-        while let Some(read) = requests.next()? {
+        if self.workload.flows.is_empty() {
+            self.each_read_of(None, self.workload.requests()?, tell, &mut act)?;
+        }
+        for (at, requests) in self.workload.streams()?.into_iter().enumerate() {
+            self.each_read_of(Some(at), requests, tell, &mut act)?;
+        }
+        self.host.addresses = self.host.addresses.rewound();
+        self.host.flows.iter_mut().for_each(Flows::rewind);
+        self.host.misplaced = 0;
+        Ok(())
+    }
+
+    /// The same for one workload: that of a flow, or the only one.
+    fn each_read_of(
+        &mut self,
+        flow: Option<usize>,
+        mut requests: Requests,
+        tell: Tell<'_>,
+        act: &mut impl FnMut(&mut Self, crate::device::port::Fragment),
+    ) -> Result<(), Stop> {
+        let (mut number, most) = (0_u64, self.workload.limit());
+        while number < most
+            && let Some(read) = requests.next()?
+        {
             number += 1;
             if number.is_multiple_of(super::LOOK) {
                 self.look(None, tell)?;
             }
-            if !self.locate(&read, number)? || read.op != Op::Read {
+            let has_place = match flow {
+                Some(flow) => self.locate_in_flow(flow, &read, number)?,
+                None => self.locate(&read, number)?,
+            };
+            if !has_place || read.op != Op::Read {
                 continue;
             }
             self.interleave();
@@ -430,8 +456,6 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
             }
         }
-        self.host.addresses = self.host.addresses.rewound();
-        self.host.misplaced = 0;
         Ok(())
     }
 }

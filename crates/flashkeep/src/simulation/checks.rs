@@ -33,7 +33,7 @@ pub(super) fn check_ageing(job: &Job, drive: &Resolved) -> Result<(), Error> {
     match (&job.aged, job.condition, drive.is_aged()) {
         (Some(_), true, _) => refuse("--aged starts with a used drive; it excludes --condition"),
         (_, true, true) => refuse("--condition and ageing.model exclude each other"),
-        _ if job.save_aged.is_some() && !job.untimed && !job.traces.is_empty() => {
+        _ if job.save_aged.is_some() && !job.untimed && job.has_workload() => {
             refuse("--save-aged saves a drive at rest, after an untimed run: add --untimed")
         }
         _ => Ok(()),

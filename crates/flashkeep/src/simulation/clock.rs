@@ -1,6 +1,6 @@
 //! The clock: selects what happens next, a request, an event or a fault event.
 
-use super::{ArrivedRequests, LOOK, Simulation, Stop, Volumes};
+use super::{ArrivedRequests, Flows, LOOK, Simulation, Stop};
 use crate::device::port::Link;
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents};
@@ -20,7 +20,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let closed = self.workload.replay != Replay::Open;
         let fast_path = self.fast_path_backend();
         // The next request is the current one of `requests`.
-        let mut has_next = self.host.volumes.is_none() && self.advance_to_placed(requests)?;
+        let mut has_next = self.host.flows.is_none() && self.advance_to_placed(requests)?;
         loop {
             let event = self.device.next_event();
             if !has_next && event > self.clock.last {
@@ -42,7 +42,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 self.cross_at(crossing);
             } else if fault_event <= admission {
                 // After the last request no more failures are injected, but replacements still take place.
-                let comes = has_next || self.host.volumes.as_ref().is_some_and(Volumes::has_next);
+                let comes = has_next || self.host.flows.as_ref().is_some_and(Flows::has_next);
                 let idle = event == SimTime::NEVER && crossing == SimTime::NEVER;
                 if !comes && idle && !self.failures.fault_events.replaces_next() {
                     break;
@@ -73,11 +73,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         Ok(())
     }
 
-    /// When the next request is admitted, `next` being the next of a workload without volumes.
+    /// When the next request is admitted, `next` being the next of a workload without flows.
     #[inline(always)]
     pub(super) fn next_admission(&mut self, next: Option<Request>, closed: bool) -> SimTime {
         match next {
-            None if self.host.volumes.is_some() => self.next_from_volumes(),
+            None if self.host.flows.is_some() => self.next_from_flows(),
             Some(_) if closed => self.host.window.room_at(self.clock.now),
             Some(request) if self.host.arrived.is_none() => {
                 self.host.window.room_at(SimTime(request.arrival_ns).max(self.clock.now))
@@ -114,22 +114,21 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         (self.host.admitted + self.failures.write_gate.refused).is_multiple_of(LOOK)
     }
 
-    /// Admits the next request of the volumes.
+    /// Admits the next request of the flows.
     #[inline(never)]
-    fn admit_from_volumes(
+    fn admit_from_flows(
         &mut self,
-        closed: bool,
         progress: &mut dyn FnMut(Progress) -> ControlFlow<Halt>,
     ) -> Result<(), Stop> {
-        if let Some(request) = self.take_from_volumes()? {
-            self.admit(&request, closed);
+        if let Some(request) = self.take_from_flows()? {
+            self.admit(&request, false);
         }
-        let share = self.host.volumes.as_ref().and_then(Volumes::share_done);
+        let share = self.host.flows.as_ref().and_then(Flows::share_done);
         if self.looks_now()
             && !self.goes_on(share, progress)?
-            && let Some(volumes) = &mut self.host.volumes
+            && let Some(flows) = &mut self.host.flows
         {
-            volumes.end();
+            flows.end();
         }
         Ok(())
     }
@@ -171,8 +170,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let goes_on = !looks || self.goes_on(requests.share_done(), progress)?;
             return Ok(Some(goes_on && self.advance_to_placed(requests)?));
         }
-        if self.host.volumes.as_ref().is_some_and(Volumes::has_next) {
-            self.admit_from_volumes(closed, progress)?;
+        if self.host.flows.as_ref().is_some_and(Flows::has_next) {
+            self.admit_from_flows(progress)?;
             return Ok(Some(has_next));
         }
         if !has_next {
@@ -199,7 +198,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
         } else if self.device.engine.pieces_rebuilt() >= most {
             self.clock.sampled = true;
-            self.host.volumes.iter_mut().for_each(Volumes::end);
+            self.host.flows.iter_mut().for_each(Flows::end);
         }
         !self.clock.sampled
     }
@@ -221,12 +220,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.host.in_flight.live() > ended
     }
 
-    /// When the next request of a volume is admitted.
+    /// When the next request of a flow is admitted.
     #[inline(never)]
-    pub(super) fn next_from_volumes(&mut self) -> SimTime {
+    pub(super) fn next_from_flows(&mut self) -> SimTime {
         let room = self.host.window.room_at(self.clock.now);
-        let volumes = self.host.volumes.as_mut().expect("there are volumes");
-        volumes.next_at(self.clock.now, room)
+        let flows = self.host.flows.as_mut().expect("there are flows");
+        flows.next_at(self.clock.now, room)
     }
 
     /// The next instant at which a request arrives or is admitted.

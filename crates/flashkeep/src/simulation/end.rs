@@ -1,6 +1,6 @@
 //! The end of a run: reads all pages back and builds the report.
 
-use super::{Device, DevicePlacement, Simulation, Totals, Volumes};
+use super::{Device, DevicePlacement, Flows, Simulation, Totals};
 use crate::device::port::Hits;
 use crate::devices::Body;
 use crate::drive::{ErrorCounts, OperationTimes};
@@ -8,7 +8,7 @@ use crate::engine::Contents;
 use crate::host::Expected;
 use crate::kernel::{Bits, SimTime, Span};
 use crate::mapping::Counts;
-use crate::metrics::{ErrorEffects, Facts, MemberActivity, RunPhases, Tally, WearFacts, summary};
+use crate::metrics::{ErrorEffects, Facts, FlowFacts, MemberActivity, RunPhases, Tally, WearFacts, summary};
 use crate::schemes::Any;
 use crate::workload::Replay;
 use serde_json::Value;
@@ -32,7 +32,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// losses is counted to its end, as its phases are: a rebuild is part of what it shows.
     #[cold]
     pub(super) fn end_counting(&mut self) {
-        let more = self.host.volumes.as_ref().is_some_and(Volumes::has_next)
+        let more = self.host.flows.as_ref().is_some_and(Flows::has_next)
             || self.host.arrived.as_ref().is_some_and(|arrived| !arrived.is_empty());
         if self.accounts.counted.is_some() || more || self.has_requests() {
             return;
@@ -213,6 +213,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         !self.job.expects_power_cuts || self.failures.fault_events.injected || was_cut
     }
 
+    /// The statistics of each flow.
+    fn flow_facts(&self) -> Vec<FlowFacts<'_>> {
+        let flows = self.host.flows.as_ref().map_or_else(Vec::new, |flows| flows.facts(self.workload));
+        let with_counts = |(at, facts)| FlowFacts {
+            operations: self.host.operations.as_ref().map(|counts| counts.of(at)),
+            ..facts
+        };
+        flows.into_iter().enumerate().map(with_counts).collect()
+    }
+
     pub(super) fn summary(&self, counted: &CountedRun, tally: &Tally, warnings: Vec<String>) -> Value {
         let CountedRun { totals, wear, filled, scheme, .. } = counted;
         let since = |now: &[Span], before: &[Span]| -> Vec<Span> {
@@ -265,7 +275,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             interrupted: self.clock.interrupted,
             untimed: self.clock.untimed.then_some(self.workload.replay == Replay::Open),
             phases: if self.shows_phases() { &self.accounts.phases } else { &nothing },
-            volumes: self.host.volumes.as_ref().map_or_else(Vec::new, Volumes::statistics),
+            flows: self.flow_facts(),
+            has_tenants: self.workload.has_tenants,
             mapping: totals
                 .mapping
                 .map(|counts| (self.resolved.map().name, counts.with(mapping, |now, before| now - before))),

@@ -17,7 +17,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let port = self.device.engine.ports().host();
         let crosses =
             self.device.engine.ports().host_link().is_some() || port.has_cache() || port.has_copies();
-        let sums_only = !self.job.keep_requests && self.host.volumes.is_none();
+        let sums_only = !self.job.keep_requests && self.host.flows.is_none();
         self.accounts.flash_only = !crosses && sums_only;
     }
 
@@ -82,8 +82,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if let Some(sums) = self.accounts.statistics.breakdowns.as_deref_mut() {
             sums[at].add(response.0, parts, more);
         }
-        if let Some(volumes) = &mut self.host.volumes {
-            volumes.statistics_of(this.volume as usize).breakdowns()[at].add(response.0, parts, more);
+        if let Some(flows) = &mut self.host.flows {
+            flows.statistics_of(this.flow as usize).breakdowns()[at].add(response.0, parts, more);
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, 
 use crate::error::Error;
 use crate::ftl::MapEntry;
 use crate::host::{
-    AddressMode, Addresses, Expected, HostAccess, HostOrder, HostPages, HostQueue, Interleave, PartialWrites,
-    Range, fragments,
+    AddressMode, Addresses, Arbitration, Expected, HostAccess, HostOrder, HostPages, HostQueue, HostSpec,
+    Interleave, PartialWrites, PriorityClass, Range, fragments,
 };
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
@@ -23,6 +23,7 @@ use crate::{schemes, session};
 use flashkeep_trace::{Op, Provenance};
 use std::ops::ControlFlow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 mod age;
 mod age_blocks;
@@ -33,6 +34,8 @@ mod checks;
 mod clock;
 mod end;
 mod fail_slow;
+mod flow_operations;
+mod flows;
 mod flush;
 mod inject;
 mod latency;
@@ -47,20 +50,20 @@ mod snapshot;
 mod start;
 mod timeline;
 mod untimed;
-mod volumes;
 
 use arrived::ArrivedRequests;
 use build::port_options;
 pub use build::{Built, DevicePlacement, build, build_array};
 use checks::{asks_for_power_cuts, check_ageing, check_places, check_scan, name_option};
 use end::CountedRun;
+use flow_operations::FlowOperations;
+use flows::Flows;
 use inject::FaultEvents;
 use life::{Marks, WriteGate};
 use live::LiveRecord;
 pub use live::{Held, LiveDevice, LiveEvent, PagePart, VolatilePage, serve};
 use memory::Occupancy;
 use power::DurabilityOracle;
-use volumes::Volumes;
 
 /// The number of requests between two checks for an interruption.
 const LOOK: u64 = 8192;
@@ -135,15 +138,51 @@ fn checked_workload<'a>(job: &'a Job, drive: &Resolved) -> Result<Workload<'a>, 
 
 /// What the user should know of how the requests of a workload are admitted.
 fn notes_of(workload: &Workload<'_>, drive: &Resolved) -> Vec<String> {
+    let host = &drive.spec.host;
+    let bounded = |name: &str, replay: Replay, bound: fn(&HostSpec, u32) -> u32| {
+        let (Replay::Closed(depth) | Replay::Batch(depth)) = replay else { return None };
+        let (bound, key) = match bound(host, depth) {
+            bound if bound == depth => return None,
+            bound if bound == host.queue_depth => (bound, "host.queue_depth"),
+            bound if bound == host.entries => (bound, "host.entries"),
+            bound => (bound, "host.fetch"),
+        };
+        let of = if name.is_empty() { String::new() } else { format!(" of {name}") };
+        let outstanding = format!("the closed loop{of} keeps {bound} requests outstanding, not {depth}");
+        Some(format!("{outstanding}: {key} admits no more"))
+    };
+    let mut notes: Vec<String> = match &workload.flows[..] {
+        [] => bounded("", workload.replay, HostSpec::bounded_alone).into_iter().collect(),
+        flows => {
+            flows.iter().filter_map(|flow| bounded(&flow.name, flow.replay, HostSpec::bounded)).collect()
+        }
+    };
+    notes.dedup();
+    notes.extend(notes_of_queues(workload, host));
+    notes
+}
+
+/// What host queues make of several workloads, where a user may expect something else.
+fn notes_of_queues(workload: &Workload<'_>, host: &HostSpec) -> Vec<String> {
     let mut notes = Vec::new();
-    if let (Replay::Closed(depth) | Replay::Batch(depth), bound @ 1..) =
-        (workload.replay, drive.spec.host.queue_depth)
-        && depth > bound
-    {
-        notes.push(format!(
-            "the closed loop keeps {bound} requests outstanding, not {depth}: host.queue_depth admits no \
-             more"
-        ));
+    if !workload.flows.is_empty() && host.order == HostOrder::CLook {
+        notes.push("host.order: no effect with several workloads, which host.arbitration orders".to_owned());
+    }
+    let order = host.arbitration;
+    let classes = workload.flows.iter().any(|flow| flow.class != PriorityClass::default());
+    let weights = workload.flows.iter().any(|flow| flow.weight != 1);
+    let ignored = [
+        (classes && order != Arbitration::Priority, "priorities"),
+        (weights && order != Arbitration::Weighted, "weights"),
+    ];
+    let ignored: Vec<&str> = ignored.into_iter().filter(|&(is, _)| is).map(|(_, what)| what).collect();
+    if !ignored.is_empty() {
+        let (order, what) = (serde_json::json!(order), ignored.join(" and "));
+        notes.push(format!("host.arbitration = {order} does not use the {what} of flows"));
+    }
+    if workload.flows.len() > 1 && order != Arbitration::RoundRobin && host.admitted() == 0 {
+        let limits = "host.queue_depth or host.fetch";
+        notes.push(format!("host.arbitration: no effect without {limits}: no request waits in a host queue"));
     }
     notes
 }
@@ -211,8 +250,8 @@ struct OutstandingRequest<C> {
     /// When it began to be served, and when it had crossed the link.
     admitted: SimTime,
     received: SimTime,
-    /// Its volume, in an array of several volumes.
-    volume: u32,
+    /// Its flow, of several.
+    flow: u32,
     record: RequestRecord,
     /// For the link to the host: the sectors that cross it, its ranges on the drive, and its completion by the device.
     op: Option<Op>,
@@ -290,8 +329,12 @@ struct Host<C: Contents> {
     spread: Vec<Range>,
     /// Requests that wait for a place in the queue, if they do not enter in order of arrival.
     arrived: Option<ArrivedRequests>,
-    /// The volumes of an array that have a workload each.
-    volumes: Option<Volumes>,
+    /// Workloads beside each other.
+    flows: Option<Flows>,
+    /// Whether observers are notified of each request that is submitted.
+    tells_opened: bool,
+    /// Flash operations of each tenant.
+    operations: Option<Arc<FlowOperations>>,
     /// How chunks of an array become stripes.
     interleave: Option<Interleave>,
     warmup: u64,
@@ -410,27 +453,22 @@ impl<C: Contents> Host<C> {
     }
 
     fn new(job: &Job, drive: &Resolved, workload: &Workload<'_>) -> Result<Self, Error> {
-        let depth = match workload.replay {
-            Replay::Open => drive.spec.host.queue_depth,
-            Replay::Closed(depth) | Replay::Batch(depth) => match drive.spec.host.queue_depth {
-                0 => depth,
-                bound => depth.min(bound),
-            },
-        };
+        let host = &drive.spec.host;
         let bytes = drive.page_bytes();
         let [unit, data] = drive.units();
-        let sorts = workload.replay == Replay::Open && drive.spec.host.order == HostOrder::CLook;
+        let sorts = workload.replay == Replay::Open && host.order == HostOrder::CLook;
         Ok(Host {
-            arrived: sorts.then(ArrivedRequests::default),
-            volumes: Volumes::new(workload, drive.capacity_bytes(), depth, job.merge_devices)?,
+            arrived: (sorts && workload.flows.is_empty()).then(ArrivedRequests::default),
+            operations: None,
+            tells_opened: job.operations.is_some() || workload.has_tenants,
+            flows: Flows::new(workload, drive, job.merge_devices)?,
             interleave: Interleave::new(bytes, unit, data),
             addresses: Addresses::new(drive.capacity_bytes(), workload.placement, job.merge_devices),
-            // Each volume has a closed loop of its own.
-            window: match workload.volumes {
-                1 if matches!(workload.replay, Replay::Batch(_)) => HostQueue::in_batches(depth),
-                1 => HostQueue::new(depth, workload.replay != Replay::Open),
-                _ if workload.replay != Replay::Open => HostQueue::new(0, true),
-                _ => HostQueue::new(depth, false),
+            window: match workload.replay {
+                _ if !workload.flows.is_empty() => Flows::device_queue(workload, host),
+                Replay::Batch(depth) => HostQueue::in_batches(host.bounded_alone(depth)),
+                Replay::Closed(depth) => HostQueue::new(host.bounded_alone(depth), true),
+                Replay::Open => HostQueue::new(host.admitted(), false),
             },
             in_flight: Arena::default(),
             finished: Vec::new(),
@@ -490,7 +528,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     ) -> Result<Self, Error> {
         let Built { mut hardware, tree, controller, placements, backend_count } = built;
         // A job that only saves a drive takes no simulated time.
-        let untimed = job.untimed || job.traces.is_empty();
+        let untimed = job.untimed || !job.has_workload();
         if untimed {
             hardware.set_untimed(true);
         }
@@ -536,8 +574,13 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     ) -> Result<RunOutcome, Stop> {
         let mut requests = self.workload.requests()?;
         self.accounts.facts.provenance = requests.provenance.clone();
+        if let ([flow], Some((first, _))) =
+            (&self.workload.flows[..], &mut self.accounts.facts.provenance.extent)
+        {
+            *first += flow.offset;
+        }
         self.begin(progress)?;
-        if !self.job.traces.is_empty() {
+        if self.job.has_workload() {
             self.replay(&mut requests, progress)?;
         }
         self.device.engine.break_down(false);
@@ -587,7 +630,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         if self.host.admitted == 0 && self.failures.write_gate.refused > 0 {
             return Err(Stop::Error(self.ended_before_time_0()));
         }
-        if self.host.admitted == 0 && !self.job.traces.is_empty() {
+        if self.host.admitted == 0 && self.job.has_workload() {
             let message = "has no request that the drive can serve".to_owned();
             let path = self.accounts.facts.provenance.name.clone();
             return Err(Stop::Error(Error::Trace(flashkeep_trace::TraceError::new(&path, message))));
@@ -623,12 +666,12 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
             let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
             output::map(path, &sites, self.device.port().pages().len(), &|page| self.copies(page))?;
         }
-        let volumes = self.host.volumes.as_ref();
+        let flows = self.host.flows.as_ref();
         self.accounts.facts.skipped =
-            volumes.map_or_else(|| requests.skipped(), Volumes::skipped) + self.host.misplaced;
+            flows.map_or_else(|| requests.skipped(), Flows::skipped) + self.host.misplaced;
         self.accounts.facts.sha256 = requests.sha256();
         self.accounts.facts.overlapping =
-            volumes.map_or_else(|| self.host.addresses.overlapping(), Volumes::overlapping);
+            flows.map_or_else(|| self.host.addresses.overlapping(), Flows::overlapping);
         let warnings = self.warnings(
             requests,
             [end_of_life_warning.into_iter().collect(), notes.to_vec(), counted.log_notes.clone()].concat(),
@@ -659,7 +702,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         }
         warnings.extend(self.resolved.warnings.iter().cloned());
         warnings.extend(notes);
-        warnings.extend(self.host.volumes.as_ref().map_or_else(|| requests.warnings(), Volumes::warnings));
+        warnings.extend(self.host.flows.as_ref().map_or_else(|| requests.warnings(), Flows::warnings));
         warnings.extend(self.accounts.conditioned.as_ref().filter(|found| !found.steady).map(|found| {
             format!(
                 "conditioning: no steady state after {} rounds; set condition.most_rounds for more, or \
@@ -677,12 +720,19 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
     }
 
     /// The logs that the job asks for. They begin at time 0.
-    fn logs(&self) -> Result<Vec<Box<dyn DeviceObserver>>, Error> {
+    fn logs(&mut self) -> Result<Vec<Box<dyn DeviceObserver>>, Error> {
         let sites = sites::<C>(&self.device.body, self.resolved, &self.device.placements);
         let operations = self.job.operations.as_ref();
         let operations = operations.map(|path| output::operations(path, sites.clone())).transpose()?;
         let timeline = timeline::of(self.job, self.clock.untimed, sites)?;
-        Ok(operations.into_iter().chain(timeline).collect())
+        // Nothing is seen of operations without time.
+        let counts = (self.workload.has_tenants && !self.clock.untimed).then(|| {
+            let counts = FlowOperations::new(self.workload.flows.len());
+            let observer = counts.observer();
+            self.host.operations = Some(counts);
+            observer
+        });
+        Ok(operations.into_iter().chain(timeline).chain(counts).collect())
     }
 
     /// The places of the copies of a page on flash or on a lone disk; none for copies that are unmapped or on other

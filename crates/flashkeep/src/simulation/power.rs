@@ -288,6 +288,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         self.begin_phase("recovering", Some(&event.text), at, tally);
         let recovery = self.device.body.cut_power(at);
         self.clock.now = recovery.ready;
+        self.host.flows.iter_mut().for_each(|flows| flows.empty(recovery.ready));
         self.device.engine.recover(&mut self.device.body, recovery.ready);
         let drive = &self.device.body;
         self.device.engine.fall_back_ports(|backend, page| drive.contents_of(backend, page));

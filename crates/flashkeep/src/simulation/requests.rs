@@ -77,7 +77,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             }
             Err(error) => {
                 let name = &self.accounts.facts.provenance.name;
-                Err(Stop::Error(self.workload.misplaced(error, number, request, name)))
+                let capacity = self.resolved.capacity_bytes();
+                Err(Stop::Error(self.workload.misplaced(error, number, request, name, capacity)))
             }
         }
     }
@@ -112,8 +113,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let arrival = if closed { self.clock.now } else { SimTime(request.arrival_ns) };
         let admitted = self.clock.now;
         self.host.window.enter(arrival, admitted);
-        if self.host.volumes.is_some() {
-            self.enter_volume(id, request.op, admitted, number >= self.host.warmup);
+        if self.host.flows.is_some() {
+            self.enter_flow(id, request.op, admitted, number >= self.host.warmup);
         }
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
             self.clock.now = arrival.max(
@@ -165,7 +166,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     pub(super) fn ask(&mut self, id: Id<OutstandingRequest<C>>, op: Op) {
         let token = self.device.engine.open(id.raw(), 0);
         self.device.engine.begin_request(token, self.clock.now);
-        if self.job.operations.is_some() {
+        if self.host.tells_opened {
+            let this = &self.host.in_flight[id];
+            self.host.operations.iter().for_each(|counts| counts.begin(this.flow, this.counted));
             self.device.body.tell_opened(token.age, self.host.in_flight[id].number);
         }
         self.host.in_flight[id].received = self.clock.now;
@@ -375,8 +378,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if self.failures.durability.is_none() {
             self.host.window.leave(acknowledged);
         }
-        if self.host.volumes.is_some() {
-            self.leave_volume(id, acknowledged);
+        if self.host.flows.is_some() {
+            self.leave_flow(id, acknowledged);
         }
         let this = &mut self.host.in_flight[id];
         self.clock.last = self.clock.last.max(acknowledged);

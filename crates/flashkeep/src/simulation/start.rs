@@ -20,7 +20,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             return if scans { self.scan(progress) } else { Ok(()) };
         }
         self.warm_map_caches();
-        let only_saves = self.job.traces.is_empty() && !self.resolved.is_aged();
+        let only_saves = !self.job.has_workload() && !self.resolved.is_aged();
         if self.job.condition || only_saves {
             return self.condition(progress);
         }

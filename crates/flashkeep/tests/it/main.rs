@@ -44,6 +44,7 @@ mod faults {
 /// Properties of all runs: contents, determinism, untimed runs, drives that are not new.
 mod runs {
     mod buffer;
+    mod flows;
     mod flushes;
     mod integrity;
     mod latency;
