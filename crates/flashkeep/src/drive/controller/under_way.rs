@@ -188,7 +188,9 @@ impl<C: Contents> Controller<C> {
             self.log_operation(&LoggedOperation { age, ..told }, backends);
         }
         if operation.summaries > 0 {
-            self.accounts.tell_summaries(end, operation.summary, &operation.pages, operation.summaries);
+            // A power loss may have cut off the summary, too.
+            let summary = operation.summary.min(end.since(since));
+            self.accounts.tell_summaries(end, summary, &operation.pages, operation.summaries);
         }
     }
 
