@@ -1,23 +1,17 @@
 //! Copies of this process in which the model can call Python.
 
+use flashkeep_serve::fork_with;
 use pyo3::prelude::*;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether a file of Python has been loaded that the model calls.
-static CALLED: AtomicBool = AtomicBool::new(false);
-
-/// The model calls Python from now on.
-pub(crate) fn note_called() {
-    CALLED.store(true, Ordering::Release);
+/// The model calls Python from now on, in copies of the process, too. Where it does not, the GIL is not needed: a thread
+/// may hold it that waits for the drive.
+pub(crate) fn can_be_copied() {
+    fork_with(around_fork);
 }
 
-/// Forks as `os.fork` does, so that the copy has the GIL. Where the model does not call Python, the GIL is not needed: a
-/// thread may hold it that waits for the drive.
+/// Forks as `os.fork` does, so that the copy has the GIL.
 #[allow(unsafe_code)]
-pub(crate) fn around_fork(fork: &mut dyn FnMut() -> i32) -> i32 {
-    if !CALLED.load(Ordering::Acquire) {
-        return fork();
-    }
+fn around_fork(fork: &mut dyn FnMut() -> i32) -> i32 {
     Python::attach(|_| {
         // SAFETY: this thread has the GIL, and calls what belongs to the process it is in.
         unsafe { pyo3::ffi::PyOS_BeforeFork() };

@@ -1,6 +1,6 @@
 //! Victim policies in Python files.
 
-use crate::fork::note_called;
+use crate::fork::can_be_copied;
 use flashkeep::blocks::victim::{ForeignVictim, load_victims_with};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 pub(crate) fn accept_files() {
     load_victims_with(|path| {
         let text = std::fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-        note_called();
+        can_be_copied();
         Python::attach(|py| load(py, path, &text).map_err(|error| in_words(&error)))
     });
 }

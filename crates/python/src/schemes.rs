@@ -2,7 +2,7 @@
 //! those of the model, which checks it.
 
 use crate::errors::DriveError;
-use crate::fork::note_called;
+use crate::fork::can_be_copied;
 use crate::policies::{in_words, line};
 use flashkeep::schemes::{
     ForeignCodeword, ForeignCommand, ForeignError, ForeignLoader, ForeignPlace, ForeignScheme, ForeignStep,
@@ -24,7 +24,7 @@ pub(crate) fn accept_files() {
         load: |path, members, pages, unit| {
             let text =
                 std::fs::read(path).map_err(|error| ForeignError::new(format!("cannot be read: {error}")))?;
-            note_called();
+            can_be_copied();
             Python::attach(|py| load(py, path, &text, (members, pages, unit)))
         },
         fail: |path, error| panic_any(Python::attach(|py| raised(py, path, error))),

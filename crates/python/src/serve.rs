@@ -1,7 +1,6 @@
 //! Serves the drive of a job over NBD: job and options come in JSON, the summary is returned in JSON.
 
 use crate::errors::{OptionError, detached, raise};
-use crate::fork::around_fork;
 use flashkeep::job::Job;
 use flashkeep_nbd::Listen;
 use flashkeep_serve::ServeOptions;
@@ -55,7 +54,7 @@ pub(crate) fn serve(
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         };
-        flashkeep_serve::serve(&job, &options, &mut tell, &mut tick, around_fork)
+        flashkeep_serve::serve(&job, &options, &mut tell, &mut tick)
     })?;
     if let Some(error) = raised {
         return Err(error);

@@ -3,11 +3,19 @@
 
 use std::io::{self, PipeReader, Read, Write, pipe};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
 use std::thread;
 
-/// Calls the function that forks, as `fork` of POSIX does, and returns what that returns, in both processes. An
-/// interpreter that the model calls makes its locks usable in the copy here.
-pub type AroundFork = fn(&mut dyn FnMut() -> i32) -> i32;
+/// Calls the function that forks, as `fork` of POSIX does, and returns what that returns, in both processes.
+type AroundFork = fn(&mut dyn FnMut() -> i32) -> i32;
+
+static AROUND_FORK: OnceLock<AroundFork> = OnceLock::new();
+
+/// Has all forks pass through this function from now on: an interpreter that the model calls makes its locks usable in
+/// the copy there. The first one stays.
+pub fn fork_with(around: AroundFork) {
+    AROUND_FORK.get_or_init(|| around);
+}
 
 /// Does some work in a copy of this process. What it returns goes to `done`, in a thread of its own; an error if the copy
 /// ended before. The copy has this thread only: the work must not wait for others.
@@ -15,13 +23,13 @@ pub type AroundFork = fn(&mut dyn FnMut() -> i32) -> i32;
 /// # Errors
 /// The system's, if there is no copy.
 pub(crate) fn in_a_copy(
-    around_fork: AroundFork,
     work: impl FnOnce() -> String,
     done: impl FnOnce(io::Result<String>) + Send + 'static,
 ) -> io::Result<()> {
     let (answers, mut answer) = pipe()?;
     let mut problem = None;
-    let child = around_fork(&mut || {
+    let around = AROUND_FORK.get().copied().unwrap_or(|fork| fork());
+    let child = around(&mut || {
         let child = fork();
         if child < 0 {
             problem = Some(io::Error::last_os_error());
@@ -53,8 +61,8 @@ fn wait(child: i32, mut answers: PipeReader) -> io::Result<String> {
 
 #[allow(unsafe_code)]
 fn fork() -> i32 {
-    // SAFETY: the child uses memory, files, the allocator, which the C library makes usable in it, and what the caller's
-    // `AroundFork` makes usable; it ends with `exit`.
+    // SAFETY: the child uses memory, files, the allocator, which the C library makes usable in it, and what
+    // `fork_with` makes usable; it ends with `exit`.
     unsafe { libc::fork() }
 }
 

@@ -45,14 +45,22 @@ impl Keep {
     }
 }
 
-/// Writes a sparse file of this many bytes with what each page holds; returns the bytes that are not zeros. Pages that
-/// cannot be read are zeros in it. The file appears when it is whole.
+/// What an image has.
+#[derive(Debug, Default)]
+pub(crate) struct Image {
+    /// Bytes of pages that are not zeros.
+    pub bytes: u64,
+    /// Pages that cannot be read, ascending; they are zeros in it.
+    pub unreadable: Vec<u64>,
+}
+
+/// Writes a sparse file of this many bytes with what each page holds. The file appears when it is whole.
 pub(crate) fn write_image(
     path: &Path,
     capacity: u64,
     pages: &BTreeMap<u64, Held>,
     store: &mut Store,
-) -> io::Result<u64> {
+) -> io::Result<Image> {
     let name = path.file_name().ok_or_else(|| io::Error::other("not the name of a file"))?;
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
@@ -60,18 +68,22 @@ pub(crate) fn write_image(
     let partial = path.with_file_name(hidden);
     let write = |file: &File, store: &mut Store| {
         file.set_len(capacity)?;
-        let mut written = 0;
+        let mut image = Image::default();
         for (&page, &held) in pages {
             let offset = page * store.page_bytes();
-            if let Bytes::Data(bytes) = store.read(page, held)? {
-                file.write_all_at(bytes, offset)?;
-                written += bytes.len() as u64;
+            match store.read(page, held)? {
+                Bytes::Data(bytes) => {
+                    file.write_all_at(bytes, offset)?;
+                    image.bytes += bytes.len() as u64;
+                }
+                Bytes::Unreadable => image.unreadable.push(page),
+                Bytes::Zeros | Bytes::Unknown => {}
             }
         }
-        Ok(written)
+        Ok(image)
     };
     let written = File::create(&partial).and_then(|file| write(&file, store));
-    let moved = written.and_then(|written| std::fs::rename(&partial, path).map(|()| written));
+    let moved = written.and_then(|image| std::fs::rename(&partial, path).map(|()| image));
     if moved.is_err() {
         // A part of an image is of no use.
         _ = std::fs::remove_file(&partial);

@@ -27,7 +27,7 @@ mod slab;
 mod store;
 mod verbs;
 
-pub use fork::AroundFork;
+pub use fork::fork_with;
 pub use model::OnCut;
 
 use control::Control;
@@ -93,7 +93,7 @@ impl Device for Gate {
 }
 
 /// Serves the drive of a job until `tick` ends it; `started` gets the addresses, `tick` is called about ten times a
-/// second, and `around_fork` at each fork of the process. The result is that of a run, with what the server did under `serve`.
+/// second. The result is that of a run, with what the server did under `serve`.
 ///
 /// # Errors
 /// As a run, or an address or a file that cannot be used.
@@ -102,7 +102,6 @@ pub fn serve(
     options: &ServeOptions,
     started: &mut dyn FnMut(&[Listen], u64),
     tick: &mut dyn FnMut() -> ControlFlow<()>,
-    around_fork: AroundFork,
 ) -> Result<RunOutcome, Error> {
     let job = live_job(job);
     let tick = RefCell::new(tick);
@@ -112,8 +111,7 @@ pub fn serve(
     };
     let mut served = Value::Null;
     let mut outcome = simulation::serve(&job, &mut progress, &mut |device| {
-        let mut tick = || (tick.borrow_mut())();
-        served = serve_device(&job, options, device, started, &mut tick, around_fork)?;
+        served = serve_device(&job, options, device, started, &mut || (tick.borrow_mut())())?;
         Ok(())
     })?;
     if let Some(summary) = outcome.summary.as_object_mut() {
@@ -139,7 +137,6 @@ fn serve_device(
     device: &mut dyn LiveDevice,
     started: &mut dyn FnMut(&[Listen], u64),
     tick: &mut dyn FnMut() -> ControlFlow<()>,
-    around_fork: AroundFork,
 ) -> Result<Value, Error> {
     let refused = |problem: &dyn std::fmt::Display| Error::Option(format!("--listen: {problem}"));
     let pace: Pace = options.time.parse().map_err(|problem| Error::Option(format!("--time: {problem}")))?;
@@ -188,7 +185,6 @@ fn serve_device(
             session: session.transpose()?,
             on_cut: options.on_cut,
             ignores_flush: options.ignore_flush,
-            around_fork,
         },
     );
     let running = server.start(Arc::new(Gate(messages))).map_err(|error| refused(&error))?;
@@ -210,9 +206,8 @@ fn serve_device(
 /// Saves a copy of the drive: the summary is that of the requests, without the work that is left. A message if that fails.
 fn save(model: &mut Model<'_>, path: &Path) -> Option<String> {
     let (tell, saved) = channel();
-    let around_fork = model.around_fork;
     let work = || model.save(path).err().unwrap_or_default();
-    let copied = in_a_copy(around_fork, work, move |problem| _ = tell.send(problem));
+    let copied = in_a_copy(work, move |problem| _ = tell.send(problem));
     let problem = copied.and_then(|()| saved.recv().map_err(io::Error::other)?);
     Some(problem.unwrap_or_else(|error| error.to_string())).filter(|problem| !problem.is_empty())
 }

@@ -1,7 +1,6 @@
 //! The thread of the model: takes requests of clients and verbs of the control socket, advances the device, and answers.
 
 use crate::asked::{Asked, Asker, Data, Part, Units, answer, cut, lost, refused};
-use crate::fork::AroundFork;
 use crate::pace::Clock;
 use crate::saved;
 use crate::store::{Bytes, Store};
@@ -84,7 +83,6 @@ pub(crate) struct Model<'a> {
     /// What the last power cut did.
     pub(crate) last_cut: Option<Value>,
     served: Served,
-    pub(crate) around_fork: AroundFork,
 }
 
 /// The options of a model's thread.
@@ -95,7 +93,6 @@ pub(crate) struct ModelOptions {
     pub(crate) session: Option<SessionWriter>,
     pub(crate) on_cut: OnCut,
     pub(crate) ignores_flush: bool,
-    pub(crate) around_fork: AroundFork,
 }
 
 fn failed(error: &io::Error) -> Error {
@@ -105,7 +102,7 @@ fn failed(error: &io::Error) -> Error {
 impl<'a> Model<'a> {
     pub(crate) fn new(device: &'a mut dyn LiveDevice, options: ModelOptions) -> Self {
         let units = Units { sector: device.sector_bytes().into(), page: device.page_bytes().into() };
-        let ModelOptions { completions, store, clock, session, on_cut, ignores_flush, around_fork } = options;
+        let ModelOptions { completions, store, clock, session, on_cut, ignores_flush } = options;
         Model {
             device,
             store,
@@ -122,7 +119,6 @@ impl<'a> Model<'a> {
             free: SimTime::ZERO,
             last_cut: None,
             served: Served::default(),
-            around_fork,
         }
     }
 
@@ -498,7 +494,6 @@ impl<'a> Model<'a> {
 
     /// Answers all that is outstanding, in virtual time, and writes out the session.
     fn end(&mut self) -> Result<(), Error> {
-        self.write_out_session()?;
         while !self.asked.is_empty() {
             let next = self.device.next_at();
             if next == SimTime::NEVER {
@@ -506,10 +501,6 @@ impl<'a> Model<'a> {
             }
             self.advance_to(next)?;
         }
-        self.write_out_session()
-    }
-
-    fn write_out_session(&mut self) -> Result<(), Error> {
         self.session.iter_mut().try_for_each(SessionWriter::flush).map_err(|error| failed(&error))
     }
 }

@@ -234,13 +234,6 @@ impl Store {
         }
     }
 
-    /// Whether the bytes of what a page holds can be read.
-    pub(crate) fn is_readable(&self, page: u64, held: Held) -> bool {
-        let Held::Version(version) = held else { return held == Held::Zeros };
-        let stored = self.pages.get(&page).and_then(|stored| stored.version(version));
-        stored.is_none_or(|stored| stored.place != Place::Incomplete)
-    }
-
     /// Whether it is time to look for versions that nothing refers to any more.
     pub(crate) fn is_due(&self) -> bool {
         self.stored_bytes() >= LEAST_SWEPT && 2 * self.slab.used() >= 3 * self.swept

@@ -166,7 +166,6 @@ impl Model<'_> {
         let now = self.now()?;
         let failed = reply.clone();
         let copied = in_a_copy(
-            self.around_fork,
             || told(work(self), now).to_string(),
             move |answer| {
                 let answer = answer.and_then(|text| Ok(serde_json::from_str(&text)?));
@@ -234,15 +233,13 @@ impl Model<'_> {
                 found.insert(*page, held);
             }
         }
-        let unreadable = found.iter().filter(|&(&page, &held)| !self.store.is_readable(page, held));
-        let unreadable = ranges(unreadable.map(|(&page, _)| page).collect(), self.store.page_bytes());
-        let bytes = write_image(path, self.device.capacity_bytes(), &found, &mut self.store)
+        let image = write_image(path, self.device.capacity_bytes(), &found, &mut self.store)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(json!({
             "file": path,
-            "bytes": bytes,
+            "bytes": image.bytes,
             "volatile_pages": volatile.len(),
-            "unreadable": unreadable,
+            "unreadable": ranges(image.unreadable, self.store.page_bytes()),
         }))
     }
 
