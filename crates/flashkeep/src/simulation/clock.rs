@@ -60,12 +60,12 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 }
             }
         }
-        if self.job.flush_at_end {
-            // Some requests may end later than the last event, if a failure or a sample was still to come.
-            self.end_requests(SimTime::NEVER);
-            self.flush_at_end();
-        }
+        // Some requests may end later than the last event, if a failure or a sample was still to come.
         self.end_requests(SimTime::NEVER);
+        if self.job.flush_at_end {
+            self.flush_at_end();
+            self.end_requests(SimTime::NEVER);
+        }
         self.end_recovery();
         let quiet = self.device.engine.is_quiet()
             && self.device.engine.ports().host_link().is_none_or(Link::is_quiet);
