@@ -77,18 +77,16 @@ def test_control_refuses_what_it_does_not_know(server: subprocess.Popen[str], tm
     assert "absent.sock: no served drive listens" in absent.stderr
 
 
-def test_copies_of_a_served_drive_call_functions_in_python(tmp_path: Path) -> None:
-    (tmp_path / "greedy.py").write_text("def choose(valid, age, erases):\n    return valid.index(min(valid))\n")
+def test_copies_of_a_served_drive_call_classes_in_python(tmp_path: Path) -> None:
+    scheme = Path(__file__).parents[2] / "examples/schemes/raid5.py"
     drive = tmp_path / "drive.toml"
-    drive.write_text(small_drive(channels=1, blocks=16, pages=8) + '[ftl.gc]\nfile = "greedy.py"\n')
+    keys = f'[redundancy]\nscheme = "python"\nfile = "{scheme}"\n[buffer]\ndram_mib = 0.25\n'
+    drive.write_text(small_drive(channels=4) + keys)
     with (
         fk.serve(drive, listen=[f"unix:{tmp_path}/nbd"], time="no-wait") as served,
         Client(f"{tmp_path}/nbd") as client,
     ):
-        for turn in range(6):
-            for page in range(60):
-                client.send(WRITE, (page * 7 + turn) % 60 * 4096, 4096, bytes(4096))
+        for _ in range(5):
+            for page in range(20):
+                assert not client.call(WRITE, page * 4096, 4096, bytes(4096)).error
             served.control("crash-image", tmp_path / "image", "model", 1)
-            while client.outstanding:
-                client.receive()
-    assert served.result.to_dict()["wear"]["erases_total"] > 0
