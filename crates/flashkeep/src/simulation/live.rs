@@ -496,6 +496,8 @@ impl<H: Body<Token>> LiveDevice for Simulation<'_, Token, H> {
     fn rest_and_save(&mut self, path: &Path) -> Result<(), Error> {
         let live = self.live.take();
         self.run_out();
+        // Saved drives are at rest at once, as after an untimed run.
+        self.device.body.set_untimed(true);
         let saved = self.save(path);
         self.live = live;
         saved
