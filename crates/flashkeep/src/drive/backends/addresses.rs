@@ -35,6 +35,10 @@ impl<C: Contents> DriveBackends<C> {
     /// Invalidates a page, and the copy of it that a write in flight would have replaced; the caller sets the new map
     /// entry.
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
+        // A write that waits for the plane of the page's copy may go to another one.
+        if self.placement.selective && controller.queues.are_waiting() {
+            self.ftl.wake_all(controller.now, ftl, controller);
+        }
         let copy = match self.ftl.maps.get(ftl, lpn) {
             MapEntry::At(ppn) => Some(ppn),
             MapEntry::Pending(op) => self.leave_write(ftl, op, lpn, controller),
