@@ -30,6 +30,11 @@ impl Guard {
         self.caches
     }
 
+    /// The power has been cut: the superblock that waited to be erased may hold current pages again.
+    pub(super) fn forget_waiting(&mut self) {
+        self.waits = None;
+    }
+
     /// Whether a superblock waits to be erased.
     pub(super) fn is_waiting(&self) -> bool {
         self.waits.is_some()

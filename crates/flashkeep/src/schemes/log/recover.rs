@@ -65,6 +65,7 @@ impl StripeLog {
         self.rests = VecDeque::new();
         (self.cleaning, self.migration, self.moving, self.erasing) = (None, None, false, 0);
         self.piece = super::Piece::default();
+        self.guard.forget_waiting();
         (self.wants_room, self.before, self.restarted) = (true, false, true);
         self.unchecked.clear();
         self.stripe_rebuilds.clear();
