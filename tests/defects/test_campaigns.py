@@ -489,3 +489,62 @@ def test_caches_are_written_back_at_the_end_after_the_last_answer(case: Case) ->
     plain = case(drive, workload, *options, member=member)
     shown = case(drive, workload, *options, "--timeline", "timeline.json", member=member)
     assert plain["digest"] == shown["digest"]
+
+
+def test_a_log_forgets_at_a_power_cut_which_superblock_waits_for_its_erase(case: Case) -> None:
+    # Pages of the superblock were current again after the cut, and writes waited for its erase for ever.
+    (case.folder / "inner.toml").write_text('members = ["4 * ./member.toml"]\nredundancy.scheme = "raid4"\n')
+    drive = (
+        'members = ["5 * ./inner.toml"]\nredundancy.scheme = "dvs"\nredundancy.extent_kib = 8\n'
+        'buffer = { dram_mib = 0.125, flush = "idle", flush_after_us = 50, flush_pages = 2 }\n'
+        "condition.round = 0.02\ncondition.most_rounds = 5\n"
+    )
+    member = (
+        "flash = { channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 32, "
+        'pages_per_block = 6, page_kib = 4, bus = "rounds", timing.erase_command_ns = 0 }\n'
+        'ftl.over_provisioning = 0.8\nftl.gc.run = "hold-channel"\n'
+        'buffer = { dram_mib = 0.125, flush = "watermark", flush_above = 0, protected = true }\n'
+    )
+    rows = [
+        "1,0,R,9216,4096", "30001,0,R,62464,1024", "30001,0,T,16384,1024", "60001,0,R,28672,28672",
+        "60001,0,W,49152,4096", "60001,0,W,2048,3072", "2060001,0,W,9216,4096", "2060002,0,R,29696,2048",
+        "2260002,0,R,3072,1024", "2260002,0,T,61440,4096", "2260002,0,R,35840,4096", "2290002,0,R,26624,4096",
+        "2290003,0,W,21504,28672", "2291003,0,T,1024,2048", "2491003,0,W,34816,4096", "2491004,0,R,50176,3072",
+        "2491004,0,W,34816,3072", "2491004,0,W,7168,1024", "2492004,0,R,36864,28672", "2493004,0,T,36864,2048",
+        "2493004,0,W,10240,8192", "2493004,0,T,33792,8192", "2493004,0,R,4096,4096", "2493004,0,W,3072,4096",
+        "2493004,0,R,50176,4096", "2523004,0,T,38912,4096", "2523004,0,T,28672,3072", "4523004,0,R,11264,1024",
+        "4723004,0,W,41984,1024", "4723005,0,R,36864,28672", "4753005,0,R,53248,1024", "4753005,0,W,39936,4096",
+        "4953005,0,T,64512,1024", "6953005,0,R,18432,8192", "6953005,0,R,53248,3072", "6953005,0,W,55296,1024",
+        "6953005,0,W,5120,2048", "6953006,0,W,27648,28672", "6953006,0,W,33792,28672", "6953007,0,T,50176,1024",
+    ]  # fmt: skip
+    fails = [
+        "power@72%", "member:2/member:0@17%,replace_after=10us", "member:2/member:1@36%,replace_after=10us",
+        "member:2/member:2@26%,replace_after=0s", "member:2/member:3@22%,replace_after=0s",
+        "member:2/member:3@23%,replace_after=20ms",
+    ]  # fmt: skip
+    options = [option for fail in fails for option in ("--fail", fail)]
+    summary = case(
+        drive, rows, "--seed", "291", "--flush-at-end", "--warmup", "10%", "--condition", *options, member=member
+    )
+    assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_scrubbing_waits_for_data_that_must_be_moved(case: Case) -> None:
+    # The drive found blocks to be due faster than it moved their data, and never came to its writes.
+    drive = (
+        "flash = { channels = 1, chips_per_channel = 3, dies_per_chip = 6, planes_per_die = 2, blocks_per_plane = 16, "
+        'pages_per_block = 16, page_kib = 4, bus = "operations" }\n'
+        'ftl = { over_provisioning = 1, read_in_flight = "flash" }\n'
+        'redundancy = { scheme = "raid5", across = "die", nvram_mib = 1, stripe_data = 2 }\n'
+        'errors = { model = "kim", scale = 2, retry.steps = 1, '
+        "maintenance = { scrub_days = 1e-8, reclaim_reads = 0.5 } }\n"
+    )
+    prepared = ("--seed", "93", "--wrap", "--existing", "all", "--untimed", "--save-aged", "saved.fk")
+    case(drive, "synth:random,requests=300,write=0.8,size=4KiB,depth=4", *prepared)
+    rows = [
+        "0,0,R,185344,15872", "0,0,R,183808,15872", "2000000,0,R,182272,16384", "2200000,0,R,181760,16384",
+        "2200001,0,W,183296,16384",
+    ]  # fmt: skip
+    summary = case(drive, rows, "--seed", "93", "--aged", "saved.fk")
+    assert summary["operations"]["read"]["scrub"] > 0
+    assert summary["integrity"]["wrong_reads"] == 0

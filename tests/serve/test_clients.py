@@ -13,6 +13,7 @@ from typing import Any
 import flashkeep as fk
 import pytest
 from nbd_client import FLUSH, READ, WRITE, Client
+from small_drives import small_drive
 
 SMALL = "flash.channels=2,flash.chips_per_channel=2,flash.blocks_per_plane=64,flash.pages_per_block=96"
 DRIVE = f"tlc-client,{SMALL}"
@@ -118,6 +119,13 @@ def test_saved_drives_keep_their_bytes(tmp_path: Path) -> None:
         assert client.call(READ, 777, len(data)).pieces == {777: data}
         assert client.call(WRITE, 800, 3, b"abc").error == 0
         assert client.call(READ, 798, 8).pieces == {798: data[21:23] + b"abc" + data[26:29]}
+    # What its DRAM holds is written with parity in the drive, which takes time.
+    protected = tmp_path / "protected.toml"
+    protected.write_text(small_drive(channels=4) + '\n[redundancy]\nscheme = "raid5"\n[buffer]\ndram_mib = 0.25\n')
+    with fk.serve(protected, save_aged=tmp_path / "protected.fk", **where), Client(f"{tmp_path}/nbd") as client:
+        assert client.call(WRITE, 777, len(data), data).error == 0
+    with fk.serve(protected, aged=tmp_path / "protected.fk", **where), Client(f"{tmp_path}/nbd") as client:
+        assert client.call(READ, 777, len(data)).pieces == {777: data}
     with_contents: dict[str, Any] = {"verify": True}
     fk.age(DRIVE, str(saved), **with_contents)
     with pytest.raises(fk.OptionError, match=r"saved\.fk\.bytes: has the bytes of another drive than"):

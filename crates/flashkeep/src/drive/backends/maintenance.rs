@@ -92,10 +92,14 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     /// Reads the next page that holds data. The read after that follows when its time has come and this one is over: a
-    /// drive that is too slow for its rate scrubs as fast as it can.
+    /// drive that is too slow for its rate scrubs as fast as it can. Data that have to be moved are moved before more are
+    /// read: otherwise a drive that finds blocks due faster than it moves them would never come to its writes.
     #[cold]
     pub(in crate::drive) fn scrub(&mut self, now: SimTime, controller: &mut Controller<C>) {
         let Some(every) = self.maintenance.every.filter(|_| !self.immediate.active) else { return };
+        if controller.dies.are_collecting() && self.is_refreshing() {
+            return controller.dies.scrub_at(now + self.flash.timing.slowest_read().busy());
+        }
         let (passed, found) = self.next_to_scrub(controller);
         let next = now + Span(every.0.saturating_mul(passed));
         let Some((plane, ppn)) = found else {
@@ -196,6 +200,15 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn has_refresh(&self, plane: PlaneId) -> bool {
         let due = self.maintenance.due.get(plane.0 as usize);
         due.is_some_and(|due| due.iter().any(|&block| self.ftl.blocks.can_move(plane, block)))
+    }
+
+    /// Whether data of a block that is due are being moved, or can be.
+    fn is_refreshing(&self) -> bool {
+        (0..self.flash.geometry.plane_count()).map(PlaneId).any(|plane| {
+            let under_way = self.gc.collections[plane.0 as usize].under_way;
+            under_way.is_some_and(|collection| collection.cause() == Cause::Refresh)
+                || self.has_refresh(plane)
+        })
     }
 
     /// In untimed runs: moves the data of the blocks that are due now.

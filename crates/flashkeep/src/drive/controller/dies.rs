@@ -351,6 +351,11 @@ impl Dies {
         self.channels.iter_mut().for_each(|channel| channel.free_at = at);
     }
 
+    /// Whether a plane waits for its collection, or is being collected.
+    pub(in crate::drive) fn are_collecting(&self) -> bool {
+        self.channels.iter().any(|channel| channel.collecting != 0)
+    }
+
     /// The cache register of a unit can take data from `at` on.
     #[inline]
     pub(in crate::drive) fn accepts_from(&mut self, unit: UnitId, at: SimTime) {

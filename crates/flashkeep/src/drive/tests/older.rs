@@ -203,3 +203,30 @@ fn the_second_write_of_a_batch_knows_the_older_copy_too() {
     assert_eq!(planes, [younger, younger]);
     assert_eq!(rig.drive.contents_of(BackendId(0), Page(1)), Some(Token(3)));
 }
+
+/// Pages are created before time 0 while writes of them wait for the die of their copy: these go where the new copy is.
+#[test]
+fn writes_follow_a_copy_that_is_replaced_without_time() {
+    let flash = "channels = 2, chips_per_channel = 1, dies_per_chip = 1, planes_per_die = 1, blocks_per_plane = 8, \
+                 pages_per_block = 8";
+    let mut rig = Rig::new(flash, "plane_choice = \"same\"", 1, mapped(60));
+    let plane_of = |rig: &Rig| match rig.drive.lookup(BackendId(0), Page::of(1)) {
+        MapEntry::At(ppn) => rig.drive.geometry().plane_of(ppn),
+        entry => panic!("page 1 is {entry:?}"),
+    };
+    rig.ask(0, write(1, 1), 0, &tokens(1, 1));
+    rig.settle();
+    let first = plane_of(&rig);
+    rig.ask(0, write(1, 1), 1, &tokens(2, 1));
+    rig.ask(0, write(1, 1), 2, &tokens(3, 1));
+    for created in 0..2 {
+        rig.ask(0, before(write(1, 1)), 3 + created, &tokens(4, 1));
+        if plane_of(&rig) != first {
+            break;
+        }
+    }
+    assert_ne!(plane_of(&rig), first, "planes take turns");
+    rig.settle();
+    rig.drive.audit();
+    assert_eq!(rig.drive.contents_of(BackendId(0), Page(1)), Some(Token(4)));
+}
