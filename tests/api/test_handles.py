@@ -319,3 +319,72 @@ def test_observers_do_not_change_the_figures(tmp_path: Path) -> None:
                       operations=tmp_path / "operations.csv").to_dict()  # fmt: skip
     assert observed["handles"] == plain["handles"]
     assert observed["digest"] == plain["digest"]
+
+
+def test_tables_have_handles(tmp_path: Path) -> None:
+    drive = file_of(tmp_path, SMALL)
+    table = {"time_us": [0, 1, 2, 3], "op": ["W", "W", "R", "WF"], "offset": [0, 4096, 0, 8192], "size": [4096] * 4,
+             "handle": [2, 1, 1, 2]}  # fmt: skip
+    summary = fk.run(drive, table).to_dict()
+    assert [row["host_bytes"] // 4096 for row in summary["handles"]] == [0, 1, 2]
+    with pytest.raises(
+        fk.TraceError, match="row 1, column 'handle': found 8; accepted: a placement handle from 0 to 7"
+    ):
+        fk.trace({**table, "handle": [2, 8, 1, 2]})
+
+
+def test_advice_compares_placements(tmp_path: Path, flashkeep: Command) -> None:
+    file_of(tmp_path, PLANE, ftl__handles=1)
+    path = tmp_path / "drive.toml"
+    path.write_text(PLANE.replace("blocks_per_plane = 1024", "blocks_per_plane = 128"))
+    trace = tmp_path / "trace.csv"
+    workload = "synth:zipf,requests=60k,write=0.9,size=4KiB,theta=1.1,footprint=24MiB"
+    assert flashkeep("trace", "synth", workload, trace)[0] == 0
+    code, out, err = flashkeep("advise", trace, "--drives", path, "--handles", 2, "--json")
+    assert code == 0, err
+    found = json.loads(out)
+    rows = {(row["placement"], row["isolation"]): row for row in found["rows"]}
+    assert list(rows) == [("mixed", None), ("heat", "initially"), ("heat", "persistently")]
+    assert rows["heat", "initially"]["waf"] < 0.9 * rows["mixed", None]["waf"]
+    cold, hot = (row["host_bytes"] for row in rows["heat", "initially"]["handles"] if row["data"] == "host")
+    assert cold == pytest.approx(hot, rel=0.25)
+    assert found["saved"]["from"] == rows["mixed", None]["waf"]
+    code, out, _ = flashkeep("advise", trace, "--drives", path, "--handles", 2, "--quiet")
+    assert code == 0
+    assert "Separation by heat" in out
+    for wrong, said in (
+        (["--handles", 9], "2 to 8 are accepted"),
+        (["--handles", 2, "--schemes", "raid5"], "--schemes: is for"),
+    ):
+        code, _, err = flashkeep("advise", trace, "--drives", path, *wrong)
+        assert code == 2
+        assert said in err
+
+
+def test_advice_uses_the_handles_and_devices_of_a_trace(tmp_path: Path, flashkeep: Command) -> None:
+    path = tmp_path / "drive.toml"
+    path.write_text(PLANE.replace("blocks_per_plane = 1024", "blocks_per_plane = 64"))
+    trace = tmp_path / "trace.csv"
+    lines = [f"{n},{n % 2},W,{n * 7 % 512 * 4096},4096,{n // 2 % 2}" for n in range(20_000)]
+    trace.write_text("time_ns,device,op,offset_B,size_B,handle\n" + "\n".join(lines) + "\n")
+    code, out, err = flashkeep("advise", trace, "--drives", path, "--handles", 2, "--json", "--merge-devices")
+    assert code == 0, err
+    assert [row["placement"] for row in json.loads(out)["rows"]] == [
+        "mixed", "given", "given", "heat", "heat",
+    ]  # fmt: skip
+    code, out, err = flashkeep("advise", trace, "--drives", path, "--handles", 2, "--json", "--compact")
+    assert code == 0, err
+    assert [row["placement"] for row in json.loads(out)["rows"]][3:5] == ["device", "device"]
+
+
+def test_a_rebuilt_page_keeps_its_handle(tmp_path: Path) -> None:
+    file_of(tmp_path, SMALL.replace("handles = 3", 'handles = 3\nhandle_isolation = "persistently"'))
+    array = tmp_path / "array.toml"
+    array.write_text('members = ["4 * drive.toml"]\n[redundancy]\nscheme = "raid5"\n')
+    fail = "member:1@50ms,replace_after=1ms"
+    summary = fk.run(array, flows=mixed(4000), fail=fail, verify=True, stop_rebuild="end").to_dict()
+    assert summary["integrity"]["wrong_reads"] == summary["integrity"]["lost_pages"] == 0
+    assert summary["operations"]["program"]["rebuild"] > 0
+    assert sum(row["media_bytes"] for row in summary["handles"]) == totals(summary, 4096, 0)[0]
+    renewed = {row["data"]: row for row in summary["members"][1]["handles"]}
+    assert renewed["parity"]["media_bytes"] > 0
