@@ -206,7 +206,7 @@ impl Flags {
         (self.0 >> SECTOR_AT) as u8
     }
 
-    const fn from_sector(self, first: u8) -> Flags {
+    const fn at_sector(self, first: u8) -> Flags {
         debug_assert!(first < 1 << (u16::BITS - SECTOR_AT), "a page has at most 64 sectors");
         Flags(self.0 & !SECTOR_BITS | (first as u16) << SECTOR_AT)
     }
@@ -300,7 +300,7 @@ impl Command {
     #[must_use]
     #[inline]
     pub fn of(self, sectors: Sectors) -> Self {
-        Command { sectors: sectors.count, flags: self.flags.from_sector(sectors.first), ..self }
+        Command { sectors: sectors.count, flags: self.flags.at_sector(sectors.first), ..self }
     }
 
     /// The sectors of its only page that it is for.

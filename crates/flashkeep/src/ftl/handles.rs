@@ -112,7 +112,9 @@ impl HandlePages {
 
     /// A block is replaced by a new one.
     pub(super) fn forget(&mut self, first: Ppn, pages: u32) {
-        (first.0..first.0 + pages).for_each(|ppn| drop(self.take(Ppn(ppn))));
+        for ppn in (first.0..first.0 + pages).map(Ppn) {
+            _ = self.take(ppn);
+        }
     }
 }
 
