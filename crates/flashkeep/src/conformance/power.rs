@@ -40,7 +40,7 @@ const WAYS: [(u32, &[&str]); 26] = [
     (2, &["ftl.logical_page_kib=1", "flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""]),
     (1, &["ftl.streams=2"]),
     (1, &["ftl.gc.separate=true"]),
-    (1, &["ftl.handles=2", "ftl.over_provisioning=2"]),
+    (1, &["ftl.handles=2", "ftl.over_provisioning=2", "flash.blocks_per_plane=16"]),
     (1, &["ftl.handles=2", "ftl.handle_isolation=\"persistently\"", "ftl.over_provisioning=2"]),
     (2, &["flash.commands.multi_plane=\"match\""]),
     (2, &["flash.commands.multi_plane=\"skip\""]),

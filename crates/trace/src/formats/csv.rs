@@ -465,7 +465,7 @@ mod tests {
         {
             assert_eq!(handle(line).ok(), Some(found), "{line}");
         }
-        let flaw = handle("1,0,W,0,512,8").err().expect("a bad record");
+        let flaw = handle("1,0,W,0,512,8").expect_err("a bad record");
         assert_eq!(
             (flaw.field, &*flaw.message),
             (Some("handle"), "found `8`; accepted: a placement handle from 0 to 7")

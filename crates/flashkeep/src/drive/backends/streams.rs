@@ -47,13 +47,15 @@ impl PageHandles {
         self.of.get(ftl).map_or(0, |of| of[lpn as usize])
     }
 
-    /// The handle of a page that a command writes. A page that is rebuilt keeps the one that it had.
+    /// The handle of a page that a command writes. A page that is rebuilt or moved keeps the one that it had.
     #[inline]
     fn of_written(&self, ftl: usize, lpn: u32, command: &Command) -> u8 {
         match command.cause {
             Cause::Parity | Cause::PartialParity | Cause::ParityGc if self.parity => self.count,
-            Cause::Rebuild => self.of(ftl, lpn),
-            _ => command.flags.handle().min(self.count.saturating_sub(1)),
+            Cause::Host | Cause::Mirror | Cause::Update => {
+                command.flags.handle().min(self.count.saturating_sub(1))
+            }
+            _ => self.of(ftl, lpn),
         }
     }
 
