@@ -267,7 +267,7 @@ mod tests {
             ("", "`` has no `=`; accepted: FIELD=COLUMN[:UNIT]"),
             (
                 "tiem=0:us",
-                "unknown field `tiem`; did you mean `time`? accepted: time, op, offset, size, device, separator",
+                "unknown field `tiem`; did you mean `time`? accepted: time, op, offset, size, device, handle, separator",
             ),
             ("time=0", "time: no unit, and none is usual"),
             ("time=0:h", "time: found unit `h`; accepted: ns, us, ms, s, filetime"),
