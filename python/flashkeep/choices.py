@@ -157,6 +157,8 @@ class FtlSpec(TypedDict, total=False):
     map: Literal["page", "dftl", "block", "hybrid"]
     map_memory: Literal["dram", "pcm", "mram"]
     streams: int
+    handles: int
+    handle_isolation: Literal["initially", "persistently"]
     stride_pages: int
     gather_us: float
     cache_kib: float

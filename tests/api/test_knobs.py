@@ -384,8 +384,8 @@ OF_ARRAYS = {
 """Read by arrays only: crates/flashkeep/tests/arrays and crates/flashkeep/src/schemes/tests have their tests."""
 
 
-OF_FLOWS = {"host.queues", "host.arbitration"}
-"""Read in runs of several workloads only: test_flows.py has their tests."""
+OF_FLOWS = {"host.queues", "host.arbitration", "ftl.handles", "ftl.handle_isolation"}
+"""Read in runs of several workloads, or with placement handles: test_flows.py and test_handles.py have their tests."""
 
 
 @pytest.fixture(scope="module")

@@ -68,6 +68,10 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "packing": run(drive, "synth:random,requests=2k", "ftl.logical_page_kib=2", "flash.pages_per_program=2"),
         "slc": run(drive, "synth:random,requests=2k", "flash.slc.blocks=1", "ftl.slc.idle_us=0"),
         "map": run(drive, "synth:random,requests=2k", "ftl.map=dftl"),
+        "handles": run(drive, "synth:random,requests=2k,write=1,handle=1", "ftl.handles=2"),
+        "handles of members": run(
+            str(pair), "synth:random,requests=2k,write=1", "member.ftl.handles=2", "member.ftl.over_provisioning=0.5"
+        ),
         "errors": run(
             drive,
             "synth:random,requests=2k",

@@ -18,7 +18,7 @@ from flashkeep.torturing import case as torture_case
 from flashkeep.torturing import source as torture_source
 from flashkeep.torturing.case import as_csv, command_line
 from flashkeep.torturing.faults import Flash, draw_events, draw_slow, tags_of
-from flashkeep.torturing.keys import STRESSES, errors, flush, literal, suspension
+from flashkeep.torturing.keys import STRESSES, errors, flush, literal, placement, suspension
 from flashkeep.torturing.run_options import draw_options
 from flashkeep.torturing.run_options import tags_of as tags_of_options
 from flashkeep.torturing.workload import draw_requests
@@ -120,7 +120,7 @@ class Case(torture_case.Case):
         for name, text in self.members.items():
             (folder / name).write_text(text)
         if self.requests is not None:
-            (folder / "trace.csv").write_text(as_csv(self.requests))
+            (folder / "trace.csv").write_text(as_csv(self.requests, self.handles))
 
     def jobs(self, folder: Path, label: str) -> list[dict[str, Any]]:
         """The jobs for one version; `label` keeps the files that versions write apart."""
@@ -331,6 +331,7 @@ VALUES: dict[str, Values] = {
     "ftl.cache_kib": some(0.03125, 0.25, 1, 64),
     "ftl.log_blocks": some(1, 2, 4),
     "ftl.streams": some(1, 2, 3, 4),
+    "ftl.handles": some(1, 2, 3, 4),
     "ftl.gc.threshold": some(0.01, 0.05, 0.1, 0.2, 0.35),
     "ftl.gc.soft_threshold": some(0.1, 0.3, 0.6),
     "ftl.slc.idle_us": some(0, 100, 2000, 1e6),
@@ -437,6 +438,10 @@ def shrunk(keys: Keys, most: int) -> Keys:
     return found
 
 
+BUNDLED = tuple(stress for name, stress in STRESSES.items() if name != "placement")
+"""Stresses among the bundles, whose number decides which ones a seed draws; handles are drawn apart from them."""
+
+
 def bundles(source: Source, keys: Keys) -> Keys:
     """Keys that need each other."""
     page = keys["flash.page_kib"]
@@ -480,12 +485,12 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"start.existing": "all"},
         {"errors.model": "kim", "errors.cycles": 3000, "errors.retention_days": 365,
          "errors.retry.pipelined": source.pick("pipelined", (False, True))},
-        *(stress(source) for stress in (*STRESSES.values(), errors, suspension)),
+        *(stress(source) for stress in (*BUNDLED, errors, suspension)),
     ]  # fmt: skip
     found: Keys = {}
     for index in source("bundles").sample(range(len(offered)), source.pick("how many bundles", (0, 1, 1, 2, 3))):
         found |= offered[index]
-    return found
+    return found | (placement(source) if source.chance("placement", 0.1) else {})
 
 
 def singles(source: Source, keys: Keys, known: Mapping[str, Mapping[str, Any]], tables: tuple[str, ...]) -> Keys:
@@ -700,6 +705,13 @@ def workload(source: Source, case: Case, page: float) -> None:
     case.options["traces"] = [",".join(words)]
 
 
+def name_handles(source: Source, case: Case) -> None:
+    """Writes name placement handles, if a drive has some."""
+    case.give_handles((case.drive, *case.members.values()))
+    if case.handles > 1 and case.requests is None and source.chance("handle of a workload", 0.7):
+        case.options["traces"] = [f"{case.options['traces'][0]},handle={case.handles - 1}"]
+
+
 def options(source: Source, case: Case, kind: str) -> None:
     """Options of the run."""
     shares = dict(SHARES)
@@ -711,6 +723,7 @@ def options(source: Source, case: Case, kind: str) -> None:
     if kind != "flash":
         del shares["operations"]
     job = case.options = {**case.options, **draw_options(source, shares)}
+    name_handles(source, case)
     case.aged = source.chance("aged", 0.06) and "condition" not in job and kind == "flash"
     related = source.bias is not None and source.bias.related
     case.relation = source.pick("relation", ("",) * 4 + RELATIONS) if related else ""

@@ -19,6 +19,7 @@ DRAWN = int(os.environ.get("FLASHKEEP_SERVED_DRIVES", "8"))
 
 DRIVES = {
     "lone": ("tlc-client", "chip:0.0"),
+    "handles": ("1CNM-64,ftl.handles=2,ftl.handle_isolation=persistently", "die:0.0.0"),
     "without DRAM": ("tlc-client,buffer.dram_mib=0", "channel:1"),
     "1CNM": ("1CNM-64", "die:0.0.0"),
     "raid5 within": ("tlc-client,redundancy.scheme=raid5", "chip:0.1"),

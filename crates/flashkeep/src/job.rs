@@ -75,12 +75,15 @@ job! {
         /// writes.
         existing: Option<String> => Replaying, word("reads|all|none|steady");
         /// A workload beside others, NAME=WORKLOAD[,replay=open|closed][,depth=D][,priority=urgent|high|medium|low][,weight=W]
-        /// [,volume=V], each with a host queue; commas within synth:… are written `;`; repeatable.
+        /// [,volume=V][,handle=H], each with a host queue; commas within synth:… are written `;`; repeatable.
         flow: Vec<String> => Running, value("NAME=WORKLOAD");
-        /// A TOML file of [[flow]]s with name, workload, replay, depth, priority, weight, volume.
+        /// A TOML file of [[flow]]s with name, workload, replay, depth, priority, weight, volume, handle.
         flows: Option<PathBuf> => Running, value("FILE");
         /// Also run each flow alone, and report by which factor its response times grow beside the others.
         alone: bool => Running, flag();
+        /// Writes with a placement handle that the drive does not have get handle 0: what the same workload costs without
+        /// separation.
+        ignore_handles: bool => Running, flag();
         /// Leave the first requests out of all statistics: a number, or a share.
         warmup: Option<String> => Running, value("N|P%").read_as("warmup");
         /// Inject a failure: chip:3.0@10s, block:0.0.0.0.7@5000req, page:0.0.0.0.7.5@50%,transient, power@1s; or a slow part:

@@ -152,6 +152,7 @@ impl<'a> Workload<'a> {
                 replay: Replay::Open,
                 class: given.class,
                 weight: given.weight,
+                handle: given.handle(drive, self.job.ignore_handles)?,
                 offset,
                 capacity,
                 number,
@@ -198,6 +199,7 @@ impl<'a> Workload<'a> {
             replay: Replay::Open,
             class: PriorityClass::default(),
             weight: 1,
+            handle: None,
             offset: number as u64 * capacity,
             capacity,
             number,
@@ -351,6 +353,19 @@ impl<'a> Workload<'a> {
             }
         };
         Error::Trace(TraceError { path: name.to_owned(), line: None, field: None, message })
+    }
+
+    /// The error of a request whose placement handle a drive with this many lacks.
+    pub fn unknown_handle(&self, request: &Request, number: u64, name: &str, handles: u8) -> Error {
+        let handle = request.handle;
+        let accepted = match handles {
+            1 => "only 0 is accepted with ftl.handles = 1".to_owned(),
+            _ => format!("0 to {} are accepted with ftl.handles = {handles}", handles - 1),
+        };
+        let message = format!(
+            "request {number} has the placement handle {handle}; {accepted}; --ignore-handles gives such writes handle 0"
+        );
+        Error::Trace(TraceError { path: name.to_owned(), line: None, field: Some("handle".into()), message })
     }
 
     /// Whether requests that have no place on the drive are left out.

@@ -288,6 +288,10 @@ impl Source for Heard {
         self.source.share_done()
     }
 
+    fn has_handles(&self) -> bool {
+        self.source.has_handles()
+    }
+
     fn clock(&self) -> TraceClock {
         self.source.clock()
     }

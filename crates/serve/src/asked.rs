@@ -89,7 +89,7 @@ impl Units {
     fn part(self, op: Op, bytes: Range<u64>, fua: bool, data: Data) -> (Request, Range<u64>, Data) {
         let offset = bytes.start / self.sector * self.sector;
         let length = (bytes.end.next_multiple_of(self.sector) - offset) as u32;
-        (Request { arrival_ns: 0, offset, length, device: 0, op, fua }, bytes, data)
+        (Request { arrival_ns: 0, offset, length, device: 0, op, fua, handle: 0 }, bytes, data)
     }
 
     /// Writes of zeros over a range.

@@ -337,7 +337,7 @@ mod tests {
     use crate::random::Random;
 
     fn request(arrival_ns: u64, place: u64, op: Op) -> Request {
-        Request { arrival_ns, offset: place * 4096, length: 4096, device: 0, op, fua: false }
+        Request { arrival_ns, offset: place * 4096, length: 4096, device: 0, op, fua: false, handle: 0 }
     }
 
     fn warnings(requests: impl Iterator<Item = Request>) -> String {
@@ -421,6 +421,7 @@ mod tests {
             device: 0,
             op: Op::Write,
             fua: false,
+            handle: 0,
         })
     }
 

@@ -34,7 +34,7 @@ pub use formats::{Action, CSV_COLUMNS, Columns, Format, csv_record};
 pub use info::{Info, Lengths, QueueDepth, info};
 pub use merge::merge;
 pub use reader::{BadRecords, OpenOptions, open, open_bytes, open_reader, parts_of};
-pub use request::{Op, Request};
+pub use request::{HANDLES, Op, Request};
 pub use source::{BATCH, DeviceName, Provenance, Source, TraceClock};
 pub use synthetic::{DriveSize, has_footprint, is_synthetic, size, synthetic, workload_manual, workloads};
 pub use together::{Combination, Opener, Part, combine};

@@ -103,6 +103,10 @@ impl Source for Merged {
             .map(|shares| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
+    fn has_handles(&self) -> bool {
+        self.inputs.iter().any(|input| input.source.has_handles())
+    }
+
     /// At most one of the inputs is a stream.
     fn sha256(&self) -> Option<String> {
         self.inputs.iter().find_map(|input| input.source.sha256())

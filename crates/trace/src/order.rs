@@ -92,6 +92,7 @@ mod tests {
             device: 0,
             op: Op::Read,
             fua: false,
+            handle: 0,
         });
         let (mut window, mut all) = (Window::default(), Vec::new());
         loop {

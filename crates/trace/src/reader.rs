@@ -302,6 +302,7 @@ impl<L: Layout> Trace<L> {
                         device: self.devices.number(record.device),
                         op: record.op,
                         fua: record.fua,
+                        handle: record.handle,
                     };
                     if L::DURABILITY.flushes && record.preflush {
                         self.behind_flush = Some(request);
@@ -392,6 +393,10 @@ impl<L: Layout> Source for Trace<L> {
 
     fn share_done(&self) -> Option<f64> {
         self.frames.share_done()
+    }
+
+    fn has_handles(&self) -> bool {
+        self.layout.has_handles()
     }
 
     fn first_ns(&self) -> Option<u64> {

@@ -40,13 +40,18 @@ pub struct Request {
     pub op: Op,
     /// Forced unit access: a write that must be durable before it is acknowledged. False for other operations.
     pub fua: bool,
+    /// The placement handle of a write ([`HANDLES`]); 0 for other operations and where there are none.
+    pub handle: u8,
 }
+
+/// The placement handles that a request can name: 0 to one less.
+pub const HANDLES: u8 = 8;
 
 impl Request {
     /// A flush of a device.
     #[must_use]
     pub fn flush(arrival_ns: u64, device: u32) -> Request {
-        Request { arrival_ns, offset: 0, length: 0, device, op: Op::Flush, fua: false }
+        Request { arrival_ns, offset: 0, length: 0, device, op: Op::Flush, fua: false, handle: 0 }
     }
 }
 

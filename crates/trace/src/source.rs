@@ -43,6 +43,11 @@ pub trait Source: Send {
         0
     }
 
+    /// Whether its writes may name placement handles.
+    fn has_handles(&self) -> bool {
+        false
+    }
+
     /// SHA-256, in hexadecimal, of all bytes of standard input or a pipe, if it was read to its end. None for a file,
     /// which can be read again.
     fn sha256(&self) -> Option<String> {

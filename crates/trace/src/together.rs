@@ -393,6 +393,11 @@ impl Source for Together {
         shares.map(|shares| shares.iter().sum::<f64>() / shares.len() as f64)
     }
 
+    /// Parts that have not been opened yet are not asked.
+    fn has_handles(&self) -> bool {
+        self.parts.iter().any(|part| part.source.as_ref().is_some_and(|source| source.has_handles()))
+    }
+
     fn first_ns(&self) -> Option<u64> {
         self.parts.first().and_then(|part| part.first_ns)
     }
@@ -519,6 +524,10 @@ impl Source for Repeated {
     fn share_done(&self) -> Option<f64> {
         let share = self.source.share_done()?;
         Some(((self.round - 1) as f64 + share) / self.how.repeat as f64)
+    }
+
+    fn has_handles(&self) -> bool {
+        self.source.has_handles()
     }
 
     fn first_ns(&self) -> Option<u64> {

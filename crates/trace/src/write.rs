@@ -66,7 +66,8 @@ pub fn convert(
     options: &WriteOptions,
     out: &mut dyn Write,
 ) -> Result<Written, WriteError> {
-    let (mut batch, mut bytes) = (Vec::new(), format.header().as_bytes().to_vec());
+    let handles = format.has_handles() && source.has_handles();
+    let (mut batch, mut bytes) = (Vec::new(), format.header(handles).as_bytes().to_vec());
     let mut tally = Losses::default();
     let mut introduced = Vec::new();
     let (mut read, limit) = (0, options.limit.unwrap_or(u64::MAX));
@@ -93,6 +94,11 @@ pub fn convert(
                 Ok(()) => {
                     introduced[device] = true;
                     tally.wrote(request, format);
+                    if handles {
+                        format.write_handle(request, &mut bytes);
+                    } else if request.handle > 0 {
+                        tally.handles += 1;
+                    }
                 }
                 Err(message) if options.unsayable == BadRecords::Skip => {
                     bytes.truncate(before);
@@ -132,6 +138,8 @@ struct Losses {
     flushes: u64,
     /// Writes that lost the mark that they must be durable.
     fua: u64,
+    /// Writes that lost their placement handle.
+    handles: u64,
     others: u64,
     /// The first of the others, and why.
     first_other: Option<(u64, String)>,
@@ -188,6 +196,12 @@ impl Losses {
         }
         if self.fua > 0 {
             lost.push(format!("{} writes lost their FUA mark, which {format} cannot say", self.fua));
+        }
+        if self.handles > 0 {
+            lost.push(format!(
+                "{} writes lost their placement handle, which {format} cannot say",
+                self.handles
+            ));
         }
         if let Some((number, message)) = self.first_other {
             let others = self.others;

@@ -105,6 +105,9 @@ class Summary(Node):
     def fairness(self) -> float | None:
         """The smallest slowdown of a flow over the largest; none without `--alone`. (ratio, higher is better)"""
     @property
+    def handles(self) -> list[Handle]:
+        """Data of each placement handle; only with several (`ftl.handles`)."""
+    @property
     def commands(self) -> Commands:
         """How often planes worked together and cache registers overlapped; only with such commands."""
     @property
@@ -604,6 +607,9 @@ class Member(Node):
     def buffer(self) -> BufferHits:
         """Hits and misses of its DRAM."""
     @property
+    def handles(self) -> list[Handle]:
+        """Data of each of its placement handles; only with several."""
+    @property
     def errors(self) -> MemberErrors:
         """Errors of its flash; only with an error model."""
     @property
@@ -612,6 +618,28 @@ class Member(Node):
     @property
     def disk(self) -> DiskActivity:
         """Operations of a disk, and its time by activity."""
+
+class Handle(Node):
+    """Data of a placement handle (`ftl.handles`). The bytes of all rows add up to those of the drive."""
+
+    @property
+    def handle(self) -> int | None:
+        """The handle; none for data that belong to no handle of the host. (handle)"""
+    @property
+    def data(self) -> str:
+        """Whose data: `host`; `parity`, which has open blocks of its own; or `other` (tables of the map, skipped pages, pages that no handle has programmed)."""
+    @property
+    def host_bytes(self) -> int:
+        """Bytes that the host wrote with the handle; of a member, the pages that it was given to write. Over all handles NVMe's HBMW (Host Bytes with Metadata Written). (bytes)"""
+    @property
+    def media_bytes(self) -> int:
+        """Bytes programmed for the handle: those of the host and what collection moved of them. Over all handles NVMe's MBMW (Media Bytes with Metadata Written). (bytes, lower is better)"""
+    @property
+    def erased_bytes(self) -> int:
+        """Of the bytes that the handle has programmed, those whose block was erased. Over all handles NVMe's MBE (Media Bytes Erased). (bytes, lower is better)"""
+    @property
+    def waf(self) -> float | None:
+        """Bytes programmed for each byte that the host wrote; none without writes. (ratio, lower is better)"""
 
 class MemberErrors(Node):
     """Errors of the flash of a member."""

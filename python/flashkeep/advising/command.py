@@ -44,6 +44,8 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
     options = {key: arguments[key] for key in RUNNING if arguments[key] is not None}
     schemes = None if arguments["schemes"] is None else [each.strip() for each in arguments["schemes"].split(",")]
     seed = 1 if arguments["seed"] is None else arguments["seed"]
+    if arguments["handles"] is not None:
+        return _on_handles(arguments, trace, seed, options, say, print_json, page)
     found = advise_on(trace, arguments["drives"], schemes, model, limits, seed, options, arguments["workers"],
                       Line(arguments["quiet"]))  # fmt: skip
     if arguments["json"]:
@@ -56,6 +58,36 @@ def run(arguments: dict[str, Any], say: Callable[[str], None], print_json: Calla
         written = write_page(found, arguments["report"])
         if not arguments["json"] and not arguments["quiet"]:
             say(written)
+    return 0
+
+
+def _on_handles(
+    arguments: dict[str, Any],
+    trace: Trace,
+    seed: int,
+    options: dict[str, Any],
+    say: Callable[[str], None],
+    print_json: Callable[[object], None],
+    page: Page,
+) -> int:
+    from ..cli.options import UsageError
+    from ..extras import need
+    from ..sweeping.local import cores
+
+    for name in ("schemes", "report", "rebuild", "max_loss", "max_p99"):
+        if arguments[name] is not None:
+            raise UsageError(f"flashkeep advise: --{name.replace('_', '-')}: is for redundancies, and --handles "
+                             "compares placements of data on one drive")  # fmt: skip
+    need("advise --handles", "numpy", "numpy")
+    from .handles import advise_on_handles
+    from .handles import told as told_of_handles
+
+    found = advise_on_handles(trace, arguments["drives"], arguments["handles"], seed, options,
+                              arguments["workers"] or cores(), Line(arguments["quiet"]))  # fmt: skip
+    if arguments["json"]:
+        print_json(found)
+    else:
+        say(told_of_handles(found, page))
     return 0
 
 

@@ -392,6 +392,8 @@ COMMANDS = (
     Command("advise", "the redundancies for drives under a trace: response times, rebuild, life, probability of loss "
             "and cost in one table", "TRACE...", (
         Option("--drives", "the drives of the array: 8*tlc-datacenter, or 8*./mine.toml,KEY=VALUE", "N*DRIVE", filled),
+        Option("--handles", "instead: what separation by this number of placement handles saves on one drive, "
+               "--drives DRIVE", "N", whole(2)),
         Option("--schemes", "redundancies, with commas between (default: all that suit equal drives)", "A,B,…", filled),
         *LIFE,
         Option("--mttr-hours", "time of a repair, as fleet takes it (default 24, as there)", "TIME", filled),

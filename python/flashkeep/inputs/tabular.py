@@ -38,8 +38,11 @@ NAMES = {
     "offset": ("offset", "offset_B"),
     "size": ("size", "size_B", "length"),
     "device": ("device",),
+    "handle": ("handle",),
 }
 """The columns that a field is found in if `columns` does not say; the first is what messages recommend."""
+OPTIONAL = ("device", "handle")
+"""The fields that a table may lack."""
 
 WORDS = {
     "read": ("r", "read"), "write": ("w", "write"), "trim": ("t", "trim", "d", "discard", "unmap"),
@@ -47,12 +50,14 @@ WORDS = {
 }  # fmt: skip
 CODES = {"read": 0, "write": 1, "trim": 2, "flush": 3, "fua": 4}
 """The ops of a record, and a code for writes with FUA, which a record marks apart."""
+HANDLES = 8
+"""Placement handles that a write can name."""
 BAD = 255
 """The op of a record that is skipped and counted."""
 
 RECORD = np.dtype([
     ("arrival_ns", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("device", "<u4"), ("op", "u1"), ("fua", "u1"),
-    ("zero", "u1", 2), ("mark", "S4"),
+    ("handle", "u1"), ("zero", "u1"), ("mark", "S4"),
 ])  # fmt: skip
 """A record of the format `records`."""
 
@@ -88,10 +93,14 @@ def records(table: object, columns: str | None, sector_bytes: int | None, skip: 
     made["length"][flushes] = 0
     if "device" in places:
         made["device"] = _devices(source.column(places["device"]), places["device"], checks)
+    if "handle" in places:
+        handles = _numbers(source.column(places["handle"]), places["handle"].column, checks,
+                           f"a placement handle from 0 to {HANDLES - 1}", HANDLES - 1)  # fmt: skip
+        made["handle"] = np.where(made["op"] == CODES["write"], handles, 0)
     made["arrival_ns"] = _times(source.column(places["time"]), places["time"], checks)
     if not len(made):
         raise error(source.label, None, None, "the table has no rows")
-    made["op"][bad], made["fua"][bad] = BAD, 0
+    made["op"][bad], made["fua"][bad], made["handle"][bad] = BAD, 0, 0
     times = made["arrival_ns"]
     if np.any(times[1:] < times[:-1]):
         made = made[np.argsort(times, kind="stable")]
@@ -171,7 +180,7 @@ class _Source:
             else:
                 name = next((name for name in usual if name in self.names), None)
                 if name is None:
-                    if field == "device":
+                    if field in OPTIONAL:
                         continue
                     self._missing(field, usual)
                 unit = name.rpartition("_")[2] if "_" in name else ""
@@ -213,7 +222,7 @@ def _read_columns(text: str, label: str) -> dict[str, Place]:
                 )
             places[field] = Place(column, words=tuple((word, verb) for verb, word in words))
         else:
-            units: Iterable[str] = TIMES_NS if field == "time" else () if field == "device" else (*BYTES, "sectors")
+            units: Iterable[str] = TIMES_NS if field == "time" else () if field in OPTIONAL else (*BYTES, "sectors")
             if more and more not in units:
                 raise error(
                     label, None, column, f"columns: found the unit {more!r}; accepted: {', '.join(units) or 'none'}"

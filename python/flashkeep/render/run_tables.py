@@ -1,4 +1,5 @@
-"""Tables about one run: its phases, rebuilds, volumes and flows. The terminal and the pages show the same cells."""
+"""Tables about one run: its phases, rebuilds, volumes, flows and placement handles. The terminal and the pages show the
+same cells."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class RunTable:
 
 def run_tables(summary: Summary) -> Iterator[RunTable]:
     """The tables that a run has."""
-    for table in (_phases(summary), _rebuilds(summary), _volumes(summary), _flows(summary)):
+    for table in (_phases(summary), _rebuilds(summary), _volumes(summary), _flows(summary),
+                  _handles(summary)):  # fmt: skip
         if table.rows:
             yield table
 
@@ -92,6 +94,19 @@ def _flows(summary: Summary) -> RunTable:
     fairness = summary.get("fairness")
     title = "Flows" if fairness is None else f"Flows (fairness, smallest slowdown over largest: {fairness:.2f})"
     return RunTable("flows", title, heads, rows, (0, len(heads) - 1))
+
+
+def _handles(summary: Summary) -> RunTable:
+    heads = ("handle", "written, MiB", "programmed, MiB", "erased, MiB", "write amplification")
+    rows = [
+        [
+            row["data"] if row["handle"] is None else str(row["handle"]),
+            *(f"{row[key] / 2**20:,.1f}" for key in ("host_bytes", "media_bytes", "erased_bytes")),
+            "–" if row["waf"] is None else f"{row['waf']:.2f}",
+        ]
+        for row in summary.get("handles") or ()
+    ]  # fmt: skip
+    return RunTable("handles", "Placement handles", heads, rows, (0,))
 
 
 def _factor(value: float | None) -> str:

@@ -109,14 +109,16 @@ SECTIONS = Sections()
 
 
 def sections(summaries: Sequence[Summary]) -> Iterator[tuple[str, list[Row]]]:
-    """The rows of a table of these runs; of several, also their volumes, flows and rebuilds, which have tables of their
-    own where there is one run."""
+    """The rows of a table of these runs; of several, also their volumes, flows, placement handles and rebuilds, which
+    have tables of their own where there is one run."""
     yield from SECTIONS
     if len(summaries) > 1:
         most = {key: max(len(summary.get(key) or ()) for summary in summaries) for key in ("volumes", "rebuilds")}
         yield "Volumes", [row for at in range(most["volumes"]) for row in _volume(at)]
         named = max((summary.get("flows") or () for summary in summaries), key=len)
         yield "Flows", [row for at, flow in enumerate(named) for row in _flow(at, flow["name"])]
+        placed = max((summary.get("handles") or () for summary in summaries), key=len)
+        yield "Placement handles", [_handle(at, row["handle"], row["data"]) for at, row in enumerate(placed)]
         yield "Rebuilds", [row for at in range(most["rebuilds"]) for row in _rebuild(at)]
 
 
@@ -134,6 +136,13 @@ def _flow(at: int, name: str) -> Iterator[Row]:
         yield Row(f"  p99 of {kind}s", f"flows.{at}.response_us.{kind}.p99", micros, LOWER)
     yield Row("  requests a second", f"flows.{at}.throughput.iops", micros, HIGHER)
     yield Row("  slowdown", f"flows.{at}.slowdown", lambda factor: f"{factor:.2f}", LOWER)
+
+
+def _handle(at: int, handle: int | None, data: str) -> Row:
+    label = data if handle is None else f"handle {handle}"
+    if handle is None:
+        return Row(f"{label}: bytes programmed", f"handles.{at}.media_bytes", micros, LOWER)
+    return Row(f"{label}: write amplification", f"handles.{at}.waf", lambda factor: f"{factor:.3f}", LOWER)
 
 
 def _rebuild(at: int) -> Iterator[Row]:

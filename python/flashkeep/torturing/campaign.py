@@ -215,7 +215,7 @@ class Campaign:
         """Writes a case's files. Returns the job that reads them, and their names."""
         os.makedirs(folder or ".", exist_ok=True)
         start = os.path.join(folder, name)
-        files = {f"{start}.csv": as_csv(case.requests or [])}
+        files = {f"{start}.csv": as_csv(case.requests or [], case.handles)}
         job = {key: value for key, value in case.options.items() if key not in ("drive_text", "fail")}
         job["traces"] = [f"{start}.csv"] * self.small.volumes
         if self.small.text is not None:

@@ -37,6 +37,7 @@ def draw(small: Small, seed: int, number: int, attempt: int = 0) -> Case:
         case.tags.add("twice")
     if attempt == 0:
         _keys(source, case, small)
+    case.give_handles([small.text or "", *case.options["set"]])
     workload = source("workload")
     reach = workload.choice((small.capacity, small.capacity, small.capacity // 4, 64 * small.page, 16 * small.page))
     reach = max(min(reach, small.capacity) // small.page, 1) * small.page

@@ -68,12 +68,19 @@ def queue(source: Source) -> Keys:
     return {"host.queue_depth": source.pick("queue depth", (1, 4, 32)), **source.pick("queue", offered)}
 
 
+def placement(source: Source) -> Keys:
+    """Placement handles, whose data have blocks of their own."""
+    return {"ftl.handles": source.pick("handles", (2, 2, 3, 4)),
+            "ftl.handle_isolation": source.pick("isolation", ("initially", "persistently"))}  # fmt: skip
+
+
 STRESSES: dict[str, Callable[[Source], Keys]] = {
     "errors": errors,
     "suspension": suspension,
     "commands": commands,
     "collection": collection,
     "queue": queue,
+    "placement": placement,
 }
 """What any drive with flash can be given besides its own keys."""
 

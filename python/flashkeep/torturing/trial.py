@@ -64,7 +64,7 @@ def judged(case: Case, job: Mapping[str, Any], trace: bytes | None) -> tuple[str
 
 def tried(case: Case, small: Small) -> tuple[str, list[Finding]]:
     """Runs a case and says what is wrong."""
-    return judged(case, job_of(case, small), as_records(case.requests or []))
+    return judged(case, job_of(case, small), as_records(case.requests or [], case.handles))
 
 
 def try_number(small: Small, seed: int, number: int) -> Tried:

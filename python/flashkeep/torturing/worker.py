@@ -48,4 +48,4 @@ def _kinds(asked: Mapping[str, Any], small: Small) -> list[Any]:
     case = Case.from_dict(asked["case"])
     if asked.get("job"):
         return judged(case, asked["job"], None)[1]
-    return judged(case, job_of(case, small), as_records(case.requests or []))[1]
+    return judged(case, job_of(case, small), as_records(case.requests or [], case.handles))[1]

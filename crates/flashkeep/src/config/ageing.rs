@@ -176,6 +176,9 @@ impl Check<'_> {
         if ftl.streams > 1 {
             return Some(("ftl.streams", format!("with ftl.streams = {}", ftl.streams)));
         }
+        if ftl.handles > 1 {
+            return Some(("ftl.handles", format!("with ftl.handles = {}", ftl.handles)));
+        }
         if ftl.gc.separate {
             return Some(("ftl.gc.separate", "with ftl.gc.separate = true".into()));
         }

@@ -83,9 +83,15 @@ impl Resolved {
     }
 
     /// Whether it, or a member of it, computes parity that takes the places of pages.
-    fn has_sums(&self) -> bool {
+    pub(super) fn has_sums(&self) -> bool {
         let is_log = !self.is_array() && self.scheme().kind == Members::Physical;
         !is_log && self.scheme().has::<Sums>() || self.array.iter().any(Resolved::has_sums)
+    }
+
+    /// An array that it is in computes parity.
+    fn expect_parity(&mut self) {
+        self.has_parity_above = true;
+        self.array.iter_mut().for_each(Resolved::expect_parity);
     }
 
     /// The number of nodes of its tree.
@@ -297,6 +303,9 @@ fn over(spec: DriveSpec, members: Vec<Resolved>, given: &Given) -> Result<Resolv
         warnings.push(format!("{key}: no effect over drives, which do not say what their GC moves"));
     }
     let mut resolved = Resolved { array: members, warnings, ..Resolved::plain(spec, given.drive()) };
+    if scheme.has::<Sums>() {
+        resolved.array.iter_mut().for_each(Resolved::expect_parity);
+    }
     resolved.start_as_members(given);
     check::buffer(&resolved.spec, given)?;
     redundancy::memory(&resolved.spec, scheme, given)?;

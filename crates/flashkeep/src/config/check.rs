@@ -54,6 +54,8 @@ pub struct Resolved {
     pub stated_uber: Option<f64>,
     /// Whether it, or a member, was given `start.existing = "steady"`.
     pub starts_steady: bool,
+    /// Whether an array that it is in computes parity.
+    pub has_parity_above: bool,
 }
 
 impl Resolved {
@@ -89,6 +91,7 @@ impl Resolved {
             grouped: None,
             stated_uber: None,
             starts_steady: false,
+            has_parity_above: false,
         }
     }
 
@@ -196,6 +199,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
     check.pools();
     check.redundancy()?;
     check.wear()?;
+    check.handles()?;
     check.room()?;
     check.mapping()?;
     check.victim_file()?;
@@ -225,6 +229,7 @@ pub(super) fn resolve(spec: DriveSpec, given: &Given) -> Result<Resolved, DriveE
         array: Vec::new(),
         grouped: None,
         stated_uber: given.number("errors.uber_target"),
+        has_parity_above: false,
         starts_steady,
     })
 }

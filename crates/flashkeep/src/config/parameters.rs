@@ -42,6 +42,7 @@ impl Resolved {
             policies: self.policies(),
             // A log has streams of its own.
             classes: if maps { ftl.streams } else { 1 },
+            handles: self.handle_spec(),
             streams: if maps { self.streams() } else { 1 },
             tables_from: tables.then(|| self.mapped_pages() as u32),
             spare_blocks: self.spare_blocks(),

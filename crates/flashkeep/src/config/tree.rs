@@ -274,8 +274,15 @@ fn streams_and_wear(drive: &Resolved) -> Vec<String> {
     let ftl = &drive.spec.ftl;
     let mut lines = Vec::new();
     if drive.streams() > 1 {
-        let moved = if ftl.gc.separate { ", one of them for moved pages" } else { "" };
+        let moved =
+            if ftl.gc.separate || drive.handle_spec().mixes() { ", one of them for moved pages" } else { "" };
         let tables = if drive.translation_pages() > 0 { ", one of them for the map's tables" } else { "" };
+        let spec = drive.handle_spec();
+        if spec.count > 1 {
+            let parity = if spec.parity { " and parity" } else { "" };
+            let isolation = if spec.mixes() { "initially" } else { "persistently" };
+            lines.push(format!("{} placement handles{parity}, isolated {isolation}", spec.count));
+        }
         let units = match drive.scheme().kind {
             Members::Physical => "open superblocks",
             Members::Mapped | Members::WithHiddenRange => "open blocks per plane",

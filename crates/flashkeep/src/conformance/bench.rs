@@ -8,7 +8,7 @@ use super::bed::TestDevices;
 use crate::config::{Resolved, load_text};
 use crate::drive::{Drive, Fault, LoggedOperation, OperationObserver};
 use crate::engine::{
-    BackendId, Command, Engine, Finished, Hazard, NodeId, Page, Scheme, Token, Verb, Version,
+    BackendId, Command, Engine, Finished, Flags, Hazard, NodeId, Page, Scheme, Token, Verb, Version,
 };
 use crate::flash::{PlaneId, PlanePlace, Ppn, StripingLevel};
 use crate::kernel::SimTime;
@@ -198,7 +198,10 @@ impl<H: TestDevices> Bench<H> {
         self.engine.submit(
             &mut self.flash,
             self.now,
-            Command::new(verb, Page::of(start), count),
+            Command {
+                flags: Flags::NONE.for_handle((start % 3) as u8),
+                ..Command::new(verb, Page::of(start), count)
+            },
             completion.pages(),
         );
         self.engine.close(&mut self.flash, self.now, completion);

@@ -33,13 +33,15 @@ const SETTINGS: [&[&str]; 4] = [
 ];
 
 /// Other ways to fill and to erase blocks, with the planes that they need.
-const WAYS: [(u32, &[&str]); 24] = [
+const WAYS: [(u32, &[&str]); 26] = [
     (2, &["flash.summary_page=true", "flash.commands.multi_plane=\"skip\""]),
     (2, &["flash.summary_page=true", "ftl.gc.copyback=\"parity-skip\"", "flash.commands.cache_program=true"]),
     (1, &["ftl.wear.levelling=\"both\"", "ftl.wear.migrate_below=1"]),
     (2, &["ftl.logical_page_kib=1", "flash.busy_unit=\"chip\"", "ftl.plane_choice=\"same\""]),
     (1, &["ftl.streams=2"]),
     (1, &["ftl.gc.separate=true"]),
+    (1, &["ftl.handles=2", "ftl.over_provisioning=2", "flash.blocks_per_plane=16"]),
+    (1, &["ftl.handles=2", "ftl.handle_isolation=\"persistently\"", "ftl.over_provisioning=2"]),
     (2, &["flash.commands.multi_plane=\"match\""]),
     (2, &["flash.commands.multi_plane=\"skip\""]),
     (1, &["flash.commands.cache_program=true", "flash.commands.cache_read=true"]),
@@ -83,6 +85,9 @@ pub(super) fn a_cut_at_every_third_step_however_blocks_are_filled(scheme: &Tried
     for (seed, &(planes, more)) in (1..).zip(&WAYS) {
         if scheme.kind == Members::WithHiddenRange && more[0].starts_with("ftl.map=") {
             continue; // It keeps old versions, which only a page map can.
+        }
+        if scheme.kind == Members::Physical && more[0].starts_with("ftl.handles") {
+            continue; // It decides in which block a page is.
         }
         let mut whole = bench_of(scheme, planes, more);
         history_seen(&mut whole, seed, 90, u32::MAX, |bench| {

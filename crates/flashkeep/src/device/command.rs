@@ -126,9 +126,18 @@ impl Cause {
     }
 }
 
-/// Flags of a command.
+/// Placement handles that commands can name, from 0.
+pub const HANDLES: u8 = 8;
+
+/// Flags of a command, with its placement handle, and, for ports, the first of its sectors: a bit each for the flags, three
+/// bits for the handle, six for the sector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Flags(u8);
+pub struct Flags(u16);
+
+const HANDLE_AT: u32 = 7;
+const HANDLE_BITS: u16 = (HANDLES as u16 - 1) << HANDLE_AT;
+const SECTOR_AT: u32 = 10;
+const SECTOR_BITS: u16 = u16::MAX << SECTOR_AT;
 
 impl Flags {
     /// No flag.
@@ -165,16 +174,41 @@ impl Flags {
         Flags(self.0 & !other.0)
     }
 
-    /// The flags that the steps of a plan inherit from its command; each step has its own other flags.
+    /// The flags that the steps of a plan inherit from its command, and its handle; each step has its own other flags.
     #[must_use]
     #[inline]
     pub(crate) const fn inherited(self) -> Flags {
-        self.without(Flags::OLD_IN_HAND.with(Flags::MISSING))
+        Flags(self.0 & !SECTOR_BITS).without(Flags::OLD_IN_HAND.with(Flags::MISSING))
     }
 
     /// Of these flags, those that what a port writes for a command has, too.
     pub(crate) const fn forced(self) -> Flags {
         Flags(self.0 & Flags::FUA.with(Flags::SOON).0)
+    }
+
+    /// The placement handle of a write.
+    #[must_use]
+    #[inline]
+    pub const fn handle(self) -> u8 {
+        ((self.0 & HANDLE_BITS) >> HANDLE_AT) as u8
+    }
+
+    /// The same flags for a placement handle.
+    #[must_use]
+    #[inline]
+    pub const fn for_handle(self, handle: u8) -> Flags {
+        debug_assert!(handle < HANDLES, "a handle has three bits");
+        Flags(self.0 & !HANDLE_BITS | (handle as u16) << HANDLE_AT)
+    }
+
+    /// The first of a command's sectors.
+    const fn first_sector(self) -> u8 {
+        (self.0 >> SECTOR_AT) as u8
+    }
+
+    const fn at_sector(self, first: u8) -> Flags {
+        debug_assert!(first < 1 << (u16::BITS - SECTOR_AT), "a page has at most 64 sectors");
+        Flags(self.0 & !SECTOR_BITS | (first as u16) << SECTOR_AT)
     }
 
     /// Whether all of `other` are set.
@@ -218,14 +252,29 @@ pub struct Command {
     pub count: u16,
     /// For a command of one page, the number of sectors transferred; 0 for the whole page.
     pub sectors: u16,
-    /// The first of these sectors; only ports use it.
-    pub first: u8,
     /// The operation.
     pub verb: Verb,
     /// The cause.
     pub cause: Cause,
-    /// The flags.
+    /// The flags, and the placement handle of a write.
     pub flags: Flags,
+}
+
+/// Where written pages come from: what ports keep of each page in a write cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The cause of the write.
+    pub cause: Cause,
+    /// Its placement handle.
+    pub handle: u8,
+}
+
+impl Origin {
+    /// A write of the host with a placement handle.
+    #[must_use]
+    pub fn host(handle: u8) -> Origin {
+        Origin { cause: Cause::Host, handle }
+    }
 }
 
 impl Command {
@@ -241,18 +290,24 @@ impl Command {
         Command { cause, ..self }
     }
 
+    /// Where the pages of a write come from.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        Origin { cause: self.cause, handle: self.flags.handle() }
+    }
+
     /// The same command for these sectors of its only page.
     #[must_use]
     #[inline]
     pub fn of(self, sectors: Sectors) -> Self {
-        Command { sectors: sectors.count, first: sectors.first, ..self }
+        Command { sectors: sectors.count, flags: self.flags.at_sector(sectors.first), ..self }
     }
 
     /// The sectors of its only page that it is for.
     #[must_use]
     #[inline]
     pub fn part_of_page(&self) -> Sectors {
-        Sectors { first: self.first, count: self.sectors }
+        Sectors { first: self.flags.first_sector(), count: self.sectors }
     }
 
     /// Whether its pages hold the same afterwards: a read, or a trim of a part of a page, which has no effect.
@@ -309,5 +364,18 @@ mod tests {
     #[test]
     fn a_command_is_small() {
         assert!(size_of::<Command>() <= 24);
+    }
+
+    #[test]
+    fn handle_and_first_sector_do_not_disturb_the_flags() {
+        let all = [Flags::FUA, Flags::SOON, Flags::BEFORE, Flags::MISSING, Flags::CONTINUES];
+        let flags = all.into_iter().fold(Flags::NONE, Flags::with);
+        let sectors = Sectors { first: 63, count: 1 };
+        let command = Command { flags: flags.for_handle(7), ..Command::default() }.of(sectors);
+        assert!(all.iter().all(|&flag| command.flags.has(flag)) && !command.flags.has(Flags::OLD_IN_HAND));
+        assert_eq!((command.flags.handle(), command.part_of_page()), (7, sectors));
+        let inherited = command.flags.inherited();
+        assert_eq!((inherited.handle(), inherited.first_sector()), (7, 0));
+        assert_eq!(command.flags.for_handle(2).handle(), 2);
     }
 }

@@ -5,13 +5,13 @@
 //! [`command::Flags::FUA`]: a port writes such pages past its cache, and the commands of a plan inherit it. The host sets
 //! it, and schemes do for writes after which an older copy is freed.
 //!
+//! Placement handles: a write has one with its flags ([`command::Flags::handle`]), and what a port caches keeps it
+//! ([`command::Origin`]); pages of one cause and handle leave a cache together.
+//!
 //! Where features belong that are not implemented yet:
 //!
 //! - **Unrecoverable reads.** `Done::failed` names the page below, and a port request lists its unrecoverable pages
 //!   (`PortRequest::lost`). A request of the host counts them (`Finished::lost`); a list in its place would name them.
-//! - **Write streams.** A hint belongs in [`command::Command`], next to its cause. The write cache keeps the cause of
-//!   each page and evicts pages of one cause together; a hint is kept in the same way. A backend with `ftl.streams`
-//!   chooses the write frontier by it.
 //! - **A latency estimate of a read** is `View::backlog`: the time until a read of that page would start. It counts
 //!   dies, channels and arms, and pages that a port holds; it does not count the queue of a member's link
 //!   ([`port::Link::next_at`]) and the read itself (`Timing::cost`).

@@ -166,6 +166,7 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
                 erases_before: drive.erases_before().clone(),
                 expired: drive.life().expired,
                 disk: None,
+                handles: drive.handle_counts().to_vec(),
                 errors: drive.error_counts(),
             },
             AnyDevice::Disk(disk) => DeviceStatistics {

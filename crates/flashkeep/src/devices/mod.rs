@@ -15,6 +15,7 @@ use crate::drive::{
     Recovery, RunState, Slowness,
 };
 use crate::engine::{BackendId, Backends, Contents, Page};
+use crate::ftl::HandleCounts;
 use crate::ftl::ageing::{Model, Wish};
 use crate::kernel::{SimTime, Span};
 use crate::snapshot::{Reader, Writer};
@@ -58,6 +59,8 @@ pub struct DeviceStatistics {
     pub expired: u32,
     /// For a disk: its time by activity.
     pub disk: Option<DiskStatistics>,
+    /// What placement handles have programmed; empty where there is one.
+    pub handles: Vec<HandleCounts>,
     /// What error correction had to do while requests were counted; none without an error model.
     pub errors: Option<ErrorCounts>,
 }

@@ -4,7 +4,7 @@ use crate::blocks::Policies;
 use crate::drive::backends::FlashBackendKind;
 use crate::flash::{ErrorModel, FlashSpec, PageTypes, Pools, Scheduler, SuspendRules, Times};
 use crate::ftl::allocation::Binding;
-use crate::ftl::{GcSpec, InFlight, PlaneChoice, SlcCacheOptions};
+use crate::ftl::{GcSpec, HandleSpec, InFlight, PlaneChoice, SlcCacheOptions};
 use std::sync::Arc;
 
 /// The parameters of a drive.
@@ -50,6 +50,8 @@ pub struct Parameters {
     pub policies: Policies,
     /// Open blocks of a plane for data of different temperature.
     pub classes: u8,
+    /// The placement handles, each of which has open blocks of its own.
+    pub handles: HandleSpec,
     /// Open blocks of a plane in all.
     pub streams: u8,
     /// The first page of the map's own tables, where these are in flash.

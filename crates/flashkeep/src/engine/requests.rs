@@ -250,7 +250,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan.push(Step::new(Member(0), one(Verb::Read, merge.old_sectors).because(Cause::Update), 0));
         let flags = Flags::OLD_IN_HAND.with(merge.flags);
         let write = Command { flags, ..one(Verb::Write, merge.all_sectors) };
-        plan.push(Step::new(Member(0), write.because(merge.cause), 0).stage(1));
+        plan.push(Step::new(Member(0), write.because(merge.origin.cause), 0).stage(1));
         let start = Start::new(NodeId::HOST, one(Verb::Write, 0), token).holding(Some(key));
         self.start(backends, now, start, &mut plan);
         self.plans.push(plan);

@@ -6,6 +6,7 @@
 //! the last page is programmed.
 
 use super::defects::Defects;
+use super::handles::HandlePages;
 use super::reverse_map::ReverseMap;
 use super::slc::{FilledBlocks, SLC_STREAM, SlcCache};
 use super::streams::Aside;
@@ -88,6 +89,8 @@ pub struct Blocks<C> {
     pub(super) victims: Vec<u32>,
     /// Open blocks beyond the first one of each plane.
     pub(super) aside: Aside,
+    /// The placement handles of pages.
+    pub(super) handles: HandlePages,
     /// Free pages of each plane that are reserved for GC.
     pub(super) reserve: u32,
     /// Planes are not filled in order: what they have free is not counted.
@@ -130,6 +133,7 @@ impl<C: Contents> Blocks<C> {
             clean: Vec::new(),
             victims: Vec::new(),
             aside: Aside::default(),
+            handles: HandlePages::default(),
             reserve: geometry.pages,
             anywhere: false,
             padding: 0,
@@ -432,6 +436,7 @@ impl<C: Contents> Blocks<C> {
         self.score[index] = FREE;
         self.erases[index] += 1;
         self.unblot(plane, block);
+        self.erase_handles(plane, block);
         let clean = self.give_up_clean(index);
         let stream = self.stream_of_block(block);
         self.exchange(plane, stream);

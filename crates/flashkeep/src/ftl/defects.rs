@@ -188,6 +188,7 @@ impl<C: Contents> Blocks<C> {
     /// erased.
     pub fn renew_block(&mut self, plane: PlaneId, block: u32) -> u32 {
         self.reinstate_block(plane, block);
+        self.forget_handles(plane, block);
         self.unblot(plane, block);
         std::mem::take(&mut self.erases[self.geometry.block_index(plane, block)])
     }
@@ -270,6 +271,7 @@ impl<C: Contents> Blocks<C> {
         let old = self.erases[blocks.clone()].iter().copied().map(u64::from).sum();
         self.erases[blocks].fill(0);
         (0..self.geometry.blocks).for_each(|block| self.unblot(plane, block));
+        (0..self.geometry.all_blocks()).for_each(|block| self.forget_handles(plane, block));
         self.planes[plane.0 as usize] = Plane::erased(&self.geometry, plane);
         self.close_aside(plane);
         self.renew_cache(plane);

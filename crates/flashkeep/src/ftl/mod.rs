@@ -4,6 +4,7 @@ pub mod ageing;
 pub mod allocation;
 mod blocks;
 mod defects;
+mod handles;
 mod initial;
 mod look;
 mod map;
@@ -18,6 +19,7 @@ mod take_back;
 
 pub use allocation::Allocation;
 pub use blocks::{Blocks, Plane};
+pub use handles::{HandleCounts, HandleSpec, Isolation};
 pub use initial::InitialPlaces;
 pub use look::PlaneBlocks;
 pub use map::{MapEntry, Maps};

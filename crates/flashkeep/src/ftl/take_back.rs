@@ -17,6 +17,7 @@ impl<C: Contents> Blocks<C> {
         self.exchange(plane, stream);
         let is_last = self.is_last_program(ppn);
         if is_last {
+            self.handles.take_back(ppn);
             let (first, score) = (self.geometry.page_of(ppn) == 0, self.score[index] & !OPEN);
             let state = &mut self.planes[plane.0 as usize];
             state.free_pages += 1;

@@ -140,7 +140,7 @@ mod tests {
     use flashkeep_trace::Op;
 
     fn at(device: u32, offset: u64, length: u32) -> Request {
-        Request { arrival_ns: 0, offset, length, device, op: Op::Read, fua: false }
+        Request { arrival_ns: 0, offset, length, device, op: Op::Read, fua: false, handle: 0 }
     }
 
     fn placed(addresses: &mut Addresses, request: &Request) -> Result<Vec<Range>, AddressError> {

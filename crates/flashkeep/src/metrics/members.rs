@@ -4,6 +4,7 @@ use super::counts::{BufferHits, Operations, Utilization, WriteAmplification, per
 use super::disk::DiskActivity;
 use super::energy::Energy;
 use super::errors::MemberErrors;
+use super::handles::{HandleFigures, handles_of_member};
 use super::wear::{CountedWrites, Wear};
 use super::{IfAny, Mark, WearFacts, disk_energy, figures, plain, unit};
 use crate::config::Resolved;
@@ -59,6 +60,8 @@ figures! {
         written_mib_s: IfAny<Option<f64>> => unit("MiB/s"),
         /// Hits and misses of its DRAM.
         buffer: IfAny<BufferHits> => plain(),
+        /// Data of each of its placement handles; only with several.
+        handles: IfAny<Vec<HandleFigures>> => plain(),
         /// Errors of its flash; only with an error model.
         errors: IfAny<MemberErrors> => plain(),
         /// Energy of a disk.
@@ -80,6 +83,7 @@ pub(super) fn of_drive(counters: &Counters) -> Vec<Member> {
         host_pages_written: IfAny(None),
         written_mib_s: IfAny(None),
         buffer: IfAny(None),
+        handles: IfAny(None),
         errors: IfAny(None),
         energy: IfAny(None),
         disk: IfAny(None),
@@ -187,6 +191,7 @@ impl MemberActivity<'_> {
                 seconds,
             ))),
             buffer: IfAny(self.hits.map(BufferHits::new)),
+            handles: IfAny(handles_of_member(self)),
             errors: IfAny(self.errors()),
             energy: IfAny(energy),
             disk: IfAny(activity),

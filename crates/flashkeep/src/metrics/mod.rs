@@ -9,6 +9,7 @@ mod economy;
 mod energy;
 mod errors;
 mod flows;
+mod handles;
 mod histogram;
 mod latency;
 mod members;
@@ -35,6 +36,7 @@ pub use errors::{
     ErrorEffects, ErrorFigures, ErrorsLeft, FieldRates, MemberErrors, RberFigures, Uncorrectable,
 };
 pub use flows::{FlowFacts, FlowFigures, FlowStatistics, VolumeFigures};
+pub use handles::{HandleFigures, handle_counts_since};
 pub use histogram::{Histogram, Times, TimesByOperation};
 pub use latency::{BreakdownSums, LatencyByOperation, LatencyMeans, PartTimes, part_names};
 pub use members::{Member, MemberActivity, called};

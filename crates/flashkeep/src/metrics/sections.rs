@@ -7,6 +7,7 @@ use super::economy::Economy;
 use super::energy::Energy;
 use super::errors::ErrorFigures;
 use super::flows::{FlowFigures, VolumeFigures};
+use super::handles::HandleFigures;
 use super::histogram::TimesByOperation;
 use super::latency::LatencyByOperation;
 use super::members::Member;
@@ -87,6 +88,8 @@ figures! {
         flows: Vec<FlowFigures> => plain().derived(),
         /// The smallest slowdown of a flow over the largest; none without `--alone`.
         fairness: Option<f64> => unit("ratio").higher().derived(),
+        /// Data of each placement handle; only with several (`ftl.handles`).
+        handles: IfAny<Vec<HandleFigures>> => plain(),
         /// How often planes worked together and cache registers overlapped; only with such commands.
         commands: IfAny<Commands> => plain().heading("Several at once"),
         /// How full flash pages were that hold several logical pages; only with such pages.

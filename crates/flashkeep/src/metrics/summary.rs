@@ -21,10 +21,11 @@ use crate::device::latency::Part;
 use crate::device::port::Hits;
 use crate::drive::{Counters, ErrorCounts, OpKind, OperationTimes, SlcCounts};
 use crate::flash::{CommandsSpec, Suspend};
+use crate::ftl::HandleCounts;
 use crate::kernel::{SimTime, Span};
 use crate::mapping::Counts;
 use crate::schemes;
-use flashkeep_trace::{Op, Provenance};
+use flashkeep_trace::{HANDLES, Op, Provenance};
 use serde_json::{Value, json};
 
 /// Statistics that every request adds to.
@@ -46,6 +47,8 @@ pub struct RequestStatistics {
     pub bytes_read: u64,
     /// Bytes that counted requests wrote.
     pub bytes_written: u64,
+    /// Of these, the bytes of each placement handle.
+    pub handle_bytes: [u64; HANDLES as usize],
     /// Logical pages that writes touched, whole or in part.
     pub pages_written: u64,
     /// Reads whose contents were compared with the expected ones.
@@ -134,6 +137,8 @@ pub struct Facts<'a> {
     pub scheme: Option<(&'static str, Value)>,
     /// The members of an array.
     pub members: Vec<MemberActivity<'a>>,
+    /// What placement handles programmed while requests were counted; empty where there is one, and for arrays.
+    pub handles: Vec<HandleCounts>,
     /// The sectors that caches held when counting began, and when it ended.
     pub held: [u64; 2],
     /// How the drive starts, in words.
@@ -269,6 +274,7 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         volumes,
         flows,
         fairness: None,
+        handles: IfAny(super::handles::handles(facts)),
         commands: IfAny(commands(&drive.spec.flash.commands, counters)),
         packing: IfAny((drive.word_line() > 1 && facts.untimed.is_none()).then(|| packing(counters, drive))),
         slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),

@@ -43,8 +43,15 @@ mod tests {
     fn upwards_then_from_the_lowest() {
         let mut arrived = ArrivedRequests::default();
         for (n, at) in [50_u64, 20, 90, 50, 70].into_iter().enumerate() {
-            let request =
-                Request { arrival_ns: n as u64, offset: at, length: 1, device: 0, op: Op::Read, fua: false };
+            let request = Request {
+                arrival_ns: n as u64,
+                offset: at,
+                length: 1,
+                device: 0,
+                op: Op::Read,
+                fua: false,
+                handle: 0,
+            };
             arrived.arrive(request, vec![Range { offset: at, length: 1 }]);
         }
         arrived.last = 60;

@@ -8,7 +8,9 @@ use crate::engine::Contents;
 use crate::host::Expected;
 use crate::kernel::{Bits, SimTime, Span};
 use crate::mapping::Counts;
-use crate::metrics::{ErrorEffects, Facts, FlowFacts, MemberActivity, RunPhases, Tally, WearFacts, summary};
+use crate::metrics::{
+    ErrorEffects, Facts, FlowFacts, MemberActivity, RunPhases, Tally, WearFacts, handle_counts_since, summary,
+};
 use crate::schemes::Any;
 use crate::workload::Replay;
 use serde_json::Value;
@@ -265,6 +267,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             busy_within: self.busy_within(totals),
             wear: wear.clone(),
             members: self.member_facts(totals),
+            handles: handle_counts_since(&totals.handles, &before.handles),
             scheme: scheme.clone(),
             conditioned: self.accounts.conditioned.clone(),
             start: self.start_in_words(),

@@ -22,6 +22,8 @@ struct RunningFlow {
     /// Of a closed loop.
     slots: Option<Slots>,
     queue: usize,
+    /// The placement handle of its writes, if it names one.
+    handle: Option<u8>,
     statistics: FlowStatistics,
 }
 
@@ -118,6 +120,7 @@ impl Flows {
             };
             let statistics = FlowStatistics::default();
             let (offset, capacity) = part;
+            let handle = flow.handle;
             let flow = RunningFlow {
                 requests,
                 next: None,
@@ -126,6 +129,7 @@ impl Flows {
                 capacity,
                 slots,
                 queue,
+                handle,
                 statistics,
             };
             flows.push(flow);
@@ -325,6 +329,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let is_batch = flows.batches.is_some();
         let flow = &mut flows.flows[next.flow];
         let mut request = flow.next.take().expect("it comes next");
+        if let (Some(handle), Op::Write) = (flow.handle, request.op) {
+            request.handle = handle;
+        }
         flow.next = flow.requests.next()?;
         let number = self.host.admitted + self.host.misplaced + 1;
         let has_place = self.locate_in_flow(next.flow, &request, number)?;
@@ -338,6 +345,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         if request.op == Op::Flush {
             self.host.ranges.clear();
             return Ok(true);
+        }
+        if request.handle >= self.host.handles && !self.job.ignore_handles {
+            return self.refuse_handle(request, number, Some(at));
         }
         let flows = self.host.flows.as_mut().expect("there are flows");
         let flow = &flows.flows[at];

@@ -8,7 +8,7 @@ use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
 use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, Page, Token};
 use crate::error::Error;
-use crate::ftl::MapEntry;
+use crate::ftl::{HandleCounts, MapEntry};
 use crate::host::{
     AddressMode, Addresses, Arbitration, Expected, HostAccess, HostOrder, HostPages, HostQueue, HostSpec,
     Interleave, PartialWrites, PriorityClass, Range, fragments,
@@ -266,6 +266,8 @@ struct OutstandingRequest<C> {
     asked: Vec<Range>,
     /// The host asked for FUA.
     fua: bool,
+    /// The placement handle of a write.
+    handle: u8,
     /// A FLUSH, or a write with FUA: it ends when its pages are durable.
     durable: bool,
 }
@@ -288,6 +290,8 @@ struct Totals {
     mapping: Option<mapping::Counts>,
     busy: [Vec<Span>; 2],
     devices: Vec<DeviceStatistics>,
+    /// What the placement handles of a lone drive have programmed.
+    handles: Vec<HandleCounts>,
     member_hits: Vec<Option<Hits>>,
     queue_full: Span,
 }
@@ -339,6 +343,8 @@ struct Host<C: Contents> {
     interleave: Option<Interleave>,
     warmup: u64,
     admitted: u64,
+    /// The placement handles that writes can name.
+    handles: u8,
     /// Requests that have arrived, where they wait in the host.
     seen: u64,
     misplaced: u64,
@@ -367,7 +373,7 @@ impl<C: Contents, H> Device<C, H> {
         expected: &'b mut Vec<Expected<C>>,
     ) -> HostAccess<'b, schemes::Any, C, H> {
         let Device { engine, body, pages, .. } = self;
-        HostAccess { engine, backends: body, pages, now, request, expected }
+        HostAccess { engine, backends: body, pages, now, request, expected, handle: 0 }
     }
 }
 
@@ -476,6 +482,7 @@ impl<C: Contents> Host<C> {
             spread: Vec::new(),
             warmup: workload.warmup()?,
             admitted: 0,
+            handles: drive.handles(),
             seen: 0,
             misplaced: 0,
             pages: Vec::new(),

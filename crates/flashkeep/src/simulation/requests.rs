@@ -66,6 +66,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.ranges.clear();
             return Ok(true);
         }
+        if request.handle >= self.host.handles && !self.job.ignore_handles {
+            return self.refuse_handle(request, number, None);
+        }
         match self.host.addresses.place(request, &mut self.host.ranges) {
             Ok(()) => Ok(true),
             Err(crate::host::AddressError::SecondDevice) if !self.workload.is_stream() => {
@@ -81,6 +84,25 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
                 Err(Stop::Error(self.workload.misplaced(error, number, request, name, capacity)))
             }
         }
+    }
+
+    /// The drive lacks the placement handle of a request, of a flow if there are several.
+    #[cold]
+    pub(super) fn refuse_handle(
+        &mut self,
+        request: &Request,
+        number: u64,
+        flow: Option<usize>,
+    ) -> Result<bool, Stop> {
+        if self.workload.skips_misplaced() {
+            self.host.misplaced += 1;
+            return Ok(false);
+        }
+        let name = match flow.and_then(|at| self.workload.flows.get(at)) {
+            Some(flow) => &flow.trace,
+            None => &self.accounts.facts.provenance.name,
+        };
+        Err(Stop::Error(self.workload.unknown_handle(request, number, name, self.host.handles)))
     }
 
     /// Maps the located ranges to those of the array's scheme.
@@ -131,7 +153,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &mut self.host.in_flight[id];
         this.expected.clear();
         (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
-        (this.fua, this.durable) = (request.fua, false);
+        (this.fua, this.durable, this.handle) = (request.fua, false, 0);
+        // A drive that lacks the handle has been asked to ignore it.
+        if request.handle < self.host.handles {
+            this.handle = request.handle;
+        }
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
@@ -250,9 +276,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let before = first / size * size..first;
             let after = last..last.next_multiple_of(size).min(pages);
             for page in before.chain(after) {
-                let now = self.clock.now;
-                let expected = &mut self.host.in_flight[id].expected;
-                self.device.access(now, request, expected).rewrite(page);
+                let (now, this) = (self.clock.now, &mut self.host.in_flight[id]);
+                let mut access = self.device.access(now, request, &mut this.expected);
+                access.handle = this.handle;
+                access.rewrite(page);
             }
         }
     }
@@ -267,13 +294,15 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.device.port().pages().page_sectors();
-        let mut asked = false;
+        let (mut asked, handle) = (false, self.host.in_flight[id].handle);
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
             for fragment in fragments(offset, length, sector_bytes, page_sectors) {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
-                asked |= act(&mut self.device.access(now, request, expected), fragment);
+                let mut access = self.device.access(now, request, expected);
+                access.handle = handle;
+                asked |= act(&mut access, fragment);
             }
         }
         asked
@@ -311,6 +340,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             mapping: self.mapping_counts(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),
+            handles: self.device.body.flash().map_or_else(Vec::new, |drive| drive.handle_counts().to_vec()),
             member_hits: self.member_hits(),
             queue_full: self.host.window.full(),
         }
@@ -420,6 +450,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let length = u64::from(this.record.length);
             statistics.bytes_read += length * u64::from(op == Op::Read as u8);
             statistics.bytes_written += length * u64::from(op == Op::Write as u8);
+            statistics.handle_bytes[usize::from(this.handle)] += length * u64::from(op == Op::Write as u8);
         }
         if let Some(sums) = &mut statistics.breakdowns {
             let flash = self.device.engine.flash_times(finished.counter, acknowledged);

@@ -19,6 +19,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             && self.host.page_shift.is_some()
             && !self.device.port().has_cache()
             && !self.device.port().has_copies();
+        let plain = plain && self.host.handles == 1;
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
         if plain && as_is { self.fast_path_of_writes() } else { None }
     }
@@ -39,7 +40,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let end = first + u64::from(count);
         let inside =
             end << shift <= self.accounts.resolved_bytes && (request.device == 0 || self.job.merge_devices);
-        let due = request.op == Op::Write && request.arrival_ns < self.failures.fault_events.next_at.0;
+        let due = request.op == Op::Write
+            && (request.handle == 0 || self.job.ignore_handles)
+            && request.arrival_ns < self.failures.fault_events.next_at.0;
         (aligned && inside && due).then_some((first, count))
     }
 

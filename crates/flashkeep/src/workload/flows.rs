@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The keys of a flow, in `--flow` and in tables.
-const KEYS: [&str; 7] = ["name", "workload", "replay", "depth", "priority", "weight", "volume"];
+const KEYS: [&str; 8] = ["name", "workload", "replay", "depth", "priority", "weight", "volume", "handle"];
 
 /// A workload beside others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Flow {
     pub class: PriorityClass,
     /// Its weight.
     pub weight: u32,
+    /// The placement handle of its writes; those of its trace if none is given.
+    pub handle: Option<u8>,
     /// The first byte of its part of the device.
     pub offset: u64,
     /// The bytes of that part.
@@ -45,6 +47,7 @@ pub(super) struct GivenFlow {
     pub(super) class: PriorityClass,
     pub(super) weight: u32,
     volume: Option<u32>,
+    handle: Option<u32>,
 }
 
 /// The flows of a job: those of its file, then those of `--flow`.
@@ -73,7 +76,7 @@ pub fn flow_tables(job: &Job) -> Result<Vec<String>, Error> {
     let text = |flow: GivenFlow| {
         json!({
             "name": flow.name, "workload": flow.trace, "replay": flow.replay, "depth": flow.depth,
-            "priority": flow.class.name(), "weight": flow.weight, "volume": flow.volume,
+            "priority": flow.class.name(), "weight": flow.weight, "volume": flow.volume, "handle": flow.handle,
         })
         .to_string()
     };
@@ -155,6 +158,7 @@ impl GivenFlow {
             class: PriorityClass::default(),
             weight: 1,
             volume: None,
+            handle: None,
         };
         flow.name = flow.text(&mut table, "name")?.unwrap_or_default();
         if flow.name.is_empty() {
@@ -171,6 +175,7 @@ impl GivenFlow {
         flow.depth = flow.whole(&mut table, "depth", 1)?;
         flow.weight = flow.whole(&mut table, "weight", 1)?.unwrap_or(1);
         flow.volume = flow.whole(&mut table, "volume", 0)?;
+        flow.handle = flow.whole(&mut table, "handle", 0)?;
         if let Some(found) = flow.text(&mut table, "priority")? {
             let class = PriorityClass::ALL.into_iter().find(|class| class.name() == found);
             let accepted = "`urgent`, `high`, `medium` and `low` are accepted";
@@ -219,6 +224,18 @@ impl GivenFlow {
         }
         let share = capacity / u64::from(volumes);
         Ok((u64::from(volume) * share, share))
+    }
+
+    /// The placement handle of its writes, if it names one.
+    pub(super) fn handle(&self, drive: &Resolved, ignores: bool) -> Result<Option<u8>, Error> {
+        let Some(handle) = self.handle else { return Ok(None) };
+        let last = u32::from(drive.handles()) - 1;
+        if handle > last && !ignores {
+            let accepted = if last == 0 { "0 is".to_owned() } else { format!("0 to {last} are") };
+            let message = format!("found {handle}; {accepted} accepted with ftl.handles = {}", last + 1);
+            return Err(self.wrong("handle", &message));
+        }
+        Ok(Some(if handle > last { 0 } else { handle as u8 }))
     }
 
     /// How its requests are admitted; `implied` is the depth of a synthetic workload.
@@ -282,7 +299,8 @@ mod tests {
             ("a=-", "--flow 1 (a): workload: found `-`"),
             ("a=x,depth=0", "--flow 1 (a): depth: found \"0\"; a whole number from 1"),
             ("a=x,priority=hi", "--flow 1 (a): priority: found `hi`; `urgent`, `high`"),
-            ("a=x,handle=1", "--flow 1 (a): handle: not a key of a flow; replay, depth"),
+            ("a=x,rate=1", "--flow 1 (a): rate: not a key of a flow; replay, depth"),
+            ("a=x,handle=x", "--flow 1 (a): handle: found \"x\"; a whole number from 0"),
             ("a=synth:random,requests=1k", "commas within synth:… are written `;`"),
             ("a=x,weight=1,weight=2", "weight: given twice"),
             ("{\"name\": 3}", "--flow 1: name: found 3; a text is accepted"),

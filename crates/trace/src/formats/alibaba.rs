@@ -87,6 +87,7 @@ mod tests {
             device: 419,
             op: Op::Write,
             fua: false,
+            handle: 0,
         };
         assert_eq!(record::<Reader>(b"419,W,126703644672,4096,1577808000000046"), expected);
         assert!(Reader.parse(b"device_id,opcode,offset,length,timestamp").unwrap().is_none());
@@ -110,6 +111,7 @@ mod tests {
             device: 3,
             op: Op::Read,
             fua: false,
+            handle: 0,
         });
         flaws_of::<Reader>(&["trim"]);
     }

@@ -158,7 +158,15 @@ mod tests {
         for op in [Op::Read, Op::Write, Op::Trim] {
             let mut out = Vec::new();
             let fua = op == Op::Write;
-            let sent = Request { arrival_ns: 1_000_000_007, offset: 4096, length: 512, device: 3, op, fua };
+            let sent = Request {
+                arrival_ns: 1_000_000_007,
+                offset: 4096,
+                length: 512,
+                device: 3,
+                op,
+                fua,
+                handle: 0,
+            };
             Reader::write(&sent, &mut out).unwrap();
             let read = Reader.parse(out.trim_ascii()).unwrap().unwrap();
             assert_eq!((read.time_ns - BEFORE_NS, read.offset, read.length), (sent.arrival_ns, 4096, 512));

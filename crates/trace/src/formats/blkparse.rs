@@ -206,6 +206,7 @@ mod tests {
             device: 0,
             op: Op::Read,
             fua: false,
+            handle: 0,
         };
         assert_eq!(record::<Reader>(line), expected);
         assert!(matches!(reader().parse(line).unwrap().unwrap().device, Device::Name(b"8,16")));
@@ -280,6 +281,7 @@ mod tests {
             device: 3,
             op: Op::Write,
             fua: true,
+            handle: 0,
         };
         let plain = [Op::Read, Op::Write, Op::Trim].map(|op| Request { op, fua: false, ..one });
         for request in plain.into_iter().chain([one, Request::flush(one.arrival_ns, 3)]) {

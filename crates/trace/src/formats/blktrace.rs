@@ -330,7 +330,15 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_back() {
-        let one = Request { arrival_ns: 7, offset: 4096, length: 512, device: 3, op: Op::Write, fua: true };
+        let one = Request {
+            arrival_ns: 7,
+            offset: 4096,
+            length: 512,
+            device: 3,
+            op: Op::Write,
+            fua: true,
+            handle: 0,
+        };
         let plain = [Op::Read, Op::Write, Op::Trim].map(|op| Request { op, fua: false, ..one });
         for request in plain.into_iter().chain([one, Request::flush(7, 3)]) {
             let mut out = Vec::new();

@@ -6,8 +6,8 @@ use crate::suggest::unknown;
 /// Which column of a table holds which field, and in which unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// The places, in the order of [`FIELDS`]; the last one may be left out.
-    pub(super) places: [Option<ColumnPlace>; 5],
+    /// The places, in the order of [`FIELDS`]; the last two may be left out.
+    pub(super) places: [Option<ColumnPlace>; FIELDS.len()],
     pub(super) time_unit: TimeUnit,
     pub(super) offset_unit: Unit,
     pub(super) size_unit: Unit,
@@ -66,9 +66,10 @@ pub(super) const OP: usize = 1;
 pub(super) const OFFSET: usize = 2;
 pub(super) const SIZE: usize = 3;
 pub(super) const DEVICE: usize = 4;
+pub(super) const HANDLE: usize = 5;
 
 /// The fields that a column can hold.
-pub(super) const FIELDS: [&str; 5] = ["time", "op", "offset", "size", "device"];
+pub(super) const FIELDS: [&str; 6] = ["time", "op", "offset", "size", "device", "handle"];
 
 /// A larger index is taken as a typing error.
 pub(super) const INDEX_MAX: usize = 255;
@@ -266,7 +267,7 @@ mod tests {
             ("", "`` has no `=`; accepted: FIELD=COLUMN[:UNIT]"),
             (
                 "tiem=0:us",
-                "unknown field `tiem`; did you mean `time`? accepted: time, op, offset, size, device, separator",
+                "unknown field `tiem`; did you mean `time`? accepted: time, op, offset, size, device, handle, separator",
             ),
             ("time=0", "time: no unit, and none is usual"),
             ("time=0:h", "time: found unit `h`; accepted: ns, us, ms, s, filetime"),

@@ -3,7 +3,7 @@
 //! ## What it looks like
 //! One line per request, columns in any order, with any others between them. Commas, semicolons, tabs, or blanks are
 //! between columns: those with which most lines can be read, or `separator=comma|semicolon|tab|blank` in the map. `--columns`
-//! maps them: for each of `time`, `op`, `offset`, `size` and, if there are several, `device` its column,
+//! maps them: for each of `time`, `op`, `offset`, `size` and, where they matter, `device` and `handle` its column,
 //! counted from 0 or named as in the first line, and its unit.
 //! ```text
 //! --format csv --columns time=0:us,op=3,offset=1:sectors,size=2:B,device=4
@@ -15,6 +15,7 @@
 //! | `offset`, `size` | `B`, `KiB`, `MiB`, `sectors` (of 512 bytes, or as `--sector-bytes` says) | `B` |
 //! | `op` | `read=WORD/write=WORD/trim=WORD/flush=WORD/fua=WORD`, any number of words, regardless of case | R or Read, W or Write, T, Trim, D, Discard or Unmap, F or Flush, WF or FUA, and the letters of Linux: `RA`, `WS`, `FWFS`, `DS`, … |
 //! | `device` | any word is a name | one device |
+//! | `handle` | the placement handle of a write, 0 to 7; empty for 0 | 0 |
 //!
 //! `flush` is a request to make all data durable; its offset and size are ignored and may be empty. `fua` is a
 //! write that must be durable before it is acknowledged.
@@ -25,8 +26,8 @@
 //! in double quotes, but no separator in them. A first line whose time, offset and size do not begin with a digit
 //! is taken as the columns' names. `--columns` alone implies `--format csv`.
 //!
-//! flashkeep writes the columns `time_ns,device,op,offset_B,size_B`, with ops R, W, T, F and WF; nothing is
-//! lost. A file that begins with these names is detected and needs no `--columns`.
+//! flashkeep writes the columns `time_ns,device,op,offset_B,size_B`, with ops R, W, T, F and WF, and a sixth one,
+//! `handle`, if writes have placement handles; nothing is lost. A file that begins with these names is detected and needs no `--columns`.
 //!
 //! Lines may be out of order: they are sorted by time, stably. Up to 65,536 lines of disorder are undone, in
 //! constant memory; a record that is further out of order arrives with the one before it, and a warning
@@ -39,7 +40,7 @@
 //! Ours.
 
 use super::columns::{
-    ColumnPlace, Columns, DEVICE, EXAMPLE, FIELDS, OFFSET, OP, OpWord, SIZE, TIME, TimeUnit, Unit,
+    ColumnPlace, Columns, DEVICE, EXAMPLE, FIELDS, HANDLE, OFFSET, OP, OpWord, SIZE, TIME, TimeUnit, Unit,
 };
 use super::rwbs::Kind;
 use super::{
@@ -48,7 +49,7 @@ use super::{
 };
 use crate::line::{BLANKS, COMMA, Flaw, Line, quoted};
 use crate::suggest::unknown;
-use crate::{Op, Request};
+use crate::{HANDLES, Op, Request};
 
 /// Reads and writes the format.
 pub(crate) struct Reader {
@@ -60,6 +61,7 @@ pub(crate) struct Reader {
     offset_bytes: u64,
     size_bytes: u64,
     has_device: bool,
+    has_handles: bool,
     spellings: Vec<(String, OpWord)>,
     /// Whether the letters of Linux count as well.
     has_letters: bool,
@@ -75,6 +77,11 @@ const NONE: u8 = u8::MAX;
 /// Whether a first line has the names of the columns that flashkeep writes; recorded sessions have one more.
 fn is_own(first: &[u8]) -> bool {
     first.strip_prefix(CSV_COLUMNS.as_bytes()).is_some_and(|rest| rest.is_empty() || rest[0] == COMMA)
+}
+
+/// Whether one of these names is that of placement handles.
+fn names_handles(first: &[u8]) -> bool {
+    fields_of(first, COMMA).any(|name| bare(name) == b"handle")
 }
 
 /// A request in the columns that flashkeep writes, without the end of the line.
@@ -100,11 +107,16 @@ impl Layout for Reader {
     const UNORDERED: bool = true;
     const DURABILITY: Durability = Durability { flushes: true, fua: true };
     const HEADER: &'static str = "time_ns,device,op,offset_B,size_B\n";
+    const HANDLES: bool = true;
+    const HEADER_WITH_HANDLES: &'static str = "time_ns,device,op,offset_B,size_B,handle\n";
 
     fn new(context: &Context<'_>) -> Result<Self, String> {
         let first = sample_lines(context.sample).next().unwrap_or_default();
         let columns = match context.columns {
             Some(columns) => columns.clone(),
+            None if is_own(first) && names_handles(first) => {
+                Columns::parse(&format!("{OWN_COLUMNS},handle=handle"))?
+            }
             None if is_own(first) => Columns::parse(OWN_COLUMNS)?,
             None => {
                 return Err(format!(
@@ -138,6 +150,15 @@ impl Layout for Reader {
     /// The names of the columns.
     fn is_expected(&self, record: &[u8]) -> bool {
         self.header.as_deref() == Some(record)
+    }
+
+    fn has_handles(&self) -> bool {
+        self.has_handles
+    }
+
+    fn write_handle(request: &Request, out: &mut Vec<u8>) {
+        out.pop();
+        out.extend_from_slice(format!(",{}\n", request.handle).as_bytes());
     }
 
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String> {
@@ -210,6 +231,7 @@ impl Reader {
             offset_bytes: bytes(columns.offset_unit),
             size_bytes: bytes(columns.size_unit),
             has_device: columns.places[DEVICE].is_some(),
+            has_handles: columns.places[HANDLE].is_some(),
             spellings: columns.spellings.clone(),
             has_letters: !columns.is_spelt,
             is_own: false,
@@ -218,7 +240,7 @@ impl Reader {
 
     #[inline]
     fn request<'a>(&self, record: &'a [u8]) -> Result<Record<'a>, Box<Flaw>> {
-        let mut fields: [&[u8]; 5] = [&[]; 5];
+        let mut fields: [&[u8]; FIELDS.len()] = [&[]; FIELDS.len()];
         if self.separator == BLANKS {
             for (&field, found) in self.columns.iter().zip(fields_of(record, BLANKS)) {
                 if let Some(field) = fields.get_mut(usize::from(field)) {
@@ -256,7 +278,9 @@ impl Reader {
         };
         let (offset, bytes) = (scaled(OFFSET, self.offset_bytes)?, scaled(SIZE, self.size_bytes)?);
         let (offset, length) = extent_of_bytes(offset, bytes, ["offset", "size"])?;
-        Ok(Record { fua, preflush, ..Record::new(time_ns, device()?, (offset, length), op) })
+        let handle = if self.has_handles { handle(fields[HANDLE])? } else { 0 };
+        let handle = if op == Op::Write { handle } else { 0 };
+        Ok(Record { fua, preflush, handle, ..Record::new(time_ns, device()?, (offset, length), op) })
     }
 
     #[inline]
@@ -301,6 +325,19 @@ impl Reader {
             ""
         };
         Flaw::found("op", field, &format!("{}{hint}", words.join(", ")))
+    }
+}
+
+/// A placement handle; 0 where the field is empty.
+#[inline]
+fn handle(field: &[u8]) -> Result<u8, Box<Flaw>> {
+    match field {
+        [] | b"-" => Ok(0),
+        [digit @ b'0'..=b'9'] if digit - b'0' < HANDLES => Ok(digit - b'0'),
+        _ => {
+            let accepted = format!("a placement handle from 0 to {}", HANDLES - 1);
+            Err(Flaw::found("handle", field, &accepted))
+        }
     }
 }
 
@@ -418,6 +455,31 @@ mod tests {
     }
 
     #[test]
+    fn a_handle_is_a_sixth_column() {
+        let header = Reader::HEADER_WITH_HANDLES.trim_ascii();
+        let reader = Reader::new(&Context { sample: header.as_bytes(), ..Context::default() }).unwrap();
+        assert!(reader.has_handles() && reader.parse(header.as_bytes()).unwrap().is_none());
+        let handle = |line: &str| reader.parse(line.as_bytes()).map(|record| record.unwrap().handle);
+        for (line, found) in
+            [("1,0,W,0,512,7", 7), ("1,0,WF,0,512,3", 3), ("1,0,W,0,512,", 0), ("1,0,R,0,512,3", 0)]
+        {
+            assert_eq!(handle(line).ok(), Some(found), "{line}");
+        }
+        let flaw = handle("1,0,W,0,512,8").expect_err("a bad record");
+        assert_eq!(
+            (flaw.field, &*flaw.message),
+            (Some("handle"), "found `8`; accepted: a placement handle from 0 to 7")
+        );
+        let mut out = Vec::new();
+        let request = Request { handle: 2, ..Request::flush(7, 3) };
+        let request = Request { length: 512, op: Op::Write, ..request };
+        Reader::write(&request, &mut out).unwrap();
+        Reader::write_handle(&request, &mut out);
+        assert_eq!(out, b"7,3,W,0,512,2\n");
+        assert!(!super::tests::reader("time=0:us,op=1,offset=2,size=3", "").unwrap().has_handles());
+    }
+
+    #[test]
     fn the_separator_is_found_or_given() {
         let map = "time=0:us,op=3,offset=1:sectors,size=2,device=4";
         for line in ["7,8,512,R,a", "7;8;512;R;a", "7\t8\t512\tR\ta", "7 8   512 R a", "  7 8 512 R a"] {
@@ -496,14 +558,25 @@ mod tests {
         let context = Context { sample: Reader::HEADER.as_bytes(), ..Context::default() };
         let reader = Reader::new(&context).unwrap();
         assert!(reader.parse(CSV_COLUMNS.as_bytes()).unwrap().is_none());
-        let one = Request { arrival_ns: 7, offset: 4097, length: 513, device: 3, op: Op::Write, fua: true };
+        let one = Request {
+            arrival_ns: 7,
+            offset: 4097,
+            length: 513,
+            device: 3,
+            op: Op::Write,
+            fua: true,
+            handle: 0,
+        };
         let plain = [Op::Read, Op::Write, Op::Trim].map(|op| Request { op, fua: false, ..one });
         for request in plain.into_iter().chain([one, Request::flush(7, 3)]) {
             let mut out = Vec::new();
             Reader::write(&request, &mut out).unwrap();
             let Record { time_ns, offset, length, op, fua, device, .. } =
                 reader.parse(out.trim_ascii()).unwrap().unwrap();
-            assert_eq!(Request { arrival_ns: time_ns, offset, length, op, fua, device: 3 }, request);
+            assert_eq!(
+                Request { arrival_ns: time_ns, offset, length, op, fua, device: 3, handle: 0 },
+                request
+            );
             assert!(matches!(device, Device::Name(b"3")));
         }
     }

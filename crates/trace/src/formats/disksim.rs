@@ -108,6 +108,7 @@ mod tests {
             device: 2,
             op: Op::Read,
             fua: false,
+            handle: 0,
         };
         assert_eq!(request, expected);
     }
@@ -134,6 +135,7 @@ mod tests {
             device: 3,
             op: Op::Read,
             fua: false,
+            handle: 0,
         });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }

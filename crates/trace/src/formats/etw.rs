@@ -143,6 +143,7 @@ mod tests {
             device: 1,
             op: Op::Read,
             fua: false,
+            handle: 0,
         };
         assert_eq!(record::<Reader>(READ.as_bytes()), expected);
         let new = "DiskWrite, 8612, xperf.exe (3984), 11844, 1, 0xffffe288b23f1b20, 0x018f0b8000, 0x00001000, 283, 0, \
@@ -189,8 +190,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let mut out = Vec::new();
-        let sent =
-            Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op: Op::Write, fua: false };
+        let sent = Request {
+            arrival_ns: 7000,
+            offset: 4097,
+            length: 513,
+            device: 3,
+            op: Op::Write,
+            fua: false,
+            handle: 0,
+        };
         Reader::write(&sent, &mut out).unwrap();
         assert_eq!(record::<Reader>(out.trim_ascii()), Request { arrival_ns: 7000 + BEFORE_NS, ..sent });
         flaws_of::<Reader>(&["trim"]);

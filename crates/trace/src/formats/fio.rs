@@ -278,7 +278,8 @@ mod tests {
     fn what_is_written_is_read_back() {
         for op in [Op::Read, Op::Write, Op::Trim] {
             let mut out = Vec::new();
-            let sent = Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op, fua: false };
+            let sent =
+                Request { arrival_ns: 7000, offset: 4097, length: 513, device: 3, op, fua: false, handle: 0 };
             Reader::introduce(&sent, &mut out);
             assert_eq!(out, b"7 device3 add\n7 device3 open\n");
             out.clear();

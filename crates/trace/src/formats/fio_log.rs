@@ -273,8 +273,15 @@ mod tests {
     fn what_is_written_is_read_back() {
         for op in [Op::Read, Op::Write, Op::Trim] {
             let mut out = Vec::new();
-            let sent =
-                Request { arrival_ns: 7_000_001, offset: 4096, length: 512, device: 0, op, fua: false };
+            let sent = Request {
+                arrival_ns: 7_000_001,
+                offset: 4096,
+                length: 512,
+                device: 0,
+                op,
+                fua: false,
+                handle: 0,
+            };
             Reader::write(&sent, &mut out).unwrap();
             assert_eq!(request(std::str::from_utf8(out.trim_ascii()).unwrap()), (7_000_001, 4096, 512, op));
         }

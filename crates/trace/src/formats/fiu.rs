@@ -124,7 +124,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let mut out = Vec::new();
-        let sent = Request { arrival_ns: 7, offset: 4096, length: 512, device: 3, op: Op::Write, fua: false };
+        let sent = Request {
+            arrival_ns: 7,
+            offset: 4096,
+            length: 512,
+            device: 3,
+            op: Op::Write,
+            fua: false,
+            handle: 0,
+        };
         Reader::write(&sent, &mut out).unwrap();
         assert_eq!(record::<Reader>(out.trim_ascii()), Request { device: 0, ..sent });
         flaws_of::<Reader>(&["offset 1", "trim"]);

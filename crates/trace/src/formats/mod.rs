@@ -74,13 +74,15 @@ pub(crate) struct Record<'a> {
     pub(crate) fua: bool,
     /// A write that follows a flush: first a flush of its device, at the same time.
     pub(crate) preflush: bool,
+    /// The placement handle of a write.
+    pub(crate) handle: u8,
 }
 
 impl<'a> Record<'a> {
     /// A request for bytes of a device, given as first byte and length.
     #[inline(always)]
     pub(crate) fn new(time_ns: u64, device: Device<'a>, (offset, length): (u64, u32), op: Op) -> Self {
-        Record { time_ns, device, offset, length, op, fua: false, preflush: false }
+        Record { time_ns, device, offset, length, op, fua: false, preflush: false, handle: 0 }
     }
 
     /// A flush of a device.
@@ -182,6 +184,12 @@ pub(crate) trait Layout: Send + Sized + 'static {
     /// The name for valid records that are not requests.
     const PASSED_OVER: &'static str = "commands that move no data";
 
+    /// Whether records have placement handles.
+    const HANDLES: bool = false;
+
+    /// The head of a written trace with handles.
+    const HEADER_WITH_HANDLES: &'static str = Self::HEADER;
+
     /// Whether the format has flushes, and whether it marks writes as FUA.
     const DURABILITY: Durability = Durability { flushes: false, fua: false };
 
@@ -230,6 +238,14 @@ pub(crate) trait Layout: Send + Sized + 'static {
 
     /// Appends the lines that must precede the first request of a device.
     fn introduce(_request: &Request, _out: &mut Vec<u8>) {}
+
+    /// Whether the trace that begins with the context's sample names handles.
+    fn has_handles(&self) -> bool {
+        false
+    }
+
+    /// Appends the handle of a request that has just been written, in a trace with handles.
+    fn write_handle(_request: &Request, _out: &mut Vec<u8>) {}
 
     /// Appends `request` to `out` as a record that [`Layout::parse`] reads back, or returns why it cannot.
     fn write(request: &Request, out: &mut Vec<u8>) -> Result<(), String>;
@@ -310,9 +326,22 @@ macro_rules! formats {
                 match self { $(Format::$variant => $module::Reader::TICK_NS,)+ }
             }
 
-            /// The head of a written trace.
-            pub(crate) const fn header(self) -> &'static str {
-                match self { $(Format::$variant => $module::Reader::HEADER,)+ }
+            /// The head of a written trace, with handles or without.
+            pub(crate) const fn header(self, handles: bool) -> &'static str {
+                match (self, handles) {
+                    $((Format::$variant, false) => $module::Reader::HEADER,)+
+                    $((Format::$variant, true) => $module::Reader::HEADER_WITH_HANDLES,)+
+                }
+            }
+
+            /// Whether its records have placement handles.
+            pub(crate) const fn has_handles(self) -> bool {
+                match self { $(Format::$variant => $module::Reader::HANDLES,)+ }
+            }
+
+            /// Appends the handle of a request that has just been written.
+            pub(crate) fn write_handle(self, request: &Request, out: &mut Vec<u8>) {
+                match self { $(Format::$variant => $module::Reader::write_handle(request, out),)+ }
             }
 
             /// What it says about the durability of data.
@@ -463,7 +492,7 @@ mod tests {
             Device::Number(number) => number as u32,
             Device::Name(_) => 0,
         };
-        Request { arrival_ns: time_ns, offset, length, device, op, fua }
+        Request { arrival_ns: time_ns, offset, length, device, op, fua, handle: 0 }
     }
 
     /// The error message for a record.
@@ -483,8 +512,15 @@ mod tests {
     /// Checks that the format refuses these requests.
     pub(super) fn flaws_of<L: Layout>(what: &[&str]) {
         for &what in what {
-            let mut request =
-                Request { arrival_ns: 0, offset: 0, length: 512, device: 0, op: Op::Read, fua: false };
+            let mut request = Request {
+                arrival_ns: 0,
+                offset: 0,
+                length: 512,
+                device: 0,
+                op: Op::Read,
+                fua: false,
+                handle: 0,
+            };
             match what {
                 "offset 1" => request.offset = 1,
                 "trim" => request.op = Op::Trim,

@@ -98,6 +98,7 @@ mod tests {
             device: 0,
             op: Op::Write,
             fua: false,
+            handle: 0,
         };
         assert_eq!(request, expected);
         let parsed = Reader.parse(line).unwrap().unwrap();
@@ -125,8 +126,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let mut out = Vec::new();
-        let request =
-            Request { arrival_ns: 700, offset: 4097, length: 513, device: 3, op: Op::Write, fua: false };
+        let request = Request {
+            arrival_ns: 700,
+            offset: 4097,
+            length: 513,
+            device: 3,
+            op: Op::Write,
+            fua: false,
+            handle: 0,
+        };
         Reader::write(&request, &mut out).unwrap();
         assert_eq!(out, b"128120832000000007,flashkeep,3,Write,4097,513,0\n");
         let again = record::<Reader>(out.trim_ascii());

@@ -139,6 +139,7 @@ mod tests {
             device: 0,
             op: Op::Write,
             fua: false,
+            handle: 0,
         };
         for line in [
             "dd 1234 [001] 12345.678901: block:block_rq_issue: 8,0 WS 4096 () 1444645666 + 8 [dd]",
@@ -175,7 +176,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         let mut out = Vec::new();
-        let sent = Request { arrival_ns: 7, offset: 4096, length: 512, device: 3, op: Op::Write, fua: true };
+        let sent = Request {
+            arrival_ns: 7,
+            offset: 4096,
+            length: 512,
+            device: 3,
+            op: Op::Write,
+            fua: true,
+            handle: 0,
+        };
         Reader::write(&sent, &mut out).unwrap();
         assert_eq!(record::<Reader>(out.trim_ascii()), Request { device: 0, ..sent });
         flaws_of::<Reader>(&["offset 1"]);

@@ -74,6 +74,7 @@ mod tests {
             device: 0,
             op: Op::Write,
             fua: false,
+            handle: 0,
         };
         assert_eq!(request, expected);
         assert_eq!(record::<Reader>(b"1, 8, 512, r, 1.5, whatever, else").op, Op::Read);
@@ -99,6 +100,7 @@ mod tests {
             device: 3,
             op: Op::Read,
             fua: false,
+            handle: 0,
         });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }

@@ -98,6 +98,7 @@ mod tests {
             device: 1,
             op: Op::Read,
             fua: false,
+            handle: 0,
         };
         assert_eq!(request, expected);
         assert_eq!(record::<Reader>(b"0\t0 \t 8 16 0").op, Op::Write);
@@ -132,6 +133,7 @@ mod tests {
             device: 3,
             op: Op::Write,
             fua: false,
+            handle: 0,
         });
         flaws_of::<Reader>(&["offset 1", "trim"]);
     }

@@ -104,6 +104,7 @@ mod tests {
             device: 0,
             op: Op::Read,
             fua: false,
+            handle: 0,
         };
         assert_eq!(record::<Reader>(b"1456095145.133076000,0.000806000,R,0,899056122368,131072"), expected);
         assert_eq!(record::<Reader>(b"1456095145.133076000,,W,6,8,512").device, 6, "no response");
@@ -135,6 +136,7 @@ mod tests {
             device: 3,
             op: Op::Read,
             fua: false,
+            handle: 0,
         });
         flaws_of::<Reader>(&["trim"]);
     }

@@ -143,6 +143,7 @@ mod tests {
             device: 1058,
             op: Op::Write,
             fua: false,
+            handle: 0,
         };
         assert_eq!(record::<Reader>(b"1538323200,4247200,128,1,1058"), expected);
         assert_eq!(record::<Reader>(b"1538323199,13896880,128,0,1063").op, Op::Read);
@@ -168,6 +169,7 @@ mod tests {
             device: 3,
             op: Op::Write,
             fua: false,
+            handle: 0,
         };
         Reader::write(&sent, &mut out).unwrap();
         assert_eq!(out, b"1500000007,8,1,1,3\n");

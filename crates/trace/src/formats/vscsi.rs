@@ -201,7 +201,15 @@ mod tests {
     #[test]
     fn what_is_written_is_read_back() {
         for op in [Op::Read, Op::Write, Op::Trim] {
-            let request = Request { arrival_ns: 7_000, offset: 4096, length: 512, device: 0, op, fua: false };
+            let request = Request {
+                arrival_ns: 7_000,
+                offset: 4096,
+                length: 512,
+                device: 0,
+                op,
+                fua: false,
+                handle: 0,
+            };
             let mut out = Vec::new();
             Reader::write(&request, &mut out).unwrap();
             let record =

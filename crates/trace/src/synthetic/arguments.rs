@@ -4,8 +4,8 @@ use super::draw::Bursts;
 use super::durable::CommandKeys;
 use super::number::{count, decimal, size};
 use super::{DriveSize, Places, RECIPES, Recipe};
-use crate::TraceError;
 use crate::suggest::unknown;
+use crate::{HANDLES, TraceError};
 
 /// Marks a synthetic workload.
 pub(super) const PREFIX: &str = "synth:";
@@ -25,6 +25,7 @@ const KEYS: &[&str] = &[
     "flush_every",
     "fua",
     "trim",
+    "handle",
 ];
 
 /// The keys of a workload.
@@ -173,6 +174,7 @@ impl Arguments {
                 flush_every: given.parsed("flush_every", |value| at_least_1(value, "100 or 1k"))?,
                 fua: given.parsed("fua", share)?.unwrap_or(0.0),
                 trim: given.parsed("trim", share)?.unwrap_or(0.0),
+                handle: given.parsed("handle", handle)?.unwrap_or(0),
             },
         })
     }
@@ -183,6 +185,11 @@ fn at_least_1(value: &str, examples: &str) -> Result<u64, String> {
         Ok(0) | Err(_) => Err(format!("a whole number from 1, such as {examples}")),
         count => count,
     }
+}
+
+fn handle(value: &str) -> Result<u8, String> {
+    let handle = value.parse::<u8>().ok().filter(|handle| *handle < HANDLES);
+    handle.ok_or_else(|| format!("a placement handle from 0 to {}", HANDLES - 1))
 }
 
 fn share(value: &str) -> Result<f64, String> {

@@ -107,6 +107,7 @@ impl Disksim {
             device: 0,
             op: if self.reads { Op::Read } else { Op::Write },
             fua: false,
+            handle: 0,
         }
     }
 }

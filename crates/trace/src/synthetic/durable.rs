@@ -1,4 +1,5 @@
-//! Flushes after writes, writes that must be durable at once, and trims: what databases and file systems add to any workload.
+//! Flushes after writes, writes that must be durable at once, and trims: what databases and file systems add to any workload; and
+//! the placement handle of its writes.
 
 use super::draw::Chance;
 use crate::random::Random;
@@ -13,11 +14,13 @@ pub(super) struct CommandKeys {
     pub(super) fua: f64,
     /// The share of requests that are trims instead.
     pub(super) trim: f64,
+    /// The placement handle of writes.
+    pub(super) handle: u8,
 }
 
 impl CommandKeys {
     pub(super) fn is_needed(self) -> bool {
-        self.flush_every.is_some() || self.fua > 0.0 || self.trim > 0.0
+        self.flush_every.is_some() || self.fua > 0.0 || self.trim > 0.0 || self.handle > 0
     }
 }
 
@@ -34,6 +37,7 @@ pub(super) struct Durable {
     stream: Random,
     trims: Chance,
     trim_stream: Random,
+    handle: u8,
     requests: u64,
     made: u64,
 }
@@ -51,6 +55,7 @@ impl Durable {
             stream: Random::stream(seed, "fua"),
             trims: Chance::new(keys.trim),
             trim_stream: Random::stream(seed, "trims"),
+            handle: keys.handle,
             made: 0,
         })
     }
@@ -77,6 +82,7 @@ impl Durable {
         if request.op == Op::Write {
             self.unflushed += 1;
             request.fua = self.fua.draw(&mut self.stream);
+            request.handle = self.handle;
         }
         Ok(Some(request))
     }
@@ -95,6 +101,10 @@ impl Source for Durable {
 
     fn total(&self) -> Option<u64> {
         self.source.total()
+    }
+
+    fn has_handles(&self) -> bool {
+        self.handle > 0
     }
 
     fn share_done(&self) -> Option<f64> {

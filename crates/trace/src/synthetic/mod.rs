@@ -15,6 +15,7 @@
 //! | `flush_every` | a flush after each that many writes, at the time of the last one; one of the `requests` | none |
 //! | `fua` | the share of writes that must be durable before they are acknowledged, 0 to 1 | 0 |
 //! | `trim` | the share of requests that are trims instead of what they would be, 0 to 1 | 0 |
+//! | `handle` | the placement handle of its writes, for drives with `ftl.handles` | 0 |
 //! | `depth` | a closed loop with this many requests outstanding; every arrival is then 0 | 1, without `rate` |
 //!
 //! Counts and rates take `k`, `M` and `G` (decimal), sizes `KiB`, `MiB`, `GiB`, `TiB`, `KB`, `MB`, `GB` and
@@ -281,6 +282,7 @@ impl<P: Place> Source for Workload<P> {
                 device: 0,
                 op,
                 fua: false,
+                handle: 0,
             });
         }
         self.made += count;

@@ -328,7 +328,7 @@ fn what_is_wrong_is_named() {
     assert_eq!(
         message("synth:random,request=5"),
         "synth:random,request=5: unknown key `request`; did you mean `requests`? accepted: requests, write, size, \
-         footprint, offset, align, rate, bursts, depth, flush_every, fua, trim"
+         footprint, offset, align, rate, bursts, depth, flush_every, fua, trim, handle"
     );
     assert!(message("synth:random,theta=1").contains("unknown key `theta`"));
     assert!(message("synth:zipf,rewrite=0.5").contains("unknown key `rewrite`"));

@@ -67,6 +67,7 @@ fn times_count_from_the_first_request_and_devices_by_appearance() {
         device,
         op,
         fua: false,
+        handle: 0,
     };
     let expected =
         [request(0, 0, 0, Op::Read), request(500, 1, 8, Op::Write), request(500, 0, 16, Op::Write)];
@@ -466,6 +467,7 @@ fn any_request(format: Format) -> impl Strategy<Value = Request> {
             device,
             op,
             fua: false,
+            handle: 0,
         },
     )
 }

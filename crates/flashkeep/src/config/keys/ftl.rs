@@ -1,6 +1,6 @@
 //! `[ftl]`: mapping, allocation, collection, wear levelling.
 
-use crate::ftl::{GcSpec, InFlight, MapMemory, PlaneChoice, Pool, SlcCacheSpec, WearSpec};
+use crate::ftl::{GcSpec, InFlight, Isolation, MapMemory, PlaneChoice, Pool, SlcCacheSpec, WearSpec};
 use crate::ftl::{MAP_MEMORY, SHARED_PAGES, allocation};
 use crate::host::PartialWrites;
 use crate::mapping;
@@ -53,6 +53,13 @@ pub struct FtlSpec {
     /// host, and one colder each time that GC moves it. 1: one block for all data.
     #[schemars(range(min = 1, max = 16))]
     pub streams: u8,
+    /// Placement handles (reclaim unit handles of NVMe's Flexible Data Placement) that writes can name, from 0. Data of
+    /// each handle have open blocks of their own, and so has parity, if there is any. 1: data are not placed by handles.
+    #[schemars(range(min = 1, max = 8))]
+    pub handles: u8,
+    /// What collection does with the data of several handles: `initially` (isolated when they are written; moved pages of
+    /// all handles share open blocks) or `persistently` (isolated also when they are moved).
+    pub handle_isolation: Isolation,
     /// The options of placement, map and logical pages.
     #[serde(flatten)]
     #[schemars(schema_with = "of_ftl")]
@@ -84,6 +91,8 @@ impl Default for FtlSpec {
             map: "page".into(),
             map_memory: MapMemory::Dram,
             streams: 1,
+            handles: 1,
+            handle_isolation: Isolation::Initially,
             options: Options::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),

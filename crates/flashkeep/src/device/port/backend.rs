@@ -1,7 +1,7 @@
 //! Requests to a port, and its requests to the device below it.
 
 use super::{EvictedPages, FlushRule, LinkTimes};
-use crate::device::command::{Cause, Flags, Sectors};
+use crate::device::command::{Flags, Origin, Sectors};
 use crate::kernel::{SimTime, Span};
 
 /// A run of pages, and the sectors that are meant in each.
@@ -75,7 +75,7 @@ pub trait PortBackend<C> {
     /// The cache served all sectors of a page.
     fn hit(&mut self, at: u32, newest: C);
     /// Writes pages; `at` unless they come from the cache.
-    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u64) -> C);
+    fn write(&mut self, pages: Run, origin: Origin, at: Option<u32>, contents: impl Fn(u64) -> C);
     /// Reads the old part of a page and writes it together with the new part. `difference` is the new contents minus
     /// the contents that the read is expected to return.
     fn merge(&mut self, merge: Merge, difference: C);
@@ -138,15 +138,15 @@ pub struct Merge {
     pub old_sectors: u16,
     /// The number of sectors to write after that, 0 for all.
     pub all_sectors: u16,
-    /// The cause of the write.
-    pub cause: Cause,
-    /// How the page is written, as what is below the port says: [`Flags::FUA`] and [`Flags::SOON`].
+    /// Where the write comes from.
+    pub origin: Origin,
+    /// How the page is written, as what is below the port says: [`Flags::FUA`] and [`Flags::SOON`], and the handle.
     pub flags: Flags,
 }
 
 impl Merge {
     /// A merge with this number of old sectors of a page; then all its sectors.
-    pub(super) fn new(page: u64, [old_sectors, all_sectors]: [u16; 2], cause: Cause) -> Merge {
-        Merge { page, old_sectors, all_sectors, cause, flags: Flags::NONE }
+    pub(super) fn new(page: u64, [old_sectors, all_sectors]: [u16; 2], origin: Origin) -> Merge {
+        Merge { page, old_sectors, all_sectors, origin, flags: Flags::NONE }
     }
 }

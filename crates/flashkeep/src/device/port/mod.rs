@@ -29,7 +29,7 @@ pub use options::{
 pub use pages::{SectorMap, whole};
 use protected::ProtectedCache;
 
-use super::command::{Cause, Sectors};
+use super::command::{Origin, Sectors};
 use super::contents::Contents;
 use crate::kernel::{SimTime, Sparse};
 
@@ -37,8 +37,8 @@ use crate::kernel::{SimTime, Sparse};
 #[derive(Clone, Copy, Debug, Default)]
 struct CachedContents<C> {
     newest: C,
-    /// The cause of its last write.
-    cause: Cause,
+    /// Where its last write came from.
+    origin: Origin,
 }
 
 /// A port: its cache, and which pages exist below it. The owner keeps the link.

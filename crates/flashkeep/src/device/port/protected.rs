@@ -3,7 +3,6 @@
 //! below the port, and writes out those that are newer, as if the cache evicted them.
 
 use super::{CachedContents, CachedSectors, Port, PortBackend};
-use crate::device::command::Cause;
 use crate::device::contents::Contents;
 use crate::kernel::{FixedMap, sorted};
 
@@ -113,7 +112,7 @@ impl<C: Contents> Port<C> {
         let saved = std::mem::take(&mut self.protection.saved);
         for (page, held) in sorted(&saved) {
             self.protection.evicted.insert(page, held);
-            self.write_run(page, 1, Cause::Host, None, |_| held.what.newest, behind);
+            self.write_run(page, 1, held.what.origin, None, |_| held.what.newest, behind);
         }
     }
 
@@ -146,10 +145,11 @@ impl<C: Contents> Port<C> {
 mod tests {
     use super::super::{EvictedPages, PartialPages};
     use super::*;
+    use crate::device::command::Origin;
     use crate::device::contents::Token;
 
     fn held(sectors: u64, stamp: u64) -> CachedSectors<CachedContents<Token>> {
-        CachedSectors { sectors, what: CachedContents { newest: Token(stamp), cause: Cause::Host } }
+        CachedSectors { sectors, what: CachedContents { newest: Token(stamp), origin: Origin::host(0) } }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::cache::side_by_side;
 use super::{CachedContents, CachedSectors, Fragment, Merge, PartialPages, Port, PortBackend, Run};
-use crate::device::command::{Cause, Sectors};
+use crate::device::command::{Origin, Sectors};
 use crate::device::contents::Contents;
 
 impl<C: Contents> Port<C> {
@@ -11,7 +11,7 @@ impl<C: Contents> Port<C> {
     pub fn write(
         &mut self,
         fragment: Fragment,
-        cause: Cause,
+        origin: Origin,
         at: u32,
         contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
@@ -20,7 +20,7 @@ impl<C: Contents> Port<C> {
             let mut evicted = false;
             for n in 0..fragment.count {
                 let page = fragment.page + u64::from(n);
-                let kept = CachedContents { newest: contents(page), cause };
+                let kept = CachedContents { newest: contents(page), origin };
                 evicted |= self.hold(page, fragment.mask, kept, behind);
             }
             return evicted;
@@ -32,9 +32,9 @@ impl<C: Contents> Port<C> {
         if mask == self.pages.whole() {
             self.note_run(page, count, &contents);
             let continues = continues && self.parts == PartialPages::PassOn;
-            behind.write(Run { continues, ..Run::whole(page, count) }, cause, Some(at), contents);
+            behind.write(Run { continues, ..Run::whole(page, count) }, origin, Some(at), contents);
         } else {
-            self.store(page, mask, CachedContents { newest: contents(page), cause }, continues, behind);
+            self.store(page, mask, CachedContents { newest: contents(page), origin }, continues, behind);
         }
         true
     }
@@ -72,7 +72,7 @@ impl<C: Contents> Port<C> {
     pub fn force(
         &mut self,
         fragment: Fragment,
-        cause: Cause,
+        origin: Origin,
         contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
@@ -89,9 +89,9 @@ impl<C: Contents> Port<C> {
         }
         if mask == self.pages.whole() {
             self.note_run(page, count, &contents);
-            return behind.write(Run::whole(page, count), cause, Some(0), contents);
+            return behind.write(Run::whole(page, count), origin, Some(0), contents);
         }
-        let kept = CachedContents { newest: contents(page), cause };
+        let kept = CachedContents { newest: contents(page), origin };
         self.store(page, mask | held, kept, false, behind);
     }
 
@@ -101,14 +101,14 @@ impl<C: Contents> Port<C> {
         &mut self,
         first: u64,
         count: u32,
-        cause: Cause,
+        origin: Origin,
         at: Option<u32>,
         contents: impl Fn(u64) -> C,
         behind: &mut impl PortBackend<C>,
     ) {
         self.forget_copies(first, count);
         self.note_run(first, count, &contents);
-        behind.write(Run::whole(first, count), cause, at, contents);
+        behind.write(Run::whole(first, count), origin, at, contents);
     }
 
     /// Records that whole pages are written below the port.
@@ -132,10 +132,10 @@ impl<C: Contents> Port<C> {
         continues: bool,
         behind: &mut impl PortBackend<C>,
     ) {
-        let CachedContents { newest, cause } = kept;
+        let CachedContents { newest, origin } = kept;
         if self.parts == PartialPages::AsTheyAre {
             let sectors = Sectors::first(self.pages.sectors_of(mask));
-            return behind.write(Run::part(page, sectors), cause, None, |_| newest);
+            return behind.write(Run::part(page, sectors), origin, None, |_| newest);
         }
         let (old, was) = (self.pages.sectors(page), self.stored(page));
         let all = old | mask;
@@ -145,23 +145,23 @@ impl<C: Contents> Port<C> {
             self.pages.part(mask).filter(|_| self.parts == PartialPages::PassOn && behind.is_healthy());
         if let Some(sectors) = part {
             let run = Run { continues, ..Run::part(page, sectors) };
-            return behind.write(run, cause, None, |_| newest);
+            return behind.write(run, origin, None, |_| newest);
         }
         // A device that merges by itself treats a number of sectors as the first ones of a page: it is given all.
         let count = |mask| if self.parts == PartialPages::PassOn { 0 } else { self.pages.sectors_of(mask) };
         if old & !mask == 0 {
             let run = Run::part(page, Sectors::first(count(all)));
-            return behind.write(run, cause, None, |_| newest);
+            return behind.write(run, origin, None, |_| newest);
         }
-        behind.merge(Merge::new(page, [count(old & !mask), count(all)], cause), newest.plus(1, was));
+        behind.merge(Merge::new(page, [count(old & !mask), count(all)], origin), newest.plus(1, was));
     }
 
     /// Rewrites a page unchanged, because another page of the same logical page is written.
-    pub fn rewrite(&mut self, page: u64, behind: &mut impl PortBackend<C>) {
+    pub fn rewrite(&mut self, page: u64, handle: u8, behind: &mut impl PortBackend<C>) {
         let exists = self.pages.sectors(page);
         if exists != 0 {
             let sectors = self.pages.sectors_of(exists);
-            behind.merge(Merge::new(page, [sectors; 2], Cause::Host), C::default());
+            behind.merge(Merge::new(page, [sectors; 2], Origin::host(handle)), C::default());
         }
     }
 
@@ -191,20 +191,20 @@ impl<C: Contents> Port<C> {
         }
     }
 
-    /// Writes evicted pages below the port: consecutive whole pages with the same cause as one run.
+    /// Writes evicted pages below the port: consecutive whole pages with the same cause and handle as one run.
     pub(super) fn evict(&mut self, behind: &mut impl PortBackend<C>) {
         let leaving = self.cache.as_mut().expect("there is a cache").leaving();
         self.protection.note_evicted(&leaving);
         let mut rest = &leaving[..];
         while let Some(&(page, held)) = rest.first() {
-            let cause = held.what.cause;
-            let alike = rest.iter().take_while(|(_, held)| held.what.cause == cause).count();
+            let origin = held.what.origin;
+            let alike = rest.iter().take_while(|(_, held)| held.what.origin == origin).count();
             let run = side_by_side(rest, self.pages.whole()).min(alike);
             if run < 2 {
                 self.store(page, held.sectors, held.what, false, behind);
             } else {
                 let newest = |of: u64| rest[(of - page) as usize].1.what.newest;
-                self.write_run(page, run as u32, cause, None, newest, behind);
+                self.write_run(page, run as u32, origin, None, newest, behind);
             }
             rest = &rest[run.max(1)..];
         }
@@ -223,13 +223,14 @@ impl<C: Contents> Port<C> {
     ) {
         let logical = u64::from(self.logical_page);
         let mut before = None;
-        for first in leaving.iter().map(|&(page, _)| page - page % logical) {
+        for &(page, held) in leaving {
+            let first = page - page % logical;
             if before.replace(first) == Some(first) {
                 continue;
             }
             for page in first..(first + logical).min(self.pages.len()) {
                 if !leaving.iter().any(|&(left, _)| left == page) {
-                    self.rewrite(page, behind);
+                    self.rewrite(page, held.what.origin.handle, behind);
                 }
             }
         }

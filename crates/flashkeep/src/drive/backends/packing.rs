@@ -77,7 +77,8 @@ impl<C: Contents> Translation<C> {
         n: u16,
         controller: &Controller<C>,
     ) -> u8 {
-        self.streams.of_written(ftl, controller.queues[op].command.start.low() + u32::from(n))
+        let command = &controller.queues[op].command;
+        self.streams.of_command(ftl, command.start.low() + u32::from(n), command)
     }
 }
 

@@ -26,6 +26,7 @@ impl<C: Contents> DriveBackends<C> {
         let counted = self.ftl.backends[ftl].limit.is_some();
         for n in 0..u32::from(command.count) {
             let contents = if C::KEEP { contents[n as usize] } else { C::default() };
+            self.ftl.streams.take_handle(ftl, command.start.low() + n, command);
             self.place_immediately(ftl, command.start.low() + n, command.cause, contents, controller);
         }
         if self.health.damaged && !counted {
@@ -103,6 +104,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) {
         self.ftl.blocks.validate(ppn);
+        self.ftl.streams.note_handle(&mut self.ftl.blocks, ftl, lpn, ppn, false);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
         if !self.immediate.active || self.power.is_some() {
             self.note_oob(ppn, lpn, controller.queues.next_numbers(1));

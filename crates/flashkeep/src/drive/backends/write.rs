@@ -505,6 +505,7 @@ impl<C: Contents> DriveBackends<C> {
                 .map_or(Some(lpn), |reverse_map| reverse_map[(lpn - first) as usize].take())
         };
         let owned = owner.unwrap_or(lpn);
+        self.ftl.streams.take_handle(ftl, owned, &controller.queues[op].command);
         let ppn = match stream {
             SLC_STREAM => self.ftl.program_cached(ftl, plane, owned, contents, controller),
             // Pages of a program stay together, also if one of them is written twice and so gets warmer twice.
@@ -514,6 +515,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             _ => self.ftl.streams.program(&mut self.ftl.blocks, ftl, plane, owned, contents),
         };
+        self.ftl.streams.note_handle(&mut self.ftl.blocks, ftl, owned, ppn, false);
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
         let older = self.succeed(ftl, owned, op, ppn, arrived.then_some(page.n), controller);
         if self.power.is_some() {

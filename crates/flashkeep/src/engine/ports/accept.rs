@@ -343,16 +343,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 (true, _) if before => port.peek(fragment.page, fragment.count, 0, below),
                 (true, _) => asked = port.read(fragment, 0, below),
                 (_, true) if bypassed => {
-                    port.write_run(fragment.page, fragment.count, command.cause, Some(0), newest, below);
+                    port.write_run(fragment.page, fragment.count, command.origin(), Some(0), newest, below);
                 }
                 (_, true) if command.flags.has(Flags::FUA) && !before => {
-                    port.force(fragment, command.cause, newest, below);
+                    port.force(fragment, command.origin(), newest, below);
                 }
                 (_, true) if before && command.sectors != 0 => {
                     port.create(fragment.page, fragment.mask, 0, newest(fragment.page), below);
                 }
                 (_, true) if before => port.create_run(fragment.page, fragment.count, 0, newest, below),
-                (_, true) => asked = port.write(fragment, command.cause, 0, newest, below),
+                (_, true) => asked = port.write(fragment, command.origin(), 0, newest, below),
                 _ => asked = port.trim(fragment, 0, below) || before,
             }
             asked

@@ -2,11 +2,11 @@
 
 use super::super::Contents;
 use super::super::backends::{Backends, CompletionToken, Done, OpenRequest};
-use super::super::command::{Cause, Command, Flags, Page, Verb};
+use super::super::command::{Command, Flags, Page, Verb};
 use super::super::executor::Engine;
 use super::super::scheme::Scheme;
 use super::PortId;
-use crate::device::command::Sectors;
+use crate::device::command::Origin;
 use crate::device::port::{Merge, Port, PortBackend, Run};
 use crate::kernel::SimTime;
 
@@ -111,8 +111,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R> PortSubtree<'_, S, C, L, R> {
         let Ok(count) = u16::try_from(count) else { return self.hand_in_pieces(command, pages, token) };
         let flags = command.flags.without(Flags::CONTINUES);
         let flags = if continues { flags.with(Flags::CONTINUES) } else { flags };
-        let Sectors { count: in_page, first } = sectors;
-        let command = Command { start: Page(page), count, sectors: in_page, first, flags, ..command };
+        let command = Command { start: Page(page), count, flags, ..command }.of(sectors);
         let PortSubtree { engine, backends, now, at, .. } = self;
         engine.submit_behind(*backends, *now, PortId(*at), command, token);
     }
@@ -165,19 +164,20 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
     }
 
     #[inline]
-    fn write(&mut self, pages: Run, cause: Cause, at: Option<u32>, contents: impl Fn(u64) -> C) {
+    fn write(&mut self, pages: Run, origin: Origin, at: Option<u32>, contents: impl Fn(u64) -> C) {
         if let Some(at) = at {
             return self.hand(self.command, pages, self.token.plus(at));
         }
         let token = self.place((pages.page..pages.page + u64::from(pages.count)).map(contents));
         let write = Command::new(Verb::Write, Page(pages.page), 1);
-        let write = Command { flags: self.command.flags.forced(), ..write.because(cause) };
+        let flags = self.command.flags.forced().for_handle(origin.handle);
+        let write = Command { flags, ..write.because(origin.cause) };
         self.hand(write, pages, CompletionToken { gap: 0, ..token });
     }
 
     fn merge(&mut self, merge: Merge, difference: C) {
         let token = self.place(std::iter::once(difference));
-        let merge = Merge { flags: self.command.flags.forced(), ..merge };
+        let merge = Merge { flags: self.command.flags.forced().for_handle(merge.origin.handle), ..merge };
         let PortSubtree { engine, backends, now, at, .. } = self;
         engine.merge_behind(*backends, *now, PortId(*at), merge, CompletionToken { gap: 0, ..token });
     }

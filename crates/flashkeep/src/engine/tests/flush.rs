@@ -1,8 +1,9 @@
 //! FLUSH: what write caches of members hold reaches the media.
 
 use super::*;
+use crate::device::command::Origin;
 use crate::device::port::{EvictedPages, FlushRule, Fragment, LinkTimes, PartialPages, PortOptions};
-use crate::engine::{Cause, Command, Engine, Page, Tell, TreeLevel, Verb};
+use crate::engine::{Command, Engine, Page, Tell, TreeLevel, Verb};
 use crate::kernel::{SimTime, Span};
 
 /// The time of a program.
@@ -141,7 +142,7 @@ fn host_flush_empties_the_cache_of_the_hosts_port_and_then_those_of_members() {
     let write = (Command::new(Verb::Write, Page(3), 1), request.pages());
     let fragment = Fragment { page: 3, count: 1, mask: 1, continues: false };
     let evicts = engine.call_host_port(&mut store, now, write, (), |port, below| {
-        port.write(fragment, Cause::Host, 0, |_| Token(7), below)
+        port.write(fragment, Origin::host(0), 0, |_| Token(7), below)
     });
     engine.close(&mut store, now, request);
     assert_eq!((evicts, run(&mut engine, &mut store)), (false, now));

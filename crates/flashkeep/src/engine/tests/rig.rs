@@ -156,7 +156,7 @@ impl<C: Contents, S: Scheme> Rig<C, S> {
             page: page.into(),
             old_sectors: 1,
             all_sectors: 0,
-            cause: crate::engine::Cause::Host,
+            origin: crate::device::command::Origin::host(0),
             flags: crate::engine::Flags::NONE,
         };
         self.engine.merge(&mut self.store, self.now, merge, token.pages());

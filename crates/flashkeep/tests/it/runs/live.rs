@@ -74,7 +74,7 @@ fn ask(device: &mut dyn LiveDevice, slices: &mut dyn FnMut() -> Option<u64>) -> 
             let op = if draw.below(2) == 0 { Op::Read } else { Op::Write };
             let length = [512, 4096, 4096, 16384][draw.below(4) as usize];
             let offset = draw.below(device.capacity_bytes().min(1 << 20) / 512 - 32) * 512;
-            device.arrive(Request { arrival_ns: at, offset, length, device: 0, op, fua: false });
+            device.arrive(Request { arrival_ns: at, offset, length, device: 0, op, fua: false, handle: 0 });
         }
         advance(device, at, &mut events);
     }
