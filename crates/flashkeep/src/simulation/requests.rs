@@ -309,6 +309,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             hits: self.device.port().hits().unwrap_or_default(),
             held: self.device.engine.ports().held(),
             mapping: self.mapping_counts(),
+            reads: self.device.engine.read_counts(),
+            turns: self.device.body.ended_in_turns(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),
             member_hits: self.member_hits(),
