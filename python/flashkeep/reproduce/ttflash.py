@@ -1,5 +1,5 @@
-"""TTFLASH (Yan and others, FAST 2017): read latencies of a drive that never collects, of one that does, and of the steps
-by which reads are no longer delayed.
+"""TTFLASH (Yan and others, FAST 2017): read latencies of a drive that never collects, of one that does, and of the
+steps by which reads are no longer delayed.
 
 Runs: the drive of the paper's source with fewer blocks, under one workload: without collection; collections that hold
 their channel (with parity and without); that block a plane only; parity reads around them; members that take turns.

@@ -514,7 +514,7 @@ fn set_says_what_is_wrong() {
     let cases = [
         ("flash.chanels=2", "d.toml: flash.chanels: unknown key; did you mean `flash.channels`?"),
         ("channels=2", "d.toml: channels: unknown key; did you mean `flash.channels`?"),
-        ("flash.timing.reads=2", "did you mean `flash.timing.read_us`?"),
+        ("flash.timing.read_u=2", "did you mean `flash.timing.read_us`?"),
         ("flash.channels.x=2", "d.toml: flash.channels.x: unknown key"),
         ("flash.channels", "d.toml: found `flash.channels`; `key=value` is accepted"),
         ("flash.channels=", "flash.channels: found the text \"\"; a whole number"),

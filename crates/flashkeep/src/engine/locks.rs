@@ -127,7 +127,7 @@ impl Locks {
         (reads > 0).then(|| stripe.waiting.drain(..reads).collect())
     }
 
-    /// Those reads have passed: others wait behind what waits.
+    /// Those reads have passed: later ones wait after those that wait.
     pub(super) fn end_passing(&mut self, node: NodeId, key: Key) {
         let id = self.find(node, key);
         if id.is_some() {

@@ -201,7 +201,7 @@ impl<C: Contents> DriveBackends<C> {
         Some(plane).zip(under_way.or_else(next))
     }
 
-    /// Whether a plane may begin a step of its collection, or must wait for the turn of its member. What is read is
+    /// Whether a plane may begin a step of its collection, or must wait for the turn of its member. A page that was read is
     /// programmed first, and nothing but the collection for room waits.
     pub(super) fn may_collect(&self, now: SimTime, plane: PlaneId) -> bool {
         let Some(turns) = &self.gc.turns else { return true };
