@@ -179,6 +179,7 @@ class GcSpec(TypedDict, total=False):
     background: bool
     copyback: Literal["off", "on", "parity", "parity-skip"]
     separate: bool
+    turn_ms: float
     choices: int
     window: int
     file: str
@@ -237,6 +238,7 @@ class RedundancySpec(TypedDict, total=False):
     acknowledge: Literal["all", "first"]
     rebuild_share: float
     rebuild_depth: int
+    read: Literal["plain", "around-busy"]
     chain_offset: int
     chain_read: Literal["first", "in-turn", "least-busy"]
     incomplete: Literal["zeros", "wait"]

@@ -120,6 +120,12 @@ class Summary(Node):
     def mapping(self) -> Mapping:
         """How logical pages were found; only with maps other than a page map in memory."""
     @property
+    def reads_around(self) -> ReadsAround:
+        """Reads that did not wait for a busy part; only with `redundancy.read` other than `plain`."""
+    @property
+    def gc_turns(self) -> GcTurn:
+        """Collections of members in turns; only with `ftl.gc.turn_ms`."""
+    @property
     def chained(self) -> Chained:
         """Figures of chained declustering; only with the scheme `chained`."""
     @property
@@ -1286,6 +1292,29 @@ class Mapping(Node):
     @property
     def full_merges(self) -> int | None:
         """Blocks merged from several blocks. (merges, lower is better)"""
+
+class ReadsAround(Node):
+    """Reads of pages that can be read in several ways, and were not read where the scheme would have read them."""
+
+    @property
+    def redirected(self) -> int | None:
+        """Pages that were read from another copy, or reconstructed, because their place was busy. (pages)"""
+    @property
+    def extra_reads(self) -> int | None:
+        """Page reads that this took beyond those that it saved. (pages, lower is better)"""
+    @property
+    def extra_update_reads(self) -> int | None:
+        """Those of them that were for old contents of pages written in part. (pages, lower is better)"""
+
+class GcTurn(Node):
+    """Collections of members that take turns."""
+
+    @property
+    def in_turn(self) -> int | None:
+        """Collections that ended in the turn of their member. (collections)"""
+    @property
+    def out_of_turn(self) -> int | None:
+        """Collections that could not wait for it, because writes were about to wait for them. (collections, lower is better)"""
 
 class Chained(Node):
     """Figures of chained declustering."""

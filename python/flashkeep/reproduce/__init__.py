@@ -17,6 +17,7 @@ PAPERS = {
     "aging": "how a drive is aged in SSDSim: Figures 4 and 5 of Kim, Park and Shin",
     "hybrid": "disks that back up SSDs through a small memory: Tables 1 to 7 of the hybrid backup (Fan)",
     "mqsim": "two flows on one drive: the queue fetch size of MQSim (FAST 2018), as its files have it",
+    "ttflash": "reads that garbage collection does not delay: the slowdowns of TTFLASH (FAST 2017)",
     "errors": "errors of flash: retries, refresh, retention, drives in the field, as published ratios",
     "fleet": "fleets of arrays: MTTDL, mlec-sim, Elerath and Pecht, field rates, Diff-RAID",
 }

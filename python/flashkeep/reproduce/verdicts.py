@@ -84,6 +84,35 @@ class Near:
 
 
 @dataclass(frozen=True)
+class Range:
+    """A published range, `least` to `most` of a row: the simulated range must lie within it."""
+
+    within: float
+    """What either end may be off, as a share."""
+
+    @property
+    def text(self) -> str:
+        return (
+            f"agrees: the simulated range is within the published one, give or take {100 * self.within:g} %; "
+            "same shape: the two ranges overlap; differs: all else."
+        )
+
+    def judge(self, cells: Sequence[Cell]) -> list[str | None]:
+        rows: dict[str, dict[str, Cell]] = {}
+        for cell in cells:
+            rows.setdefault(cell.row, {})[cell.column] = cell
+        return [self._verdict(rows[cell.row]["least"], rows[cell.row]["most"]) for cell in cells]
+
+    def _verdict(self, least: Cell, most: Cell) -> str | None:
+        if least.published is None or most.published is None or least.simulated is None or most.simulated is None:
+            return None
+        low, high = least.published * (1 - self.within), most.published * (1 + self.within)
+        if low <= least.simulated and most.simulated <= high:
+            return AGREES
+        return SAME_SHAPE if least.simulated <= high and low <= most.simulated else DIFFERS
+
+
+@dataclass(frozen=True)
 class Same:
     """The claims of a text: rises (1) or falls (−1), holds (1) or not (0)."""
 

@@ -50,6 +50,9 @@ def _keys(source: Source, case: Case, small: Small) -> None:
     if small.dram and source.chance("dram_flush", 0.3):
         case.options["set"] += assignments(flush(source))
         case.tags.add("dram_flush")
+    if source.chance("reads_around", 0.25):
+        case.options["set"] += assignments({"redundancy.read": "around-busy"})
+        case.tags.add("reads_around")
     # A key of all members would be refused by disks among them.
     if small.flash and not small.flash[0].path:
         for name, keys in STRESSES.items():

@@ -62,6 +62,14 @@ def collection(source: Source) -> Keys:
     return {**source.pick("collection", offered)}
 
 
+def turns(source: Source) -> Keys:
+    """Members that collect in turns."""
+    return {
+        "ftl.gc.turn_ms": source.pick("turn", (0.3, 3, 30)),
+        "ftl.gc.threshold": source.pick("threshold", (0.1, 0.3)),
+    }
+
+
 def queue(source: Source) -> Keys:
     """A short queue of the host."""
     offered: tuple[Keys, ...] = ({"host.late_requests": "from-arrival"}, {"host.order": "c-look"}, {})
@@ -81,6 +89,7 @@ STRESSES: dict[str, Callable[[Source], Keys]] = {
     "collection": collection,
     "queue": queue,
     "placement": placement,
+    "turns": turns,
 }
 """What any drive with flash can be given besides its own keys."""
 

@@ -53,6 +53,59 @@ impl GcThresholds {
     }
 }
 
+/// Turns of collection: of several parts with redundancy between them, one collects at a time, so that what it delays can
+/// be read around it.
+#[derive(Clone, Copy, Debug)]
+pub struct GcTurns {
+    /// The length of a turn, ns.
+    length: u64,
+    /// Below this number of free pages, a unit does not wait for its turn.
+    hard_below: u32,
+    /// Which of how many parts all units are in, if that is not for their owner to say.
+    place: Option<[u64; 2]>,
+    /// Collections that have ended in their turn, and out of it.
+    ended: [u64; 2],
+}
+
+impl GcTurns {
+    /// Turns of this length, ns.
+    #[must_use]
+    pub fn new(length: u64, hard_below: u32) -> Self {
+        GcTurns { length: length.max(1), hard_below, place: None, ended: [0; 2] }
+    }
+
+    /// All units are in part `part` of `parts`.
+    pub fn take_place(&mut self, part: u64, parts: u64) {
+        self.place = Some([part, parts]);
+    }
+
+    /// Whether a unit has so few free pages that it does not wait.
+    #[must_use]
+    pub fn is_urgent(&self, free: u32) -> bool {
+        free < self.hard_below
+    }
+
+    /// Whether it is the turn of part `part` of `parts` at `now`, and remains so for `span`, both in ns; a step that is
+    /// longer than a turn begins within the turn's first half.
+    #[must_use]
+    pub fn is_on(&self, now: u64, span: u64, part: u64, parts: u64) -> bool {
+        let [part, parts] = self.place.unwrap_or([part, parts]);
+        let left = self.length - now % self.length;
+        (now / self.length) % parts.max(1) == part && left >= span.min(self.length.div_ceil(2))
+    }
+
+    /// A collection has ended.
+    pub fn note_end(&mut self, in_turn: bool) {
+        self.ended[usize::from(!in_turn)] += 1;
+    }
+
+    /// Collections that have ended in their turn, and out of it.
+    #[must_use]
+    pub fn ended(&self) -> [u64; 2] {
+        self.ended
+    }
+}
+
 /// Erase units whose current pages can be found.
 pub trait CollectedUnits {
     /// The first page of a unit, from this one on, whose newest version is there.
@@ -167,6 +220,22 @@ mod tests {
         assert_eq!((worn.cause(), cold.follower()), (Cause::Gc, None));
         let instead = Collection::of((3, Levelled::Instead));
         assert_eq!((instead.cause(), instead.follower()), (Cause::Wear, None));
+    }
+
+    #[test]
+    fn parts_collect_in_turns() {
+        let mut turns = GcTurns::new(100, 7);
+        let on = |turns: &GcTurns, now, span| {
+            (0..3).map(|part| turns.is_on(now, span, part, 3)).collect::<Vec<_>>()
+        };
+        assert_eq!(on(&turns, 0, 20), [true, false, false]);
+        assert_eq!(on(&turns, 180, 20), [false, true, false]);
+        assert_eq!(on(&turns, 181, 20), [false, false, false], "the step would last into the next turn");
+        assert_eq!(on(&turns, 250, 500), [false, false, true], "a long step in the first half");
+        assert_eq!(on(&turns, 251, 500), [false, false, false]);
+        assert!(turns.is_urgent(6) && !turns.is_urgent(7));
+        turns.take_place(1, 2);
+        assert!(turns.is_on(100, 0, 0, 3) && !turns.is_on(200, 0, 2, 3), "a drive of an array has one place");
     }
 
     #[test]

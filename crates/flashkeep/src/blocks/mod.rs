@@ -13,7 +13,7 @@ pub mod victim;
 pub mod wear;
 
 pub use choose::{Chooser, Levelled, Policies};
-pub use collection::{CollectedUnits, Collection, GcThresholds};
+pub use collection::{CollectedUnits, Collection, GcThresholds, GcTurns};
 pub use heat::Heat;
 pub use random::RandomStream;
 pub use units::{EraseUnits, Score};

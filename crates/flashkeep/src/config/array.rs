@@ -12,7 +12,8 @@ use crate::ftl::ageing;
 use crate::host::Existing;
 use crate::mapping::BackendKind;
 use crate::schemes::{
-    self, Groups, Inside, MemberFacts, Members, PageNumbers, RedundancySpec, SchemeEntry, Striping, Sums,
+    self, Groups, Inside, MemberFacts, Members, PageNumbers, ReadChoice, Reads, RedundancySpec, SchemeEntry,
+    Striping, Sums,
 };
 
 /// The deepest nesting of arrays; a deeper one is taken as an array that contains itself.
@@ -26,6 +27,13 @@ impl Resolved {
     #[must_use]
     pub fn is_array(&self) -> bool {
         !self.array.is_empty()
+    }
+
+    /// Whether reads of it, or of a member, may go around busy parts.
+    #[must_use]
+    pub fn reads_around(&self) -> bool {
+        let chooses = self.spec.redundancy.read::<Reads>().read != ReadChoice::Plain;
+        chooses || self.array.iter().any(Resolved::reads_around)
     }
 
     /// Whether it is an array or a disk, and not a lone flash drive.

@@ -1,11 +1,34 @@
 //! `ftl.gc`: moves, and GC in idle time.
 
 use super::check::Check;
+use super::wear::streams;
 use crate::error::DriveError;
 use crate::ftl::GcSpec;
 
 impl Check<'_> {
+    /// Turns in which members collect.
+    fn turns(&mut self) {
+        let GcSpec { turn_ms, threshold, .. } = self.spec.ftl.gc;
+        if turn_ms.is_none() {
+            return;
+        }
+        if self.maps_blocks() {
+            self.warnings.push("ftl.gc.turn_ms: no effect if GC does not work plane by plane".into());
+            return;
+        }
+        let flash = &self.spec.flash;
+        let blocks = threshold * f64::from(flash.blocks_per_plane);
+        let least = f64::from(streams(&self.spec)) + 2.0;
+        if blocks <= least {
+            self.warnings.push(format!(
+                "ftl.gc.turn_ms: no effect with ftl.gc.threshold = {threshold}, {blocks:.1} blocks of a plane: planes wait \
+                 for their turn while more than {least} blocks are free"
+            ));
+        }
+    }
+
     pub(super) fn cleaning(&mut self) -> Result<(), DriveError> {
+        self.turns();
         let GcSpec { soft_threshold, threshold, .. } = self.spec.ftl.gc;
         let Some(soft) = soft_threshold else { return Ok(()) };
         if soft <= threshold {

@@ -514,7 +514,7 @@ fn set_says_what_is_wrong() {
     let cases = [
         ("flash.chanels=2", "d.toml: flash.chanels: unknown key; did you mean `flash.channels`?"),
         ("channels=2", "d.toml: channels: unknown key; did you mean `flash.channels`?"),
-        ("flash.timing.read=2", "did you mean `flash.timing.read_us`?"),
+        ("flash.timing.read_u=2", "did you mean `flash.timing.read_us`?"),
         ("flash.channels.x=2", "d.toml: flash.channels.x: unknown key"),
         ("flash.channels", "d.toml: found `flash.channels`; `key=value` is accepted"),
         ("flash.channels=", "flash.channels: found the text \"\"; a whole number"),
@@ -569,21 +569,21 @@ fn a_resolved_drive_holds_the_options_of_its_scheme_only() {
         preset("8CM-64", &[&scheme, sweep[0], sweep[1], sweep[2]])
     };
     let mirror = drive("mirror");
-    assert_eq!(options(&mirror), "scheme across width spares read_policy acknowledge rebuild_share");
+    assert_eq!(options(&mirror), "scheme across width spares read_policy acknowledge rebuild_share read");
     assert_eq!(
         mirror.warnings,
         ["redundancy.idle_ms, redundancy.narrowest: no effect with redundancy.scheme = \"mirror\""]
     );
     assert_eq!(
         options(&drive("raid5")),
-        "scheme across width spares incomplete idle_ms xor_us rebuild_share"
+        "scheme across width spares incomplete idle_ms xor_us rebuild_share read"
     );
     assert_eq!(options(&preset("8CM-64", &["redundancy.scheme=none"])), "scheme");
     // Over drives, the options of members inside a drive have no effect, and are not kept.
     let text =
         "members = [\"3 * 2CM-128\"]\nredundancy = { scheme = \"raid5\", width = 3, across = \"chip\" }";
     let array = load_text("a.toml", text, &[]).unwrap();
-    assert_eq!(options(&array), "scheme stripe_kib incomplete idle_ms xor_us rebuild_share width");
+    assert_eq!(options(&array), "scheme stripe_kib incomplete idle_ms xor_us rebuild_share read width");
     assert!(
         array
             .warnings
@@ -793,7 +793,12 @@ fn a_resolved_drive_reads_back() {
         assert_eq!((back.timing, back.capacity_bytes()), (drive.timing, drive.capacity_bytes()));
         // And as a drive file, through a real path.
         let mut table = json;
-        let absent = [("redundancy", "width"), ("ftl.wear", "erase_budget"), ("ftl.gc", "soft_threshold")];
+        let absent = [
+            ("redundancy", "width"),
+            ("ftl.wear", "erase_budget"),
+            ("ftl.gc", "soft_threshold"),
+            ("ftl.gc", "turn_ms"),
+        ];
         for (section, key) in absent {
             let section = table.pointer_mut(&format!("/{}", section.replace('.', "/")));
             if let Some(section) = section.and_then(serde_json::Value::as_object_mut)
@@ -828,7 +833,7 @@ fn the_tree_of_a_mirror() {
    │     starts new, with the pages that the workload reads
    └─ buffer  64 MiB of DRAM; a request served by it alone takes 1 µs
       └─ mirror  2 members, each over its own channels; any one channel may fail
-         │       read_policy round-robin, acknowledge all, rebuild_share 0.5
+         │       read_policy round-robin, acknowledge all, rebuild_share 0.5, read plain
          ├─ ftl 0  57.6 GiB in pages of 4 KiB, 11.11 % over-provisioned; allocation dynamic
          │  │      GC below 5 % free, greedy victims, holds the channel for a whole block
          │  └─ flash  channel 0 of 2, with 16 chips × 4 dies

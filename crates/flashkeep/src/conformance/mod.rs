@@ -15,7 +15,7 @@ mod table;
 
 use crate::engine::Verb;
 use crate::kernel::Random;
-use crate::schemes::{SCHEMES, SchemeEntry, TriedWith};
+use crate::schemes::{Reads, SCHEMES, SchemeEntry, TriedWith};
 use bed::TestDevices;
 use bench::Bench;
 use serde_json::Value;
@@ -44,10 +44,14 @@ impl Suite {
         Ok(Suite { folder: folder.into() })
     }
 
-    /// A scheme of the table with each of the parameters that it declares, the first ones first.
+    /// A scheme of the table with each of the parameters that it declares, the first ones first; with these again, if
+    /// its reads may go around busy parts.
     pub fn tried(&self, entry: &'static SchemeEntry) -> impl Iterator<Item = Tried> + use<> {
         let folder = self.folder.clone();
-        entry.tried_with.iter().map(move |&with| Tried { entry, with, file: None, folder: folder.clone() })
+        let around =
+            entry.tried_with.iter().take(usize::from(entry.has::<Reads>())).map(|&with| (with, true));
+        let all = entry.tried_with.iter().map(|&with| (with, false)).chain(around);
+        all.map(move |(with, around)| Tried { entry, with, file: None, around, folder: folder.clone() })
     }
 
     /// A scheme in a file, with as many members as it accepts: five, and some other number.
@@ -60,6 +64,7 @@ impl Suite {
             entry,
             with: TriedWith { parts: members, drives: members, disks: 0, set: &[] },
             file: Some(path.into()),
+            around: false,
             folder: self.folder.clone(),
         };
         let mut refused = None;
@@ -89,6 +94,8 @@ pub struct Tried {
     file: Option<Arc<str>>,
     /// Members and options.
     pub with: TriedWith,
+    /// Whether its reads go around busy parts, and its members collect in turns.
+    pub around: bool,
     folder: Arc<Path>,
 }
 
@@ -108,6 +115,10 @@ impl Tried {
         set.extend(examples.into_iter().map(|(key, value)| format!("redundancy.{key}={value}")));
         let own = self.with.set.iter().filter(|pair| !over_drives || pair.starts_with("redundancy."));
         set.extend(own.chain(more).map(|&pair| pair.to_owned()));
+        if self.around {
+            set.push("redundancy.read=\"around-busy\"".into());
+            set.extend((!over_drives).then(|| "ftl.gc.turn_ms=2".into()));
+        }
         set.extend(self.file.iter().map(|path| format!("redundancy.file={}", Value::from(&**path))));
         set
     }
@@ -136,9 +147,10 @@ impl Display for Tried {
         if let Some(file) = &self.file {
             return write!(f, "{file} ({} members)", self.with.parts);
         }
+        let around = if self.around { ", reads around busy parts" } else { "" };
         write!(
             f,
-            "{} ({} parts, {} drives, {:?})",
+            "{} ({} parts, {} drives, {:?}{around})",
             self.name, self.with.parts, self.with.drives, self.with.set
         )
     }

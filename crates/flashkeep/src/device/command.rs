@@ -162,6 +162,9 @@ impl Flags {
     /// A write that does not wait for others to be programmed with it: a FLUSH or a write with FUA waits for it.
     pub const SOON: Flags = Flags(64);
 
+    /// A read that goes to the page's own place, however busy that is.
+    pub const DIRECT: Flags = Flags(128);
+
     /// The flags of both.
     #[must_use]
     pub const fn with(self, other: Flags) -> Flags {

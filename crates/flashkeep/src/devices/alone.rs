@@ -67,6 +67,10 @@ impl<C: Contents> Inspect<C> for Drive<C> {
         Drive::reset_counters(self);
     }
 
+    fn ended_in_turns(&self) -> Option<[u64; 2]> {
+        Drive::ended_in_turns(self)
+    }
+
     fn busy(&self) -> [Vec<Span>; 2] {
         [self.channel_busy(), self.unit_busy()]
     }

@@ -93,6 +93,14 @@ impl<C: Contents> Inspect<C> for DeviceSet<C> {
         all
     }
 
+    fn ended_in_turns(&self) -> Option<[u64; 2]> {
+        let drives = self.devices().filter_map(|device| match device {
+            AnyDevice::Flash(drive) => drive.ended_in_turns(),
+            AnyDevice::Disk(_) | AnyDevice::Memory(_) => None,
+        });
+        drives.reduce(|[on, off], [more_on, more_off]| [on + more_on, off + more_off])
+    }
+
     fn reset_counters(&mut self) {
         for place in &mut self.places {
             match &mut place.device {

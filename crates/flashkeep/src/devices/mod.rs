@@ -101,6 +101,8 @@ pub trait Inspect<C: Contents> {
     fn flash(&self) -> Option<&Drive<C>>;
     /// The same, to be changed.
     fn flash_mut(&mut self) -> Option<&mut Drive<C>>;
+    /// Collections that have ended in their turn, and out of it; none without turns.
+    fn ended_in_turns(&self) -> Option<[u64; 2]>;
     /// Re-derives the counters from the state of the media, and compares.
     fn audit(&self);
 }

@@ -7,7 +7,7 @@ use crate::disk::Disk;
 use crate::drive::{DeviceObserver, Drive, DriveLife, Nvram, Told};
 use crate::engine::{
     BackendId, BackendView, Backends, Breakdown, Command, CompletionToken, Contents, Done, OobData, Page,
-    TimeSpent,
+    ReadEstimate, TimeSpent,
 };
 use crate::kernel::{Agenda, SimTime, Span};
 use std::ops::Range;
@@ -215,6 +215,14 @@ impl<C: Contents> BackendView for DeviceSet<C> {
             (AnyDevice::Flash(drive), backend) => drive.backlog_at(self.now, backend, page),
             (AnyDevice::Disk(disk), _) => disk.backlog_at(self.now),
             (AnyDevice::Memory(_), _) => Span::ZERO,
+        }
+    }
+
+    fn expected(&self, backend: BackendId, page: Page) -> ReadEstimate {
+        match self.find(backend) {
+            (AnyDevice::Flash(drive), backend) => drive.expected_at(self.now, backend, page),
+            (AnyDevice::Disk(disk), _) => disk.expected_at(self.now),
+            (AnyDevice::Memory(_), _) => ReadEstimate::default(),
         }
     }
 

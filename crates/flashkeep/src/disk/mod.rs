@@ -28,7 +28,7 @@ pub use surface::{SectorPlace, Surface, sectors_of};
 use crate::drive::{Counters, DiskAccess, OpKind};
 use crate::engine::{
     BackendId, BackendView, Backends, Breakdown, BusyHistory, Command, CompletionToken, Contents, Done,
-    FixedMap, Flags, OobData, Page, Verb,
+    FixedMap, Flags, OobData, Page, ReadEstimate, Verb,
 };
 use crate::kernel::{Factor, SimTime, Span};
 use cache::DiskCache;
@@ -155,6 +155,12 @@ impl<C: Contents> Disk<C> {
     #[must_use]
     pub fn backlog_at(&self, now: SimTime) -> Span {
         self.free_at.since(now) + self.queued
+    }
+
+    /// How long a read submitted at `now` is expected to take.
+    #[must_use]
+    pub fn expected_at(&self, now: SimTime) -> ReadEstimate {
+        ReadEstimate { wait: self.backlog_at(now), read: self.mechanics.typical[0] }
     }
 
     /// Whether no command is queued or under way that a request waits for.
@@ -397,6 +403,10 @@ impl<C: Contents> BackendView for Disk<C> {
     /// What has been begun, and about what all that waits will take: it has but one arm.
     fn backlog(&self, _backend: BackendId, _page: Page) -> Span {
         self.backlog_at(self.now)
+    }
+
+    fn expected(&self, _backend: BackendId, _page: Page) -> ReadEstimate {
+        self.expected_at(self.now)
     }
 
     fn wear(&self, _backend: BackendId) -> u64 {

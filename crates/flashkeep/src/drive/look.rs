@@ -1,13 +1,17 @@
 //! Read access to a drive's state.
 
 use super::Drive;
-use crate::engine::{BackendId, BackendView, Contents, OobData, Page};
+use crate::engine::{BackendId, BackendView, Contents, OobData, Page, ReadEstimate};
 use crate::ftl::MapEntry;
 use crate::kernel::Span;
 
 impl<C: Contents> BackendView for Drive<C> {
     fn backlog(&self, backend: BackendId, page: Page) -> Span {
         self.backlog_at(self.controller.now, backend, page)
+    }
+
+    fn expected(&self, backend: BackendId, page: Page) -> ReadEstimate {
+        self.expected_at(self.controller.now, backend, page)
     }
 
     fn wear(&self, backend: BackendId) -> u64 {

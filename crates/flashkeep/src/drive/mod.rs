@@ -34,7 +34,7 @@ pub use parameters::Parameters;
 pub use recovery::Recovery;
 pub use wear::BlockErases;
 
-use crate::engine::{BackendId, Contents, Page};
+use crate::engine::{BackendId, Contents, Page, ReadEstimate};
 use crate::flash::{Geometry, Pools, Ppn, UnitId};
 use crate::ftl::ageing::{Model, Wish};
 use crate::ftl::{Blocks, MapEntry};
@@ -509,6 +509,27 @@ impl<C: Contents> Drive<C> {
     #[must_use]
     pub fn backlog_at(&self, now: SimTime, backend: BackendId, page: Page) -> Span {
         self.backends.ftl.backlog_at(now, backend, page, &self.controller)
+    }
+
+    /// The drive is member `member` of `members` that collect in turns.
+    pub fn take_place(&mut self, member: u64, members: u64) {
+        self.backends.gc.take_place(member, members);
+    }
+
+    /// Collections that have ended in their turn, and out of it; none without turns.
+    #[must_use]
+    pub fn ended_in_turns(&self) -> Option<[u64; 2]> {
+        self.backends.gc.ended_in_turns()
+    }
+
+    /// How long a read of the backend's page submitted at `now` is expected to take.
+    #[must_use]
+    pub fn expected_at(&self, now: SimTime, backend: BackendId, page: Page) -> ReadEstimate {
+        let at = usize::from(backend.0);
+        match self.backends.ftl.get(at).map(|_| self.backends.ftl.maps().get(at, page.low())) {
+            Some(MapEntry::At(ppn)) => self.controller.expected_read(now, ppn, &self.backends),
+            _ => ReadEstimate::default(),
+        }
     }
 
     /// From now on planes are collected below `ftl.gc.threshold` only.

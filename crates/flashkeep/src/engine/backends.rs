@@ -131,10 +131,32 @@ pub struct OobData {
     pub mark: u32,
 }
 
+/// How long a read of a page is expected to take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadEstimate {
+    /// Until it could start: the rest of what is under way, and what goes first.
+    pub wait: Span,
+    /// From then on.
+    pub read: Span,
+}
+
+impl ReadEstimate {
+    /// Until its data are there.
+    #[must_use]
+    pub fn total(self) -> Span {
+        self.wait + self.read
+    }
+}
+
 /// Queries to backends, without side effects.
 pub trait BackendView {
     /// A lower bound of the time until a read of the page could start.
     fn backlog(&self, backend: BackendId, page: Page) -> Span;
+    /// How long a read of the page that is submitted now is expected to take. Unlike the bound, it includes the rest of
+    /// an operation that cannot be interrupted and collections that go first.
+    fn expected(&self, backend: BackendId, page: Page) -> ReadEstimate {
+        ReadEstimate { wait: self.backlog(backend, page), read: Span::ZERO }
+    }
     /// The number of block erases so far.
     fn wear(&self, backend: BackendId) -> u64;
     /// The number of its blocks; 0 for devices without flash.

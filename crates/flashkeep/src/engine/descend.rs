@@ -205,7 +205,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
 
     /// Plans a piece, unless earlier commands of the node are waiting.
     #[inline(always)]
-    fn admit<L: Backends<C>>(
+    pub(super) fn admit<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -236,6 +236,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             let goes = self.plan(backends, node, piece, &mut plan);
             if goes {
                 self.note_wait(node, token, waited, now);
+                if self.has_choice(node, piece) {
+                    self.read_around(backends, node, piece, None, &mut plan);
+                }
                 self.issue(backends, now, node, piece, &mut plan, token, None);
             }
             self.plans.push(plan);
@@ -271,6 +274,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let waiter =
             || LockWaiter::Command(piece.alone(), token, waited.copied().unwrap_or(Waited::new(now)));
         if let Some((key, mode)) = wanted
+            && !(mode == LockMode::Pass && self.reads_early(node, key, piece))
             && self.locks.queue(node, key, mode, waiter)
         {
             self.account(token, u32::from(piece.count));
@@ -295,8 +299,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             // Until a copy is durable, nothing else may look for it.
             let holds = copies || plan.hold.is_some();
             let mode = |mode| if holds { LockMode::Hold } else { mode };
-            let taken =
+            let mut taken =
                 wanted.map(|(key, wanted)| (key, mode(wanted))).filter(|&(_, mode)| mode != LockMode::Pass);
+            if self.has_choice(node, piece) {
+                let shared = self.read_around(backends, node, piece, wanted, &mut plan);
+                taken = taken.or(shared.map(|key| (key, LockMode::Share)));
+            }
             self.issue(backends, now, node, piece, &mut plan, token, taken);
         }
         let wants_urgent_work = piece.verb != Verb::Read || plan.wants_urgent_work;
@@ -341,6 +349,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.account(token, u32::from(piece.count));
         if let Some((key, mode)) = taken {
             self.locks.take(node, key, mode);
+            if mode == LockMode::Hold && piece.changes_pages() && self.may_read_early(node) {
+                self.locks.note_writes(node, key, piece.start.0..piece.end());
+            }
         }
         let key = taken.map(|(key, _)| key);
         self.start(backends, now, Start::new(node, *piece, token).holding(key), plan);
@@ -384,6 +395,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
         let Some(waiting) = self.locks.release(node, key) else { return };
         self.locks.resume(node, waiting);
+        self.plan_resumed(backends, now, node, key);
+    }
+
+    /// The plan that holds a stripe has submitted everything: reads that wait for the stripe, and for nothing before them,
+    /// continue.
+    pub(super) fn let_reads_pass<L: Backends<C>>(
+        &mut self,
+        backends: &mut L,
+        now: SimTime,
+        node: NodeId,
+        key: Key,
+    ) {
+        if let Some(reads) = self.locks.let_reads_pass(node, key) {
+            self.locks.resume(node, reads);
+            self.plan_resumed(backends, now, node, key);
+            self.locks.end_passing(node, key);
+        }
+    }
+
+    /// Plans the commands that have waited for a stripe, in order.
+    fn plan_resumed<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, node: NodeId, key: Key) {
         // They are older than the parked commands; if one of them has to wait, so do the later ones.
         let mut parked = 0;
         while let Some(next) = self.locks.next_resumed() {

@@ -7,6 +7,7 @@
 //! Completions do not recurse upwards: they are pushed as [`Done`]s, and [`Engine::settle`] handles these in order
 //! until there are none.
 
+use super::around::ReadCounts;
 use super::backends::{BackendId, Backends, CompletionPart, Done};
 use super::background::{BackgroundClock, Parked};
 use super::coming::OutstandingWork;
@@ -28,7 +29,7 @@ use super::scheme::{Change, Scheme};
 use super::sums::PageBuffers;
 use super::tree::{Flat, NodeId, Tree};
 use super::view::{After, View};
-use crate::kernel::{Arena, Deadlines, Id, SimTime};
+use crate::kernel::{Arena, Deadlines, Id, SimTime, Span};
 
 /// Work that is due at an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,6 +100,10 @@ pub struct Engine<S, C> {
     pub(super) opened: u32,
     /// Where the time of requests goes, if that is measured.
     pub(super) latencies: Latencies,
+    /// Reads that were not done where their pages are.
+    pub(super) read_counts: ReadCounts,
+    /// The shortest time that a read was expected to take, without waiting.
+    pub(super) fastest_read: Span,
 }
 
 impl<S: Scheme, C: Contents> Engine<S, C> {
@@ -135,6 +140,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             untimed: false,
             opened: 0,
             latencies: Latencies::default(),
+            read_counts: ReadCounts::default(),
+            fastest_read: Span(u64::MAX / 2),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The third law of order: plans that hold the same stripe run one after the other.
 
 use super::backends::CompletionToken;
-use super::command::Command;
+use super::command::{Command, Verb};
 use super::latency::Waited;
 use super::plan::Key;
 use super::repair::FailedPage;
@@ -9,6 +9,7 @@ use super::tree::NodeId;
 use crate::device::port::Merge;
 use crate::kernel::{Arena, Id, SimTime, mix};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A command or repair that waits for a stripe.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +47,10 @@ struct Stripe {
     key: Key,
     /// The number of sharers; 0 if one plan holds it exclusively.
     sharers: u32,
+    /// The pages that the plan which holds it has yet to write: reads of others need not wait until that is durable.
+    unwritten: Range<u64>,
+    /// Reads that have waited before all others pass now.
+    passing: bool,
     waiting: VecDeque<LockWaiter>,
     /// The next one in its chain.
     next: Id<Stripe>,
@@ -78,6 +83,56 @@ impl Locks {
     #[inline]
     pub(super) fn is_held(&self, node: NodeId, key: Key) -> bool {
         self.find(node, key).is_some()
+    }
+
+    /// Whether a plan holds the stripe exclusively.
+    pub(super) fn is_exclusive(&self, node: NodeId, key: Key) -> bool {
+        let id = self.find(node, key);
+        id.is_some() && self.stripes[id].sharers == 0
+    }
+
+    /// The plan that holds the stripe exclusively writes these pages: reads of others may pass.
+    pub(super) fn note_writes(&mut self, node: NodeId, key: Key, pages: Range<u64>) {
+        let id = self.find(node, key);
+        if id.is_some() && self.stripes[id].sharers == 0 {
+            self.stripes[id].unwritten = pages;
+        }
+    }
+
+    /// Whether a read need not wait for the plan that holds the stripe, nor for others that wait.
+    pub(super) fn lets_pass(&self, node: NodeId, key: Key, read: &Command) -> bool {
+        let id = self.find(node, key);
+        id.is_some() && {
+            let Stripe { sharers, unwritten, waiting, passing, .. } = &self.stripes[id];
+            let apart = read.end() <= unwritten.start || unwritten.end <= read.start.0;
+            let first = waiting.is_empty() || *passing;
+            *sharers == 0 && first && (apart || unwritten.is_empty())
+        }
+    }
+
+    /// The plan that holds the stripe exclusively has submitted everything: members keep the order from now on, and reads
+    /// that only pass need not wait. Returns those that wait before all other waiters.
+    pub(super) fn let_reads_pass(&mut self, node: NodeId, key: Key) -> Option<VecDeque<LockWaiter>> {
+        let id = self.find(node, key);
+        if !id.is_some() || self.stripes[id].sharers > 0 {
+            return None;
+        }
+        let stripe = &mut self.stripes[id];
+        stripe.unwritten = 0..0;
+        let is_read = |waiter: &&LockWaiter| {
+            matches!(waiter, LockWaiter::Command(Command { verb: Verb::Read, .. }, ..))
+        };
+        let reads = stripe.waiting.iter().take_while(is_read).count();
+        stripe.passing = reads > 0;
+        (reads > 0).then(|| stripe.waiting.drain(..reads).collect())
+    }
+
+    /// Those reads have passed: later ones wait after those that wait.
+    pub(super) fn end_passing(&mut self, node: NodeId, key: Key) {
+        let id = self.find(node, key);
+        if id.is_some() {
+            self.stripes[id].passing = false;
+        }
     }
 
     /// Queues a waiter if a plan holds the stripe in a conflicting mode; false if none does.
@@ -137,6 +192,7 @@ impl Locks {
         let id = self.stripes.claim();
         let stripe = &mut self.stripes[id];
         (stripe.node, stripe.key, stripe.sharers) = (node, key, sharers);
+        (stripe.unwritten, stripe.passing) = (0..u64::MAX, false);
         stripe.next = std::mem::replace(&mut self.chains[chain], id);
     }
 

@@ -12,6 +12,7 @@
 //! An unrecoverable page stays lost: pages that would be computed from it are recorded as missing where they are
 //! written ([`View::has`]), so that reads report them as lost and never return wrong contents.
 
+mod around;
 mod backends;
 mod background;
 mod code;
@@ -50,8 +51,10 @@ pub use crate::device::latency::{Breakdown, BusyHistory, FlashTimes, Part, TimeS
 pub use crate::device::port::Merge;
 use crate::device::{command, contents};
 pub(crate) use crate::kernel::FixedMap;
+pub use around::{ReadCounts, Reading};
 pub use backends::{
     BackendId, BackendView, Backends, CompletionPart, CompletionToken, Done, OobData, OpenRequest,
+    ReadEstimate,
 };
 pub use code::Code;
 pub use command::{Cause, Command, Flags, Page, Verb};

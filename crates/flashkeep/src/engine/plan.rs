@@ -262,6 +262,8 @@ pub struct Plan {
     ///
     /// [`Change::Refused`]: super::Change::Refused
     pub refuses: bool,
+    /// A read that reconstructs a page because the place of that page is busy: if that fails, the page is read from there.
+    pub around: bool,
 }
 
 impl Plan {
@@ -281,6 +283,7 @@ impl Plan {
         self.remaps = false;
         self.flushes = None;
         self.keeps_running_plan = false;
+        self.around = false;
     }
 
     /// Adds a step.

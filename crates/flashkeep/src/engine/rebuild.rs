@@ -1,5 +1,6 @@
 //! Rebuild: pieces one after another, at a pace that leaves the rest of the bandwidth to the host.
 
+use super::around::Reading;
 use super::backends::Backends;
 use super::contents::Contents;
 use super::executor::{Due, Engine};
@@ -20,11 +21,18 @@ pub struct ArrayController {
     pub rebuild_permille: u32,
     /// The number of pieces in progress, or in their pause, at a time.
     pub rebuild_depth: u32,
+    /// Where reads of pages go that can be read in several ways.
+    pub reading: Reading,
 }
 
 impl Default for ArrayController {
     fn default() -> Self {
-        ArrayController { xor: Span::ZERO, rebuild_permille: 1000, rebuild_depth: 8 }
+        ArrayController {
+            xor: Span::ZERO,
+            rebuild_permille: 1000,
+            rebuild_depth: 8,
+            reading: Reading::default(),
+        }
     }
 }
 

@@ -39,6 +39,8 @@ pub(super) struct RunningPlan {
     pub(super) flushes: Option<u8>,
     /// What it is under way under.
     pub(super) under: Option<Key>,
+    /// It reconstructs a page whose place is busy.
+    pub(super) around: bool,
     /// Places of unrecoverable pages, and how many of them have been reported to the caller.
     pub(super) lost: Vec<u32>,
     pub(super) lost_told: usize,
@@ -168,6 +170,7 @@ impl RunningPlan {
         self.sums = PlanSums { peeked: plan.peek.is_some(), keep: plan.keep, ..PlanSums::default() };
         self.flushes = plan.flushes;
         self.under = plan.under;
+        self.around = plan.around;
         self.lost.clear();
         self.lost_told = 0;
         self.take_steps(plan, now)

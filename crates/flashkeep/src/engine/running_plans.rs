@@ -126,18 +126,27 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         if self.ports.has_open() {
             self.send_open(backends, now, counter);
         }
-        let running = &mut self.running_plans[id];
-        if running.release == Release::Submitted
-            && running.next == running.steps.len()
-            && let StripeHold::Held(key) = running.stripe
-        {
-            running.stripe = StripeHold::Released(key);
-            self.unlock(backends, now, node, key);
-        }
+        self.note_submitted(backends, now, id);
         if self.counters[counter].undurable > 0 {
             return self.tell_if_acknowledged(backends, now, id);
         }
         self.stage_over(backends, now, id);
+    }
+
+    /// If all steps of a plan have been submitted, its stripe may be free for all, or for reads.
+    fn note_submitted<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
+        let running = &mut self.running_plans[id];
+        let StripeHold::Held(key) = running.stripe else { return };
+        if running.next < running.steps.len() {
+            return;
+        }
+        let node = running.node;
+        if running.release == Release::Submitted {
+            running.stripe = StripeHold::Released(key);
+            self.unlock(backends, now, node, key);
+        } else if node != NodeId::HOST && running.changes_pages() && self.may_read_early(node) {
+            self.let_reads_pass(backends, now, node, key);
+        }
     }
 
     /// The controller computes the sums of a plan, one plan after the other; then the stage continues.
@@ -334,6 +343,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.latencies.note_failed(backends, now, &Done { token, ..done });
                 match self.running_plans[id].repair() {
                     Some(repair) => self.lose(backends, now, repair.wanted),
+                    None if self.running_plans[id].around => {
+                        self.read_directly(backends, now, node, command.part(u32::from(n), 1), token);
+                    }
                     None => {
                         let page = self.nodes.outer(node, command.start.plus(u32::from(n)));
                         let flags = command.flags;

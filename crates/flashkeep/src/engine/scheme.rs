@@ -122,6 +122,9 @@ pub struct Capabilities {
     /// Other pages are reconstructed from the contents of one page's places: if its OOB metadata is wrong, it stays
     /// there until the page is written again.
     pub rewrites: bool,
+    /// While no part has failed, a read returns the right contents as soon as the writes of the plan that holds its stripe
+    /// have been submitted: where a page is does not depend on whether the plan is durable.
+    pub reads_submitted: bool,
     /// When it wants to be asked for background work.
     pub triggers: Triggers,
     /// Commands that it makes wait ([`PlanVerdict::Wait`]) wait for its garbage collection.

@@ -1,6 +1,6 @@
 //! What a scheme can query: the state of its members and of the devices below them.
 
-use super::backends::{BackendId, BackendView, OobData};
+use super::backends::{BackendId, BackendView, OobData, ReadEstimate};
 use super::coming::OutstandingWork;
 use super::command::Page;
 use super::contents::{Contents, Version};
@@ -339,6 +339,30 @@ impl View<'_> {
                     least = least.into_iter().chain(waits).min();
                 });
                 least
+            }
+        }
+    }
+
+    /// How long a read of the member's page that is submitted now is expected to take; of a page with several places in
+    /// a member that is a tree, the place where it is done first. No time if the member does not respond.
+    #[must_use]
+    pub fn expected(&self, member: Member, page: Page) -> ReadEstimate {
+        self.estimate(self.child(member), page).unwrap_or_default()
+    }
+
+    fn estimate(&self, node: NodeId, page: Page) -> Option<ReadEstimate> {
+        let shape = &self.shape[node.index()];
+        match shape.backend {
+            _ if !shape.alive => None,
+            _ if self.before(node, page) == Some(true) => Some(ReadEstimate::default()),
+            Some(backend) => Some(self.below.expected(backend, page)),
+            None => {
+                let mut first: Option<ReadEstimate> = None;
+                self.places(node, page, &mut |member, page| {
+                    let estimate = self.estimate(shape.child(member), page);
+                    first = first.into_iter().chain(estimate).min_by_key(|estimate| estimate.total());
+                });
+                first
             }
         }
     }

@@ -32,6 +32,11 @@ pub struct GcSpec {
     pub copyback: Copyback,
     /// Whether moved pages go to an open block of their own.
     pub separate: bool,
+    /// The members of a redundancy collect in turns of this length, ms: those inside the drive or, if it is a member of
+    /// an array, the drives. A plane collects out of turn if it has no more than a block left before writes wait for it.
+    /// Default: no turns.
+    #[schemars(range(max = 1e6), extend("exclusiveMinimum" = 0.0), extend("examples" = [10, 250]))]
+    pub turn_ms: Option<f64>,
     /// The options of the victim policy.
     #[serde(flatten)]
     #[schemars(schema_with = "of_victims")]
@@ -292,6 +297,7 @@ impl Default for GcSpec {
             background: true,
             copyback: Copyback::Off,
             separate: false,
+            turn_ms: None,
             options: Options::default(),
         }
     }

@@ -98,6 +98,10 @@ figures! {
         slc_cache: IfAny<SlcCacheFigures> => plain().heading("SLC cache"),
         /// How logical pages were found; only with maps other than a page map in memory.
         mapping: IfAny<MappingFigures> => plain().heading("Map"),
+        /// Reads that did not wait for a busy part; only with `redundancy.read` other than `plain`.
+        reads_around: IfAny<ReadsAround> => plain().heading("Reads around busy parts"),
+        /// Collections of members in turns; only with `ftl.gc.turn_ms`.
+        gc_turns: IfAny<GcTurnFigures> => plain().heading("Reads around busy parts"),
     }
 }
 
@@ -346,6 +350,28 @@ figures! {
         died: u64 => unit("pages").higher().row("pages dead before that"),
         /// Erases of its blocks, which are not among those in `wear`.
         erases: u64 => unit("erases").lower().row("erases of its blocks"),
+    }
+}
+
+figures! {
+    /// Reads of pages that can be read in several ways, and were not read where the scheme would have read them.
+    pub struct ReadsAround {
+        /// Pages that were read from another copy, or reconstructed, because their place was busy.
+        redirected: u64 => unit("pages").row("reads around busy parts"),
+        /// Page reads that this took beyond those that it saved.
+        extra_reads: u64 => unit("pages").lower().row("  extra page reads"),
+        /// Those of them that were for old contents of pages written in part.
+        extra_update_reads: u64 => unit("pages").lower(),
+    }
+}
+
+figures! {
+    /// Collections of members that take turns.
+    pub struct GcTurnFigures {
+        /// Collections that ended in the turn of their member.
+        in_turn: u64 => unit("collections").row("collections in turn"),
+        /// Collections that could not wait for it, because writes were about to wait for them.
+        out_of_turn: u64 => unit("collections").lower().row("collections out of turn"),
     }
 }
 

@@ -9,8 +9,9 @@ use super::latency::{BreakdownSums, LatencyByOperation};
 use super::members::{cached_bytes, programmed_bytes, runs_left};
 use super::rebuilds::{self, Rebuild};
 use super::sections::{
-    CacheCommands, Commands, FlashPages, Integrity, MappingFigures, MultiPlane, Packing, Queue, Redundancy,
-    Rest, Saturation, SlcCacheFigures, Summary, Suspensions, Throughput, Workload,
+    CacheCommands, Commands, FlashPages, GcTurnFigures, Integrity, MappingFigures, MultiPlane, Packing,
+    Queue, ReadsAround, Redundancy, Rest, Saturation, SlcCacheFigures, Summary, Suspensions, Throughput,
+    Workload,
 };
 use super::wear::{CountedWrites, ENOUGH};
 use super::{
@@ -20,6 +21,7 @@ use crate::config::Resolved;
 use crate::device::latency::Part;
 use crate::device::port::Hits;
 use crate::drive::{Counters, ErrorCounts, OpKind, OperationTimes, SlcCounts};
+use crate::engine::ReadCounts;
 use crate::flash::{CommandsSpec, Suspend};
 use crate::ftl::HandleCounts;
 use crate::kernel::{SimTime, Span};
@@ -149,6 +151,10 @@ pub struct Facts<'a> {
     pub lost_pages: u64,
     /// Page reads of a failed unit that another copy or parity served.
     pub reconstructed_reads: u64,
+    /// Reads around busy parts, if any node may do that.
+    pub reads: Option<ReadCounts>,
+    /// Collections that have ended in their turn, and out of it.
+    pub turns: Option<[u64; 2]>,
     /// Page-nanoseconds that one more failure would have cost; none without redundancy.
     pub unprotected_page_ns: Option<u128>,
     /// Whether the caller ended the run early.
@@ -280,6 +286,12 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         slc_cache: IfAny(has_cache(drive).then(|| slc_cache(counters))),
         // A page map in memory has no counts.
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
+        reads_around: IfAny(facts.reads.map(|counts| ReadsAround {
+            redirected: counts.redirected,
+            extra_reads: counts.extra_host + counts.extra_update,
+            extra_update_reads: counts.extra_update,
+        })),
+        gc_turns: IfAny(facts.turns.map(|[in_turn, out_of_turn]| GcTurnFigures { in_turn, out_of_turn })),
     }
 }
 

@@ -22,8 +22,8 @@
 //! the offset and the three read policies are ours.
 
 use super::{
-    Inside, MemberFacts, MemberTerms, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
-    Striping,
+    Inside, MemberFacts, MemberTerms, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry,
+    SchemeOptions, Striping,
 };
 use super::{PageNumbers, Terms, TriedWith, WrongOption, members, members::MemberNeeds};
 use crate::engine::{
@@ -45,6 +45,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Striping>(),
         OptionsPart::of::<ChainedOptions>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: |parts, width, level| members::row(parts, width, level, CHAIN),
     check,

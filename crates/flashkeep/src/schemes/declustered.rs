@@ -31,7 +31,7 @@
 use super::PageNumbers;
 use super::parity::{Moves, Parity, Permuted, Shape};
 use super::{
-    DeclusteredLayout, Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry,
+    DeclusteredLayout, Inside, MemberFacts, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry,
     SchemeOptions, Striping, Sums, TriedWith, WrongOption, members, members::MemberNeeds,
 };
 use crate::engine::{
@@ -51,6 +51,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<DeclusteredOptions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: |parts, width, level| {
         let why = "for a data unit, its parity and a spare place";

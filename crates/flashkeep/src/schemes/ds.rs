@@ -28,7 +28,7 @@
 //! left, or one, and the host uses the rest of the superblock that GC copied to.
 
 use super::log::{self, Policy, StripeLog, Widths};
-use super::{Extents, Inside, Members, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums};
+use super::{Extents, Inside, Members, OptionsPart, Reads, Rebuilds, SchemeEntry, SchemeOptions, Sums};
 
 pub(super) const ENTRY: SchemeEntry = SchemeEntry {
     name: "ds",
@@ -39,6 +39,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Extents>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: log::members,
     data_members: Some(log::data_in_whole_superpage),

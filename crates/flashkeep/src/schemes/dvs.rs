@@ -29,7 +29,7 @@
 //! slot, or the data of the next stripe would have none.
 
 use super::log::{self, Policy, StripeLog, Widths};
-use super::{Extents, Inside, Members, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums};
+use super::{Extents, Inside, Members, OptionsPart, Reads, Rebuilds, SchemeEntry, SchemeOptions, Sums};
 use crate::kernel::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<DvsOptions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: log::members,
     data_members: Some(log::data_in_whole_superpage),

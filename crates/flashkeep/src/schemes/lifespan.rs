@@ -28,7 +28,7 @@
 
 use super::log::{self, Policy, Reliability, StripeLog, Widths};
 use super::{
-    Extents, Inside, Members, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
+    Extents, Inside, Members, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Sums,
     WornFlash,
 };
 use flashkeep_errors::stripe::Stripe;
@@ -45,6 +45,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<LifespanOptions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: log::members,
     data_members: Some(data_in_superpage),

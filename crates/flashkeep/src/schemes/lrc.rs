@@ -26,7 +26,7 @@
 use super::members::{self, MemberNeeds};
 use super::parity::{LocalGroups, Parity};
 use super::{
-    Idle, Incompletes, Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry,
+    Idle, Incompletes, Inside, MemberFacts, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry,
     SchemeOptions, Striping, Sums, TriedWith,
 };
 use crate::engine::Code;
@@ -47,6 +47,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Idle>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: |parts, width, level| {
         let why = "for two data units, a local parity and a global one";

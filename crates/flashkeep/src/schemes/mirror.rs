@@ -30,7 +30,9 @@
 //! not say when a write is done; waiting for all copies is RAID-1's rule.
 
 use super::doubts::Doubts;
-use super::{Inside, OptionsPart, PageNumbers, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members};
+use super::{
+    Inside, OptionsPart, PageNumbers, Reads, Rebuilds, SchemeEntry, SchemeOptions, TriedWith, members,
+};
 use crate::engine::{
     BackgroundWork, Capabilities, Cause, Change, Command, Member, MemberRow, Page, Plan, PlanVerdict,
     Protection, Recoverable, Scheme, Step, Tell, Verb, View,
@@ -48,6 +50,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Inside>(),
         OptionsPart::of::<MirrorOptions>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: members::groups,
     survives: |members| members - 1,

@@ -218,6 +218,26 @@ impl Default for Rebuilds {
     }
 }
 
+/// Reads of pages that can be read in several ways.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Reads {
+    /// Where a read goes if its page has alternatives: other copies, or the rest of its stripe. `plain`: to the place that
+    /// the scheme chooses. `around-busy`: to the alternative, if that is expected to be done before the read could begin.
+    pub read: ReadChoice,
+}
+
+/// Where reads go whose pages have alternatives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadChoice {
+    /// To the place that the scheme chooses.
+    #[default]
+    Plain,
+    /// Where they are expected to be done first.
+    AroundBusy,
+}
+
 /// Old versions of pages, which are kept in a hidden LBA range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]

@@ -33,8 +33,8 @@ pub use foreign::{
 use super::doubts::Doubts;
 use super::parity::{PlacedStripe, RecoveredUnits, Settling, UnitSet};
 use super::{
-    Inside, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping, Sums,
-    TriedWith, WrongOption, members, members::MemberNeeds,
+    Inside, MemberFacts, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,
+    Sums, TriedWith, WrongOption, members, members::MemberNeeds,
 };
 use crate::engine::{
     BackgroundWork, Capabilities, Change, Codewords, Command, FixedMap, Key, Lock, Member, Page, Plan,
@@ -57,6 +57,7 @@ pub(super) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<FileOptions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: |parts, width, level| members::row(parts, width, level, ROW),
     data_members: Some(|members, redundancy| {

@@ -5,11 +5,13 @@ use crate::device::port::{Evict, EvictedPages, LinkTimes, PartialPages, PortOpti
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, FlashBackendKind, Nvram};
-use crate::engine::{ArrayController, BackendId, ChunkOrder, Contents, Scheme, Tree, TreeLevel, Verb};
+use crate::engine::{
+    ArrayController, BackendId, ChunkOrder, Contents, Reading, Scheme, Tree, TreeLevel, Verb,
+};
 use crate::flash::{Domain, Geometry, PlaneId};
 use crate::kernel::Span;
 use crate::mapping::{self, BackendKind};
-use crate::schemes::{self, Any, Members, NvramOptions, Rebuilds, Sums};
+use crate::schemes::{self, Any, Members, NvramOptions, ReadChoice, Reads, Rebuilds, Sums};
 use std::ops::Range;
 
 /// A drive or an array, ready for commands.
@@ -182,7 +184,11 @@ impl<C: Contents> DeviceBuilder<C> {
         let passes = parts_over(Some(&root), on_top || parts) == PartialPages::PassOn;
         let mut members = Vec::with_capacity(drive.array.len());
         for (number, member) in (0..).zip(&drive.array) {
+            let first = self.devices.len();
             members.push(self.take_in(member, &[path, &[number]].concat(), passes));
+            if let [(AnyDevice::Flash(flash), _)] = &mut self.devices[first..] {
+                flash.take_place(u64::from(number), drive.array.len() as u64);
+            }
         }
         if drive.scheme().memory {
             let memory = AnyDevice::Memory(Nvram::new(memory_pages, latency(drive)));
@@ -349,6 +355,10 @@ fn controller(drive: &Resolved) -> ArrayController {
         xor: Span((redundancy.read::<Sums>().xor_us * 1e3).round() as u64),
         rebuild_permille: ((rebuilds.rebuild_share * 1e3).round() as u32).max(1),
         rebuild_depth: rebuilds.rebuild_depth.unwrap_or_else(|| drive.rebuild_depth()),
+        reading: match redundancy.read::<Reads>().read {
+            ReadChoice::Plain => Reading::Plain,
+            ReadChoice::AroundBusy => Reading::AroundBusy,
+        },
     }
 }
 

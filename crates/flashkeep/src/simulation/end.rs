@@ -283,6 +283,11 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             mapping: totals
                 .mapping
                 .map(|counts| (self.resolved.map().name, counts.with(mapping, |now, before| now - before))),
+            reads: self.resolved.reads_around().then(|| totals.reads.since(before.reads)),
+            turns: totals.turns.map(|[on, off]| {
+                let [on_before, off_before] = before.turns.unwrap_or_default();
+                [on - on_before, off - off_before]
+            }),
             power_cuts: self.failures.durability.as_ref().map_or(&[], |durability| &durability.cuts),
             warnings,
         })

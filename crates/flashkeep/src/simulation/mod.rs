@@ -6,7 +6,7 @@ use crate::device::port::{Hits, Link, Port};
 use crate::devices::{Body, DeviceStatistics};
 use crate::disk::Surface;
 use crate::drive::{Counters, DeviceObserver, Drive, ErrorCounts, OperationTimes};
-use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, Page, Token};
+use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, Page, ReadCounts, Token};
 use crate::error::Error;
 use crate::ftl::{HandleCounts, MapEntry};
 use crate::host::{
@@ -288,6 +288,9 @@ struct Totals {
     /// The sectors that caches hold.
     held: u64,
     mapping: Option<mapping::Counts>,
+    reads: ReadCounts,
+    /// Collections that have ended in their turn, and out of it.
+    turns: Option<[u64; 2]>,
     busy: [Vec<Span>; 2],
     devices: Vec<DeviceStatistics>,
     /// What the placement handles of a lone drive have programmed.

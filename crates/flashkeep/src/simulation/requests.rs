@@ -338,6 +338,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             hits: self.device.port().hits().unwrap_or_default(),
             held: self.device.engine.ports().held(),
             mapping: self.mapping_counts(),
+            reads: self.device.engine.read_counts(),
+            turns: self.device.body.ended_in_turns(),
             busy: self.device.body.busy(),
             devices: self.device.body.statistics(at),
             handles: self.device.body.flash().map_or_else(Vec::new, |drive| drive.handle_counts().to_vec()),

@@ -39,9 +39,10 @@ fn run(name: &str) {
         let most = if check.first || short { 1 } else { usize::MAX };
         suite
             .tried(entry)
-            .take(most)
-            .filter(|tried| (check.concerns)(tried))
-            .for_each(|tried| (check.run)(&tried));
+            .enumerate()
+            .filter(|(n, tried)| *n < most || tried.around && !check.first)
+            .filter(|(_, tried)| (check.concerns)(tried))
+            .for_each(|(_, tried)| (check.run)(&tried));
     }
 }
 

@@ -50,6 +50,7 @@ mod runs {
     mod latency;
     mod live;
     mod steady;
+    mod tails;
     mod untimed;
 }
 

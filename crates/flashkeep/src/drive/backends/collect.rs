@@ -76,6 +76,9 @@ impl Gc {
 impl<C: Contents> DriveBackends<C> {
     /// A plane is below its threshold: queues it for collection, once.
     pub(in crate::drive) fn ask_for_collection(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        if !self.may_collect(controller.now, plane) {
+            return;
+        }
         let this = &mut self.gc.collections[plane.0 as usize];
         if std::mem::replace(&mut this.queued, !self.immediate.active || self.health.damaged) || !this.queued
         {

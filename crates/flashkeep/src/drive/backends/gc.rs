@@ -9,7 +9,7 @@
 use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
 use super::{DriveBackends, Gc};
-use crate::blocks::{Chooser, Collection, GcThresholds};
+use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
 use crate::drive::{Fault, Parameters};
@@ -97,6 +97,18 @@ impl Gc {
         self.background
     }
 
+    /// The drive collects in the turns of member `member` of `members`, whichever its own members are.
+    pub(in crate::drive) fn take_place(&mut self, member: u64, members: u64) {
+        if let Some(turns) = &mut self.turns {
+            turns.take_place(member, members);
+        }
+    }
+
+    /// Collections that have ended in their turn, and out of it; none without turns.
+    pub(in crate::drive) fn ended_in_turns(&self) -> Option<[u64; 2]> {
+        self.turns.map(|turns| turns.ended())
+    }
+
     /// A plane is collected below this number of free pages.
     pub(in crate::drive) fn below(&self) -> u32 {
         self.thresholds.below
@@ -118,12 +130,17 @@ impl Gc {
             }
             FlashBackendKind::Physical | FlashBackendKind::Blocks => Notices::default(),
         };
+        let turns = drive.gc.turn_ms.filter(|_| mapped).map(|ms| {
+            let hard = (u32::from(drive.streams) + 1) * geometry.pages + 1;
+            GcTurns::new((ms * 1e6).round() as u64, if hard + geometry.pages > below { below } else { hard })
+        });
         Gc {
             chooser: Chooser::new(drive.policies.clone()),
             run: drive.gc.run,
             copyback: drive.gc.copyback,
             background: drive.gc.background,
             thresholds: GcThresholds::new(below, (soft * pages) as u32),
+            turns,
             notices,
             collections: vec![PlaneCollection::default(); planes],
             hands: vec![Vec::new(); planes],
@@ -174,6 +191,51 @@ impl Gc {
 }
 
 impl<C: Contents> DriveBackends<C> {
+    /// The block of a plane that is being collected, or will be as soon as the unit is idle.
+    pub(in crate::drive) fn victim_in(&self, now: SimTime, plane: PlaneId) -> Option<(PlaneId, u32)> {
+        if !self.may_collect(now, plane) {
+            return None;
+        }
+        let under_way = self.gc.collections[plane.0 as usize].victim();
+        let next = || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
+        Some(plane).zip(under_way.or_else(next))
+    }
+
+    /// Whether a plane may begin a step of its collection, or must wait for the turn of its member. A page that was read is
+    /// programmed first, and nothing but the collection for room waits.
+    pub(super) fn may_collect(&self, now: SimTime, plane: PlaneId) -> bool {
+        let Some(turns) = &self.gc.turns else { return true };
+        let under_way = self.gc.collections[plane.0 as usize].under_way;
+        turns.is_urgent(self.ftl.blocks.plane(plane).free_pages)
+            || !self.gc.is_hand_empty(plane)
+            || under_way.is_some_and(|collection| collection.cause() != Cause::Gc)
+            || self.folds(plane)
+            || self.has_refresh(plane)
+            || self.is_turn_of(now, plane, turns)
+    }
+
+    /// Whether a plane's member has its turn for as long as an erase takes.
+    fn is_turn_of(&self, now: SimTime, plane: PlaneId, turns: &GcTurns) -> bool {
+        let erased = Target::page(self.flash.geometry.ppn(plane, 0, 0));
+        let erase = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, erased).whole();
+        turns.is_on(now.0, erase.0, self.ftl.ftl_of(plane) as u64, self.ftl.count() as u64)
+    }
+
+    /// A collection because of this ends, if a unit can do that now.
+    fn note_end(
+        &mut self,
+        now: SimTime,
+        plane: PlaneId,
+        cause: Cause,
+        unit: Option<UnitId>,
+    ) -> Option<UnitId> {
+        if let Some(mut turns) = self.gc.turns.filter(|_| unit.is_some() && cause == Cause::Gc) {
+            turns.note_end(self.is_turn_of(now, plane, &turns));
+            self.gc.turns = Some(turns);
+        }
+        unit
+    }
+
     /// The next step of the collection of a victim; its pages have their places when it is known.
     pub(super) fn gc_step(
         &mut self,
@@ -412,6 +474,10 @@ impl<C: Contents> DriveBackends<C> {
         if self.slc.active {
             self.give_way(plane, whole);
         }
+        if !self.may_collect(now, plane) {
+            self.gc.start_anew(plane);
+            return None;
+        }
         loop {
             let Some(victim) = self.victim_of(plane, controller) else {
                 self.turn_to_others(now, plane, controller);
@@ -431,7 +497,9 @@ impl<C: Contents> DriveBackends<C> {
                 return Some(None);
             };
             if whole {
-                return Some(self.collect_whole(now, unit, plane, victim, controller));
+                let cause = self.moves_because(plane);
+                let unit = self.collect_whole(now, unit, plane, victim, controller);
+                return Some(self.note_end(now, plane, cause, unit));
             }
             match self.gc_step(now, plane, victim, Pace::Timed, controller) {
                 GcStep::Read(first, pages) if self.flash.bus == BusUse::Rounds => {
@@ -464,7 +532,9 @@ impl<C: Contents> DriveBackends<C> {
                 }
                 GcStep::Again => continue,
                 GcStep::Erase => {
-                    return Some(self.erase_victim(now, channel, unit, plane, victim, controller));
+                    let cause = self.moves_because(plane);
+                    let unit = self.erase_victim(now, channel, unit, plane, victim, controller);
+                    return Some(self.note_end(now, plane, cause, unit));
                 }
             }
             return Some(Some(unit));

@@ -47,7 +47,7 @@ pub use nvram::Nvram;
 pub(super) use parts::Parts;
 pub(super) use power::Flight;
 
-use crate::blocks::{Chooser, GcThresholds};
+use crate::blocks::{Chooser, GcThresholds, GcTurns};
 use crate::drive::DriveLife;
 use crate::engine::FixedMap;
 use crate::flash::{FlashArray, Ppn};
@@ -127,6 +127,8 @@ pub(in crate::drive) struct Gc {
     background: bool,
     /// How few free pages of a plane make it collect.
     thresholds: GcThresholds,
+    /// The turns in which the members collect, if they take turns.
+    turns: Option<GcTurns>,
     notices: Notices,
     collections: Vec<PlaneCollection>,
     /// Pages of each plane's victim that have been read and not yet programmed; may have entries that are obsolete.

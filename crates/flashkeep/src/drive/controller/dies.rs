@@ -7,8 +7,9 @@ use super::spread::PoolUnits;
 use super::{Controller, Dies, Gangs, OpQueue};
 use crate::drive::backends::DriveBackends;
 use crate::drive::{Parameters, Resource};
-use crate::engine::{Cause, Contents};
-use crate::flash::{Geometry, PlaneId, Ppn, UnitId};
+use crate::engine::{Cause, Contents, ReadEstimate};
+use crate::flash::scheduler::Class;
+use crate::flash::{Geometry, OpKind, PlaneId, Ppn, Target, UnitId};
 use crate::kernel::{Agenda, Id, SimTime, Span};
 
 /// The phase of a busy unit.
@@ -575,6 +576,12 @@ impl Dies {
         matches!(state.phase, UnitPhase::Array | UnitPhase::Ready) && !state.current.is_some()
     }
 
+    /// Whether the scheduler takes the steps of collections before reads.
+    fn collection_goes_first(&self) -> bool {
+        let place = |class| self.scheduler.order.iter().position(|&other| other == class);
+        place(Class::Collect) < place(Class::Read)
+    }
+
     /// The units of a channel that can start something, a bit each.
     #[inline]
     pub(super) fn idle_units(&self, now: SimTime, channel: usize) -> u64 {
@@ -617,6 +624,56 @@ impl<C: Contents> Controller<C> {
         debug_assert!(state.free_at <= now, "a channel does one thing at a time");
         state.free_at = now + span;
         state.busy += span;
+    }
+
+    /// How long a read of a page is expected to take: the rest of what its unit or its channel does, reads that wait,
+    /// and a collection that the scheduler prefers.
+    pub(in crate::drive) fn expected_read(
+        &self,
+        now: SimTime,
+        ppn: Ppn,
+        backends: &DriveBackends<C>,
+    ) -> ReadEstimate {
+        let unit = self.unit_of_page(ppn);
+        if !self.reads.behind && self.is_being_programmed(now, unit, ppn) {
+            return ReadEstimate::default();
+        }
+        let state = &self.dies[unit];
+        let channel = &self.dies.channels[state.channel as usize];
+        let free = channel.free_at.max(channel.stall.until).since(now);
+        let rest = match state.phase {
+            UnitPhase::Free => self.open.wait_for(unit, self.dies.free_at[unit.0 as usize].since(now)),
+            UnitPhase::Suspended => Span::ZERO,
+            UnitPhase::Array => {
+                self.dies.agenda.at(unit.0 as usize).since(now) + self.flash.timing.transfer_of(ppn, 0)
+            }
+            UnitPhase::Ready => free + self.flash.timing.transfer_of(ppn, 0),
+        };
+        let first = if self.dies.collection_goes_first() {
+            self.rest_of_collection(now, unit, backends)
+        } else {
+            Span::ZERO
+        };
+        let wait = rest.max(free).max(state.stall.until.since(now)) + state.queued + first;
+        let read = self.flash.timing.cost_of(&self.flash.geometry, OpKind::Read, Target::page(ppn)).whole();
+        ReadEstimate { wait, read }
+    }
+
+    /// The rest of the collection that a unit is doing or does next: copies of the pages that are still valid, and the erase.
+    fn rest_of_collection(&self, now: SimTime, unit: UnitId, backends: &DriveBackends<C>) -> Span {
+        let Some((plane, victim)) =
+            self.dies[unit].collect_head.and_then(|plane| backends.victim_in(now, plane))
+        else {
+            return Span::ZERO;
+        };
+        let first = self.flash.geometry.ppn(plane, victim, 0);
+        let cost = |kind| {
+            let target = Target { from: first, ..Target::page(first) };
+            self.flash.timing.cost_of(&self.flash.geometry, kind, target).whole()
+        };
+        let copy = cost(OpKind::Read) + cost(OpKind::Program);
+        let copies = backends.ftl.blocks().valid_in(plane, victim);
+        Span(copy.0 * u64::from(copies)) + cost(OpKind::Erase)
     }
 
     /// A lower bound of the waiting time of a read in the unit.

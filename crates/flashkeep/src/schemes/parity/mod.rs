@@ -37,8 +37,8 @@ pub(super) use weighted::Reshuffle;
 pub use weighted::Weighted;
 
 use super::{
-    Idle, Incomplete, Incompletes, Inside, OptionsPart, PageNumbers, Rebuilds, SchemeEntry, SchemeOptions,
-    Striping, Sums, members,
+    Idle, Incomplete, Incompletes, Inside, OptionsPart, PageNumbers, Reads, Rebuilds, SchemeEntry,
+    SchemeOptions, Striping, Sums, members,
 };
 use crate::engine::{
     BackgroundWork, Capabilities, Code, Codewords, Command, Flags, Key, Lock, Member, MemberRow, Page, Plan,
@@ -58,6 +58,7 @@ pub(super) const WRITTEN_TOGETHER: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Idle>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     numbers: PageNumbers::Stripes,
     members: members::one_parity,
@@ -113,7 +114,8 @@ impl<L: ParityLayout> Scheme for Parity<L> {
     fn capabilities(&self) -> Capabilities {
         let idle_after = self.waiting.as_ref().map(|waiting| waiting.idle_after);
         let triggers = Triggers { idle_after, ..Triggers::default() };
-        Capabilities { rewrites: true, triggers, ..Capabilities::default() }
+        let reads_submitted = self.waiting.is_none();
+        Capabilities { rewrites: true, reads_submitted, triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {

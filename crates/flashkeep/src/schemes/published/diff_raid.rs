@@ -36,8 +36,8 @@ use crate::kernel::Bits;
 use crate::schemes::hybrid;
 use crate::schemes::parity::{Parity, Reshuffle, Weighted};
 use crate::schemes::{
-    MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Shares, Striping, Sums,
-    members,
+    MemberFacts, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Shares, Striping,
+    Sums, members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,7 @@ pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<DiffOptions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: hybrid::only_over_drives,
     data_members: Some(|members, _| members - 1),
@@ -150,7 +151,8 @@ impl Scheme for DiffRaid {
     }
 
     fn capabilities(&self) -> Capabilities {
-        self.parity.capabilities()
+        // Parities move.
+        Capabilities { reads_submitted: false, ..self.parity.capabilities() }
     }
 
     fn protection(&self) -> Protection<'_> {

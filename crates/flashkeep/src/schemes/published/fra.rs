@@ -33,7 +33,8 @@ use crate::engine::{
 use crate::kernel::{RebuildQueue, Span};
 use crate::schemes::parity::{Settling, StripePart, Versions, milliseconds};
 use crate::schemes::{
-    Idle, Inside, Members, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums, members,
+    Idle, Inside, Members, OldVersions, OptionsPart, Reads, Rebuilds, SchemeEntry, SchemeOptions, Sums,
+    members,
 };
 
 pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
@@ -46,6 +47,7 @@ pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<OldVersions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),

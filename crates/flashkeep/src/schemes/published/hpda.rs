@@ -44,8 +44,8 @@ use crate::schemes::hybrid::{self, HybridMembers, extend};
 use crate::schemes::parity::{Fixed, Settling, StripePart, Stripes, UnitSet, milliseconds};
 use crate::schemes::ring::{Ring, of_page};
 use crate::schemes::{
-    DiskLog, Idle, MemberFacts, OptionsPart, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions, Striping,
-    Sums, TriedWith,
+    DiskLog, Idle, MemberFacts, OptionsPart, Reads, Rebuilds, RedundancySpec, SchemeEntry, SchemeOptions,
+    Striping, Sums, TriedWith,
 };
 
 pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
@@ -58,6 +58,7 @@ pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<DiskLog>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: hybrid::not_in_a_drive,
     data_members: Some(|members, _| members.saturating_sub(2)),

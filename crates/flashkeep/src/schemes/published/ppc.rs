@@ -37,8 +37,8 @@ use crate::engine::{
 };
 use crate::schemes::parity::{Settling, UnitSet, Versions, fetch, read_old};
 use crate::schemes::{
-    Inside, Members, NvramOptions, OldVersions, OptionsPart, Rebuilds, SchemeEntry, SchemeOptions, Sums,
-    members,
+    Inside, Members, NvramOptions, OldVersions, OptionsPart, Reads, Rebuilds, SchemeEntry, SchemeOptions,
+    Sums, members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,7 @@ pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<PpcOptions>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: members::one_parity,
     data_members: Some(|members, _| members - 1),

@@ -22,7 +22,7 @@
 use crate::schemes::hybrid;
 use crate::schemes::parity::{Parity, Split};
 use crate::schemes::{
-    Idle, Incompletes, MemberFacts, OptionsPart, PageNumbers, Rebuilds, RedundancySpec, SchemeEntry,
+    Idle, Incompletes, MemberFacts, OptionsPart, PageNumbers, Reads, Rebuilds, RedundancySpec, SchemeEntry,
     SchemeOptions, Striping, Sums, TriedWith,
 };
 use schemars::JsonSchema;
@@ -39,6 +39,7 @@ pub(in crate::schemes) const ENTRY: SchemeEntry = SchemeEntry {
         OptionsPart::of::<Idle>(),
         OptionsPart::of::<Sums>(),
         OptionsPart::of::<Rebuilds>(),
+        OptionsPart::of::<Reads>(),
     ],
     members: hybrid::only_over_drives,
     data_members: Some(|members, redundancy| {
