@@ -50,7 +50,7 @@ def _keys(source: Source, case: Case, small: Small) -> None:
     if small.dram and source.chance("dram_flush", 0.3):
         case.options["set"] += assignments(flush(source))
         case.tags.add("dram_flush")
-    if source.chance("reads_around", 0.25):
+    if small.survives and source.chance("reads_around", 0.25):
         case.options["set"] += assignments({"redundancy.read": "around-busy"})
         case.tags.add("reads_around")
     # A key of all members would be refused by disks among them.
