@@ -72,6 +72,13 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
         "handles of members": run(
             str(pair), "synth:random,requests=2k,write=1", "member.ftl.handles=2", "member.ftl.over_provisioning=0.5"
         ),
+        "tails": run(
+            drive,
+            "synth:random,requests=2k",
+            "redundancy.scheme=mirror",
+            "redundancy.read=around-busy",
+            "ftl.gc.turn_ms=1",
+        ),
         "errors": run(
             drive,
             "synth:random,requests=2k",
