@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         """The options of `run` that a served drive has."""
 
         existing: Existing | None
+        handle: str | Sequence[str]
         fail: str | Sequence[str]
         scenario: str | os.PathLike[str] | None
         condition: bool
@@ -268,8 +269,8 @@ def serve(
     at once. `session` records all requests and faults in a file: `run(drive, file)` repeats their response times.
     `store` keeps the bytes in a file instead of in memory. After a power cut, requests that it ended fail, or wait for
     the recovery with `on_cut="wait"`. With `ignore_flush=True` the drive lies: FLUSH is answered at once, and FUA
-    ignored. `save_aged` saves the drive at the end. The options `existing`, `fail`, `scenario`, `condition` and `aged`
-    are those of `run`.
+    ignored. `save_aged` saves the drive at the end. The options `existing`, `handle`, `fail`, `scenario`, `condition`
+    and `aged` are those of `run`.
 
     Raises `OptionError` or `DriveError`, both `ValueError`s, or `OSError` for files.
     """

@@ -9,6 +9,7 @@ from typing import Any
 import flashkeep as fk
 import pytest
 from conftest import Command
+from nbd_client import WRITE, Client
 
 PLANE = """\
 name = "plane"
@@ -388,3 +389,40 @@ def test_a_rebuilt_page_keeps_its_handle(tmp_path: Path) -> None:
     assert sum(row["media_bytes"] for row in summary["handles"]) == totals(summary, 4096, 0)[0]
     renewed = {row["data"]: row for row in summary["members"][1]["handles"]}
     assert renewed["parity"]["media_bytes"] > 0
+
+
+def test_addresses_can_have_handles(tmp_path: Path) -> None:
+    drive = file_of(tmp_path, SMALL)
+    named = {
+        "small": "synth:random,requests=2k,write=0.7,size=4KiB,footprint=1MiB,rate=1k,handle=2",
+        "large": "synth:sequential,requests=500,write=1,size=16KiB,offset=1MiB,footprint=2MiB,rate=200,handle=1",
+    }
+    unnamed = {name: workload.rpartition(",")[0] for name, workload in named.items()}
+    by_address = fk.run(drive, flows=unnamed, handle=["1MiB..=1", "..1MiB=2"])
+    assert by_address.digest == fk.run(drive, flows=named).digest != fk.run(drive, flows=unnamed).digest
+    assert by_address.digest == fk.run(drive, flows=named, handle=["1MiB..=1", "..1MiB=2"]).digest
+
+
+def test_served_addresses_can_have_handles(tmp_path: Path) -> None:
+    drive, session = file_of(tmp_path, SMALL), tmp_path / "session"
+    where: dict[str, Any] = {"listen": f"unix:{tmp_path}/nbd", "time": "no-wait", "session": session}
+    with fk.serve(drive, handle="1MiB..=2", **where) as served, Client(f"{tmp_path}/nbd") as client:
+        for at in (0, 2 << 20, 3 << 20):
+            assert client.call(WRITE, at, 65536, bytes(65536)).error == 0
+    live = served.result.to_dict()
+    written = {row["handle"]: row["host_bytes"] for row in live["handles"] if row.get("handle") is not None}
+    assert written == {0: 65536, 1: 0, 2: 2 * 65536}
+    assert fk.run(drive, session).digest == live["digest"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("1MiB=1", "accepted: two addresses and a handle"),
+        ("1MiB..=3", "0 to 2 are accepted with ftl.handles = 3"),
+        ("1TiB..=1", "begins after the device's last byte"),
+    ],
+)
+def test_a_wrong_range_is_refused(tmp_path: Path, given: str, why: str) -> None:
+    with pytest.raises(fk.OptionError, match=why):
+        fk.run(file_of(tmp_path, SMALL), "synth:random,requests=10", handle=given)

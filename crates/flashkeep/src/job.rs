@@ -81,6 +81,9 @@ job! {
         flows: Option<PathBuf> => Running, value("FILE");
         /// Also run each flow alone, and report by which factor its response times grow beside the others.
         alone: bool => Running, flag();
+        /// Writes to the addresses from A to B of the device have placement handle H, whichever the workload names:
+        /// 48MiB..1GiB=1, 1GiB..=2; repeatable.
+        handle: Vec<String> => Running, value("A..B=H");
         /// Writes with a placement handle that the drive does not have get handle 0: what the same workload costs without
         /// separation.
         ignore_handles: bool => Running, flag();

@@ -32,6 +32,9 @@ pub struct SessionStart {
     pub drive: String,
     /// Pages that existed before time 0, as for `--existing`.
     pub existing: String,
+    /// The placement handles of addresses, as for `--handle`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handle: Vec<String>,
     /// The seed of every random stream.
     pub seed: u64,
 }
@@ -102,6 +105,9 @@ pub(crate) fn applied(job: &Job) -> Result<Cow<'_, Job>, Error> {
     job.expects_power_cuts = true;
     job.seed = job.seed.or(Some(start.seed));
     job.existing = job.existing.or(Some(start.existing));
+    if job.handle.is_empty() {
+        job.handle = start.handle;
+    }
     job.stop_rebuild.get_or_insert_with(|| "end".into());
     for (number, line) in (2..).zip(lines) {
         let line = line.map_err(|error| wrong(number, format!("cannot be read: {error}")))?;

@@ -172,6 +172,7 @@ fn serve_device(
         let start = SessionStart {
             drive: job.drive.clone(),
             existing: job.existing.clone().unwrap_or_default(),
+            handle: job.handle.clone(),
             seed: job.seed.unwrap_or(1),
         };
         SessionWriter::create(path, &start).map_err(|error| file("--session", path, &error))

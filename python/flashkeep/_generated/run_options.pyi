@@ -22,6 +22,7 @@ class RunOptions(AgeOptions, total=False):
     flow: str | Sequence[str]
     flows: Flows | None
     alone: bool
+    handle: str | Sequence[str]
     ignore_handles: bool
     warmup: SupportsIndex | str | None
     fail: str | Sequence[str]

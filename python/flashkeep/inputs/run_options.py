@@ -90,7 +90,7 @@ RUN_OPTIONS = tuple(map(RunOption, json.loads(_flashkeep.run_options())))
 """The options of a run, in the order of the command line."""
 
 
-OF_SERVED_DRIVES = ("existing", "fail", "scenario", "condition", "aged")
+OF_SERVED_DRIVES = ("existing", "handle", "fail", "scenario", "condition", "aged")
 """The options of a run that a served drive has, besides `seed`."""
 
 

@@ -3,6 +3,7 @@
 
 mod address;
 mod arbitration;
+mod handle_ranges;
 mod interleave;
 mod options;
 mod oracle;
@@ -12,6 +13,7 @@ mod window;
 
 pub use address::{AddressError, AddressMode, Addresses, Range};
 pub use arbitration::{Arbiter, Chosen};
+pub use handle_ranges::HandleRanges;
 pub use interleave::Interleave;
 pub use options::{Arbitration, Existing, HostOrder, HostSpec, LateRequests, PartialWrites, PriorityClass};
 pub use oracle::{Expected, Oracle};

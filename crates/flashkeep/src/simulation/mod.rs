@@ -10,8 +10,8 @@ use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, 
 use crate::error::Error;
 use crate::ftl::{HandleCounts, MapEntry};
 use crate::host::{
-    AddressMode, Addresses, Arbitration, Expected, HostAccess, HostOrder, HostPages, HostQueue, HostSpec,
-    Interleave, PartialWrites, PriorityClass, Range, fragments,
+    AddressMode, Addresses, Arbitration, Expected, HandleRanges, HostAccess, HostOrder, HostPages, HostQueue,
+    HostSpec, Interleave, PartialWrites, PriorityClass, Range, fragments,
 };
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
@@ -348,6 +348,7 @@ struct Host<C: Contents> {
     admitted: u64,
     /// The placement handles that writes can name.
     handles: u8,
+    handle_ranges: HandleRanges,
     /// Requests that have arrived, where they wait in the host.
     seen: u64,
     misplaced: u64,
@@ -486,6 +487,12 @@ impl<C: Contents> Host<C> {
             warmup: workload.warmup()?,
             admitted: 0,
             handles: drive.handles(),
+            handle_ranges: HandleRanges::new(
+                &job.handle,
+                drive.capacity_bytes(),
+                drive.handles(),
+                job.ignore_handles,
+            )?,
             seen: 0,
             misplaced: 0,
             pages: Vec::new(),

@@ -154,9 +154,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         this.expected.clear();
         (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
         (this.fua, this.durable, this.handle) = (request.fua, false, 0);
+        let handle = self.host.handle_ranges.at(offset).unwrap_or(request.handle);
         // A drive that lacks the handle has been asked to ignore it.
-        if request.handle < self.host.handles {
-            this.handle = request.handle;
+        if handle < self.host.handles {
+            this.handle = handle;
         }
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
