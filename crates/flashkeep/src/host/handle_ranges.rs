@@ -10,12 +10,12 @@ pub struct HandleRanges {
 }
 
 impl HandleRanges {
-    /// The ranges of these options, of a device of `capacity` bytes with this many handles; those that it lacks are 0 if
-    /// they are to be ignored.
+    /// The ranges of these options, of a device of `capacity` bytes with this many handles. Handles that it lacks are 0
+    /// where the caller ignores them.
     ///
     /// # Errors
-    /// What is not `A..B=H`, a range that is empty, overlaps another one or begins outside of the device, and a handle that
-    /// the drive lacks.
+    /// A text that is not `A..B=H`; an empty range, one that overlaps another, or one that begins outside of the device; a
+    /// handle that the drive lacks.
     pub fn new(given: &[String], capacity: u64, handles: u8, ignores: bool) -> Result<Self, Error> {
         let mut ranges = Vec::new();
         for text in given {
