@@ -75,7 +75,8 @@ class Key:
         """The accepted values in words: `above 0, up to 1`, `page, dftl, block or hybrid`."""
         of = next((each for each in self._of.get("anyOf", ()) if "minimum" in each or "maximum" in each), self._of)
         if self.values:
-            *most, last = self.values
+            forms = (each["title"].replace("`", "") for each in self._of.get("oneOf", ()) if "pattern" in each)
+            *most, last = [*self.values, *forms]
             return f"{', '.join(most)} or {last}" if most else last
         if "pattern" in of:
             return str(of["pattern"])
