@@ -318,7 +318,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// All pages have come: the caller is notified, in one message, whatever is still under way.
+    /// All pages have come: the caller is notified, in one message, while reads may still be under way.
     fn end_race<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let RunningPlan { node, race, .. } = self.running_plans[id];
         let begun = self.hedges.races[race].begun;
