@@ -138,16 +138,16 @@ fn hedged_reads_are_faster_than_plain_ones_and_slower_than_those_that_know_what_
     assert!(tail(&hedged, "p99_9") < 0.7 * tail(&plain, "p99_9"));
     assert!(tail(&hedged, "p99_9") > tail(&around, "p99_9"));
     let pages = figure(&hedged, "reads_around.hedged");
-    // The rest of the stripe, six data units and the parity.
-    assert!(figure(&hedged, "reads_around.extra_reads") == 7.0 * pages);
-    let reads = figure(&hedged, "requests.reads");
+    // The rest of the stripe: six data units, as a rule, and the parity.
+    assert!((figure(&hedged, "reads_around.extra_reads") / (7.0 * pages) - 1.0).abs() < 0.01);
+    let reads = figure(&hedged, "workload.reads");
     assert!(pages > 0.02 * reads && pages < 0.055 * reads, "{pages} of {reads}");
     let won = figure(&hedged, "reads_around.hedge_won");
     assert!(won > 0.2 * pages && won < pages, "{won} of {pages}");
     assert_eq!(figure(&hedged, "reads_around.redirected"), 0.0);
     let more = figure(&hedged, "operations.read.host") - figure(&plain, "operations.read.host");
     assert!((more / (7.0 * pages) - 1.0).abs() < 0.05, "both reads are carried out: {more}");
-    assert!(around["reads_around"].get("hedged").is_none());
+    assert!(around["reads_around"]["hedged"].is_null());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn of_two_reads_the_one_that_succeeds_counts() {
     assert!(figure(&run, "reads_around.hedged") > 1000.0);
     assert!(figure(&run, "integrity.reconstructed_reads") > 0.0);
     for drive in [DRIVE, &DRIVE.replace("raid5", "mirror")] {
-        let fail = vec!["channel:1@1s".to_owned(), "power@3s".to_owned()];
+        let fail = vec!["power@20s".to_owned(), "channel:1@30s".to_owned(), "power@40s".to_owned()];
         let run = summary(&Job { verify: true, fail, ..job(drive, load, &["redundancy.read=hedge=p50"]) });
         assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0);
         assert!(figure(&run, "reads_around.hedged") > 1000.0);
