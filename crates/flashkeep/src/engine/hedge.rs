@@ -90,7 +90,7 @@ type Instant = (SimTime, u64);
 enum Event<C> {
     /// Its pages may be late.
     Timer(Id<RunningPlan>),
-    Completion(Id<RunningPlan>, Completion<C>),
+    Completion(Id<RunningPlan>, Box<Completion<C>>),
 }
 
 /// A completion for a place of a hedged plan.
@@ -233,7 +233,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 }
                 Event::Completion(id, completion) => {
                     self.hedges.races[self.running_plans[id].race].ahead -= 1;
-                    self.arrive_first(backends, now, id, completion);
+                    self.arrive_first(backends, now, id, *completion);
                 }
             }
         }
@@ -266,7 +266,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             return self.arrive_first(backends, now, id, completion);
         }
         self.hedges.races[self.running_plans[id].race].ahead += 1;
-        self.hedges.push(at, Event::Completion(id, completion));
+        self.hedges.push(at, Event::Completion(id, Box::new(completion)));
     }
 
     /// Pages come that are the first of two, or the last.
