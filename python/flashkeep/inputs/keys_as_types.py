@@ -119,7 +119,7 @@ def _first_line(text: str) -> str:
 def _type(value: dict[str, Any], defs: dict[str, Any]) -> str:
     """A key's type: words, a table, or Python's own type."""
     if "$ref" in value:
-        name = value["$ref"].rpartition("/")[2]
+        name = str(value["$ref"]).rpartition("/")[2]
         of = defs[name]
         if "properties" in of:
             return name
