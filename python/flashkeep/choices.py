@@ -238,7 +238,7 @@ class RedundancySpec(TypedDict, total=False):
     acknowledge: Literal["all", "first"]
     rebuild_share: float
     rebuild_depth: int
-    read: Literal["plain", "around-busy"]
+    read: str
     chain_offset: int
     chain_read: Literal["first", "in-turn", "least-busy"]
     incomplete: Literal["zeros", "wait"]

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 def run(
     drive: str, workload: str | fk.Trace = "synth:random,requests=2k,write=0.6", /, *keys: str, **options: Any
 ) -> fk.Result:
-    overrides: dict[str, Any] = dict(key.split("=") for key in keys)
+    overrides: dict[str, Any] = dict(key.split("=", 1) for key in keys)
     return fk.run(fk.drive(drive).replace(**overrides), workload, requests=False, **options)
 
 
@@ -79,6 +79,7 @@ def summaries(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, A
             "redundancy.read=around-busy",
             "ftl.gc.turn_ms=1",
         ),
+        "hedged": run(drive, "synth:random,requests=2k", "redundancy.scheme=mirror", "redundancy.read=hedge=p90"),
         "errors": run(
             drive,
             "synth:random,requests=2k",

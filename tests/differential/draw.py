@@ -484,7 +484,7 @@ def bundles(source: Source, keys: Keys) -> Keys:
         {"flash.slc.blocks": source.pick("slc", (1, 3)), "ftl.slc.idle_us": source.pick("idle", (0, 100, 3000))},
         {"flash.slc.blocks": source.pick("slc", (2, 4)), "ftl.slc.fold": "full", "ftl.slc.idle_us": 1000},
         {"start.existing": "all"},
-        {"redundancy.read": "around-busy", "ftl.gc.threshold": 0.3,
+        {"redundancy.read": source.pick("read", ("around-busy", "hedge=p50", "hedge=p90")), "ftl.gc.threshold": 0.3,
          "ftl.gc.turn_ms": source.pick("turn", (0.5, 4, 30))} if "redundancy.scheme" in keys else {},
         {"errors.model": "kim", "errors.cycles": 3000, "errors.retention_days": 365,
          "errors.retry.pipelined": source.pick("pipelined", (False, True))},

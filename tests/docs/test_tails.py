@@ -15,11 +15,11 @@ FILES = re.findall(r"^```toml\n# ([a-z-]+\.toml)(.*\n(?:.*\n)+?)```$", TEXT, re.
 
 def test_the_page_begins_with_its_question() -> None:
     assert TEXT.startswith("# Why do some reads take milliseconds?\n")
-    assert len(RUNS) == 4
+    assert len(RUNS) == 6
     assert len(FILES) == 3
 
 
-@pytest.mark.parametrize(("command", "shown"), RUNS, ids=["turns", "never", "array", "slow"])
+@pytest.mark.parametrize(("command", "shown"), RUNS, ids=["turns", "never", "array", "slow", "hedged", "slow hedged"])
 def test_an_example_prints_what_the_page_shows(flashkeep: Command, tmp_path: Path, command: str, shown: str) -> None:
     for name, text in FILES:
         (tmp_path / name).write_text("#" + text)

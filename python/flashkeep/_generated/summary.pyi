@@ -1294,11 +1294,17 @@ class Mapping(Node):
         """Blocks merged from several blocks. (merges, lower is better)"""
 
 class ReadsAround(Node):
-    """Reads of pages that can be read in several ways, and were not read where the scheme would have read them."""
+    """Reads of pages that can be read in several ways, and were not, or not only, read where the scheme chooses."""
 
     @property
     def redirected(self) -> int | None:
-        """Pages that were read from another copy, or reconstructed, because their place was busy. (pages)"""
+        """Pages that were read from another copy, or reconstructed, because their place was busy (`around-busy`). (pages)"""
+    @property
+    def hedged(self) -> int | None:
+        """Pages that were read a second time in another way, because the first read took long; only with `hedge=…`. (pages)"""
+    @property
+    def hedge_won(self) -> int | None:
+        """Pages of which the second read came first; only with `hedge=…`. (pages)"""
     @property
     def extra_reads(self) -> int | None:
         """Page reads that this took beyond those that it saved. (pages, lower is better)"""

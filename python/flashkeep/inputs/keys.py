@@ -75,7 +75,10 @@ class Key:
         """The accepted values in words: `above 0, up to 1`, `page, dftl, block or hybrid`."""
         of = next((each for each in self._of.get("anyOf", ()) if "minimum" in each or "maximum" in each), self._of)
         if self.values:
-            *most, last = self.values
+            ways = self._of.get("oneOf", ())
+            forms = [str(each["title"]).replace("`", "") for each in ways if "pattern" in each]
+            words = list(self.values) + forms
+            *most, last = words
             return f"{', '.join(most)} or {last}" if most else last
         if "pattern" in of:
             return str(of["pattern"])

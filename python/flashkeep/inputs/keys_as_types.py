@@ -119,9 +119,13 @@ def _first_line(text: str) -> str:
 def _type(value: dict[str, Any], defs: dict[str, Any]) -> str:
     """A key's type: words, a table, or Python's own type."""
     if "$ref" in value:
-        name = value["$ref"].rpartition("/")[2]
+        name = str(value["$ref"]).rpartition("/")[2]
         of = defs[name]
-        return name if "properties" in of else _literal(tuple(of.get("enum") or [one["const"] for one in of["oneOf"]]))
+        if "properties" in of:
+            return name
+        if any("pattern" in one for one in of.get("oneOf", ())):
+            return "str"
+        return _literal(tuple(of.get("enum") or [one["const"] for one in of["oneOf"]]))
     if "enum" in value:
         return _literal(tuple(word for word in value["enum"] if word is not None))
     if "anyOf" in value:

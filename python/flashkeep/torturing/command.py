@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 CLEAN, FOUND, INTERRUPTED, TERMINATED = 0, 3, 130, 143
 """The exit codes."""
 
-TOLD = ("power", "faults", "transient", "replace_after", "slow", "stall", "dram_flush", "reads_around", "open",
-        "closed", "untimed", "flush_at_end", "twice", *STRESSES)  # fmt: skip
+TOLD = ("power", "faults", "transient", "replace_after", "slow", "stall", "dram_flush", "reads_around", "hedged",
+        "open", "closed", "untimed", "flush_at_end", "twice", *STRESSES)  # fmt: skip
 """The tags in the order in which they are printed."""
 
 WORDS = {
@@ -27,7 +27,7 @@ WORDS = {
     "dram_flush": "drawn DRAM flushing", "open": "open replay", "closed": "closed loops",
     "flush_at_end": "flushed at the end", "twice": "run twice", "errors": "errors of flash",
     "commands": "flash commands", "collection": "ways to collect", "queue": "short host queues",
-    "turns": "collection in turns", "reads_around": "reads around busy parts",
+    "turns": "collection in turns", "reads_around": "reads around busy parts", "hedged": "hedged reads",
 }  # fmt: skip
 
 

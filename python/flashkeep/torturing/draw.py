@@ -51,8 +51,9 @@ def _keys(source: Source, case: Case, small: Small) -> None:
         case.options["set"] += assignments(flush(source))
         case.tags.add("dram_flush")
     if small.survives and source.chance("reads_around", 0.25):
-        case.options["set"] += assignments({"redundancy.read": "around-busy"})
-        case.tags.add("reads_around")
+        hedge = source("hedge").choice(("hedge=p50", "hedge=p80", "hedge=p95")) if source.chance("hedged", 0.5) else ""
+        case.options["set"] += assignments({"redundancy.read": hedge or "around-busy"})
+        case.tags.add("hedged" if hedge else "reads_around")
     # A key of all members would be refused by disks among them.
     if small.flash and not small.flash[0].path:
         for name, keys in STRESSES.items():

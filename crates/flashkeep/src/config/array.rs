@@ -36,6 +36,13 @@ impl Resolved {
         chooses || self.array.iter().any(Resolved::reads_around)
     }
 
+    /// Whether reads of it, or of a member, are done in another way as well if they take long.
+    #[must_use]
+    pub fn hedges_reads(&self) -> bool {
+        let hedges = matches!(self.spec.redundancy.read::<Reads>().read, ReadChoice::Hedge(_));
+        hedges || self.array.iter().any(Resolved::hedges_reads)
+    }
+
     /// Whether it is an array or a disk, and not a lone flash drive.
     #[must_use]
     pub fn is_device_set(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::error::{did_you_mean, nearest};
 use crate::flash::{ErrorsSpec, FlashSpec};
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
-use crate::schemes::RedundancySpec;
+use crate::schemes::{ReadChoice, RedundancySpec};
 use schemars::{Schema, schema_for};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -56,6 +56,8 @@ pub(super) enum KeyKind {
     /// A list of texts.
     Texts,
     Choice(Vec<String>),
+    /// Words, and words of a form: ways to read.
+    Reading(Vec<String>, String),
 }
 
 /// A value as written in the drive file.
@@ -139,9 +141,11 @@ fn backend(node: &Value) -> KeyKind {
         return KeyKind::Choice(names(list));
     }
     if let Some(list) = node.get("oneOf").and_then(Value::as_array) {
-        return KeyKind::Choice(
-            list.iter().filter_map(|one| one.get("const")?.as_str().map(String::from)).collect(),
-        );
+        let words = list.iter().filter_map(|one| one.get("const")?.as_str().map(String::from)).collect();
+        return match list.iter().find_map(|one| one.get("pattern").and(one["title"].as_str())) {
+            Some(form) => KeyKind::Reading(words, form.into()),
+            None => KeyKind::Choice(words),
+        };
     }
     let is = |name: &str| match node.get("type") {
         Some(Value::Array(types)) => types.iter().any(|one| one == name),
@@ -186,6 +190,7 @@ impl KeyKind {
                 all && (1..=*most).contains(&numbers.len())
             }
             (KeyKind::Choice(names), Scalar::Text(text)) => names.contains(text),
+            (KeyKind::Reading(..), Scalar::Text(text)) => ReadChoice::try_from(text.clone()).is_ok(),
             (KeyKind::Flag, Scalar::Flag(_))
             | (KeyKind::Text, Scalar::Text(_))
             | (KeyKind::Texts, Scalar::Texts(_)) => true,
@@ -195,7 +200,7 @@ impl KeyKind {
             return Ok(());
         }
         let hint = match (self, value) {
-            (KeyKind::Choice(names), Scalar::Text(text)) => {
+            (KeyKind::Choice(names) | KeyKind::Reading(names, _), Scalar::Text(text)) => {
                 did_you_mean(text, names.iter().map(String::as_str))
             }
             _ => String::new(),
@@ -221,6 +226,7 @@ impl KeyKind {
             KeyKind::Text => "text in quotes".into(),
             KeyKind::Texts => "a list of quoted strings in brackets".into(),
             KeyKind::Choice(names) => format!("one of {}", listed(names)),
+            KeyKind::Reading(names, form) => format!("one of {}, {form}", listed(names)),
         }
     }
 }

@@ -321,7 +321,7 @@ impl Given {
             ));
         }
         let quoted = raw.starts_with(['"', '\'']);
-        let text = matches!(kind, KeyKind::Text | KeyKind::Choice(_)) && !quoted;
+        let text = matches!(kind, KeyKind::Text | KeyKind::Choice(_) | KeyKind::Reading(..)) && !quoted;
         let mut entries = Vec::new();
         match DeValue::parse(raw) {
             Ok(value) if !text => match (kind, value.get_ref()) {

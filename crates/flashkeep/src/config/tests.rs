@@ -203,6 +203,12 @@ fn bad_keys_are_named_with_their_line() {
             "found \"0:\"; `interleaved` is",
         ),
         (
+            "[redundancy]\nread = \"hedge=p100\"",
+            2,
+            "redundancy.read",
+            "found the text \"hedge=p100\"; one of `plain`, `around-busy`, `hedge=p50` to `hedge=p99.9` is accepted",
+        ),
+        (
             "flash.energy.read_ma = 25",
             1,
             "flash.energy.read_ma",
@@ -1061,4 +1067,23 @@ fn disks_that_cannot_be_are_refused() {
     }
     let set = load("st3500630a", &pairs(&["ftl.streams=2"])).expect_err("refused");
     assert!(set.to_string().contains("ftl.streams: a drive file with [disk] describes a disk"), "{set}");
+}
+
+#[test]
+fn reads_are_hedged_after_a_percentile() {
+    let of = |read: &str| preset("8CM-64", &["redundancy.scheme=mirror", &format!("redundancy.read={read}")]);
+    for read in ["plain", "around-busy", "hedge=p50", "hedge=p95", "hedge=p99.9"] {
+        let drive = of(read);
+        assert_eq!(drive.to_json()["redundancy"]["read"], read);
+        assert_eq!(
+            (drive.reads_around(), drive.hedges_reads()),
+            (read != "plain", read.starts_with("hedge"))
+        );
+    }
+    for read in
+        ["hedge", "hedge=p0", "hedge=95", "hedge=p49.9", "hedge=p95.55", "hedge=p+9", "hedge=p9.5", "5"]
+    {
+        let message = refused_set(&["redundancy.scheme=mirror", &format!("redundancy.read={read}")]).message;
+        assert!(message.contains("`hedge=p50` to `hedge=p99.9` is accepted"), "{read}: {message}");
+    }
 }

@@ -32,6 +32,12 @@ pub struct Suite {
     folder: Arc<Path>,
 }
 
+/// Reads around busy parts.
+const AROUND: &str = "around-busy";
+
+/// Other ways to read than `plain`: the percentile is low, so that many reads are done twice.
+const READ: [&str; 2] = [AROUND, "hedge=p50"];
+
 impl Suite {
     /// The suite with its drive files in this folder, which exists.
     ///
@@ -44,14 +50,14 @@ impl Suite {
         Ok(Suite { folder: folder.into() })
     }
 
-    /// A scheme of the table with each of the parameters that it declares, the first ones first; with these again, if
-    /// its reads may go around busy parts.
+    /// A scheme of the table with each of the parameters that it declares, the first ones first; with these again, once for
+    /// each other way to read that it has.
     pub fn tried(&self, entry: &'static SchemeEntry) -> impl Iterator<Item = Tried> + use<> {
         let folder = self.folder.clone();
-        let around =
-            entry.tried_with.iter().take(usize::from(entry.has::<Reads>())).map(|&with| (with, true));
-        let all = entry.tried_with.iter().map(|&with| (with, false)).chain(around);
-        all.map(move |(with, around)| Tried { entry, with, file: None, around, folder: folder.clone() })
+        let first = entry.tried_with.iter().take(usize::from(entry.has::<Reads>()));
+        let chosen = first.flat_map(|&with| READ.map(|read| (with, Some(read))));
+        let all = entry.tried_with.iter().map(|&with| (with, None)).chain(chosen);
+        all.map(move |(with, read)| Tried { entry, with, file: None, read, folder: folder.clone() })
     }
 
     /// A scheme in a file, with as many members as it accepts: five, and some other number.
@@ -64,7 +70,7 @@ impl Suite {
             entry,
             with: TriedWith { parts: members, drives: members, disks: 0, set: &[] },
             file: Some(path.into()),
-            around: false,
+            read: None,
             folder: self.folder.clone(),
         };
         let mut refused = None;
@@ -94,8 +100,9 @@ pub struct Tried {
     file: Option<Arc<str>>,
     /// Members and options.
     pub with: TriedWith,
-    /// Whether its reads go around busy parts, and its members collect in turns.
-    pub around: bool,
+    /// How it reads pages that can be read in several ways, if that is not `plain`; where reads go around busy parts, members
+    /// collect in turns.
+    pub read: Option<&'static str>,
     folder: Arc<Path>,
 }
 
@@ -115,9 +122,9 @@ impl Tried {
         set.extend(examples.into_iter().map(|(key, value)| format!("redundancy.{key}={value}")));
         let own = self.with.set.iter().filter(|pair| !over_drives || pair.starts_with("redundancy."));
         set.extend(own.chain(more).map(|&pair| pair.to_owned()));
-        if self.around {
-            set.push("redundancy.read=\"around-busy\"".into());
-            set.extend((!over_drives).then(|| "ftl.gc.turn_ms=2".into()));
+        set.extend(self.read.map(|read| format!("redundancy.read=\"{read}\"")));
+        if self.read == Some(AROUND) && !over_drives {
+            set.push("ftl.gc.turn_ms=2".into());
         }
         set.extend(self.file.iter().map(|path| format!("redundancy.file={}", Value::from(&**path))));
         set
@@ -147,10 +154,10 @@ impl Display for Tried {
         if let Some(file) = &self.file {
             return write!(f, "{file} ({} members)", self.with.parts);
         }
-        let around = if self.around { ", reads around busy parts" } else { "" };
+        let read = self.read.map(|read| format!(", read {read}")).unwrap_or_default();
         write!(
             f,
-            "{} ({} parts, {} drives, {:?}{around})",
+            "{} ({} parts, {} drives, {:?}{read})",
             self.name, self.with.parts, self.with.drives, self.with.set
         )
     }

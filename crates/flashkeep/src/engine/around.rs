@@ -28,6 +28,9 @@ pub enum Reading {
     Plain,
     /// Where they are expected to be done first.
     AroundBusy,
+    /// To the place that the scheme chooses, and elsewhere as well if they have not come after this percentile of recent read
+    /// times, in 1/1,000.
+    Hedge(u16),
 }
 
 /// Reads that were not done where the scheme would have done them.
@@ -35,6 +38,10 @@ pub enum Reading {
 pub struct ReadCounts {
     /// Pages that were read elsewhere, or reconstructed.
     pub redirected: u64,
+    /// Pages that were read a second time, because the first read took long.
+    pub hedged: u64,
+    /// Those of which the second read came first.
+    pub hedge_won: u64,
     /// Page reads that this took beyond those that it saved, for reads of the host.
     pub extra_host: u64,
     /// The same for old contents of pages that are written in part.
@@ -47,9 +54,18 @@ impl ReadCounts {
     pub fn since(self, before: ReadCounts) -> ReadCounts {
         ReadCounts {
             redirected: self.redirected - before.redirected,
+            hedged: self.hedged - before.hedged,
+            hedge_won: self.hedge_won - before.hedge_won,
             extra_host: self.extra_host - before.extra_host,
             extra_update: self.extra_update - before.extra_update,
         }
+    }
+
+    /// A page is read a second time by this plan.
+    pub(super) fn note_hedge(&mut self, step: &Step, plan: &Plan) {
+        self.hedged += 1;
+        let reads = plan.steps.iter().filter(|step| step.travels()).map(|step| u64::from(step.command.count));
+        self.add_extra(step.command.cause, reads.sum());
     }
 
     fn add_extra(&mut self, cause: Cause, reads: u64) {
@@ -96,6 +112,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan: &mut Plan,
     ) -> Option<Key> {
         if wanted.is_some_and(|(_, mode)| mode == LockMode::Hold) || !reads_plainly(plan) {
+            return None;
+        }
+        if let Reading::Hedge(permille) = self.controller_of(node).reading {
+            plan.hedge = Some(permille).filter(|_| !plan.steps.is_empty() && self.has_alternatives(node));
             return None;
         }
         let busy = self.busy_pages(backends, node, plan);
@@ -150,7 +170,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// The stripe that an alternative of this read would share, if it needs one; none if it would have to wait for it.
-    fn key_to_share(
+    pub(super) fn key_to_share(
         &mut self,
         node: NodeId,
         step: &Step,
@@ -211,7 +231,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether reads of a node's pages need not wait until a plan that holds their stripe is durable.
     pub(super) fn may_read_early(&self, node: NodeId) -> bool {
         !self.has_faults
-            && self.controller_of(node).reading != Reading::Plain
+            && self.controller_of(node).reading == Reading::AroundBusy
             && self.nodes.scheme(node).is_some_and(|scheme| scheme.capabilities().reads_submitted)
     }
 
@@ -260,7 +280,7 @@ fn reads_plainly(plan: &Plan) -> bool {
 }
 
 /// Whether a plan reads a page from a copy, or reconstructs it from pages that are read at once.
-fn is_alternative(plan: &Plan) -> bool {
+pub(super) fn is_alternative(plan: &Plan) -> bool {
     let alone = plan.hold.or(plan.carry).or(plan.keep).or(plan.under).is_none();
     let shape = match &plan.steps[..] {
         [] => false,

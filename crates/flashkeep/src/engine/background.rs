@@ -297,8 +297,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// # Panics
     /// If an operation that takes time is under way.
     pub fn rest<L: Backends<C>>(&mut self, backends: &mut L) {
-        while self.due.next() < SimTime::NEVER {
-            let at = self.due.next();
+        while self.next_due() < SimTime::NEVER {
+            let at = self.next_due();
             self.advance(backends, at);
         }
         assert!(

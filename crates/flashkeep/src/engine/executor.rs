@@ -16,6 +16,7 @@ use super::contents::Contents;
 use super::exposure::Exposure;
 use super::gaps::Gaps;
 use super::health::Health;
+use super::hedge::Hedges;
 use super::latency::Latencies;
 use super::locks::Locks;
 use super::names::PageNames;
@@ -102,6 +103,8 @@ pub struct Engine<S, C> {
     pub(super) latencies: Latencies,
     /// Reads that were not done where their pages are.
     pub(super) read_counts: ReadCounts,
+    /// Reads that are done in another way as well if they take long.
+    pub(super) hedges: Hedges<C>,
     /// The shortest time that a read was expected to take, without waiting.
     pub(super) fastest_read: Span,
 }
@@ -141,6 +144,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             opened: 0,
             latencies: Latencies::default(),
             read_counts: ReadCounts::default(),
+            hedges: Hedges::default(),
             fastest_read: Span(u64::MAX / 2),
         }
     }
@@ -163,7 +167,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[must_use]
     #[inline]
     pub fn next_due(&self) -> SimTime {
-        self.due.next()
+        self.due.next().min(self.hedges.next())
     }
 
     /// Handles all events due by `now`, and the completions of backends.
@@ -186,6 +190,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 Due::WriteBack(port) => self.ports.wants_write_back(port),
                 Due::Host => for_host = true,
             }
+        }
+        if self.hedges.next() <= now {
+            alone = false;
+            self.race(backends, now);
         }
         self.settle(backends, now);
         if self.ports.is_notified() {
@@ -434,6 +442,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             );
         }
         let running = self.counters[done.token.owner].running;
+        if running.is_some() && self.running_plans[running].race.is_some() {
+            return self.take_in_race(backends, now, running, done);
+        }
         if self.latencies.are_measured() {
             let plan = if running.is_some() { Some(&self.running_plans[running]) } else { None };
             self.latencies.note_done(backends, done, plan);

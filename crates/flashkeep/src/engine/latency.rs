@@ -178,6 +178,33 @@ impl Latencies {
         this.submit((now, until));
     }
 
+    /// A read has not come until now, and is done in another way, too.
+    pub(super) fn note_hedge(&mut self, counter: Id<CompletionCounter>, now: SimTime) {
+        if let Some(this) = self.of(counter).filter(|this| now > this.begun) {
+            this.submit((now, Breakdown::of(Part::Timer, now.since(this.begun))));
+        }
+    }
+
+    /// Where the time of a completion went, if the backends have listed that: their list ends before what is ahead.
+    pub(super) fn parts<C: Contents>(
+        &self,
+        backends: &mut impl Backends<C>,
+        done: &Done<C>,
+    ) -> Option<Breakdown> {
+        let listed = self.are_measured() && matches!(done.spent, TimeSpent::Listed(_));
+        listed.then(|| parts_of(backends, done).map(Cow::into_owned)).flatten()
+    }
+
+    /// Lists it again.
+    pub(super) fn list<C: Contents>(
+        &self,
+        backends: &mut impl Backends<C>,
+        spent: TimeSpent,
+        parts: Option<Breakdown>,
+    ) -> TimeSpent {
+        parts.map_or(spent, |parts| list(backends, parts))
+    }
+
     /// A stage of a plan begins now, or continues when the controller has `computed` its sums.
     #[inline(never)]
     pub(super) fn note_stage(&mut self, counter: Id<CompletionCounter>, now: SimTime, computed: bool) {

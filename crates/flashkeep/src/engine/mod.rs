@@ -22,6 +22,7 @@ mod executor;
 mod exposure;
 mod gaps;
 mod health;
+mod hedge;
 mod latency;
 mod locks;
 mod maps;

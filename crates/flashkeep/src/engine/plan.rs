@@ -264,6 +264,8 @@ pub struct Plan {
     pub refuses: bool,
     /// A read that reconstructs a page because the place of that page is busy: if that fails, the page is read from there.
     pub around: bool,
+    /// A read that is repeated in another way if it takes longer than this percentile of recent read times, in 1/1,000.
+    pub hedge: Option<u16>,
 }
 
 impl Plan {
@@ -284,6 +286,7 @@ impl Plan {
         self.flushes = None;
         self.keeps_running_plan = false;
         self.around = false;
+        self.hedge = None;
     }
 
     /// Adds a step.
@@ -321,6 +324,7 @@ impl Plan {
             && !self.keeps_running_plan
             && self.flushes.is_none()
             && self.under.is_none()
+            && self.hedge.is_none()
             && self.steps.iter().all(plain)
     }
 }

@@ -6,6 +6,7 @@ use super::command::Page;
 use super::contents::Contents;
 use super::executor::{Due, Engine};
 use super::health;
+use super::hedge::Hedges;
 use super::locks::Locks;
 use super::plan::Member;
 use super::scheme::{Change, Scheme};
@@ -35,6 +36,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.parked = Parked::new(self.nodes.len());
         self.clock = BackgroundClock::new(self.nodes.all_schemes());
         self.due = Deadlines::default();
+        self.hedges = Hedges::default();
         // Before other work begins, the pages that all nodes have recovered are compared with what they should be.
         self.due.push(now, Due::Recovered);
         self.finished.clear();

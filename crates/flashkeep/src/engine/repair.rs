@@ -30,6 +30,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     pub(super) fn failed<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, what: FailedPage) {
         let FailedPage { child, page, token, flags } = what;
         self.allow_newer(token);
+        self.note_failed_in_race(token);
         self.note_unreadable(backends, now, child, page);
         if self.is_at_port(child, token) {
             return self.give_up(backends, now, token);
@@ -102,6 +103,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.plans.push(plan);
     }
 
+    /// A page of a hedged read has failed: it is repaired, and read in no other way.
+    fn note_failed_in_race(&mut self, token: CompletionToken) {
+        let running = self.counters[token.owner].running;
+        if running.is_some() && self.running_plans[running].race.is_some() {
+            self.hedges.note_failed(self.running_plans[running].race, token.slot);
+        }
+    }
+
     /// Marks the request that waits for a page, if there is one: it may read contents written since it was submitted.
     pub(super) fn allow_newer(&mut self, token: CompletionToken) {
         let mut owner = token.owner;
@@ -146,19 +155,25 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     /// are not affected.
     pub(super) fn is_repaired_in_vain(&self, id: Id<RunningPlan>) -> bool {
         let running = &self.running_plans[id];
-        let Some(repair) = running.repair() else { return false };
-        self.is_missing_above(running.node, self.counters[running.caller.owner].running, repair.wanted)
+        let Some(wanted) = running.wanted() else { return false };
+        self.is_missing_above(running.node, self.counters[running.caller.owner].running, wanted)
     }
 
     /// Whether a node, or one above it, is recorded to lack the page that a read wants, which no plan of the node's own asks
     /// for that changes the page.
-    fn is_missing_above(&self, node: NodeId, mut asks: Id<RunningPlan>, wanted: FailedPage) -> bool {
+    pub(super) fn is_missing_above(
+        &self,
+        node: NodeId,
+        mut asks: Id<RunningPlan>,
+        wanted: FailedPage,
+    ) -> bool {
         while asks.is_some() && self.running_plans[asks].node == node {
             let own = &self.running_plans[asks];
             if own.background().is_some() || own.command.verb != Verb::Read {
                 return false;
             }
-            asks = self.counters[own.caller.owner].running;
+            // A read that has come in another way is not waited for.
+            asks = if own.is_told() { Id::NONE } else { self.counters[own.caller.owner].running };
         }
         let FailedPage { mut child, mut page, .. } = wanted;
         while let Some((node, member)) = self.nodes[child].parent {
@@ -177,7 +192,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     fn give_up<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, token: CompletionToken) {
         let running = self.counters[token.owner].running;
         if running.is_some() {
-            self.running_plans[running].lost.push(token.slot);
+            let running = &mut self.running_plans[running];
+            match running.race.is_some() {
+                true => self.hedges.note_lost(running.race, token.slot),
+                false => running.lost.push(token.slot),
+            }
         } else if !self.lose_in_port_request(token) {
             self.counters[token.owner].lost += 1;
         }

@@ -3,6 +3,7 @@
 use super::backends::CompletionToken;
 use super::code::Code;
 use super::command::{Command, Verb};
+use super::hedge::Race;
 use super::plan::{Key, Plan, Release, Role, Step, Tell};
 use super::ports::PortId;
 use super::repair::FailedPage;
@@ -41,6 +42,8 @@ pub(super) struct RunningPlan {
     pub(super) under: Option<Key>,
     /// It reconstructs a page whose place is busy.
     pub(super) around: bool,
+    /// Its reads, if those that take long are done in another way as well.
+    pub(super) race: Id<Race>,
     /// Places of unrecoverable pages, and how many of them have been reported to the caller.
     pub(super) lost: Vec<u32>,
     pub(super) lost_told: usize,
@@ -54,6 +57,8 @@ pub(super) enum Purpose {
     Command,
     /// A failed read of its caller.
     Repair(Box<Repair>),
+    /// A read of its caller that takes long.
+    Hedge(Box<FailedPage>),
     /// Background work of the scheme; it has no caller.
     Background(BackgroundPiece),
 }
@@ -171,6 +176,7 @@ impl RunningPlan {
         self.flushes = plan.flushes;
         self.under = plan.under;
         self.around = plan.around;
+        self.race = Id::NONE;
         self.lost.clear();
         self.lost_told = 0;
         self.take_steps(plan, now)
@@ -225,6 +231,20 @@ impl RunningPlan {
     /// The failed read that it repairs.
     pub(super) fn repair(&self) -> Option<&Repair> {
         if let Purpose::Repair(repair) = &self.purpose { Some(repair) } else { None }
+    }
+
+    /// The page that it reads instead of a read that has failed, or takes long.
+    pub(super) fn wanted(&self) -> Option<FailedPage> {
+        match &self.purpose {
+            Purpose::Repair(repair) => Some(repair.wanted),
+            Purpose::Hedge(wanted) => Some(**wanted),
+            Purpose::Command | Purpose::Background(_) => None,
+        }
+    }
+
+    /// Whether it is the second of two reads.
+    pub(super) fn is_second(&self) -> bool {
+        matches!(self.purpose, Purpose::Hedge(_))
     }
 
     /// The step that a place belongs to.

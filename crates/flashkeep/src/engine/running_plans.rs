@@ -51,6 +51,9 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         running.counter = counter;
         self.counters[counter] = CompletionCounter::of(id, running.tracks_steps(), now);
         self.latencies.begin_plan(counter, now);
+        if let Some(permille) = plan.hedge {
+            self.begin_race(now, id, permille, places);
+        }
         if self.has_faults {
             self.buffers.take_lacking_sums(&mut self.running_plans[id], plan.carry, plan.peek);
         }
@@ -253,7 +256,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     #[inline(never)]
     fn tell_if_acknowledged<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let running = &self.running_plans[id];
-        let complete = self.counters[running.counter].unacknowledged == 0 && running.next >= running.awaited;
+        let acknowledged = self.counters[running.counter].unacknowledged == 0 && !running.race.is_some();
+        let complete = acknowledged && running.next >= running.awaited;
         if complete && !running.is_told() && running.tell == Tell::All {
             self.tell(backends, now, id, CompletionPart::Acknowledged, now);
         }
@@ -271,7 +275,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// All steps are acknowledged: tells the caller; the stripe is released when they are durable.
-    fn finish<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
+    pub(super) fn finish<L: Backends<C>>(&mut self, backends: &mut L, now: SimTime, id: Id<RunningPlan>) {
         let running = &mut self.running_plans[id];
         let counter = &mut self.counters[running.counter];
         let durable = counter.durable.max(now);
@@ -295,7 +299,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     }
 
     /// Tells the caller of a plan, and passes up the contents that it read.
-    fn tell<L: Backends<C>>(
+    pub(super) fn tell<L: Backends<C>>(
         &mut self,
         backends: &mut L,
         now: SimTime,
@@ -304,11 +308,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         durable: SimTime,
     ) {
         let running = &self.running_plans[id];
-        let in_vain = running.repair().is_some() && (running.sums.lack || self.is_repaired_in_vain(id));
+        let in_vain = running.wanted().is_some() && (running.sums.lack || self.is_repaired_in_vain(id));
         let running = &mut self.running_plans[id];
         let again = running.is_told();
         running.phase = PlanPhase::Told;
-        if running.background().is_some() {
+        // The caller of a hedged read, or of the second one, has all that it waits for.
+        if running.background().is_some() || again && (running.race.is_some() || running.is_second()) {
             return;
         }
         if !again {
@@ -330,6 +335,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
             self.counters[caller.owner].lost += u32::from(lost && node == NodeId::HOST && !again);
             backends.done().push(Done { pages: u32::from(command.count), ..done });
             return;
+        }
+        if self.running_plans[id].is_second() {
+            let lost = lost && self.is_lost_to_caller(id, 0);
+            return self.tell_race(backends, now, id, done, lost);
         }
         for n in 0..command.count {
             let token = caller.plus(u32::from(n));
@@ -412,6 +421,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         let running = &self.running_plans[id];
         if running.phase == PlanPhase::Over && running.due == 0 {
             self.counters.release(running.counter);
+            self.hedges.end(running.race);
             self.running_plans.release(id);
         }
     }

@@ -354,10 +354,14 @@ figures! {
 }
 
 figures! {
-    /// Reads of pages that can be read in several ways, and were not read where the scheme would have read them.
+    /// Reads of pages that can be read in several ways, and were not, or not only, read where the scheme chooses.
     pub struct ReadsAround {
-        /// Pages that were read from another copy, or reconstructed, because their place was busy.
+        /// Pages that were read from another copy, or reconstructed, because their place was busy (`around-busy`).
         redirected: u64 => unit("pages").row("reads around busy parts"),
+        /// Pages that were read a second time in another way, because the first read took long; only with `hedge=…`.
+        hedged: IfAny<u64> => unit("pages").row("reads hedged"),
+        /// Pages of which the second read came first; only with `hedge=…`.
+        hedge_won: IfAny<u64> => unit("pages").row("  second read first"),
         /// Page reads that this took beyond those that it saved.
         extra_reads: u64 => unit("pages").lower().row("  extra page reads"),
         /// Those of them that were for old contents of pages written in part.

@@ -288,6 +288,8 @@ fn head(facts: &Facts<'_>, seconds: f64) -> Summary {
         mapping: IfAny(facts.mapping.map(|(name, counts)| mapping(name, &counts))),
         reads_around: IfAny(facts.reads.map(|counts| ReadsAround {
             redirected: counts.redirected,
+            hedged: IfAny(drive.hedges_reads().then_some(counts.hedged)),
+            hedge_won: IfAny(drive.hedges_reads().then_some(counts.hedge_won)),
             extra_reads: counts.extra_host + counts.extra_update,
             extra_update_reads: counts.extra_update,
         })),

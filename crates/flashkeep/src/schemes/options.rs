@@ -7,10 +7,11 @@
 use super::{SCHEMES, names};
 use crate::flash::Across;
 use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The redundancy of a drive or an array: the scheme and its options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -224,18 +225,80 @@ impl Default for Rebuilds {
 pub struct Reads {
     /// Where a read goes if its page has alternatives: other copies, or the rest of its stripe. `plain`: to the place that
     /// the scheme chooses. `around-busy`: to the alternative, if that is expected to be done before the read could begin.
+    /// `hedge=p95` (any percentile from `hedge=p50` to `hedge=p99.9`): to that place, and to the alternative as well if the
+    /// read has not come after this percentile of the last 1,000 read times; what comes first is taken.
     pub read: ReadChoice,
 }
 
 /// Where reads go whose pages have alternatives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum ReadChoice {
     /// To the place that the scheme chooses.
     #[default]
     Plain,
     /// Where they are expected to be done first.
     AroundBusy,
+    /// To the place that the scheme chooses, and elsewhere as well after this percentile of read times, in 1/1,000.
+    Hedge(u16),
+}
+
+impl From<ReadChoice> for String {
+    fn from(choice: ReadChoice) -> String {
+        match choice {
+            ReadChoice::Plain => "plain".into(),
+            ReadChoice::AroundBusy => "around-busy".into(),
+            ReadChoice::Hedge(permille) if permille % 10 == 0 => format!("hedge=p{}", permille / 10),
+            ReadChoice::Hedge(permille) => format!("hedge=p{}.{}", permille / 10, permille % 10),
+        }
+    }
+}
+
+impl TryFrom<String> for ReadChoice {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<ReadChoice, String> {
+        let permille = |percentile: &str| {
+            let (whole, tenth) = percentile.split_once('.').unwrap_or((percentile, "0"));
+            let digits = |text: &str, many: usize| {
+                text.len() == many && text.bytes().all(|byte| byte.is_ascii_digit())
+            };
+            let fits = digits(whole, 2) && digits(tenth, 1);
+            let permille = fits.then(|| format!("{whole}{tenth}").parse::<u16>().ok()).flatten();
+            permille.filter(|permille| (500..1000).contains(permille))
+        };
+        match text.as_str() {
+            "plain" => Ok(ReadChoice::Plain),
+            "around-busy" => Ok(ReadChoice::AroundBusy),
+            other => {
+                let hedge = other.strip_prefix("hedge=p").and_then(permille).map(ReadChoice::Hedge);
+                hedge.ok_or_else(|| format!("{other:?} is no way to read"))
+            }
+        }
+    }
+}
+
+impl JsonSchema for ReadChoice {
+    fn schema_name() -> Cow<'static, str> {
+        "ReadChoice".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Where reads go whose pages have alternatives.",
+            "type": "string",
+            "oneOf": [
+                { "const": "plain", "description": "To the place that the scheme chooses." },
+                { "const": "around-busy", "description": "Where they are expected to be done first." },
+                {
+                    "title": "`hedge=p50` to `hedge=p99.9`",
+                    "pattern": "^hedge=p[5-9][0-9](\\.[0-9])?$",
+                    "description": "To the place that the scheme chooses, and elsewhere as well after this percentile of \
+                                    read times.",
+                },
+            ],
+        })
+    }
 }
 
 /// Old versions of pages, which are kept in a hidden LBA range.

@@ -358,6 +358,7 @@ fn controller(drive: &Resolved) -> ArrayController {
         reading: match redundancy.read::<Reads>().read {
             ReadChoice::Plain => Reading::Plain,
             ReadChoice::AroundBusy => Reading::AroundBusy,
+            ReadChoice::Hedge(permille) => Reading::Hedge(permille),
         },
     }
 }

@@ -40,7 +40,7 @@ fn run(name: &str) {
         suite
             .tried(entry)
             .enumerate()
-            .filter(|(n, tried)| *n < most || tried.around && !check.first)
+            .filter(|(n, tried)| *n < most || tried.read.is_some() && !check.first)
             .filter(|(_, tried)| (check.concerns)(tried))
             .for_each(|(_, tried)| (check.run)(&tried));
     }

@@ -1,4 +1,4 @@
-//! Reads that garbage collection does not delay: around busy parts, and members that collect in turns.
+//! Reads that garbage collection does not delay: around busy parts, hedged, and members that collect in turns.
 
 use crate::common::{figure, file, job, summary};
 use flashkeep::job::Job;
@@ -24,6 +24,7 @@ const MEMBER: &str = "[flash]\nchannels = 2\nchips_per_channel = 1\ndies_per_chi
 const LOAD: &str = "synth:random,requests=100k,write=0.3,size=4KiB,rate=1500";
 
 const AROUND: &str = "redundancy.read=around-busy";
+const HEDGE: &str = "redundancy.read=hedge=p95";
 const TURNS: &str = "ftl.gc.turn_ms=50";
 
 fn verified(drive: &str, set: &[&str]) -> Value {
@@ -128,4 +129,59 @@ fn what_cannot_be_reconstructed_is_read_from_its_place() {
     let run = summary(&Job { verify: true, ..job(DRIVE, load, &errors) });
     assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0);
     assert!(figure(&run, "reads_around.redirected") > 100.0);
+}
+
+#[test]
+fn hedged_reads_are_faster_than_plain_ones_and_slower_than_those_that_know_what_is_busy() {
+    let (plain, around, hedged) =
+        (verified(DRIVE, &[]), verified(DRIVE, &[AROUND]), verified(DRIVE, &[HEDGE]));
+    assert!(tail(&hedged, "p99_9") < 0.7 * tail(&plain, "p99_9"));
+    assert!(tail(&hedged, "p99_9") > tail(&around, "p99_9"));
+    let pages = figure(&hedged, "reads_around.hedged");
+    // The rest of the stripe: six data units, as a rule, and the parity.
+    assert!((figure(&hedged, "reads_around.extra_reads") / (7.0 * pages) - 1.0).abs() < 0.01);
+    let reads = figure(&hedged, "workload.reads");
+    assert!(pages > 0.02 * reads && pages < 0.055 * reads, "{pages} of {reads}");
+    let won = figure(&hedged, "reads_around.hedge_won");
+    assert!(won > 0.2 * pages && won < pages, "{won} of {pages}");
+    assert_eq!(figure(&hedged, "reads_around.redirected"), 0.0);
+    let more = figure(&hedged, "operations.read.host") - figure(&plain, "operations.read.host");
+    assert!((more / (7.0 * pages) - 1.0).abs() < 0.05, "both reads are carried out: {more}");
+    assert!(around["reads_around"]["hedged"].is_null());
+}
+
+#[test]
+fn reads_of_members_that_are_slow_are_hedged() {
+    for scheme in ["raid5", "raid6", "mirror", "chained", "raid-tp", "lrc", "declustered"] {
+        let member = file("member.toml", MEMBER);
+        let text = format!(
+            "members = [\"8 * {member}\"]\n[redundancy]\nscheme = \"{scheme}\"\n[start]\nexisting = \"all\"\n"
+        );
+        let run = |set: &[&str]| {
+            let load = "synth:random,requests=20k,write=0,size=4KiB:0.7/16KiB:0.3,rate=3k";
+            let fail = vec!["slow:member:1@0s,factor=20,for=1000s".to_owned()];
+            summary(&Job { verify: true, fail, ..job(&text, load, set) })
+        };
+        // More than one read in twenty is slow: that is the 95th percentile.
+        let (plain, hedged) = (run(&[]), run(&["redundancy.read=hedge=p70"]));
+        assert_eq!(figure(&hedged, "integrity.wrong_reads"), 0.0, "{scheme}");
+        assert!(tail(&hedged, "p99") < 0.5 * tail(&plain, "p99"), "{scheme}");
+        assert!(figure(&hedged, "reads_around.hedge_won") > 100.0, "{scheme}");
+    }
+}
+
+#[test]
+fn of_two_reads_the_one_that_succeeds_counts() {
+    let errors = ["errors.model=kim", "errors.scale=4", "errors.retry.steps=0", "redundancy.read=hedge=p50"];
+    let load = "synth:random,requests=30k,write=0.3,size=4KiB:0.8/32KiB:0.2,rate=1500";
+    let run = summary(&Job { verify: true, ..job(DRIVE, load, &errors) });
+    assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0);
+    assert!(figure(&run, "reads_around.hedged") > 1000.0);
+    assert!(figure(&run, "integrity.reconstructed_reads") > 0.0);
+    for drive in [DRIVE, &DRIVE.replace("raid5", "mirror")] {
+        let fail = vec!["power@20s".to_owned(), "channel:1@30s".to_owned(), "power@40s".to_owned()];
+        let run = summary(&Job { verify: true, fail, ..job(drive, load, &["redundancy.read=hedge=p50"]) });
+        assert_eq!(figure(&run, "integrity.wrong_reads"), 0.0);
+        assert!(figure(&run, "reads_around.hedged") > 1000.0);
+    }
 }
