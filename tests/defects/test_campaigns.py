@@ -548,3 +548,22 @@ def test_scrubbing_waits_for_data_that_must_be_moved(case: Case) -> None:
     summary = case(drive, rows, "--seed", "93", "--aged", "saved.fk")
     assert summary["operations"]["read"]["scrub"] > 0
     assert summary["integrity"]["wrong_reads"] == 0
+
+
+def test_an_ssd_that_lacks_a_page_reads_the_old_contents_itself(case: Case) -> None:
+    # The memory had a newer version of a page than the SSD. A write of a part of the page gave the SSD that version as
+    # the old contents, and they went into its parity, from which a page of the failed die is read.
+    (case.folder / "disk.toml").write_text("disk = { capacity_gb = 0.01, heads = 20, cylinders = 10 }\n")
+    drive = 'members = ["1 * ./member.toml", "1 * ./disk.toml"]\nredundancy = { scheme = "backup", segment_kib = 64 }\n'
+    member = (
+        "flash = { channels = 1, chips_per_channel = 1, dies_per_chip = 4, planes_per_die = 1, blocks_per_plane = 32, "
+        "pages_per_block = 16, page_kib = 4 }\n"
+        'ftl.over_provisioning = 1.0\nredundancy = { scheme = "raid4", across = "die" }\n'
+    )
+    rows = [
+        "41367582,0,W,38400,16384", "41567582,0,W,39424,16384", "41567582,0,W,11264,16384", "43569583,0,W,15360,4096",
+        "43570583,0,T,16384,28672", "43570583,0,W,17408,4096", "43802587,0,WF,26624,16384", "63879124,0,WF,24064,16384",
+    ]  # fmt: skip
+    options = ("--seed", "457", "--existing", "none", "--fail", "power@6req", "--fail", "member:0/die:0.0.1@0req")
+    integrity = case(drive, rows, *options, member=member)["integrity"]
+    assert (integrity["wrong_reads"], integrity["reconstructed_reads"]) == (0, 1)

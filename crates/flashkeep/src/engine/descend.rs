@@ -2,7 +2,7 @@
 //! passes steps on.
 
 use super::backends::{BackendId, Backends, CompletionToken, Done};
-use super::command::{Command, Verb};
+use super::command::{Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
 use super::latency::Waited;
@@ -47,6 +47,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) {
         let alive = self.nodes[node].alive;
         if command.verb != Verb::Read {
+            let command = self.with_own_old(node, command);
             self.note_gaps(node, &command, alive);
             if alive {
                 return self.through_port(backends, now, node, command, token);
@@ -77,6 +78,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 self.failed(backends, now, FailedPage { child: node, page, token, flags });
             }
         }
+    }
+
+    /// Of a page that a node lacks, the old contents that the caller has are not those that are there.
+    fn with_own_old(&self, node: NodeId, command: Command) -> Command {
+        let mut pages = command.start.0..command.end();
+        let lacks = command.flags.has(Flags::OLD_IN_HAND) && pages.any(|page| self.gaps.lacks(node, page));
+        let flags = if lacks { command.flags.without(Flags::OLD_IN_HAND) } else { command.flags };
+        Command { flags, ..command }
     }
 
     /// A written page is no longer missing; a member that does not respond misses the write.

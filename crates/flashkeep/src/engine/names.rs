@@ -24,8 +24,8 @@ pub(super) struct PageNames {
     versions: FixedMap<StampedPage, u16>,
     /// By node and page: its last version.
     last: FixedMap<(NodeId, u64), u16>,
-    /// Contents that could not be computed and were written all the same: the OOB metadata says so. Those that had been
-    /// overwritten by the last power loss are not among them.
+    /// Contents that are not to be found again: they could not be computed and were written all the same, or a recovery
+    /// discarded them. Those that had been overwritten by the last power loss are not among them.
     poisoned: BTreeSet<StampedPage>,
 }
 
@@ -47,14 +47,14 @@ impl PageNames {
         self.versions.insert((node, page, stamp), *last);
     }
 
-    /// Contents with this stamp were written to a node's page, but could not be computed.
+    /// Contents with this stamp in a node's page are not to be found again.
     pub(super) fn poison(&mut self, node: NodeId, page: Page, stamp: u64) {
         if !self.naming.is_empty() {
             self.poisoned.insert((node, page.0, stamp));
         }
     }
 
-    /// The pages of a node with contents that could not be computed, and the stamps of these.
+    /// The pages of a node with contents that are not to be found again, and the stamps of these.
     pub(super) fn poisoned(&self, node: NodeId) -> Vec<(Page, u64)> {
         let all = (node, u64::MIN, u64::MIN)..=(node, u64::MAX, u64::MAX);
         self.poisoned.range(all).map(|&(_, page, stamp)| (Page(page), stamp)).collect()

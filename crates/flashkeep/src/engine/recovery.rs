@@ -95,10 +95,8 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         std::mem::swap(&mut self.locks, held);
         self.health.recover(node, &self.nodes.all_schemes()[node.index()]);
         let children = self.nodes[node].children.clone();
-        for &(Member(member), page) in &lacking {
-            let child = children[usize::from(member)];
-            self.gaps.set(child, page.0, true);
-            self.invalidate(backends, child, page);
+        for &(member, page) in &lacking {
+            self.discard(backends, node, member, page);
         }
         let members = (0..).map(Member).zip(&children);
         let failed = members.filter(|(_, child)| !self.nodes[**child].alive);
@@ -118,15 +116,14 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.begin_rebuild(now, node);
     }
 
-    /// Members that are trees, or have ports, lack pages whose contents could not be computed, until they are written
+    /// Members that are trees, or have ports, lack the pages whose OOB metadata are known to be wrong, until they are written
     /// again; other backends have discarded theirs.
     fn discard_poisoned<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId) {
         for (member, child) in (0..).map(Member).zip(self.nodes[node].children.clone()) {
             for (page, stamp) in self.names.poisoned(child) {
                 let found = self.with_view(backends, node, |_, view| view.oob(member, page));
                 if found.is_some_and(|oob| oob.stamp == stamp) {
-                    self.gaps.set(child, page.0, true);
-                    self.invalidate(backends, child, page);
+                    self.discard(backends, node, member, page);
                 } else {
                     self.names.forget_poisoned(child, page, stamp);
                 }
@@ -134,20 +131,16 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         }
     }
 
-    /// Invalidates a node's page whose OOB metadata is wrong.
-    fn invalidate<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, page: Page) {
-        self.discard_in_port(node, page);
-        let shape = &self.nodes[node];
-        if let Some(backend) = shape.raw() {
-            return backends.invalidate(backend, page);
+    /// A member lacks a page although there is one in its place: until it is written again, no recovery finds that.
+    fn discard<L: Backends<C>>(&mut self, backends: &mut L, node: NodeId, member: Member, page: Page) {
+        let child = self.nodes[node].child(member);
+        self.discard_in_port(child, page);
+        if let Some(backend) = self.nodes[child].raw() {
+            backends.invalidate(backend, page);
+        } else if let Some(found) = self.with_view(backends, node, |_, view| view.oob(member, page)) {
+            // A codeword there includes the page as it is.
+            self.names.poison(child, page, found.stamp);
         }
-        let (page, children) = (shape.inner(page), shape.children.clone());
-        let mut places = Vec::new();
-        self.with_view(backends, node, |scheme, view| {
-            scheme.invalidate(page, view, &mut |member, page| places.push((member, page)));
-        });
-        for (Member(member), page) in places {
-            self.invalidate(backends, children[usize::from(member)], page);
-        }
+        self.gaps.set(child, page.0, true);
     }
 }

@@ -119,9 +119,6 @@ pub struct Capabilities {
     /// It needs no calls but [`Scheme::plan`] while no part has failed: it takes no locks, exposes no pages, and has no
     /// timers or background work. With one member, it passes every command on unchanged.
     pub stateless: bool,
-    /// Other pages are reconstructed from the contents of one page's places: if its OOB metadata is wrong, it stays
-    /// there until the page is written again.
-    pub rewrites: bool,
     /// While no part has failed, a read returns the right contents as soon as the writes of the plan that holds its stripe
     /// have been submitted: where a page is does not depend on whether the plan is durable.
     pub reads_submitted: bool,
@@ -183,19 +180,6 @@ pub trait Recoverable {
         Self: Scheme,
     {
         health::oob(self, page, view)
-    }
-
-    /// Invalidates the OOB metadata of a page, which the node above found to be wrong, so that recovery from the next
-    /// power cut does not find it. Calls `tell` with the pages of members to invalidate: by default its places, unless
-    /// a stripe determines its contents.
-    fn invalidate(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page))
-    where
-        Self: Scheme,
-    {
-        let _ = view;
-        if !self.capabilities().rewrites {
-            self.places(page, tell);
-        }
     }
 
     /// The pages that a map has lost by its member's last change, each with the change to report to the node above.

@@ -359,15 +359,6 @@ impl Recoverable for Mapping {
             Mapping::Hybrid(map) => map.base.damage.losses(),
         }
     }
-
-    fn invalidate(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        let one = Command::new(Verb::Trim, page, 1);
-        match self {
-            Mapping::Dftl(_) => tell(BACKEND, page),
-            Mapping::Block(map) => map.forget(&one, view),
-            Mapping::Hybrid(map) => map.forget(&one, view),
-        }
-    }
 }
 
 impl OwnHealth for Mapping {

@@ -352,10 +352,6 @@ impl Recoverable for Any {
         of_any!(self, s => s.oob(page, view))
     }
 
-    fn invalidate(&mut self, page: Page, view: &View<'_>, tell: &mut dyn FnMut(Member, Page)) {
-        of_any!(self, s => s.invalidate(page, view, tell))
-    }
-
     fn losses(&mut self) -> Vec<Change> {
         of_any!(self, s => s.losses())
     }

@@ -238,7 +238,7 @@ impl Scheme for Python {
 
     fn capabilities(&self) -> Capabilities {
         let copies = self.layout.data == 0;
-        Capabilities { passes_parts: copies, stateless: copies, rewrites: !copies, ..Capabilities::default() }
+        Capabilities { passes_parts: copies, stateless: copies, ..Capabilities::default() }
     }
 
     /// Stripes; or for copies single pages where each read affects which copy of the next page is less busy.

@@ -334,7 +334,7 @@ impl Scheme for StripeLog {
     fn capabilities(&self) -> Capabilities {
         let idle_after = self.thresholds.uses_idle_time().then_some(Span::ZERO);
         let triggers = Triggers { wake_after: self.policy.timeout, idle_after, ..Triggers::default() };
-        Capabilities { rewrites: true, triggers, waits_for_gc: true, ..Capabilities::default() }
+        Capabilities { triggers, waits_for_gc: true, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {

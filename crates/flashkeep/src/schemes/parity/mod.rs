@@ -115,7 +115,7 @@ impl<L: ParityLayout> Scheme for Parity<L> {
         let idle_after = self.waiting.as_ref().map(|waiting| waiting.idle_after);
         let triggers = Triggers { idle_after, ..Triggers::default() };
         let reads_submitted = self.waiting.is_none();
-        Capabilities { rewrites: true, reads_submitted, triggers, ..Capabilities::default() }
+        Capabilities { reads_submitted, triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {

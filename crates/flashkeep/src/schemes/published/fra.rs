@@ -148,7 +148,7 @@ impl Scheme for Fra {
 
     fn capabilities(&self) -> Capabilities {
         let triggers = Triggers { idle_after: Some(self.idle_after), ..Triggers::default() };
-        Capabilities { rewrites: true, triggers, ..Capabilities::default() }
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {

@@ -242,7 +242,7 @@ impl Scheme for Hpda {
 
     fn capabilities(&self) -> Capabilities {
         let triggers = Triggers { idle_after: Some(self.idle_after), ..Triggers::default() };
-        Capabilities { rewrites: true, triggers, ..Capabilities::default() }
+        Capabilities { triggers, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {

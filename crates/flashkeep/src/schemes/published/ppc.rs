@@ -32,8 +32,8 @@
 //! it commit.
 
 use crate::engine::{
-    BackgroundWork, Capabilities, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan,
-    PlanVerdict, Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Verb, View, Why,
+    BackgroundWork, Cause, Codewords, Command, FixedMap, Flags, Key, Lock, Member, Page, Plan, PlanVerdict,
+    Protection, Recoverable, RepairOutcome, Role, Scheme, Step, StripeUnit, Verb, View, Why,
 };
 use crate::schemes::parity::{Settling, UnitSet, Versions, fetch, read_old};
 use crate::schemes::{
@@ -219,10 +219,6 @@ pub(in crate::schemes) fn build(options: &SchemeOptions<'_>) -> Ppc {
 impl Scheme for Ppc {
     fn capacity(&self) -> u64 {
         self.versions.stripes.capacity()
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { rewrites: true, ..Capabilities::default() }
     }
 
     fn protection(&self) -> Protection<'_> {
