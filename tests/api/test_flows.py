@@ -241,7 +241,7 @@ def test_wrong_files_of_flows_are_refused(flashkeep: Command, die: Path) -> None
     for text, said in (
         ("[[flow]]\nname = 3\n", "flow 1: name: found 3"), ("a = 1\n", "a: not a key of flows"), ("", "no flow;"),
         ('[[flow]]\nname = "a"\nworkload = "synth:random"\nrate = 1\n', "flow 1 (a): rate: not a key"),
-        ('[[flow]]\nname = "a"\nworkload = "synth:random"\nhandle = 1\n', "flow 1 (a): handle: found 1; 0 is"),
+        ('[[flow]]\nname = "a"\nworkload = "synth:random"\nhandle = 1\n', "flow 1 (a): handle: found 1; only 0 is"),
         ('flow = ["a"]\n', 'flow 1: found "a"; a table'), ("a\n", "not TOML"),
     ):  # fmt: skip
         file.write_text(text)

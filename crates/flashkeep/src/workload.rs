@@ -2,7 +2,7 @@
 
 use crate::config::Resolved;
 use crate::error::Error;
-use crate::host::{AddressError, AddressMode, PriorityClass};
+use crate::host::{AddressError, AddressMode, Handles, PriorityClass};
 use crate::job::Job;
 use flashkeep_trace::{
     Action, BadRecords, Columns, Combination, DriveSize, Format, OpenOptions, Part, Provenance, Request,
@@ -152,7 +152,7 @@ impl<'a> Workload<'a> {
                 replay: Replay::Open,
                 class: given.class,
                 weight: given.weight,
-                handle: given.handle(drive, self.job.ignore_handles)?,
+                handle: given.handle(Handles::new(drive.handles(), self.job.ignore_handles))?,
                 offset,
                 capacity,
                 number,
@@ -355,15 +355,12 @@ impl<'a> Workload<'a> {
         Error::Trace(TraceError { path: name.to_owned(), line: None, field: None, message })
     }
 
-    /// The error of a request whose placement handle a drive with this many lacks.
-    pub fn unknown_handle(&self, request: &Request, number: u64, name: &str, handles: u8) -> Error {
-        let handle = request.handle;
-        let accepted = match handles {
-            1 => "only 0 is accepted with ftl.handles = 1".to_owned(),
-            _ => format!("0 to {} are accepted with ftl.handles = {handles}", handles - 1),
-        };
+    /// The error of a request whose placement handle a drive with these lacks.
+    pub fn unknown_handle(&self, request: &Request, number: u64, name: &str, handles: Handles) -> Error {
         let message = format!(
-            "request {number} has the placement handle {handle}; {accepted}; --ignore-handles gives such writes handle 0"
+            "request {number} has the placement handle {}; {}; --ignore-handles gives such writes handle 0",
+            request.handle,
+            handles.accepted()
         );
         Error::Trace(TraceError { path: name.to_owned(), line: None, field: Some("handle".into()), message })
     }

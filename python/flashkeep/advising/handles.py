@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import _flashkeep
 from .._flashkeep import OptionError
-from ..api import job_of, simulate
-from ..cli.progress import State
-from ..cli.runner import StoppedError, Threads
+from ..api import job_of
+from ..cli.runner import run_results
+from ..inputs.tabular import HANDLES
 from ..inputs.traces import Trace
 from ..render.trace_picture import records_of
 from .designs import drives_of
@@ -69,14 +69,19 @@ def advise_on_handles(
     if given.count > 1:
         raise OptionError(f"--drives: {drive}: one drive is compared with itself if its data are separated by handles")
     single = given.single
-    if not 2 <= handles <= 8:
-        raise OptionError(f"--handles: found {handles}; 2 to 8 are accepted")
+    if not 2 <= handles <= HANDLES:
+        raise OptionError(f"--handles: found {handles}; 2 to {HANDLES} are accepted")
     if "-" in trace.paths:
         raise OptionError("advise: each run reads the trace anew, and standard input can be read only once")
     records = _records(trace, single, seed)
     plans = list(_plans(trace, records, single, handles))
     options = {"existing": "all", "warmup": WARMUP, "untimed": True, "breakdown": False, **options}
-    summaries = _simulate(plans, seed, options, workers, view)
+    jobs = [(job_of(plan.drive, plan.trace, seed, options, False), None) for plan in plans]
+    in_memory = {name: content for plan in plans for name, content in plan.trace.tables.items()}
+    try:
+        summaries = [ended[0] for ended in run_results(jobs, workers, view, in_memory)]
+    finally:
+        view.clear()
     rows = [_row(plan, summary) for plan, summary in zip(plans, summaries, strict=True)]
     best = min(rows, key=lambda row: row["waf"] or 0.0)
     mixed = rows[0]["waf"]
@@ -169,31 +174,6 @@ def heat_classes(records: Records, page_bytes: int, handles: int) -> NDArray[np.
     return found
 
 
-def _simulate(
-    plans: list[Plan], seed: int, options: Mapping[str, Any], workers: int, view: Display
-) -> list[dict[str, Any]]:
-    states = [State() for _ in plans]
-    threads: Threads
-
-    def work(at: int) -> dict[str, Any]:
-        def progress(requests: int, share: float | None, _simulated_ns: int) -> None:
-            if threads.stop:
-                raise StoppedError
-            states[at].requests, states[at].share = requests, share
-
-        plan = plans[at]
-        job = job_of(plan.drive, plan.trace, seed, options, False)
-        summary: dict[str, Any] = simulate(job, progress, None, plan.trace.tables)[0]
-        states[at].share = 1.0
-        return summary
-
-    threads = Threads(work, len(plans))
-    try:
-        return threads.run(workers, lambda: view.draw(states))
-    finally:
-        view.clear()
-
-
 def _row(plan: Plan, summary: Mapping[str, Any]) -> Row:
     rows = summary.get("handles") or []
     operations = summary["operations"]
@@ -221,6 +201,7 @@ def _notes(rows: list[Row], summaries: list[dict[str, Any]]) -> list[str]:
 
 def told(found: Mapping[str, Any], page: Page) -> str:
     """The result as a table, its conclusion and its notes."""
+    from ..render.table import aligned
     from ..render.terminal import BOLD, DIM
 
     workload = found["workload"]
@@ -232,11 +213,7 @@ def told(found: Mapping[str, Any], page: Page) -> str:
     cells = [[row["placement"], row["isolation"] or "", _factor(row["waf"]), f"{row['moved_pages']:,}",
               f"{row['erases']:,}", " ".join(_factor(each["waf"]) for each in row["handles"] if each["data"] == "host")]
              for row in found["rows"]]  # fmt: skip
-    widths = [max(len(row[at]) for row in [heads, *cells]) for at in range(len(heads))]
-    words = (0, 1, 5)
-    lines = ["  ".join(cell.ljust(width) if at in words else cell.rjust(width)
-                       for at, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip()
-             for row in [heads, *cells]]  # fmt: skip
+    lines = aligned([heads, *cells], words=(0, 1, 5))
     placements = dict.fromkeys(row["placement"] for row in found["rows"])
     parts = [page.paint(title, BOLD), page.paint(counts, DIM), "", page.paint(lines[0], BOLD), *lines[1:], ""]
     parts += [page.paint(conclusion(found), BOLD), ""]

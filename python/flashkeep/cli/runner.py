@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
     Summary = dict[str, Any]
-    Job = tuple[dict[str, object], tuple[str, str, str] | None]
+    Job = tuple[Mapping[str, Any], tuple[str, str, str] | None]
     """The keys of a job, and the files for its tables."""
 
 GRACE_S = 1.0
@@ -75,7 +75,8 @@ def run_results(
             return threads.stop
 
         job, tables = jobs[index]
-        done = simulate(job, progress, tables, in_memory, command)
+        own = {name: content for name, content in (in_memory or {}).items() if name in job["traces"]}
+        done = simulate(job, progress, tables, own, command)
         states[index].share = 1.0
         return done
 

@@ -11,7 +11,7 @@ from .verdict_text import change, in_words, label, name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from typing import Any
 
     from .run_tables import RunTable
@@ -45,14 +45,19 @@ def age_report(file: str, summary: Summary) -> str:
 
 def _run_table(table: RunTable, page: Page) -> list[str]:
     """A table about the run, with a blank line in front."""
-    rows = [list(table.heads), *table.rows]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(table.heads))]
+    lines = [f"  {line}" for line in aligned([list(table.heads), *table.rows], table.words)]
+    return ["", page.paint(table.title, BOLD), page.paint(lines[0], DIM), *lines[1:]]
+
+
+def aligned(rows: Sequence[Sequence[str]], words: Collection[int]) -> list[str]:
+    """The rows of a table as lines. Columns whose numbers are in `words` are aligned to the left."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     lines = []
     for row in rows:
-        cells = [f"{cell:{width}}" if at in table.words else f"{cell:>{width}}"
+        cells = [f"{cell:{width}}" if at in words else f"{cell:>{width}}"
                  for at, (cell, width) in enumerate(zip(row, widths, strict=True))]  # fmt: skip
-        lines.append("  " + "  ".join(cells).rstrip())
-    return ["", page.paint(table.title, BOLD), page.paint(lines[0], DIM), *lines[1:]]
+        lines.append("  ".join(cells).rstrip())
+    return lines
 
 
 def compare_report(summaries: Sequence[Summary], page: Page) -> str:

@@ -12,7 +12,7 @@ use crate::ftl::ageing;
 use crate::host::Existing;
 use crate::mapping::BackendKind;
 use crate::schemes::{
-    self, Groups, Inside, MemberFacts, Members, PageNumbers, ReadChoice, Reads, RedundancySpec, SchemeEntry,
+    self, Groups, Inside, MemberFacts, Members, PageNumbers, Reading, Reads, RedundancySpec, SchemeEntry,
     Striping, Sums,
 };
 
@@ -32,14 +32,14 @@ impl Resolved {
     /// Whether reads of it, or of a member, may go around busy parts.
     #[must_use]
     pub fn reads_around(&self) -> bool {
-        let chooses = self.spec.redundancy.read::<Reads>().read != ReadChoice::Plain;
+        let chooses = self.spec.redundancy.read::<Reads>().read != Reading::Plain;
         chooses || self.array.iter().any(Resolved::reads_around)
     }
 
     /// Whether reads of it, or of a member, are done in another way as well if they take long.
     #[must_use]
     pub fn hedges_reads(&self) -> bool {
-        let hedges = matches!(self.spec.redundancy.read::<Reads>().read, ReadChoice::Hedge(_));
+        let hedges = matches!(self.spec.redundancy.read::<Reads>().read, Reading::Hedge(_));
         hedges || self.array.iter().any(Resolved::hedges_reads)
     }
 

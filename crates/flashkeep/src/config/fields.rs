@@ -11,7 +11,7 @@ use crate::error::{did_you_mean, nearest};
 use crate::flash::{ErrorsSpec, FlashSpec};
 use crate::ftl::AgeingSpec;
 use crate::host::HostSpec;
-use crate::schemes::{ReadChoice, RedundancySpec};
+use crate::schemes::{Reading, RedundancySpec};
 use schemars::{Schema, schema_for};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -190,7 +190,7 @@ impl KeyKind {
                 all && (1..=*most).contains(&numbers.len())
             }
             (KeyKind::Choice(names), Scalar::Text(text)) => names.contains(text),
-            (KeyKind::Reading(..), Scalar::Text(text)) => ReadChoice::try_from(text.clone()).is_ok(),
+            (KeyKind::Reading(..), Scalar::Text(text)) => Reading::try_from(text.clone()).is_ok(),
             (KeyKind::Flag, Scalar::Flag(_))
             | (KeyKind::Text, Scalar::Text(_))
             | (KeyKind::Texts, Scalar::Texts(_)) => true,

@@ -1,5 +1,6 @@
 //! Commands, which travel down the tree: a verb over a run of pages, and its cause.
 
+use flashkeep_trace::HANDLES;
 use serde::Serialize;
 
 /// A page address in the address space of the command's receiver.
@@ -125,9 +126,6 @@ impl Cause {
         }
     }
 }
-
-/// Placement handles that commands can name, from 0.
-pub const HANDLES: u8 = 8;
 
 /// Flags of a command, with its placement handle, and, for ports, the first of its sectors: a bit each for the flags, three
 /// bits for the handle, six for the sector.

@@ -9,19 +9,21 @@ use super::backends::{Backends, CompletionToken, ReadEstimate};
 use super::command::{Cause, Command, Flags, Verb};
 use super::contents::Contents;
 use super::executor::Engine;
-use super::health::{Protection, repair_key};
+use super::health::repair_key;
 use super::locks::LockMode;
 use super::plan::{Key, Lock, Plan, RepairOutcome, Role, Step, Tell};
 use super::scheme::Scheme;
 use super::tree::NodeId;
 use super::view::View;
 use crate::kernel::{SimTime, Span};
+use serde::{Deserialize, Serialize};
 
 /// Alternatives of a page that are compared: each leaves out the slowest part of the one before.
 const MOST_ALTERNATIVES: usize = 4;
 
 /// Where reads of pages go that can be read in several ways.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Reading {
     /// To the place that the scheme chooses.
     #[default]
@@ -205,16 +207,10 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
     ) -> bool {
         let xor = self.controller_of(node).xor;
         self.with_view(backends, node, |scheme, view| {
-            if matches!(scheme.protection(), Protection::Own(health) if !health.has_alternatives()) {
-                return false;
-            }
             let mut tried = vec![*step];
             for _ in 0..MOST_ALTERNATIVES {
                 plan.clear();
-                let outcome = scheme.repair(&tried, view, plan);
-                // Nothing is missing that has to be written again.
-                plan.steps.retain(|step| step.command.verb == Verb::Read);
-                if outcome != RepairOutcome::Planned || !is_alternative(plan) {
+                if !plan_alternative(scheme, &tried, view, plan) {
                     return false;
                 }
                 let Some((end, slowest)) = end_of(plan, view) else { return false };
@@ -279,8 +275,22 @@ fn reads_plainly(plan: &Plan) -> bool {
     alone && plan.tell == Tell::All && !plan.refuses && plan.flushes.is_none() && plan.steps.iter().all(reads)
 }
 
+/// Plans another way to read a page than by the reads that have been tried: the one that the scheme would take if they had
+/// failed.
+pub(super) fn plan_alternative<S: Scheme>(
+    scheme: &mut S,
+    tried: &[Step],
+    view: &View<'_>,
+    plan: &mut Plan,
+) -> bool {
+    let outcome = scheme.repair(tried, view, plan);
+    // Nothing is missing that has to be written again.
+    plan.steps.retain(|step| step.command.verb == Verb::Read);
+    outcome == RepairOutcome::Planned && is_alternative(plan)
+}
+
 /// Whether a plan reads a page from a copy, or reconstructs it from pages that are read at once.
-pub(super) fn is_alternative(plan: &Plan) -> bool {
+fn is_alternative(plan: &Plan) -> bool {
     let alone = plan.hold.or(plan.carry).or(plan.keep).or(plan.under).is_none();
     let shape = match &plan.steps[..] {
         [] => false,

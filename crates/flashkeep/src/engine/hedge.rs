@@ -6,14 +6,13 @@
 //! come before. The second read is a plan of its own ([`Purpose::Hedge`]), whose caller is the page's place.
 //! Neither is taken back: the first plan notifies its caller when all places are filled, and ends when all reads have.
 
-use super::around::is_alternative;
+use super::around::plan_alternative;
 use super::backends::{Backends, CompletionPart, CompletionToken, Done};
-use super::command::Verb;
 use super::contents::Contents;
 use super::executor::Engine;
 use super::health::Protection;
 use super::locks::LockMode;
-use super::plan::{Plan, RepairOutcome, Step};
+use super::plan::{Plan, Step};
 use super::repair::FailedPage;
 use super::running::{Purpose, RunningPlan, Start, StripeHold};
 use super::scheme::Scheme;
@@ -201,11 +200,7 @@ impl Race {
 impl<S: Scheme, C: Contents> Engine<S, C> {
     /// Whether pages of a node can be read in several ways.
     pub(super) fn has_alternatives(&self, node: NodeId) -> bool {
-        self.nodes.scheme(node).is_some_and(|scheme| match scheme.protection() {
-            Protection::None => false,
-            Protection::Copies | Protection::Stripes(_) => true,
-            Protection::Own(health) => health.has_alternatives(),
-        })
+        self.nodes.scheme(node).is_some_and(|scheme| !matches!(scheme.protection(), Protection::None))
     }
 
     /// A hedged plan begins: it is looked at again if it takes longer than most.
@@ -387,7 +382,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         self.plans.push(plan);
     }
 
-    /// Plans another way to read the page of a step: the one that the scheme would take if the first read failed.
+    /// Plans another way to read the page of a step.
     fn plan_second<L: Backends<C>>(
         &mut self,
         backends: &L,
@@ -396,10 +391,7 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         plan: &mut Plan,
     ) -> bool {
         self.with_view(backends, node, |scheme, view| {
-            let there = view.has(step.member, step.command.start);
-            let planned = there && scheme.repair(&[*step], view, plan) == RepairOutcome::Planned;
-            plan.steps.retain(|step| step.command.verb == Verb::Read);
-            planned && is_alternative(plan)
+            view.has(step.member, step.command.start) && plan_alternative(scheme, &[*step], view, plan)
         })
     }
 

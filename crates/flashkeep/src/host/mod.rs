@@ -3,7 +3,7 @@
 
 mod address;
 mod arbitration;
-mod handle_ranges;
+mod handles;
 mod interleave;
 mod options;
 mod oracle;
@@ -13,7 +13,7 @@ mod window;
 
 pub use address::{AddressError, AddressMode, Addresses, Range};
 pub use arbitration::{Arbiter, Chosen};
-pub use handle_ranges::HandleRanges;
+pub use handles::{HandleRanges, Handles};
 pub use interleave::Interleave;
 pub use options::{Arbitration, Existing, HostOrder, HostSpec, LateRequests, PartialWrites, PriorityClass};
 pub use oracle::{Expected, Oracle};

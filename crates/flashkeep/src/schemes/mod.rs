@@ -59,7 +59,7 @@ pub use mirror::{Mirror, MirrorAcknowledge, ReadPolicy};
 pub use none::Plain;
 pub use options::{
     DiskLog, Extents, Groups, Idle, Incomplete, Incompletes, Inside, NvramOptions, NvramPrice, OldVersions,
-    ReadChoice, Reads, Rebuilds, RedundancySpec, Striping, Sums,
+    Reading, Reads, Rebuilds, RedundancySpec, Striping, Sums,
 };
 pub use parity::{
     Fixed, LocalGroups, Parity, ParityLayout, Permuted, PermutedSeats, Rotated, Seats, Split, StripeSeats,

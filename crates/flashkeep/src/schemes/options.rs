@@ -5,6 +5,7 @@
 //! in the table of schemes.
 
 use super::{SCHEMES, names};
+pub use crate::engine::Reading;
 use crate::flash::Across;
 use crate::options::{self, Options, OptionsPart, Selector, SelectorValue};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -227,37 +228,24 @@ pub struct Reads {
     /// the scheme chooses. `around-busy`: to the alternative, if that is expected to be done before the read could begin.
     /// `hedge=p95` (any percentile from `hedge=p50` to `hedge=p99.9`): to that place, and to the alternative as well if the
     /// read has not come after this percentile of the last 1,000 read times; what comes first is taken.
-    pub read: ReadChoice,
+    pub read: Reading,
 }
 
-/// Where reads go whose pages have alternatives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum ReadChoice {
-    /// To the place that the scheme chooses.
-    #[default]
-    Plain,
-    /// Where they are expected to be done first.
-    AroundBusy,
-    /// To the place that the scheme chooses, and elsewhere as well after this percentile of read times, in 1/1,000.
-    Hedge(u16),
-}
-
-impl From<ReadChoice> for String {
-    fn from(choice: ReadChoice) -> String {
+impl From<Reading> for String {
+    fn from(choice: Reading) -> String {
         match choice {
-            ReadChoice::Plain => "plain".into(),
-            ReadChoice::AroundBusy => "around-busy".into(),
-            ReadChoice::Hedge(permille) if permille % 10 == 0 => format!("hedge=p{}", permille / 10),
-            ReadChoice::Hedge(permille) => format!("hedge=p{}.{}", permille / 10, permille % 10),
+            Reading::Plain => "plain".into(),
+            Reading::AroundBusy => "around-busy".into(),
+            Reading::Hedge(permille) if permille % 10 == 0 => format!("hedge=p{}", permille / 10),
+            Reading::Hedge(permille) => format!("hedge=p{}.{}", permille / 10, permille % 10),
         }
     }
 }
 
-impl TryFrom<String> for ReadChoice {
+impl TryFrom<String> for Reading {
     type Error = String;
 
-    fn try_from(text: String) -> Result<ReadChoice, String> {
+    fn try_from(text: String) -> Result<Reading, String> {
         let permille = |percentile: &str| {
             let (whole, tenth) = percentile.split_once('.').unwrap_or((percentile, "0"));
             let digits = |text: &str, many: usize| {
@@ -268,17 +256,17 @@ impl TryFrom<String> for ReadChoice {
             permille.filter(|permille| (500..1000).contains(permille))
         };
         match text.as_str() {
-            "plain" => Ok(ReadChoice::Plain),
-            "around-busy" => Ok(ReadChoice::AroundBusy),
+            "plain" => Ok(Reading::Plain),
+            "around-busy" => Ok(Reading::AroundBusy),
             other => {
-                let hedge = other.strip_prefix("hedge=p").and_then(permille).map(ReadChoice::Hedge);
+                let hedge = other.strip_prefix("hedge=p").and_then(permille).map(Reading::Hedge);
                 hedge.ok_or_else(|| format!("{other:?} is no way to read"))
             }
         }
     }
 }
 
-impl JsonSchema for ReadChoice {
+impl JsonSchema for Reading {
     fn schema_name() -> Cow<'static, str> {
         "ReadChoice".into()
     }

@@ -5,13 +5,11 @@ use crate::device::port::{Evict, EvictedPages, LinkTimes, PartialPages, PortOpti
 use crate::devices::{AnyDevice, DeviceSet};
 use crate::disk::Disk;
 use crate::drive::{Drive, Fault, FlashBackendKind, Nvram};
-use crate::engine::{
-    ArrayController, BackendId, ChunkOrder, Contents, Reading, Scheme, Tree, TreeLevel, Verb,
-};
+use crate::engine::{ArrayController, BackendId, ChunkOrder, Contents, Scheme, Tree, TreeLevel, Verb};
 use crate::flash::{Domain, Geometry, PlaneId};
 use crate::kernel::Span;
 use crate::mapping::{self, BackendKind};
-use crate::schemes::{self, Any, Members, NvramOptions, ReadChoice, Reads, Rebuilds, Sums};
+use crate::schemes::{self, Any, Members, NvramOptions, Reads, Rebuilds, Sums};
 use std::ops::Range;
 
 /// A drive or an array, ready for commands.
@@ -355,11 +353,7 @@ fn controller(drive: &Resolved) -> ArrayController {
         xor: Span((redundancy.read::<Sums>().xor_us * 1e3).round() as u64),
         rebuild_permille: ((rebuilds.rebuild_share * 1e3).round() as u32).max(1),
         rebuild_depth: rebuilds.rebuild_depth.unwrap_or_else(|| drive.rebuild_depth()),
-        reading: match redundancy.read::<Reads>().read {
-            ReadChoice::Plain => Reading::Plain,
-            ReadChoice::AroundBusy => Reading::AroundBusy,
-            ReadChoice::Hedge(permille) => Reading::Hedge(permille),
-        },
+        reading: redundancy.read::<Reads>().read,
     }
 }
 

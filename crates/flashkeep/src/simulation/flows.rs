@@ -346,7 +346,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.ranges.clear();
             return Ok(true);
         }
-        if request.handle >= self.host.handles && !self.job.ignore_handles {
+        if self.host.handles.take(request.handle.into()).is_none() {
             return self.refuse_handle(request, number, Some(at));
         }
         let flows = self.host.flows.as_mut().expect("there are flows");

@@ -10,8 +10,8 @@ use crate::engine::{BackendId, Contents, Engine, Finished, NodeId, OpenRequest, 
 use crate::error::Error;
 use crate::ftl::{HandleCounts, MapEntry};
 use crate::host::{
-    AddressMode, Addresses, Arbitration, Expected, HandleRanges, HostAccess, HostOrder, HostPages, HostQueue,
-    HostSpec, Interleave, PartialWrites, PriorityClass, Range, fragments,
+    AddressMode, Addresses, Arbitration, Expected, HandleRanges, Handles, HostAccess, HostOrder, HostPages,
+    HostQueue, HostSpec, Interleave, PartialWrites, PriorityClass, Range, fragments,
 };
 use crate::job::{Halt, Job, Progress, RequestRecord, RunOutcome};
 use crate::kernel::{Arena, SimTime, Span, check_room, free_large_tables};
@@ -347,7 +347,7 @@ struct Host<C: Contents> {
     warmup: u64,
     admitted: u64,
     /// The placement handles that writes can name.
-    handles: u8,
+    handles: Handles,
     handle_ranges: HandleRanges,
     /// Requests that have arrived, where they wait in the host.
     seen: u64,
@@ -467,6 +467,7 @@ impl<C: Contents> Host<C> {
         let bytes = drive.page_bytes();
         let [unit, data] = drive.units();
         let sorts = workload.replay == Replay::Open && host.order == HostOrder::CLook;
+        let handles = Handles::new(drive.handles(), job.ignore_handles);
         Ok(Host {
             arrived: (sorts && workload.flows.is_empty()).then(ArrivedRequests::default),
             operations: None,
@@ -486,13 +487,8 @@ impl<C: Contents> Host<C> {
             spread: Vec::new(),
             warmup: workload.warmup()?,
             admitted: 0,
-            handles: drive.handles(),
-            handle_ranges: HandleRanges::new(
-                &job.handle,
-                drive.capacity_bytes(),
-                drive.handles(),
-                job.ignore_handles,
-            )?,
+            handles,
+            handle_ranges: HandleRanges::new(&job.handle, drive.capacity_bytes(), handles)?,
             seen: 0,
             misplaced: 0,
             pages: Vec::new(),

@@ -66,7 +66,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             self.host.ranges.clear();
             return Ok(true);
         }
-        if request.handle >= self.host.handles && !self.job.ignore_handles {
+        if self.host.handles.take(request.handle.into()).is_none() {
             return self.refuse_handle(request, number, None);
         }
         match self.host.addresses.place(request, &mut self.host.ranges) {
@@ -153,12 +153,9 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let this = &mut self.host.in_flight[id];
         this.expected.clear();
         (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
-        (this.fua, this.durable, this.handle) = (request.fua, false, 0);
+        (this.fua, this.durable) = (request.fua, false);
         let handle = self.host.handle_ranges.at(offset).unwrap_or(request.handle);
-        // A drive that lacks the handle has been asked to ignore it.
-        if handle < self.host.handles {
-            this.handle = handle;
-        }
+        this.handle = self.host.handles.take(handle.into()).expect("checked when the request was located");
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,

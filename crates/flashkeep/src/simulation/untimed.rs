@@ -19,7 +19,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             && self.host.page_shift.is_some()
             && !self.device.port().has_cache()
             && !self.device.port().has_copies();
-        let plain = plain && self.host.handles == 1;
+        let plain = plain && !self.host.handles.are_several();
         let as_is = self.workload.placement == AddressMode::AsIs && self.job.operations.is_none();
         if plain && as_is { self.fast_path_of_writes() } else { None }
     }
@@ -41,7 +41,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let inside =
             end << shift <= self.accounts.resolved_bytes && (request.device == 0 || self.job.merge_devices);
         let due = request.op == Op::Write
-            && (request.handle == 0 || self.job.ignore_handles)
+            && self.host.handles.take(request.handle.into()).is_some()
             && request.arrival_ns < self.failures.fault_events.next_at.0;
         (aligned && inside && due).then_some((first, count))
     }

@@ -4,7 +4,7 @@
 use super::{Replay, replay_of};
 use crate::config::Resolved;
 use crate::error::Error;
-use crate::host::PriorityClass;
+use crate::host::{Handles, PriorityClass};
 use crate::job::Job;
 use flashkeep_trace::is_synthetic;
 use serde_json::{Map, Value, json};
@@ -227,15 +227,12 @@ impl GivenFlow {
     }
 
     /// The placement handle of its writes, if it names one.
-    pub(super) fn handle(&self, drive: &Resolved, ignores: bool) -> Result<Option<u8>, Error> {
-        let Some(handle) = self.handle else { return Ok(None) };
-        let last = u32::from(drive.handles()) - 1;
-        if handle > last && !ignores {
-            let accepted = if last == 0 { "0 is".to_owned() } else { format!("0 to {last} are") };
-            let message = format!("found {handle}; {accepted} accepted with ftl.handles = {}", last + 1);
-            return Err(self.wrong("handle", &message));
-        }
-        Ok(Some(if handle > last { 0 } else { handle as u8 }))
+    pub(super) fn handle(&self, handles: Handles) -> Result<Option<u8>, Error> {
+        let take = |named| {
+            let handle = handles.take(named);
+            handle.ok_or_else(|| self.wrong("handle", &format!("found {named}; {}", handles.accepted())))
+        };
+        self.handle.map(take).transpose()
     }
 
     /// How its requests are admitted; `implied` is the depth of a synthetic workload.

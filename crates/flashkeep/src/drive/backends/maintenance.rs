@@ -204,11 +204,9 @@ impl<C: Contents> DriveBackends<C> {
 
     /// Whether data of a block that is due are being moved, or can be.
     fn is_refreshing(&self) -> bool {
-        (0..self.flash.geometry.plane_count()).map(PlaneId).any(|plane| {
-            let under_way = self.gc.collections[plane.0 as usize].under_way;
-            under_way.is_some_and(|collection| collection.cause() == Cause::Refresh)
-                || self.has_refresh(plane)
-        })
+        (0..self.flash.geometry.plane_count())
+            .map(PlaneId)
+            .any(|plane| self.moves_because(plane) == Cause::Refresh || self.has_refresh(plane))
     }
 
     /// In untimed runs: moves the data of the blocks that are due now.

@@ -118,14 +118,17 @@ impl PageStreams {
 
     /// The stream that a page goes to if it is written now.
     pub(super) fn of_written(&self, ftl: usize, lpn: u32) -> u8 {
-        let own = || self.first_of(ftl, lpn) + self.heat.get(ftl).map_or(0, |heat| heat.of_written(lpn));
-        self.of_table(lpn).unwrap_or_else(own)
+        self.of_placed(ftl, lpn, self.handles.of(ftl, lpn))
     }
 
     /// The stream that a page of a command goes to if it is placed now.
     pub(super) fn of_command(&self, ftl: usize, lpn: u32, command: &Command) -> u8 {
-        let first = self.handles.first(self.handles.of_written(ftl, lpn, command));
-        let own = || first + self.heat.get(ftl).map_or(0, |heat| heat.of_written(lpn));
+        self.of_placed(ftl, lpn, self.handles.of_written(ftl, lpn, command))
+    }
+
+    #[inline]
+    fn of_placed(&self, ftl: usize, lpn: u32, handle: u8) -> u8 {
+        let own = || self.handles.first(handle) + self.heat.get(ftl).map_or(0, |heat| heat.of_written(lpn));
         self.of_table(lpn).unwrap_or_else(own)
     }
 

@@ -167,12 +167,6 @@ pub trait OwnHealth {
         let _ = visit;
     }
 
-    /// Whether pages that are missing nowhere may be read as a repair reads them: a repair that takes a medium for
-    /// itself is for missing pages only.
-    fn has_alternatives(&self) -> bool {
-        true
-    }
-
     /// The stripe that the repair of a member's page must hold; none if it needs no lock.
     fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
         let _ = (member, page);

@@ -404,10 +404,6 @@ impl OwnHealth for Backup {
         }
     }
 
-    fn has_alternatives(&self) -> bool {
-        false
-    }
-
     fn repair_key(&self, member: Member, page: Page) -> Option<Key> {
         let page = self.layout.of_ssd(member, page).filter(|_| member.0 < self.layout.ssds)?;
         let (backup, _) = self.backup(page)?;

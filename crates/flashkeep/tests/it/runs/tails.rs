@@ -23,6 +23,8 @@ const MEMBER: &str = "[flash]\nchannels = 2\nchips_per_channel = 1\ndies_per_chi
 /// Less than the drive can do in turns.
 const LOAD: &str = "synth:random,requests=100k,write=0.3,size=4KiB,rate=1500";
 
+const SCHEMES_OF_EIGHT: [&str; 7] = ["raid5", "raid6", "mirror", "chained", "raid-tp", "lrc", "declustered"];
+
 const AROUND: &str = "redundancy.read=around-busy";
 const HEDGE: &str = "redundancy.read=hedge=p95";
 const TURNS: &str = "ftl.gc.turn_ms=50";
@@ -46,6 +48,17 @@ fn array(member: &str, set: &[&str]) -> Value {
          [start]\nexisting = \"all\"\n"
     );
     verified(&text, set)
+}
+
+/// Reads of an array of eight of which one is slow.
+fn slow_member(scheme: &str, set: &[&str]) -> Value {
+    let member = file("member.toml", MEMBER);
+    let text = format!(
+        "members = [\"8 * {member}\"]\n[redundancy]\nscheme = \"{scheme}\"\n[start]\nexisting = \"all\"\n"
+    );
+    let load = "synth:random,requests=20k,write=0,size=4KiB:0.7/16KiB:0.3,rate=3k";
+    let fail = vec!["slow:member:1@0s,factor=20,for=1000s".to_owned()];
+    summary(&Job { verify: true, fail, ..job(&text, load, set) })
 }
 
 #[test]
@@ -95,17 +108,8 @@ fn the_members_of_an_array_collect_in_turns() {
 
 #[test]
 fn reads_go_around_members_that_are_slow() {
-    for scheme in ["raid5", "raid6", "mirror", "chained", "raid-tp", "lrc", "declustered"] {
-        let member = file("member.toml", MEMBER);
-        let text = format!(
-            "members = [\"8 * {member}\"]\n[redundancy]\nscheme = \"{scheme}\"\n[start]\nexisting = \"all\"\n"
-        );
-        let run = |set: &[&str]| {
-            let load = "synth:random,requests=20k,write=0,size=4KiB:0.7/16KiB:0.3,rate=3k";
-            let fail = vec!["slow:member:1@0s,factor=20,for=1000s".to_owned()];
-            summary(&Job { verify: true, fail, ..job(&text, load, set) })
-        };
-        let (plain, around) = (run(&[]), run(&[AROUND]));
+    for scheme in SCHEMES_OF_EIGHT {
+        let (plain, around) = (slow_member(scheme, &[]), slow_member(scheme, &[AROUND]));
         assert_eq!(figure(&around, "integrity.wrong_reads"), 0.0, "{scheme}");
         assert!(tail(&around, "p99") < 0.5 * tail(&plain, "p99"), "{scheme}");
     }
@@ -152,18 +156,10 @@ fn hedged_reads_are_faster_than_plain_ones_and_slower_than_those_that_know_what_
 
 #[test]
 fn reads_of_members_that_are_slow_are_hedged() {
-    for scheme in ["raid5", "raid6", "mirror", "chained", "raid-tp", "lrc", "declustered"] {
-        let member = file("member.toml", MEMBER);
-        let text = format!(
-            "members = [\"8 * {member}\"]\n[redundancy]\nscheme = \"{scheme}\"\n[start]\nexisting = \"all\"\n"
-        );
-        let run = |set: &[&str]| {
-            let load = "synth:random,requests=20k,write=0,size=4KiB:0.7/16KiB:0.3,rate=3k";
-            let fail = vec!["slow:member:1@0s,factor=20,for=1000s".to_owned()];
-            summary(&Job { verify: true, fail, ..job(&text, load, set) })
-        };
+    for scheme in SCHEMES_OF_EIGHT {
         // More than one read in twenty is slow: that is the 95th percentile.
-        let (plain, hedged) = (run(&[]), run(&["redundancy.read=hedge=p70"]));
+        let plain = slow_member(scheme, &[]);
+        let hedged = slow_member(scheme, &["redundancy.read=hedge=p70"]);
         assert_eq!(figure(&hedged, "integrity.wrong_reads"), 0.0, "{scheme}");
         assert!(tail(&hedged, "p99") < 0.5 * tail(&plain, "p99"), "{scheme}");
         assert!(figure(&hedged, "reads_around.hedge_won") > 100.0, "{scheme}");

@@ -1,7 +1,45 @@
-//! Placement handles by address (`--handle A..B=H`): for traces that name none, and for clients of a served drive.
+//! The placement handles that writes can name, and handles by address (`--handle A..B=H`): for traces that name none, and
+//! for clients of a served drive.
 
 use crate::error::Error;
 use std::ops::Range;
+
+/// The placement handles of a drive.
+#[derive(Clone, Copy, Debug)]
+pub struct Handles {
+    count: u8,
+    /// Handles that the drive lacks are taken for 0.
+    ignores_others: bool,
+}
+
+impl Handles {
+    /// This many handles, from 0.
+    #[must_use]
+    pub fn new(count: u8, ignores_others: bool) -> Handles {
+        Handles { count, ignores_others }
+    }
+
+    /// Whether writes can name another handle than 0.
+    #[must_use]
+    pub fn are_several(self) -> bool {
+        self.count > 1
+    }
+
+    /// The handle of a write that names this one; none if the drive lacks it.
+    #[inline]
+    #[must_use]
+    pub fn take(self, named: u32) -> Option<u8> {
+        if named < u32::from(self.count) { Some(named as u8) } else { self.ignores_others.then_some(0) }
+    }
+
+    /// What an error says of the handles that are accepted.
+    #[must_use]
+    pub fn accepted(self) -> String {
+        let Handles { count, .. } = self;
+        let range = if count == 1 { "only 0 is".to_owned() } else { format!("0 to {} are", count - 1) };
+        format!("{range} accepted with ftl.handles = {count}")
+    }
+}
 
 /// The handles of ranges of the device's addresses, in bytes, ascending.
 #[derive(Clone, Debug, Default)]
@@ -10,13 +48,12 @@ pub struct HandleRanges {
 }
 
 impl HandleRanges {
-    /// The ranges of these options, of a device of `capacity` bytes with this many handles. Handles that it lacks are 0
-    /// where the caller ignores them.
+    /// The ranges of these options, of a device of `capacity` bytes with these handles.
     ///
     /// # Errors
     /// A text that is not `A..B=H`; an empty range, one that overlaps another, or one that begins outside of the device; a
     /// handle that the drive lacks.
-    pub fn new(given: &[String], capacity: u64, handles: u8, ignores: bool) -> Result<Self, Error> {
+    pub fn new(given: &[String], capacity: u64, handles: Handles) -> Result<Self, Error> {
         let mut ranges = Vec::new();
         for text in given {
             let (range, handle) = parsed(text).ok_or_else(|| {
@@ -29,12 +66,8 @@ impl HandleRanges {
                     if range.start >= capacity { "begins after the device's last byte" } else { "is empty" };
                 return Err(refused(format!("`{text}` {what} (it has {capacity} bytes)")));
             }
-            if handle >= u32::from(handles) && !ignores {
-                let last = handles - 1;
-                let accepted = if last == 0 { "0 is".to_owned() } else { format!("0 to {last} are") };
-                return Err(refused(format!("`{text}`: {accepted} accepted with ftl.handles = {handles}")));
-            }
-            ranges.push((range, if handle < u32::from(handles) { handle as u8 } else { 0 }));
+            let handle = handles.take(handle);
+            ranges.push((range, handle.ok_or_else(|| refused(format!("`{text}`: {}", handles.accepted())))?));
         }
         ranges.sort_by_key(|(range, _)| range.start);
         if let Some(pair) = ranges.windows(2).find(|pair| pair[0].0.end > pair[1].0.start) {
@@ -78,7 +111,19 @@ mod tests {
 
     fn ranges(given: &[&str]) -> Result<HandleRanges, String> {
         let given: Vec<String> = given.iter().map(|&text| text.to_owned()).collect();
-        HandleRanges::new(&given, 1 << 20, 3, false).map_err(|error| error.to_string())
+        HandleRanges::new(&given, 1 << 20, Handles::new(3, false)).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_handle_that_the_drive_lacks_is_refused_or_ignored() {
+        let (strict, lenient) = (Handles::new(3, false), Handles::new(3, true));
+        assert_eq!(
+            [0, 2, 3, 256, u32::MAX].map(|named| strict.take(named)),
+            [Some(0), Some(2), None, None, None]
+        );
+        assert_eq!([2, 3, 256].map(|named| lenient.take(named)), [Some(2), Some(0), Some(0)]);
+        assert_eq!(strict.accepted(), "0 to 2 are accepted with ftl.handles = 3");
+        assert_eq!(Handles::new(1, false).accepted(), "only 0 is accepted with ftl.handles = 1");
     }
 
     #[test]
