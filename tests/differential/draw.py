@@ -9,8 +9,10 @@ uses it when a draw is refused.
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -107,6 +109,8 @@ class Case(torture_case.Case):
     """The drive is first used and saved by a run of its own."""
     relation: str = ""
     """Another run that must have the same results (`RELATIONS`)."""
+    flows: list[dict[str, Any]] = field(default_factory=list)
+    """Keys of its workload as a flow, and those of flows beside it."""
 
     @property
     def name(self) -> str:
@@ -131,6 +135,9 @@ class Case(torture_case.Case):
         for name in ("operations", "map"):
             if job.get(name):
                 job[name] = str(folder / f"{label}.{name}.csv")
+        if self.flows:
+            own = {"name": "own", "workload": job.pop("traces")[0]}
+            job["flow"] = [json.dumps(own | flow) for flow in self.flows]
         if not self.aged:
             return [job]
         saved = str(folder / f"{label}.aged")
@@ -738,6 +745,23 @@ def options(source: Source, case: Case, kind: str) -> None:
         case.relation = ""
     case.tags |= {f"relation={case.relation}"} if case.relation else set()
     case.tags |= tags_of_options(job) | ({"aged"} if case.aged else set())
+    flows(source, case)
+
+
+def flows(source: Source, case: Case) -> None:
+    """Sometimes another flow is beside the workload; each may have a share of the write cache."""
+    if case.relation or not source.chance("flows", 0.1):
+        return
+    rng = source("which flows")
+    other = f"synth:random,requests={rng.choice((50, 300))},size=4KiB:0.5/16KiB:0.5,write={rng.choice((0.5, 1))}"
+    case.flows = [{}, {"name": "other", "workload": f"{other},{rng.choice(('depth=3', 'rate=2k', 'rate=200k'))}"}]
+    for flow in case.flows:
+        flow["priority"] = rng.choice(("urgent", "medium", "low"))
+    dram = re.search(r"^buffer\.dram_mib = (?!0$)", case.drive, re.MULTILINE)
+    if dram and 'write_policy = "through"' not in case.drive:
+        for flow in rng.sample(case.flows, rng.choice((0, 1, 2))):
+            flow["cache_share"] = rng.choice((0.1, 0.4, 0.5))
+    case.tags.add("flows")
 
 
 def add_events(case: Case, events: list[str]) -> None:

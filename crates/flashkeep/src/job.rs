@@ -75,9 +75,10 @@ job! {
         /// writes.
         existing: Option<String> => Replaying, word("reads|all|none|steady");
         /// A workload beside others, NAME=WORKLOAD[,replay=open|closed][,depth=D][,priority=urgent|high|medium|low][,weight=W]
-        /// [,volume=V][,handle=H], each with a host queue; commas within synth:… are written `;`; repeatable.
+        /// [,volume=V][,handle=H][,cache_share=S], each with a host queue; commas within synth:… are written `;`; repeatable.
         flow: Vec<String> => Running, value("NAME=WORKLOAD");
-        /// A TOML file of [[flow]]s with name, workload, replay, depth, priority, weight, volume, handle.
+        /// A TOML file of [[flow]]s with name, workload, replay, depth, priority, weight, volume, handle,
+        /// cache_share.
         flows: Option<PathBuf> => Running, value("FILE");
         /// Also run each flow alone, and report by which factor its response times grow beside the others.
         alone: bool => Running, flag();

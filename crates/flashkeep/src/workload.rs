@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 mod flows;
 
-use flows::given_flows;
 pub use flows::{Flow, flow_tables};
+use flows::{check_cache_shares, given_flows};
 
 /// How requests are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +144,9 @@ impl<'a> Workload<'a> {
 
     /// The flows of tenants. Together they are open if one of them is.
     fn find_tenants(&mut self, drive: &Resolved) -> Result<(), Error> {
-        for (number, given) in given_flows(self.job)?.into_iter().enumerate() {
+        let flows = given_flows(self.job)?;
+        check_cache_shares(&flows, drive)?;
+        for (number, given) in flows.into_iter().enumerate() {
             let (offset, capacity) = given.range(drive)?;
             let mut flow = Flow {
                 name: given.name.clone(),
@@ -153,6 +155,7 @@ impl<'a> Workload<'a> {
                 class: given.class,
                 weight: given.weight,
                 handle: given.handle(Handles::new(drive.handles(), self.job.ignore_handles))?,
+                cache_sectors: given.cache_sectors(drive)?,
                 offset,
                 capacity,
                 number,
@@ -163,8 +166,9 @@ impl<'a> Workload<'a> {
             self.flows.push(flow);
         }
         if let Some(only) = self.job.only_flow {
+            // Alone it has all of the write cache.
             let kept = self.flows.drain(..).nth(only);
-            self.flows.extend(kept);
+            self.flows.extend(kept.map(|flow| Flow { cache_sectors: 0, ..flow }));
         }
         let depths = self.flows.iter().map(|flow| match flow.replay {
             Replay::Closed(depth) => Some(depth),
@@ -200,6 +204,7 @@ impl<'a> Workload<'a> {
             class: PriorityClass::default(),
             weight: 1,
             handle: None,
+            cache_sectors: 0,
             offset: number as u64 * capacity,
             capacity,
             number,
@@ -363,6 +368,12 @@ impl<'a> Workload<'a> {
             handles.accepted()
         );
         Error::Trace(TraceError { path: name.to_owned(), line: None, field: Some("handle".into()), message })
+    }
+
+    /// The sectors of the write cache that are for the pages of single flows.
+    #[must_use]
+    pub fn cache_shares(&self) -> Vec<u64> {
+        self.flows.iter().map(|flow| flow.cache_sectors).filter(|&sectors| sectors > 0).collect()
     }
 
     /// Whether requests that have no place on the drive are left out.

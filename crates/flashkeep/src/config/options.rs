@@ -312,6 +312,22 @@ impl Resolved {
         writes_through(&self.spec)
     }
 
+    /// The capacity of its write cache in sectors.
+    #[must_use]
+    pub fn cache_sectors(&self) -> u64 {
+        if self.writes_through() { 0 } else { self.dram_sectors() }
+    }
+
+    /// The room for clean copies in its DRAM, in sectors.
+    #[must_use]
+    pub fn copied_sectors(&self) -> u64 {
+        if self.writes_through() { self.dram_sectors() } else { 0 }
+    }
+
+    fn dram_sectors(&self) -> u64 {
+        self.buffer_bytes() / u64::from(self.spec.flash.sector_bytes)
+    }
+
     /// Whether its write cache survives a power loss.
     #[must_use]
     pub fn has_protected_buffer(&self) -> bool {

@@ -268,13 +268,15 @@ pub struct Origin {
     pub cause: Cause,
     /// Its placement handle.
     pub handle: u8,
+    /// The share of the write cache that it counts against: that of a flow, or 0, what these leave to all others.
+    pub cache_share: u8,
 }
 
 impl Origin {
     /// A write of the host with a placement handle.
     #[must_use]
     pub fn host(handle: u8) -> Origin {
-        Origin { cause: Cause::Host, handle }
+        Origin { cause: Cause::Host, handle, cache_share: 0 }
     }
 }
 
@@ -294,7 +296,7 @@ impl Command {
     /// Where the pages of a write come from.
     #[must_use]
     pub fn origin(&self) -> Origin {
-        Origin { cause: self.cause, handle: self.flags.handle() }
+        Origin { cause: self.cause, handle: self.flags.handle(), cache_share: 0 }
     }
 
     /// The same command for these sectors of its only page.

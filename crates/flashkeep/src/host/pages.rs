@@ -35,8 +35,8 @@ pub struct HostAccess<'a, S, C, L> {
     pub request: OpenRequest,
     /// The expected results of its reads.
     pub expected: &'a mut Vec<Expected<C>>,
-    /// The placement handle of its writes.
-    pub handle: u8,
+    /// Where the pages of its writes come from.
+    pub origin: Origin,
 }
 
 /// Takes down what reads are expected to return.
@@ -145,8 +145,8 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
         contents: impl Fn(&Oracle<C>, u64) -> C,
         work: impl FnOnce(&mut Port<C>, &mut PortSubtree<'_, S, C, L, ExpectedReads<'_, C>>, &Oracle<C>) -> T,
     ) -> T {
-        let HostAccess { engine, backends, pages, now, request, expected, handle } = self;
-        let flags = flags.for_handle(*handle);
+        let HostAccess { engine, backends, pages, now, request, expected, origin } = self;
+        let flags = flags.for_handle(origin.handle);
         let oracle = &pages.oracle;
         let places = (first..first + u64::from(count)).map(|page| contents(oracle, page));
         let token = engine.extend(*request, places);
@@ -174,7 +174,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
     #[inline]
     pub fn write(&mut self, fragment: Fragment) -> bool {
         let Fragment { page, count, .. } = fragment;
-        let origin = Origin::host(self.handle);
+        let origin = self.origin;
         self.pages.count_versions(page, count);
         self.call((Verb::Write, Flags::NONE), (page, count), Oracle::current, |port, below, oracle| {
             port.write(fragment, origin, 0, |page| oracle.current(page), below)
@@ -184,7 +184,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
     /// Writes a fragment past the caches (FUA).
     pub fn force(&mut self, fragment: Fragment) {
         let Fragment { page, count, .. } = fragment;
-        let origin = Origin::host(self.handle);
+        let origin = self.origin;
         self.pages.count_versions(page, count);
         let flags = Flags::FUA.with(Flags::SOON);
         self.call((Verb::Write, flags), (page, count), Oracle::current, |port, below, oracle| {
@@ -194,7 +194,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
 
     /// Writes a run of whole pages past the cache.
     pub fn write_run(&mut self, first: u64, count: u32) {
-        let origin = Origin::host(self.handle);
+        let origin = self.origin;
         self.pages.count_versions(first, count);
         self.call((Verb::Write, Flags::NONE), (first, count), Oracle::current, |port, below, oracle| {
             port.write_run(first, count, origin, Some(0), |page| oracle.current(page), below);
@@ -203,7 +203,7 @@ impl<S: Scheme, C: Contents, L: Backends<C>> HostAccess<'_, S, C, L> {
 
     /// Writes a page again as it is: it belongs to a logical page of which another one is written.
     pub fn rewrite(&mut self, page: u64) {
-        let handle = self.handle;
+        let handle = self.origin.handle;
         self.call((Verb::Write, Flags::NONE), (page, 0), Oracle::current, |port, below, _| {
             port.rewrite(page, handle, below);
         });

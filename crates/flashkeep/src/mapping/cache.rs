@@ -40,7 +40,7 @@ pub(super) struct MapCache {
     /// The slot of each page, plus one.
     slot_of: Vec<u32>,
     /// Each segment's slots, and how many it has.
-    order: UseOrder<2>,
+    order: UseOrder,
     len: [u32; 2],
     /// The first changed entry of each translation page, plus one.
     dirty: Vec<u32>,
@@ -53,7 +53,7 @@ impl MapCache {
             per_page,
             slots: Vec::new(),
             slot_of: vec![0; pages as usize],
-            order: UseOrder::default(),
+            order: UseOrder::new(2),
             len: [0; 2],
             dirty: vec![0; pages.div_ceil(per_page) as usize],
         }

@@ -263,8 +263,8 @@ fn port(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> Option<PortOptio
 pub(super) fn port_options(drive: &Resolved, scheme: Option<&Any>, parts: bool) -> PortOptions {
     PortOptions {
         link: link_times(drive),
-        cache_sectors: cache_sectors(drive),
-        copied_sectors: copied_sectors(drive),
+        cache_sectors: drive.cache_sectors(),
+        copied_sectors: drive.copied_sectors(),
         protected: drive.has_protected_buffer(),
         evicts: evicted_together(drive, scheme),
         flush: drive.flush_rule(),
@@ -293,20 +293,6 @@ fn parts_over(scheme: Option<&Any>, is_array: bool) -> PartialPages {
     if passes { PartialPages::PassOn } else { PartialPages::Merge }
 }
 
-/// The capacity of a drive's write cache in sectors.
-fn cache_sectors(drive: &Resolved) -> u64 {
-    if drive.writes_through() { 0 } else { dram_sectors(drive) }
-}
-
-/// The room for clean copies in a drive's DRAM, in sectors.
-fn copied_sectors(drive: &Resolved) -> u64 {
-    if drive.writes_through() { dram_sectors(drive) } else { 0 }
-}
-
-fn dram_sectors(drive: &Resolved) -> u64 {
-    drive.buffer_bytes() / u64::from(drive.spec.flash.sector_bytes)
-}
-
 /// The time of a request that the controller's memory serves. An array without DRAM passes on all requests: its members
 /// answer those that ask for nothing.
 fn memory(drive: &Resolved) -> Span {
@@ -326,7 +312,7 @@ fn evicted_together(drive: &Resolved, scheme: Option<&Any>) -> EvictedPages {
     if drive.evicts() == Evict::Stripe && grain < u32::MAX {
         return EvictedPages::Stripe(grain);
     }
-    let half = cache_sectors(drive) / drive.page_sectors() / 2;
+    let half = drive.cache_sectors() / drive.page_sectors() / 2;
     EvictedPages::Oldest(narrow(u64::from(drive.filled_together()).min(half).max(1)))
 }
 

@@ -24,6 +24,8 @@ struct RunningFlow {
     queue: usize,
     /// The placement handle of its writes, if it names one.
     handle: Option<u8>,
+    /// The number of its share of the write cache ([`Origin::cache_share`]).
+    cache_share: u8,
     statistics: FlowStatistics,
 }
 
@@ -106,6 +108,7 @@ impl Flows {
         let (mut flows, mut addresses) = (Vec::new(), Vec::new());
         let mut parts: Vec<(u64, u64)> = Vec::new();
         let (numbers, mut queues) = queues_of(&workload.flows, host);
+        let mut shares = 0;
         for ((flow, requests), queue) in workload.flows.iter().zip(workload.streams()?).zip(numbers) {
             let part = (flow.offset, flow.capacity);
             let at = parts.iter().position(|&other| other == part).unwrap_or_else(|| {
@@ -121,6 +124,8 @@ impl Flows {
             let statistics = FlowStatistics::default();
             let (offset, capacity) = part;
             let handle = flow.handle;
+            shares += u8::from(flow.cache_sectors > 0);
+            let cache_share = if flow.cache_sectors > 0 { shares } else { 0 };
             let flow = RunningFlow {
                 requests,
                 next: None,
@@ -130,6 +135,7 @@ impl Flows {
                 slots,
                 queue,
                 handle,
+                cache_share,
                 statistics,
             };
             flows.push(flow);
@@ -376,7 +382,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         op: Op,
         admitted: SimTime,
         counted: bool,
-    ) {
+    ) -> u8 {
         let flows = self.host.flows.as_mut().expect("there are flows");
         flows.enter(admitted);
         self.host.in_flight[id].flow = flows.current as u32;
@@ -386,6 +392,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let pages = self.host.ranges.iter().map(pages).sum();
             flows.statistics_of(flows.current).admit(op, pages);
         }
+        flows.flows[flows.current].cache_share
     }
 
     /// A request of a flow is acknowledged.

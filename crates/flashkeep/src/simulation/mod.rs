@@ -1,6 +1,7 @@
 //! Connects workload, host interface, redundancy, FTLs, flash and report, and advances the clock.
 
 use crate::config::{self, DriveFiles, Resolved};
+use crate::device::command::Origin;
 use crate::device::latency::PARTS;
 use crate::device::port::{Hits, Link, Port};
 use crate::devices::{Body, DeviceStatistics};
@@ -266,8 +267,8 @@ struct OutstandingRequest<C> {
     asked: Vec<Range>,
     /// The host asked for FUA.
     fua: bool,
-    /// The placement handle of a write.
-    handle: u8,
+    /// Where the pages of a write come from.
+    origin: Origin,
     /// A FLUSH, or a write with FUA: it ends when its pages are durable.
     durable: bool,
 }
@@ -377,7 +378,7 @@ impl<C: Contents, H> Device<C, H> {
         expected: &'b mut Vec<Expected<C>>,
     ) -> HostAccess<'b, schemes::Any, C, H> {
         let Device { engine, body, pages, .. } = self;
-        HostAccess { engine, backends: body, pages, now, request, expected, handle: 0 }
+        HostAccess { engine, backends: body, pages, now, request, expected, origin: Origin::host(0) }
     }
 }
 
@@ -551,6 +552,7 @@ impl<'a, C: Contents, H: Body<C>> Simulation<'a, C, H> {
         (engine.controller, engine.untimed) = (controller, untimed);
         let options = port_options(drive, engine.tree().scheme(NodeId::ROOT), true);
         engine.ports_mut().set_host(options);
+        engine.ports_mut().host_mut().divide_cache(&workload.cache_shares());
         let spares = drive.members() as u16..drive.parts() as u16;
         let device = Device {
             body: hardware,

@@ -1,6 +1,7 @@
 //! The path of a request, from its place on the drive to its completion.
 
 use super::{AHEAD, OutstandingRequest, Simulation, Stop, Totals};
+use crate::device::command::Origin;
 use crate::device::port::Fragment;
 use crate::devices::Body;
 use crate::engine::{BackendId, Contents, Finished, NodeId, OpenRequest, Page, Scheme};
@@ -135,9 +136,10 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         let arrival = if closed { self.clock.now } else { SimTime(request.arrival_ns) };
         let admitted = self.clock.now;
         self.host.window.enter(arrival, admitted);
-        if self.host.flows.is_some() {
-            self.enter_flow(id, request.op, admitted, number >= self.host.warmup);
-        }
+        let cache_share = match self.host.flows {
+            Some(_) => self.enter_flow(id, request.op, admitted, number >= self.host.warmup),
+            None => 0,
+        };
         if self.resolved.spec.host.late_requests == LateRequests::FromArrival {
             self.clock.now = arrival.max(
                 self.failures.durability.as_ref().map_or(SimTime::ZERO, |durability| durability.ready()),
@@ -155,7 +157,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
         (this.number, this.arrival, this.admitted) = (number, arrival, self.clock.now);
         (this.fua, this.durable) = (request.fua, false);
         let handle = self.host.handle_ranges.at(offset).unwrap_or(request.handle);
-        this.handle = self.host.handles.take(handle.into()).expect("checked when the request was located");
+        let handle = self.host.handles.take(handle.into()).expect("checked when the request was located");
+        this.origin = Origin { cache_share, ..Origin::host(handle) };
         this.counted = number >= self.host.warmup;
         this.record = RequestRecord {
             arrival_ns: arrival.0,
@@ -276,7 +279,7 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             for page in before.chain(after) {
                 let (now, this) = (self.clock.now, &mut self.host.in_flight[id]);
                 let mut access = self.device.access(now, request, &mut this.expected);
-                access.handle = this.handle;
+                access.origin = this.origin;
                 access.rewrite(page);
             }
         }
@@ -292,14 +295,14 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     ) -> bool {
         let sector_bytes = u64::from(self.resolved.spec.flash.sector_bytes);
         let page_sectors = self.device.port().pages().page_sectors();
-        let (mut asked, handle) = (false, self.host.in_flight[id].handle);
+        let (mut asked, origin) = (false, self.host.in_flight[id].origin);
         for at in 0..self.host.ranges.len() {
             let Range { offset, length } = self.host.ranges[at];
             for fragment in fragments(offset, length, sector_bytes, page_sectors) {
                 let now = self.clock.now;
                 let expected = &mut self.host.in_flight[id].expected;
                 let mut access = self.device.access(now, request, expected);
-                access.handle = handle;
+                access.origin = origin;
                 asked |= act(&mut access, fragment);
             }
         }
@@ -450,7 +453,8 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
             let length = u64::from(this.record.length);
             statistics.bytes_read += length * u64::from(op == Op::Read as u8);
             statistics.bytes_written += length * u64::from(op == Op::Write as u8);
-            statistics.handle_bytes[usize::from(this.handle)] += length * u64::from(op == Op::Write as u8);
+            statistics.handle_bytes[usize::from(this.origin.handle)] +=
+                length * u64::from(op == Op::Write as u8);
         }
         if let Some(sums) = &mut statistics.breakdowns {
             let flash = self.device.engine.flash_times(finished.counter, acknowledged);

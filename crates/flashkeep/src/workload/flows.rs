@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The keys of a flow, in `--flow` and in tables.
-const KEYS: [&str; 8] = ["name", "workload", "replay", "depth", "priority", "weight", "volume", "handle"];
+const KEYS: [&str; 9] =
+    ["name", "workload", "replay", "depth", "priority", "weight", "volume", "handle", "cache_share"];
 
 /// A workload beside others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub struct Flow {
     pub weight: u32,
     /// The placement handle of its writes; those of its trace if none is given.
     pub handle: Option<u8>,
+    /// The sectors of the write cache that are for its pages alone, and the only ones that they may take; 0 if it uses what
+    /// the others leave.
+    pub cache_sectors: u64,
     /// The first byte of its part of the device.
     pub offset: u64,
     /// The bytes of that part.
@@ -48,6 +52,7 @@ pub(super) struct GivenFlow {
     pub(super) weight: u32,
     volume: Option<u32>,
     handle: Option<u32>,
+    cache_share: Option<f64>,
 }
 
 /// The flows of a job: those of its file, then those of `--flow`.
@@ -77,10 +82,36 @@ pub fn flow_tables(job: &Job) -> Result<Vec<String>, Error> {
         json!({
             "name": flow.name, "workload": flow.trace, "replay": flow.replay, "depth": flow.depth,
             "priority": flow.class.name(), "weight": flow.weight, "volume": flow.volume, "handle": flow.handle,
+            "cache_share": flow.cache_share,
         })
         .to_string()
     };
     Ok(given_flows(job)?.into_iter().map(text).collect())
+}
+
+/// The shares of the write cache that flows name leave at least a page to flows that name none.
+///
+/// # Errors
+/// The first flow for which there is no room.
+pub(super) fn check_cache_shares(flows: &[GivenFlow], drive: &Resolved) -> Result<(), Error> {
+    let mut left = drive.cache_sectors();
+    for flow in flows {
+        let rest = left.checked_sub(flow.cache_sectors(drive)?);
+        left = rest.ok_or_else(|| {
+            let share = flow.cache_share.unwrap_or_default();
+            let message =
+                format!("found {share}; with the shares of the flows before, more than the write cache");
+            flow.wrong("cache_share", &message)
+        })?;
+    }
+    let named = flows.iter().any(|flow| flow.cache_share.is_some());
+    match flows.iter().find(|flow| flow.cache_share.is_none()) {
+        Some(flow) if named && left < drive.page_sectors() => {
+            Err(flow
+                .wrong("cache_share", "missing; the shares of the other flows leave no room for its pages"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn wrong(label: &str, message: &str) -> Error {
@@ -159,6 +190,7 @@ impl GivenFlow {
             weight: 1,
             volume: None,
             handle: None,
+            cache_share: None,
         };
         flow.name = flow.text(&mut table, "name")?.unwrap_or_default();
         if flow.name.is_empty() {
@@ -176,6 +208,7 @@ impl GivenFlow {
         flow.weight = flow.whole(&mut table, "weight", 1)?.unwrap_or(1);
         flow.volume = flow.whole(&mut table, "volume", 0)?;
         flow.handle = flow.whole(&mut table, "handle", 0)?;
+        flow.cache_share = flow.share(&mut table, "cache_share")?;
         if let Some(found) = flow.text(&mut table, "priority")? {
             let class = PriorityClass::ALL.into_iter().find(|class| class.name() == found);
             let accepted = "`urgent`, `high`, `medium` and `low` are accepted";
@@ -211,6 +244,26 @@ impl GivenFlow {
         let number = number.filter(|number| (least..=1 << 20).contains(number));
         let accepted = format!("a whole number from {least} to 1048576 is accepted");
         number.map(Some).ok_or_else(|| self.wrong(key, &format!("found {found}; {accepted}")))
+    }
+
+    fn share(&self, table: &mut Map<String, Value>, key: &str) -> Result<Option<f64>, Error> {
+        let found = table.remove(key).filter(|found| !found.is_null());
+        let Some(found) = found else { return Ok(None) };
+        let share = found.as_f64().or_else(|| found.as_str().and_then(|text| text.parse().ok()));
+        let share = share.filter(|share| *share > 0.0 && *share <= 1.0);
+        let wrong = || self.wrong(key, &format!("found {found}; above 0, up to 1 is accepted"));
+        share.map(Some).ok_or_else(wrong)
+    }
+
+    /// The sectors of the write cache for its pages alone; 0 if it names no share.
+    pub(super) fn cache_sectors(&self, drive: &Resolved) -> Result<u64, Error> {
+        let Some(share) = self.cache_share else { return Ok(0) };
+        if drive.cache_sectors() == 0 {
+            let message = "the device has no write cache (buffer.dram_mib, buffer.write_policy = \"back\")";
+            return Err(self.wrong("cache_share", message));
+        }
+        let sectors = (share * drive.cache_sectors() as f64) as u64;
+        Ok(sectors.max(drive.page_sectors()))
     }
 
     /// Its first byte and the bytes of its part of the device.
@@ -298,6 +351,7 @@ mod tests {
             ("a=x,priority=hi", "--flow 1 (a): priority: found `hi`; `urgent`, `high`"),
             ("a=x,rate=1", "--flow 1 (a): rate: not a key of a flow; replay, depth"),
             ("a=x,handle=x", "--flow 1 (a): handle: found \"x\"; a whole number from 0"),
+            ("a=x,cache_share=0", "--flow 1 (a): cache_share: found \"0\"; above 0, up to 1"),
             ("a=synth:random,requests=1k", "commas within synth:… are written `;`"),
             ("a=x,weight=1,weight=2", "weight: given twice"),
             ("{\"name\": 3}", "--flow 1: name: found 3; a text is accepted"),

@@ -100,9 +100,15 @@ impl<T: Copy + Default> WriteCache<T> {
         self.lru.set(page, what);
     }
 
-    /// Puts a page back that it held before, with or without room.
-    pub fn restore(&mut self, page: u64, held: CachedSectors<T>) {
-        self.lru.insert(page, held);
+    /// Divides its room while it is empty: these many sectors are for pages of the shares from 1 on, and the rest is for
+    /// those of share 0.
+    pub fn divide(&mut self, shares: &[u64]) {
+        self.lru = self.lru.divided(shares);
+    }
+
+    /// Puts a page of a share back that it held before, with or without room.
+    pub fn restore(&mut self, page: u64, held: CachedSectors<T>, share: u8) {
+        self.lru.insert(page, held, share);
     }
 
     /// Removes a page.
@@ -130,45 +136,53 @@ impl<T: Copy + Default> WriteCache<T> {
         (held, missing)
     }
 
-    /// Writes sectors of a page, with `what` if the cache does not hold the page yet. Returns the page's slot and the
-    /// sectors that the cache does not hold yet; the caller makes [room](WriteCache::make_room) and
-    /// [adds](WriteCache::add) them.
-    pub fn open(&mut self, page: u64, mask: u64, what: T) -> (LruSlot, u64) {
-        let slot = self.lru.touch_slot(page);
+    /// Writes sectors of a page, with `what` if the cache does not hold the page yet; the page counts against a share from
+    /// now on. Returns the page's slot and the sectors that the cache does not hold yet; the caller makes
+    /// [room](WriteCache::make_room) and [adds](WriteCache::add) them.
+    pub fn open(&mut self, page: u64, mask: u64, what: T, share: u8) -> (LruSlot, u64) {
+        let slot = self.lru.touch_slot(page).map(|slot| self.lru.move_to(slot, share));
         let hit = slot.map_or(0, |slot| self.lru.at(slot).sectors) & mask;
         let needed = mask & !hit;
         self.hits.write_hits += u64::from(hit.count_ones());
         self.hits.write_misses += u64::from(needed.count_ones());
-        (slot.unwrap_or_else(|| self.lru.insert(page, CachedSectors { sectors: 0, what })), needed)
+        let empty = CachedSectors { sectors: 0, what };
+        (slot.unwrap_or_else(|| self.lru.insert(page, empty, share)), needed)
     }
 
-    /// If there is no room for the sectors, evicts the least recently used pages or stripe, except the page `kept`;
-    /// returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
+    /// If there is no room for the sectors, evicts the least recently used pages or stripe of the share of the page `kept`,
+    /// but not this page; returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
     /// be evicted last, and there is room for one page. Pages that are being written back take room until they are
     /// written; if nothing else is left, the cache holds more than its capacity until then.
     pub fn make_room(&mut self, sectors: u64, kept: u64) -> bool {
-        let free = self.lru.free();
-        if free >= u64::from(sectors.count_ones()) + self.write_back.leaving {
+        let needed = u64::from(sectors.count_ones());
+        let share = self.lru.part_of(kept).expect("the page has been opened");
+        let fits = self.lru.free_of(share) >= needed;
+        if fits && self.lru.free() >= needed + self.write_back.leaving {
             return false;
         }
-        let evicts = self.lru.holds_others(kept) && self.evict(Some(kept));
-        assert!(evicts || free >= u64::from(sectors.count_ones()), "a full buffer holds something");
+        let evicts = self.lru.holds_others(share, kept) && self.evict(share, Some(kept));
+        assert!(evicts || fits, "a full buffer holds something");
         evicts
     }
 
-    /// Evicts the least recently used pages or stripe, except the page `kept`; false if there is none.
-    pub fn evict(&mut self, kept: Option<u64>) -> bool {
-        let Some((victim, held)) = self.lru.evict() else { return false };
+    /// Evicts the least recently used pages or stripe of the share that is fullest for its size; false if there is none.
+    pub fn evict_any(&mut self) -> bool {
+        self.lru.fullest().is_some_and(|share| self.evict(share, None))
+    }
+
+    /// Evicts the least recently used pages or stripe of a share, except the page `kept`; false if there is none.
+    fn evict(&mut self, share: usize, kept: Option<u64>) -> bool {
+        let Some((victim, held)) = self.lru.evict(share) else { return false };
         let (first, count) = match self.evicts {
             EvictedPages::Stripe(stripe) => (victim - victim % u64::from(stripe), stripe),
             EvictedPages::Run(group) => self.run_around(victim, u64::from(group)),
             EvictedPages::Oldest(pages) => {
                 self.leaving.push((victim, held));
                 for _ in 1..pages {
-                    if kept.is_some_and(|kept| !self.lru.holds_others(kept)) {
+                    if kept.is_some_and(|kept| !self.lru.holds_others(share, kept)) {
                         break;
                     }
-                    self.leaving.extend(self.lru.evict());
+                    self.leaving.extend(self.lru.evict(share));
                 }
                 return true;
             }

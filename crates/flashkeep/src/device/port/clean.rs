@@ -134,10 +134,10 @@ impl<C: Copy + Default> CleanCopies<C> {
     /// Adds sectors of a page, in place of what was used longest ago.
     fn add(&mut self, page: u64, sectors: u64, contents: C) {
         let held = CachedSectors { sectors: 0, what: contents };
-        let slot = self.lru.touch_slot(page).unwrap_or_else(|| self.lru.insert(page, held));
+        let slot = self.lru.touch_slot(page).unwrap_or_else(|| self.lru.insert(page, held, 0));
         let needed = sectors & !self.lru.at(slot).sectors;
         while self.lru.free() < u64::from(needed.count_ones()) {
-            self.lru.evict();
+            self.lru.evict(0);
         }
         self.lru.add(slot, needed, contents);
     }

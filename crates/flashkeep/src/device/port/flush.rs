@@ -107,7 +107,7 @@ impl<C: Contents> Port<C> {
     pub fn flush_next(&mut self, behind: &mut impl PortBackend<C>) -> u64 {
         let Some(cache) = &mut self.cache else { return 0 };
         let before = cache.held();
-        if !cache.evict(None) {
+        if !cache.evict_any() {
             return 0;
         }
         let sectors = before - cache.held();

@@ -142,6 +142,13 @@ impl<C: Contents> Port<C> {
         self.cache.is_some()
     }
 
+    /// Divides the room of its empty write cache among shares from 1 on, in sectors; share 0 keeps the rest.
+    pub fn divide_cache(&mut self, shares: &[u64]) {
+        if let Some(cache) = &mut self.cache {
+            cache.divide(shares);
+        }
+    }
+
     /// Whether it keeps clean copies, which serve reads.
     #[must_use]
     #[inline]

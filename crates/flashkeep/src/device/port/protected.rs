@@ -127,7 +127,7 @@ impl<C: Contents> Port<C> {
         let saved = std::mem::take(&mut self.protection.saved);
         for (page, held) in sorted(&saved) {
             if let (false, Some(cache)) = (dropped(page, held.what.newest), &mut self.cache) {
-                cache.restore(page, held);
+                cache.restore(page, held, held.what.origin.cache_share);
             }
         }
     }
@@ -159,8 +159,8 @@ mod tests {
         port.protection.note_evicted(&[(1, held(0b0011, 10)), (2, held(0b1111, 20)), (3, held(0b1111, 30))]);
         port.protection.note_evicted(&[(1, held(0b0100, 11))]);
         let cache = port.cache.as_mut().expect("there is one");
-        cache.restore(2, held(0b0001, 21));
-        cache.restore(4, held(0b0001, 40));
+        cache.restore(2, held(0b0001, 21), 0);
+        cache.restore(4, held(0b0001, 40), 0);
         port.cut_power();
         assert!(!port.holds_pages());
         port.forget_saved(|page| page == 3);

@@ -173,7 +173,8 @@ impl<C: Contents> Port<C> {
         kept: CachedContents<C>,
         behind: &mut impl PortBackend<C>,
     ) -> bool {
-        let (slot, needed) = self.cache.as_mut().expect("there is a cache").open(page, mask, kept);
+        let cache = self.cache.as_mut().expect("there is a cache");
+        let (slot, needed) = cache.open(page, mask, kept, kept.origin.cache_share);
         let mut evicted = false;
         while self.cache.as_mut().is_some_and(|cache| cache.make_room(needed, page)) {
             self.evict(behind);

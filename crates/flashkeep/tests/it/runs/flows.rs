@@ -41,6 +41,42 @@ fn one_flow_is_the_run_of_its_workload() {
 }
 
 #[test]
+fn a_flow_with_all_of_the_cache_is_the_run_of_its_workload() {
+    let workload = "synth:random,requests=600,write=0.5,size=2KiB:0.5/12KiB:0.5,rate=3k,flush_every=9";
+    for set in [
+        &["buffer.dram_mib=0.125"][..],
+        &["buffer.dram_mib=0.125", "buffer.flush=idle", "buffer.flush_after_us=100"],
+        &["buffer.dram_mib=0.125", "buffer.flush=watermark", "buffer.flush_above=0.5"],
+    ] {
+        let flow = format!("one={},cache_share=1", workload.replace(',', ";"));
+        let (plain, flow) = (summary(&job(DIE, workload, set)), summary(&flows(DIE, &[&flow], set)));
+        assert_eq!(plain["digest"], flow["digest"], "{set:?}");
+    }
+}
+
+#[test]
+fn a_share_of_the_cache_is_for_its_flow_alone() {
+    let set = ["buffer.dram_mib=0.125", "flash.blocks_per_plane=64", "host.link_us_per_sector=0"];
+    let run = |shares: [&str; 2], verify: bool| {
+        // 16 pages that are written again and again, and a stream that fills every cache.
+        let log = format!("log=synth:random;requests=300;write=1;size=4KiB;footprint=64KiB;rate=500{}", shares[0]);
+        let batch = format!("batch=synth:random;requests=500;write=1;size=4KiB;depth=2{}", shares[1]);
+        summary(&Job { verify, ..flows(DIE, &[&log, &batch], &set) })
+    };
+    let hit = 2.0;
+    let shared = run(["", ""], false);
+    assert!(mean(&shared, 0) > 10.0 * hit, "{}", mean(&shared, 0));
+    for shares in [[",cache_share=0.5", ""], [",cache_share=0.5", ",cache_share=0.5"], ["", ",cache_share=0.5"]] {
+        let parted = run(shares, true);
+        assert!(mean(&parted, 0) < hit, "{shares:?}: {}", mean(&parted, 0));
+        assert!(mean(&parted, 1) > 10.0 * hit, "{shares:?}: {}", mean(&parted, 1));
+        assert_eq!(figure(&parted, "integrity.wrong_reads"), 0.0);
+    }
+    // A share that does not hold the 16 pages.
+    assert!(mean(&run([",cache_share=0.25", ""], false), 0) > 10.0 * hit);
+}
+
+#[test]
 fn a_flow_alone_has_the_requests_that_it_has_beside_others() {
     let reads = |requests, depth| format!("synth:random;requests={requests};write=0;size=4KiB;depth={depth}");
     let two = [format!("a={}", reads(200, 2)), format!("b={}", reads(600, 6))];
