@@ -567,3 +567,25 @@ def test_an_ssd_that_lacks_a_page_reads_the_old_contents_itself(case: Case) -> N
     options = ("--seed", "457", "--existing", "none", "--fail", "power@6req", "--fail", "member:0/die:0.0.1@0req")
     integrity = case(drive, rows, *options, member=member)["integrity"]
     assert (integrity["wrong_reads"], integrity["reconstructed_reads"]) == (0, 1)
+
+
+def test_a_log_over_drives_has_room_again_after_a_power_cut(case: Case) -> None:
+    # The host had written beside the copies of a collection, and no superblock of the log ended with superpages that
+    # could be written again; some began with them.
+    drive = 'members = ["6 * ./member.toml"]\nredundancy = { scheme = "dvs", extent_kib = 28 }\n'
+    member = (
+        "flash = { channels = 1, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 2, blocks_per_plane = 12, "
+        "pages_per_block = 6, page_kib = 4 }\nftl.over_provisioning = 0.25\n"
+    )
+    rows = [
+        "200000,0,W,330752,16384", "200000,0,W,330752,16384", "400001,0,T,330240,16384", "2663002,0,W,291328,16384",
+        "2664002,0,T,288256,16384", "9067002,0,W,133632,16384", "9067002,0,W,133120,16384",
+        "9067002,0,W,134656,16384", "11097002,0,W,229888,16384", "11097002,0,W,230912,16384",
+        "13297002,0,W,230912,16384", "13297002,0,W,232960,16384", "15431333,0,W,235008,16384",
+        "15431333,0,W,235008,16384", "15431334,0,W,235520,16384", "15457505,0,W,295424,16384",
+        "15457506,0,W,293888,16384", "17458506,0,W,218624,16384", "23720506,0,W,507904,16384",
+    ]  # fmt: skip
+    integrity = case(drive, rows, "--seed", "761", "--existing", "all", "--fail", "power@18req", member=member)[
+        "integrity"
+    ]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)

@@ -31,11 +31,6 @@ impl<C: Contents> BlockDevice<C> for Drive<C> {
         Drive::admit(self, admitted, now);
     }
 
-    #[inline(always)]
-    fn prefetch(&self, backend: BackendId, page: Page) {
-        Drive::prefetch(self, backend, page);
-    }
-
     fn set_untimed(&mut self, untimed: bool) {
         Drive::set_untimed(self, untimed);
     }

@@ -41,13 +41,6 @@ impl<C: Contents> BlockDevice<C> for DeviceSet<C> {
         self.now = now;
     }
 
-    #[inline]
-    fn prefetch(&self, backend: BackendId, page: Page) {
-        if let (AnyDevice::Flash(drive), backend) = self.find(backend) {
-            drive.prefetch(backend, page);
-        }
-    }
-
     fn set_untimed(&mut self, untimed: bool) {
         for place in &mut self.places {
             match &mut place.device {

@@ -30,8 +30,6 @@ pub trait BlockDevice<C: Contents>: Backends<C> {
     fn now(&self) -> SimTime;
     /// A request is admitted at `admitted` and served from `now` on, which may be earlier.
     fn admit(&mut self, admitted: SimTime, now: SimTime);
-    /// Prefetches the map entry of a backend's page that will be used soon.
-    fn prefetch(&self, backend: BackendId, page: Page);
     /// Sets whether commands take no time.
     fn set_untimed(&mut self, untimed: bool);
     /// Measures where the time of commands goes, from now on ([`Backends::breakdowns`]).

@@ -384,6 +384,13 @@ impl<C: Contents> Backends<C> for DeviceSet<C> {
         }
     }
 
+    #[inline]
+    fn prefetch(&self, backend: BackendId, page: Page) {
+        if let (AnyDevice::Flash(drive), backend) = self.find(backend) {
+            drive.prefetch(backend, page);
+        }
+    }
+
     fn note_refusal(&mut self, now: SimTime, backend: BackendId) {
         if let (AnyDevice::Flash(drive), backend) = self.find_mut(backend) {
             drive.note_refusal(now, backend);

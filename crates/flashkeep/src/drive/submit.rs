@@ -66,6 +66,11 @@ impl<C: Contents> Backends<C> for Drive<C> {
         }
     }
 
+    #[inline(always)]
+    fn prefetch(&self, backend: BackendId, page: Page) {
+        Drive::prefetch(self, backend, page);
+    }
+
     fn note_refusal(&mut self, now: SimTime, _: BackendId) {
         self.backends.health.refuse(now);
     }

@@ -221,6 +221,11 @@ pub trait Backends<C: Contents>: BackendView {
         contents: &[C],
     );
 
+    /// Prefetches the map entry of a page that will be used soon. Affects speed only.
+    fn prefetch(&self, backend: BackendId, page: Page) {
+        let _ = (backend, page);
+    }
+
     /// Whether pages that are created in order need no commands ([`Backends::place_in_order`]).
     fn places_in_order(&self, backend: BackendId) -> bool {
         let _ = backend;

@@ -208,6 +208,15 @@ impl Scheme for Mirror {
         (0..self.groups).for_each(|group| tell(Member(group), page));
     }
 
+    #[inline]
+    fn prefetch(&self, page: Page, ask: impl FnMut(Member, Page)) {
+        if let Some(used) = &self.used {
+            used.prefetch(page.0);
+        }
+        self.ever_used.prefetch(page.0);
+        self.places(page, ask);
+    }
+
     fn row(&self) -> Option<MemberRow> {
         Some(MemberRow { pages: 1, each: 1, reads: false })
     }

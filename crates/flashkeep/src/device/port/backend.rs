@@ -83,6 +83,8 @@ pub trait PortBackend<C> {
     fn trim(&mut self, pages: Run, at: u32);
     /// Creates pages before time 0, without time.
     fn create(&mut self, pages: Run, at: u32, contents: impl Fn(u64) -> C);
+    /// A page will be written soon. Affects speed only.
+    fn prefetch(&self, page: u64);
     /// A clean copy served all sectors of a page, which have these contents.
     fn copied(&mut self, page: u64, at: u32, contents: C);
     /// Whether nothing below the port ever failed or lacked a page: parts of pages can be handed on, because all devices

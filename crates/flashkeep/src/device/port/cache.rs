@@ -165,6 +165,12 @@ impl<T: Copy + Default> WriteCache<T> {
         evicts
     }
 
+    /// The page that is evicted next from the share of this page.
+    #[must_use]
+    pub fn next_victim(&self, beside: u64) -> Option<u64> {
+        self.lru.oldest(self.lru.part_of(beside)?)
+    }
+
     /// Evicts the least recently used pages or stripe of the share that is fullest for its size; false if there is none.
     pub fn evict_any(&mut self) -> bool {
         self.lru.fullest().is_some_and(|share| self.evict(share, None))

@@ -197,9 +197,15 @@ impl<T: Copy + Default> Lru<T> {
 
     /// Removes the least recently used page of a part.
     pub fn evict(&mut self, part: usize) -> Option<(u64, CachedSectors<T>)> {
-        let page = self.nodes[self.order.oldest(part)? as usize].page;
+        let page = self.oldest(part)?;
         let held = self.remove(page);
         Some((page, held.expect("the list and the index agree")))
+    }
+
+    /// The page that is evicted next from a part.
+    #[must_use]
+    pub fn oldest(&self, part: usize) -> Option<u64> {
+        Some(self.nodes[self.order.oldest(part)? as usize].page)
     }
 
     /// The pages that it holds, by their slots.

@@ -180,7 +180,12 @@ impl<C: Contents> Port<C> {
             self.evict(behind);
             evicted = true;
         }
-        self.cache.as_mut().expect("there is a cache").add(slot, needed, kept);
+        let cache = self.cache.as_mut().expect("there is a cache");
+        if evicted && let Some(next) = cache.next_victim(page) {
+            self.pages.prefetch(next);
+            behind.prefetch(next);
+        }
+        cache.add(slot, needed, kept);
         evicted
     }
 

@@ -153,6 +153,11 @@ impl<S: Scheme, C: Contents, L: Backends<C>, R: PortCaller<C>> PortBackend<C>
         self.hand(self.command, pages, token);
     }
 
+    fn prefetch(&self, page: u64) {
+        let (nodes, node) = (&self.engine.nodes, self.engine.ports.node_of(PortId(self.at)));
+        nodes.prefetch(node, Page(page), &mut |backend, page| self.backends.prefetch(backend, page));
+    }
+
     fn hit(&mut self, at: u32, newest: C) {
         let token = self.token.plus(at);
         if self.command.flags.has(Flags::BEFORE) {

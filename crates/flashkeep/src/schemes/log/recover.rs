@@ -10,7 +10,8 @@
 //! superblock can be erased at once: the source of the copies or their destination. There is none only if the
 //! host has written to the destination and the replaced versions in the source were not durable, or if a member is
 //! gone, whose part of the destination or of the source nothing brings back. Then the rests of superblocks that were
-//! open are used to collect another one before the host gets any of them.
+//! open are used to collect another one before the host gets any of them; over devices, which can write any page again, also
+//! superpages of others without current pages.
 
 use super::StripeLog;
 use super::clean::Begin;
@@ -110,25 +111,27 @@ impl StripeLog {
     /// The rest of a superblock that was being filled: all after the last superpage in which anything was
     /// programmed.
     fn unused_of(&self, superblock: u32, view: &View<'_>) -> Option<Rest> {
-        self.rest_of(superblock, |superpage| {
+        let is_unused = |superpage: u32| {
             let nothing = self.places.of_superpage(superpage).all(|place| self.places.stripe(place) == 0);
             nothing
                 && (!self.medium.erases_first
                     || (0..self.members).all(|member| view.is_erased(Member(member), Page::of(superpage))))
-        })
-    }
-
-    /// The part of a superblock over devices that can be written again: all after the last superpage that holds a page.
-    fn not_current_of(&self, superblock: u32) -> Option<Rest> {
-        self.rest_of(superblock, |superpage| {
-            self.places.of_superpage(superpage).all(|place| !self.places.is_current(place))
-        })
-    }
-
-    fn rest_of(&self, superblock: u32, is_free: impl Fn(u32) -> bool) -> Option<Rest> {
+        };
         let superpages = self.superblocks.superpages(superblock);
-        let first = superpages.clone().rev().take_while(|&superpage| is_free(superpage)).last()?;
+        let first = superpages.clone().rev().take_while(|&superpage| is_unused(superpage)).last()?;
         (superpages.start < first).then_some(Rest { superblock, superpages: first..superpages.end })
+    }
+
+    /// The part of a superblock over devices that can be written again: its longest run of superpages without a current
+    /// page, unless that is all of it.
+    fn not_current_of(&self, superblock: u32) -> Option<Rest> {
+        let is_free =
+            |superpage: u32| self.places.of_superpage(superpage).all(|place| !self.places.is_current(place));
+        let superpages: Vec<u32> = self.superblocks.superpages(superblock).collect();
+        let runs = superpages.chunk_by(|&one, &other| is_free(one) == is_free(other));
+        let longest = runs.filter(|run| is_free(run[0])).max_by_key(|run| run.len())?;
+        let rest = longest[0]..longest[0] + longest.len() as u32;
+        (longest.len() < superpages.len()).then_some(Rest { superblock, superpages: rest })
     }
 
     /// Where no superblock is free, nor can be at once, the host, or a cleaning, continues in the rests of others.

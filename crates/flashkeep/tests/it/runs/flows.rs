@@ -59,14 +59,17 @@ fn a_share_of_the_cache_is_for_its_flow_alone() {
     let set = ["buffer.dram_mib=0.125", "flash.blocks_per_plane=64", "host.link_us_per_sector=0"];
     let run = |shares: [&str; 2], verify: bool| {
         // 16 pages that are written again and again, and a stream that fills every cache.
-        let log = format!("log=synth:random;requests=300;write=1;size=4KiB;footprint=64KiB;rate=500{}", shares[0]);
+        let log =
+            format!("log=synth:random;requests=300;write=1;size=4KiB;footprint=64KiB;rate=500{}", shares[0]);
         let batch = format!("batch=synth:random;requests=500;write=1;size=4KiB;depth=2{}", shares[1]);
         summary(&Job { verify, ..flows(DIE, &[&log, &batch], &set) })
     };
     let hit = 2.0;
     let shared = run(["", ""], false);
     assert!(mean(&shared, 0) > 10.0 * hit, "{}", mean(&shared, 0));
-    for shares in [[",cache_share=0.5", ""], [",cache_share=0.5", ",cache_share=0.5"], ["", ",cache_share=0.5"]] {
+    for shares in
+        [[",cache_share=0.5", ""], [",cache_share=0.5", ",cache_share=0.5"], ["", ",cache_share=0.5"]]
+    {
         let parted = run(shares, true);
         assert!(mean(&parted, 0) < hit, "{shares:?}: {}", mean(&parted, 0));
         assert!(mean(&parted, 1) > 10.0 * hit, "{shares:?}: {}", mean(&parted, 1));
