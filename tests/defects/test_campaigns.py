@@ -589,3 +589,20 @@ def test_a_log_over_drives_has_room_again_after_a_power_cut(case: Case) -> None:
         "integrity"
     ]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+@pytest.mark.parametrize("fails", [["slow:die:0.0.0@9req,factor=2,for=1s"], ["power@9req"]], ids=["slow", "power"])
+def test_scrubbing_ends_with_the_last_request_with_and_without_a_timeline(case: Case, fails: list[str]) -> None:
+    # It ended when a part that was slow was no longer so, or, with a timeline, before the last request ended.
+    drive = (
+        "flash = { channels = 2, chips_per_channel = 1, dies_per_chip = 2, planes_per_die = 1, blocks_per_plane = 16, "
+        "pages_per_block = 8, page_kib = 4 }\nftl.over_provisioning = 1\n"
+        'errors = { model = "kim", maintenance.scrub_days = 1e-8 }\n'
+    )
+    workload = "synth:random,requests=50,write=0.5,size=4KiB,rate=2k"
+    options = ["--seed", "1", "--existing", "all", *(word for fail in fails for word in ("--fail", fail))]
+    plain = case(drive, workload, *options)
+    shown = case(drive, workload, *options, "--timeline", "timeline.json")
+    assert plain["operations"] == shown["operations"]
+    assert plain["phases"] == shown["phases"]
+    assert plain["operations"]["read"]["scrub"] < 1e6 * plain["simulated_s"]

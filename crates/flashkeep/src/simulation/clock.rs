@@ -90,15 +90,16 @@ impl<C: Contents, H: Body<C>> Simulation<'_, C, H> {
     /// An event at `limit` or earlier. False if the run ends because enough has been rebuilt.
     #[inline(always)]
     fn step_event(&mut self, mut limit: SimTime, coming: SimTime) -> bool {
+        let mut known_end = SimTime::NEVER;
         if self.failures.durability.is_some() {
             self.end_recovery();
             // With the end of a request idle time may begin.
-            limit = limit.min(self.next_known_end());
+            known_end = self.next_known_end();
+            limit = limit.min(known_end);
         }
         let goes_on = self.clock.most_rebuilt.is_none_or(|most| self.goes_on_rebuilding(most, coming));
         // A drive is saved at rest.
-        if limit >= self.failures.fault_events.sample_at
-            && coming == SimTime::NEVER
+        if coming.min(known_end) == SimTime::NEVER
             && self.failures.fault_events.are_over()
             && self.job.save_aged.is_none()
         {
