@@ -606,3 +606,19 @@ def test_scrubbing_ends_with_the_last_request_with_and_without_a_timeline(case: 
     assert plain["operations"] == shown["operations"]
     assert plain["phases"] == shown["phases"]
     assert plain["operations"]["read"]["scrub"] < 1e6 * plain["simulated_s"]
+
+
+def test_a_trim_that_the_memory_of_a_backup_has_kept_holds_after_a_power_cut(case: Case) -> None:
+    # The SSD had lost the trim and had the page again; when it failed, the backup said that the page was zeros.
+    (case.folder / "disk.toml").write_text("disk.capacity_gb = 0.1\n")
+    drive = 'members = ["2 * ./member.toml", "1 * ./disk.toml"]\nredundancy = { scheme = "backup", segment_kib = 64 }\n'
+    member = (
+        "flash = { channels = 4, chips_per_channel = 3, dies_per_chip = 1, planes_per_die = 4, blocks_per_plane = 16, "
+        "pages_per_block = 4, page_kib = 2 }\n"
+        'ftl.over_provisioning = 0.5\nredundancy.scheme = "lifespan"\n'
+        'buffer = { dram_mib = 0.125, flush = "idle", flush_after_us = 50, flush_pages = 1 }\n'
+    )
+    rows = ["4996340,0,R,2435072,8192", "7596343,0,T,2428928,8192", "110060238,0,R,2852864,8192"]
+    options = ("--seed", "689", "--fail", "power@2req", "--fail", "member:0@2req")
+    integrity = case(drive, rows, *options, member=member)["integrity"]
+    assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)

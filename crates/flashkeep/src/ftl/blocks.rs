@@ -345,6 +345,13 @@ impl<C: Contents> Blocks<C> {
         self.unblot(plane, block);
     }
 
+    /// The place that a plane's first stream programs next; none if there is no room.
+    #[must_use]
+    pub fn next_place(&self, plane: PlaneId) -> Option<Ppn> {
+        let opens = || Some(self.geometry.ppn(plane, self.next_block(Some(0), plane)?, 0));
+        self.front(Some(0), plane).or_else(opens)
+    }
+
     /// The block that a stream of a plane opens next, if it is between blocks; none where there is none.
     #[must_use]
     pub fn next_block(&self, stream: Option<u8>, plane: PlaneId) -> Option<u32> {

@@ -86,6 +86,12 @@ impl TurnCursor {
         TurnCursor { rule, next: 0, turn: 0, block: 0, page: 0, within: 0, is_over: false }
     }
 
+    /// The pages that go to a plane in its turn.
+    #[must_use]
+    pub fn together(&self) -> u32 {
+        self.rule.together
+    }
+
     /// The rule.
     #[must_use]
     pub fn rule(&self) -> &Arc<PlacesInTurn> {
@@ -96,6 +102,36 @@ impl TurnCursor {
     #[must_use]
     pub fn end(&self) -> u32 {
         self.next
+    }
+
+    /// How many whole rounds of all planes this many pages are, within the blocks that the planes are filling; none within a
+    /// round, in the first one, or where pages lie elsewhere.
+    #[must_use]
+    pub fn rounds(&self, pages: u32) -> u32 {
+        let PlacesInTurn { geometry, planes, together, .. } = &*self.rule;
+        if self.is_over || (self.turn, self.within) != (0, 0) || (self.block, self.page) == (0, 0) {
+            return 0;
+        }
+        ((geometry.pages - self.page) / together).min(pages / (planes.len() as u32 * together))
+    }
+
+    /// The planes in turn, each with the place of its next page.
+    pub fn next_places(&self) -> impl Iterator<Item = (PlaneId, Ppn)> + '_ {
+        let PlacesInTurn { geometry, planes, .. } = &*self.rule;
+        planes.iter().map(|&(plane, start)| {
+            (plane, geometry.ppn(plane, (start + self.block) % geometry.blocks, self.page))
+        })
+    }
+
+    /// Pages of this many [rounds](TurnCursor::rounds) have got their places by the rule. Returns their number.
+    pub fn pass(&mut self, rounds: u32) -> u32 {
+        let PlacesInTurn { geometry, planes, together, .. } = &*self.rule;
+        let count = rounds * together * planes.len() as u32;
+        (self.next, self.page) = (self.next + count, self.page + rounds * together);
+        if self.page == geometry.pages {
+            (self.page, self.block) = (0, self.block + 1);
+        }
+        count
     }
 
     /// Pages from `lpn` on have got the places from `first` on, all in a run: whether the rule says so, too, and said so of

@@ -151,6 +151,14 @@ impl<C: Contents> DriveBackends<C> {
         }
         let mut next = pages.start;
         while next < pages.end {
+            let rounds = cursor.as_mut().map_or(0, |cursor| self.place_rounds(next..pages.end, cursor));
+            if rounds > 0 {
+                next += rounds;
+                if !self.immediate.active {
+                    controller.queues.next_numbers(u64::from(rounds));
+                }
+                continue;
+            }
             let found = match self.packing.active {
                 true => self.word_line_by_address(ftl, next..pages.end),
                 false => self.plane_in_turn(ftl).map(|plane| (plane, 1)),
@@ -177,6 +185,25 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.blocks.set_initial(initial);
         }
         self.immediate.cursor = cursor;
+    }
+
+    /// Of these pages, whole rounds of all planes get their places at once, as long as all planes have room. Returns how many
+    /// pages these are.
+    fn place_rounds(&mut self, pages: Range<u32>, cursor: &mut TurnCursor) -> u32 {
+        let rounds = cursor.rounds(pages.end - pages.start);
+        let (together, count) = (cursor.together(), rounds * cursor.together());
+        let fits = |(plane, place): (PlaneId, Ppn)| {
+            self.ftl.blocks.next_place(plane) == Some(place)
+                && self.ftl.blocks.has_room_for(plane, count + together)
+        };
+        if rounds < 2 || !self.packing.word_lines.is_empty() || !cursor.next_places().all(fits) {
+            return 0;
+        }
+        for (plane, place) in cursor.next_places() {
+            let placed = self.ftl.blocks.program_unnamed(plane, count);
+            assert_eq!(placed, (place, count), "the open block has room");
+        }
+        cursor.pass(rounds)
     }
 
     /// The rule that places pages from the first one on; none if planes do not simply take turns.

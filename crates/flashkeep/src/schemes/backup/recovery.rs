@@ -35,6 +35,13 @@ impl Backup {
                 None => lacks(member, place),
             }
         }
+        // What the memory knows to be zeros must not be found again.
+        for page in self.trimmed.iter().map(Page) {
+            let (ssd, on_ssd) = self.layout.on_ssd(page);
+            if view.oob(ssd, on_ssd).is_some() {
+                lacks(ssd, on_ssd);
+            }
+        }
         if self.troubled {
             for page in self.written.iter().collect::<Vec<u64>>() {
                 self.look(Page(page), view);

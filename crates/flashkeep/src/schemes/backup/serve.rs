@@ -106,6 +106,7 @@ impl Backup {
                 extend_run(&mut plan.steps, self.nvram(), copy.over(Page::of(slot), 1), n);
             }
             self.written.set(page.low(), true);
+            self.trimmed.set(page.low(), false);
             self.missed.set(page.low(), !backed);
             if self.troubled {
                 self.note(page, !on_its_ssd, !backed, on_its_ssd);
@@ -135,6 +136,7 @@ impl Backup {
         for page in Self::pages_of(command) {
             self.forget(page);
             self.written.set(page.low(), false);
+            self.trimmed.set(page.low(), true);
             self.missed.set(page.low(), false);
             self.note(page, false, false, false);
         }
