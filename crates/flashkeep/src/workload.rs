@@ -13,7 +13,7 @@ use std::sync::Arc;
 mod flows;
 
 pub use flows::{Flow, flow_tables};
-use flows::{check_cache_shares, given_flows};
+use flows::{cache_sectors_of, given_flows};
 
 /// How requests are admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,8 +145,8 @@ impl<'a> Workload<'a> {
     /// The flows of tenants. Together they are open if one of them is.
     fn find_tenants(&mut self, drive: &Resolved) -> Result<(), Error> {
         let flows = given_flows(self.job)?;
-        check_cache_shares(&flows, drive)?;
-        for (number, given) in flows.into_iter().enumerate() {
+        let shares = cache_sectors_of(&flows, drive)?;
+        for (number, (given, cache_sectors)) in flows.into_iter().zip(shares).enumerate() {
             let (offset, capacity) = given.range(drive)?;
             let mut flow = Flow {
                 name: given.name.clone(),
@@ -155,7 +155,7 @@ impl<'a> Workload<'a> {
                 class: given.class,
                 weight: given.weight,
                 handle: given.handle(Handles::new(drive.handles(), self.job.ignore_handles))?,
-                cache_sectors: given.cache_sectors(drive)?,
+                cache_sectors,
                 offset,
                 capacity,
                 number,

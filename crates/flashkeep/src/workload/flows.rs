@@ -89,14 +89,16 @@ pub fn flow_tables(job: &Job) -> Result<Vec<String>, Error> {
     Ok(given_flows(job)?.into_iter().map(text).collect())
 }
 
-/// The shares of the write cache that flows name leave at least a page to flows that name none.
+/// The sectors of the write cache for the pages of each flow alone, 0 for those that name no share: these are left a page at
+/// least.
 ///
 /// # Errors
 /// The first flow for which there is no room.
-pub(super) fn check_cache_shares(flows: &[GivenFlow], drive: &Resolved) -> Result<(), Error> {
+pub(super) fn cache_sectors_of(flows: &[GivenFlow], drive: &Resolved) -> Result<Vec<u64>, Error> {
     let mut left = drive.cache_sectors();
-    for flow in flows {
-        let rest = left.checked_sub(flow.cache_sectors(drive)?);
+    let sectors = flows.iter().map(|flow| flow.cache_sectors(drive)).collect::<Result<Vec<_>, _>>()?;
+    for (flow, sectors) in flows.iter().zip(&sectors) {
+        let rest = left.checked_sub(*sectors);
         left = rest.ok_or_else(|| {
             let share = flow.cache_share.unwrap_or_default();
             let message =
@@ -110,7 +112,7 @@ pub(super) fn check_cache_shares(flows: &[GivenFlow], drive: &Resolved) -> Resul
             Err(flow
                 .wrong("cache_share", "missing; the shares of the other flows leave no room for its pages"))
         }
-        _ => Ok(()),
+        _ => Ok(sectors),
     }
 }
 
@@ -256,7 +258,7 @@ impl GivenFlow {
     }
 
     /// The sectors of the write cache for its pages alone; 0 if it names no share.
-    pub(super) fn cache_sectors(&self, drive: &Resolved) -> Result<u64, Error> {
+    fn cache_sectors(&self, drive: &Resolved) -> Result<u64, Error> {
         let Some(share) = self.cache_share else { return Ok(0) };
         if drive.cache_sectors() == 0 {
             let message = "the device has no write cache (buffer.dram_mib, buffer.write_policy = \"back\")";

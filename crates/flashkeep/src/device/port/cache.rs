@@ -150,9 +150,9 @@ impl<T: Copy + Default> WriteCache<T> {
     }
 
     /// If there is no room for the sectors, evicts the least recently used pages or stripe of the share of the page `kept`,
-    /// but not this page; returns whether it did. The caller handles the evicted pages and calls again. `kept` was just used, so it would
-    /// be evicted last, and there is room for one page. Pages that are being written back take room until they are
-    /// written; if nothing else is left, the cache holds more than its capacity until then.
+    /// but not this page; returns whether it did. The caller handles the evicted pages and calls again. `kept` was just
+    /// used, so it would be evicted last, and there is room for one page. Pages that are being written back take room
+    /// until they are written; if nothing else is left, the cache holds more than its capacity until then.
     pub fn make_room(&mut self, sectors: u64, kept: u64) -> bool {
         let needed = u64::from(sectors.count_ones());
         let share = self.lru.part_of(kept).expect("the page has been opened");

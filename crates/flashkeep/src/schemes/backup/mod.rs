@@ -158,14 +158,14 @@ pub struct Backup {
     troubled: bool,
     /// Pages that the host has written and not trimmed.
     written: Bits,
-    /// Pages that it has trimmed and not written again.
-    trimmed: Bits,
     /// Of those: pages that neither the memory nor a disk has been given, or that were lost there.
     missed: Bits,
     /// Of those: pages that their SSD lacks; pages that no backup can be had of now; and how many are one of the two.
     missing: Bits,
     outdated: Bits,
     exposed: u64,
+    /// Pages that the host has trimmed and not written again.
+    trimmed: Bits,
     writes: Moved,
 }
 
@@ -190,11 +190,11 @@ impl Backup {
             grain: layout.grain(if memory_pages == 0 { u32::MAX } else { memory_pages / 2 }),
             troubled: false,
             written: Bits::default(),
-            trimmed: Bits::default(),
             missed: Bits::default(),
             missing: Bits::default(),
             outdated: Bits::default(),
             exposed: 0,
+            trimmed: Bits::default(),
             writes: Moved::default(),
         }
     }
