@@ -622,3 +622,16 @@ def test_a_trim_that_the_memory_of_a_backup_has_kept_holds_after_a_power_cut(cas
     options = ("--seed", "689", "--fail", "power@2req", "--fail", "member:0@2req")
     integrity = case(drive, rows, *options, member=member)["integrity"]
     assert (integrity["wrong_reads"], integrity["lost_pages"]) == (0, 0)
+
+
+def test_a_page_gets_another_address_after_the_commands_to_both_that_wait(case: Case) -> None:
+    # The remap of page 0 waited for a read of it, whose entry was not cached; a read of the new address did not wait.
+    drive = (
+        "flash = { channels = 6, chips_per_channel = 3, dies_per_chip = 1, planes_per_die = 4, blocks_per_plane = 64, "
+        "pages_per_block = 4, page_kib = 4 }\n"
+        'ftl = { over_provisioning = 1, map = "dftl", cache_kib = 0.25, wear.rate_limit_below = 0.8 }\n'
+        'redundancy = { scheme = "fra", rebuild_depth = 3 }\n'
+    )
+    workload = "synth:zipf,requests=21,size=16384,write=0.7,footprint=256KiB,theta=0.99,rate=200k"
+    integrity = case(drive, workload, "--seed", "1", "--condition", "--fail", "channel:2@20req")["integrity"]
+    assert integrity["wrong_reads"] == 0

@@ -195,17 +195,29 @@ impl Dftl {
         page / self.per_page
     }
 
-    /// A command that waits for entries keeps later ones from overtaking it; one whose entries are all cached only
-    /// queues.
-    pub(super) fn lock(&self, command: &Command) -> Lock {
-        let key = Key(u64::from(command.start.low() / self.grain));
-        let cached = command.low_pages().all(|page| self.cache.has(page));
-        let waits = !cached && command.verb != Verb::Remap && !command.flags.has(Flags::BEFORE);
-        if waits { Lock::Hold(key) } else { Lock::Pass(key) }
+    fn key(&self, page: Page) -> Key {
+        Key(u64::from(page.low() / self.grain))
     }
 
-    /// Whether a command waits for a translation page that is being rebuilt: no other plan rebuilds it meanwhile.
+    /// A command that waits for entries keeps later ones from overtaking it; one whose entries are all cached only
+    /// queues. A page that gets another address has two keys, for which [`Dftl::waits`] looks.
+    pub(super) fn lock(&self, command: &Command) -> Lock {
+        if command.verb == Verb::Remap {
+            return Lock::Free;
+        }
+        let key = self.key(command.start);
+        let cached = command.low_pages().all(|page| self.cache.has(page));
+        if cached || command.flags.has(Flags::BEFORE) { Lock::Pass(key) } else { Lock::Hold(key) }
+    }
+
+    /// Whether a command, and all later ones, wait: a page gets another address while an earlier command to one of both
+    /// waits for entries, or a translation page is being rebuilt, which no other plan rebuilds meanwhile.
     pub(super) fn waits(&mut self, command: &Command, view: &View<'_>) -> bool {
+        if command.verb == Verb::Remap
+            && [command.start, command.to].map(|page| self.key(page)).iter().any(|&key| view.held(key))
+        {
+            return true;
+        }
         if !self.rebuilds || command.flags.has(Flags::BEFORE) {
             return false;
         }
