@@ -120,7 +120,8 @@ pub(super) fn a_cut_at_every_step_whatever_the_map(scheme: &Tried) {
     for (seed, &(planes, more)) in (1..).zip(&MAPS) {
         let (commands, each) = match (scheme.plain, &scheme.file) {
             (true, _) => (60, 1),
-            (false, Some(_)) => (40, 3),
+            // Most of some 30,000 steps are those of merges, and alike.
+            (false, Some(_)) => (40, 61),
             (false, None) => (40, 5),
         };
         let mut whole = bench_of(scheme, planes, more);
