@@ -239,6 +239,12 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
                 // A member that does not respond may respond again.
                 let lacks =
                     |child: NodeId, page: Page| self.nodes[child].alive && self.gaps.lacks(child, page.0);
+                let lacking = |child: &&NodeId| self.nodes[**child].alive && !self.gaps.lacks_none(**child);
+                // Each page has a copy on another member.
+                let most = usize::from(matches!(scheme.protection(), Protection::Copies));
+                if shape.children.iter().filter(lacking).count() <= most {
+                    return Vec::new();
+                }
                 all.filter(|&page| is_gone(shape, scheme, page, lacks)).collect()
             }
             Protection::Own(health) => all.filter(|&page| health.is_lost(page)).collect(),

@@ -5,6 +5,9 @@ use super::{make_room, prefetch, zeros_in_large_pages};
 /// Entries in a chunk of a large table: as many as two lines of the processor's cache hold.
 const CHUNK: usize = 32;
 
+/// Chunks in a group.
+const GROUP: usize = 1024;
+
 /// Tables with more entries have memory only for the chunks that were set.
 const MOST_WHOLE: usize = 16 << 20;
 
@@ -15,8 +18,12 @@ const MOST_WHOLE: usize = 16 << 20;
 pub struct NumberTable {
     /// All entries, or those of the chunks that exist. The first of these is that of all others: it stays 0.
     entries: Vec<u32>,
-    /// Which of the chunks that exist each chunk is; empty in a small table.
+    /// Which of the chunks that exist each chunk is, for the groups in which one exists. The first of these is that of all
+    /// others.
     chunks: Vec<u32>,
+    /// Which of the groups in `chunks` each group is; empty in a small table. Were these tables one, of a line for each
+    /// chunk, runs would spend a tenth of their time on memory that is zero.
+    groups: Vec<u32>,
     len: usize,
 }
 
@@ -25,9 +32,10 @@ impl NumberTable {
     #[must_use]
     pub fn new(len: usize) -> Self {
         if len <= MOST_WHOLE {
-            return NumberTable { entries: zeros_in_large_pages(len), chunks: Vec::new(), len };
+            return NumberTable { entries: zeros_in_large_pages(len), len, ..NumberTable::default() };
         }
-        NumberTable { entries: vec![0; CHUNK], chunks: vec![0; len.div_ceil(CHUNK)], len }
+        let groups = vec![0; len.div_ceil(CHUNK * GROUP)];
+        NumberTable { entries: vec![0; CHUNK], chunks: vec![0; GROUP], groups, len }
     }
 
     /// Entries.
@@ -44,7 +52,16 @@ impl NumberTable {
 
     #[inline]
     fn place(&self, at: usize) -> usize {
-        if self.chunks.is_empty() { at } else { self.chunks[at / CHUNK] as usize * CHUNK + at % CHUNK }
+        if self.groups.is_empty() {
+            return at;
+        }
+        self.chunks[self.place_of_chunk(at / CHUNK)] as usize * CHUNK + at % CHUNK
+    }
+
+    /// In `chunks`.
+    #[inline]
+    fn place_of_chunk(&self, chunk: usize) -> usize {
+        self.groups[chunk / GROUP] as usize * GROUP + chunk % GROUP
     }
 
     /// The number at a place.
@@ -58,7 +75,7 @@ impl NumberTable {
     #[inline]
     pub fn reach(&mut self, at: usize) -> &mut u32 {
         let place = self.place(at);
-        if place < CHUNK && !self.chunks.is_empty() {
+        if place < CHUNK && !self.groups.is_empty() {
             return self.create(at);
         }
         &mut self.entries[place]
@@ -67,11 +84,13 @@ impl NumberTable {
     #[cold]
     #[inline(never)]
     fn create(&mut self, at: usize) -> &mut u32 {
-        let first = self.entries.len();
-        make_room(&mut self.entries, CHUNK);
-        self.entries.resize(first + CHUNK, 0);
-        self.chunks[at / CHUNK] = u32::try_from(first / CHUNK).expect("fewer chunks than entries");
-        &mut self.entries[first + at % CHUNK]
+        let group = &mut self.groups[at / (CHUNK * GROUP)];
+        if *group == 0 {
+            *group = append(&mut self.chunks, GROUP);
+        }
+        let place = self.place_of_chunk(at / CHUNK);
+        self.chunks[place] = append(&mut self.entries, CHUNK);
+        &mut self.entries[self.chunks[place] as usize * CHUNK + at % CHUNK]
     }
 
     /// Prefetches an entry.
@@ -84,7 +103,7 @@ impl NumberTable {
 
     /// The places of a chunk whose numbers may differ from 0.
     fn places_of(&self, chunk: usize) -> std::ops::Range<usize> {
-        let exists = self.chunks.get(chunk).is_none_or(|&at| at != 0);
+        let exists = self.groups.is_empty() || self.chunks[self.place_of_chunk(chunk)] != 0;
         let end = if exists { (chunk + 1) * CHUNK } else { chunk * CHUNK };
         chunk * CHUNK..end.min(self.len)
     }
@@ -105,6 +124,14 @@ impl NumberTable {
             }
         }
     }
+}
+
+/// Appends a part of zeros to a table of parts of this length. Returns the part's number.
+fn append(parts: &mut Vec<u32>, len: usize) -> u32 {
+    let first = parts.len();
+    make_room(parts, len);
+    parts.resize(first + len, 0);
+    u32::try_from(first / len).expect("fewer parts than entries")
 }
 
 #[cfg(test)]
