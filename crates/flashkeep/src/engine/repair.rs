@@ -41,6 +41,11 @@ impl<S: Scheme, C: Contents> Engine<S, C> {
         };
         let running = self.counters[token.owner].running;
         let own = running.is_some() && self.running_plans[running].node == node;
+        // The pages are read in their own places after all: nothing keeps what is left of a stripe of a log, whose pages may
+        // have been written elsewhere since.
+        if own && (self.running_plans[running].around || self.running_plans[running].is_second()) {
+            return self.lose(backends, now, what);
+        }
         // The repair belongs to a plan that already holds the stripe.
         let sheltered = own && self.running_plans[running].stripe.is_sheltered();
         if self.is_missing_above(node, running, what) {
