@@ -134,6 +134,9 @@ impl Breakdown {
             let taken = left.min(self.ns[at]);
             self.ns[at] -= taken;
             left -= taken;
+            if left == 0 {
+                return;
+            }
         }
     }
 

@@ -61,6 +61,11 @@ impl Damage {
         if self.moved.is_empty() { None } else { self.moved.get(&logical).map(|&plane| plane as usize) }
     }
 
+    /// A logical block of which a power cut has left nothing in the plane that it moved to has its own plane again.
+    pub(super) fn end_moves(&mut self, lies_in: impl Fn(u32, usize) -> bool) {
+        self.moved.retain(|&logical, &mut plane| lies_in(logical, plane as usize));
+    }
+
     /// All retired blocks among this many.
     pub(super) fn all_retired(&self, blocks: u32) -> Vec<u32> {
         (0..blocks).filter(|&block| self.retired.has(block)).collect()

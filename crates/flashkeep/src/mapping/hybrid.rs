@@ -404,7 +404,7 @@ impl Hybrid {
     fn leave_log(&mut self, page: u32) {
         let Some(place) = std::mem::take(&mut self.in_log[page as usize]).checked_sub(1) else { return };
         let block = place / self.base.block_pages + 1;
-        let plane = self.base.plane_of(self.base.split_page(page).0);
+        let plane = self.base.plane_of_block(block);
         // What a power cut has left may be in a block that is none of the plane's logs.
         if let Some(log) = self.logs[plane].blocks.iter_mut().find(|log| log.block == block) {
             log.live -= 1;

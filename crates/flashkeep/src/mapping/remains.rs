@@ -148,10 +148,21 @@ impl SurvivingBlocks {
         blocks.flat_map(|kept| kept.pages.values().copied())
     }
 
+    /// Whether any page of a logical block is in a plane.
+    fn lies_in(&self, base: &Base, logical: u32, plane: usize) -> bool {
+        let there = |kept: &&SurvivingBlock| base.plane_of_block(kept.block) == plane;
+        let is_its = |&page: &u32| base.split_page(page).0 == logical;
+        self.in_place.get(&logical).into_iter().flatten().any(|kept| there(&kept))
+            || self.logs.iter().filter(there).any(|kept| kept.pages.values().any(is_its))
+    }
+
     /// The base continues with the blocks that are left.
     pub(super) fn settle(&mut self, base: &mut Base) {
         base.restart(&self.erased);
         self.pages().for_each(|page| base.set_page(page, true));
+        let mut damage = std::mem::take(&mut base.damage);
+        damage.end_moves(|logical, plane| self.lies_in(base, logical, plane));
+        base.damage = damage;
         base.disorder.useless = std::mem::take(&mut self.useless);
     }
 }

@@ -35,7 +35,9 @@ impl Hybrid {
             data.iter().any(|&(block, _)| block == stored) || logs.iter().any(in_logs)
         };
         self.base.take_back(view, uses);
+        let is_in_log = self.base.pages_of(logical).any(|page| self.in_log[page as usize] > 0);
         let at_home = self.data[logical as usize].0 != NONE
+            || is_in_log
             || self.base.disorder.split.contains_key(&logical)
             || self.others(self.base.plane_of(logical)) > KEPT;
         if at_home { Seat::Nowhere } else { self.base.find_seat(logical, KEPT + 1, view) }
