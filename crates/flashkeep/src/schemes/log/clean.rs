@@ -545,6 +545,7 @@ impl StripeLog {
         self.superblocks.erased(superblock);
         self.due.retain(|&other| other != superblock);
         self.erasing -= 1;
+        self.erases_before.remove(&superblock);
         self.wants_room = true;
     }
 }

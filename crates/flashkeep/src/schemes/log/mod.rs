@@ -50,7 +50,7 @@ use medium::Medium;
 pub(super) use medium::over_drives;
 use places::{LogPlace, Places};
 use rebuild::StripeRebuild;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use streams::LogStreams;
 use superblocks::Superblocks;
 pub(super) use wear::{Reliability, Widths};
@@ -161,6 +161,9 @@ pub struct StripeLog {
     moving: bool,
     /// Erases under way.
     erasing: usize,
+    /// How often each member had erased the superblocks of these erases before.
+    #[serde(skip)]
+    erases_before: BTreeMap<u32, Vec<u32>>,
     /// Superblocks have been retired, and the host has been given all that is left (`retire`).
     gives_all: bool,
     /// Pages whose last write was refused.
@@ -214,6 +217,7 @@ impl StripeLog {
             piece: Piece::default(),
             moving: false,
             erasing: 0,
+            erases_before: BTreeMap::new(),
             gives_all: false,
             refused: Bits::default(),
             wants_room: false,
@@ -417,6 +421,9 @@ impl BackgroundWork for StripeLog {
             Why::Due(_, page) => self.note_due(page) && self.make_room(plan),
             Why::Renew(_) | Why::Leaving(..) | Why::Moved(..) => false,
         };
+        if let Some(LogHold::Erase(superblock)) = plan.hold.map(LogHold::of) {
+            self.note_erases_before(superblock, view);
+        }
         if self.before {
             for step in &mut plan.steps {
                 step.command.flags = step.command.flags.with(Flags::BEFORE);

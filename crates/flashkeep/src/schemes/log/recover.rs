@@ -92,15 +92,29 @@ impl StripeLog {
         }
     }
 
+    /// An erase is planned: how often each member has erased the superblock before.
+    pub(super) fn note_erases_before(&mut self, superblock: u32, view: &View<'_>) {
+        let first = Page::of(self.superblocks.extent(superblock).start);
+        let erases = (0..self.members).map(|member| view.erases_at(Member(member), first)).collect();
+        self.erases_before.insert(superblock, erases);
+    }
+
     /// A superblock whose erase had begun in some member holds nothing that is current: the erase waited for all that
     /// was written before. What other members still have may be older than a page that cannot be read.
     fn drop_erased(&mut self, view: &View<'_>) {
+        let before = std::mem::take(&mut self.erases_before);
         for superblock in (0..self.superblocks.count())
             .filter(|&superblock| self.superblocks.state(superblock) == SuperblockState::Erasing)
         {
+            let before = before.get(&superblock);
             let is_gone = |place: LogPlace| {
                 let (member, page) = self.address(place);
-                self.places.stripe(place) != 0 && view.alive(member) && view.is_erased(member, page)
+                let is_erased = view.alive(member) && view.is_erased(member, page);
+                // What has been replaced already may not have been programmed yet.
+                let has_begun = || {
+                    before.is_none_or(|before| view.erases_at(member, page) > before[usize::from(member.0)])
+                };
+                self.places.stripe(place) != 0 && is_erased && has_begun()
             };
             if self.places.of_superpage(self.superblocks.superpages(superblock).start).any(is_gone) {
                 self.places.erase(self.places_of(superblock));
