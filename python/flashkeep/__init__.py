@@ -9,6 +9,7 @@ result.response_us.read.p99
 from ._flashkeep import DriveError, OptionError, TraceError, __version__
 from .api import (
     advise,
+    advise_handles,
     age,
     compare,
     drives,
@@ -60,6 +61,7 @@ __all__ = [
     "TraceError",
     "__version__",
     "advise",
+    "advise_handles",
     "age",
     "compare",
     "conformance",

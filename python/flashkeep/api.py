@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from ._generated.run_options import AgeOptions, OneRunOptions, RunOptions
     from .advising.api import Advice
+    from .advising.handles import HandleAdvice
     from .choices import DriveFile, Existing, Replay
     from .fleets.api import FleetResult
     from .inputs.catalogue import Presets
@@ -501,6 +502,31 @@ def advise(
     found = advise_on(_as_trace(trace), drives, schemes, asked, Limits(max_loss, max_p99), asked.seed or 0,
                       given, whole("workers", workers, 1, 32), display(progress))  # fmt: skip
     return Advice(found)
+
+
+def advise_handles(
+    trace: Trace | str | os.PathLike[str] | Table,
+    drive: str,
+    handles: SupportsIndex,
+    *,
+    seed: SupportsIndex = 1,
+    workers: SupportsIndex | None = None,
+    progress: bool | None = None,
+) -> HandleAdvice:
+    """What separating data by so many placement handles saves on one drive: the same trace, untimed, with all data
+    together, by the handles of the trace, by its devices, and by how often addresses are written.
+
+    `saved.to` is the least write amplification, `saved.programs` the share of programs that it saves. Needs numpy.
+
+    Raises `OptionError`, `DriveError` or `TraceError`, all `ValueError`s.
+    """
+    from .advising.handles import HandleAdvice, advise_on_handles
+    from .cli.progress import display
+
+    found = advise_on_handles(_as_trace(trace), drive, whole("handles", handles, 0, 32) or 0,
+                              whole("seed", seed, 0, 64) or 0, {}, whole("workers", workers, 1, 32),
+                              display(progress))  # fmt: skip
+    return HandleAdvice(found)
 
 
 def load_sweep(folder: str | os.PathLike[str]) -> SweepResults:

@@ -350,9 +350,16 @@ def test_advice_compares_placements(tmp_path: Path, flashkeep: Command) -> None:
     cold, hot = (row["host_bytes"] for row in rows["heat", "initially"]["handles"] if row["data"] == "host")
     assert cold == pytest.approx(hot, rel=0.25)
     assert found["saved"]["from"] == rows["mixed", None]["waf"]
+    advice = fk.advise_handles(trace, str(path), 2, progress=False)
+    assert advice.to_dict() == found
+    assert [row.waf for row in advice] == [row["waf"] for row in found["rows"]]
+    assert advice.saved.to == found["saved"]["to"]
     code, out, _ = flashkeep("advise", trace, "--drives", path, "--handles", 2, "--quiet")
     assert code == 0
     assert "Separation by heat" in out
+    assert repr(advice) in out
+    with pytest.raises(fk.OptionError, match="2 to 8 are accepted"):
+        fk.advise_handles(trace, str(path), 9)
     for wrong, said in (
         (["--handles", 9], "2 to 8 are accepted"),
         (["--handles", 2, "--schemes", "raid5"], "--schemes: is for"),

@@ -656,13 +656,14 @@ def test_a_page_of_a_sum_is_not_replaced_by_its_newer_version(case: Case) -> Non
 
 def test_a_log_block_has_pages_of_logical_blocks_of_other_planes(case: Case) -> None:
     # A logical block had been given another plane when the flash of its own failed; the power cut left pages of it in a
-    # log block of the old one. Writing them again was counted in the new plane: "a page that is left", and there was none.
+    # log block of the old one. When they were written again, that block did not know: "a page that is left".
     drive = (
         "flash = { channels = 2, chips_per_channel = 1, dies_per_chip = 2, blocks_per_plane = 24, pages_per_block = 8, "
         'page_kib = 2 }\nftl = { over_provisioning = 0.5, map = "hybrid" }\n'
     )
     flows = [
-        '{"name": "own", "workload": "synth:zipf,requests=266,size=4096,write=1,theta=0.99,depth=4", "priority": "low"}',
+        '{"name": "own", "workload": "synth:zipf,requests=266,size=4096,write=1,theta=0.99,depth=4", '
+        '"priority": "low"}',
         '{"name": "other", "workload": "synth:random,requests=50,size=4KiB:0.5/16KiB:0.5,write=1,rate=200k", '
         '"priority": "low"}',
     ]

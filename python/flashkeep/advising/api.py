@@ -15,6 +15,7 @@ from ..render.table import unlike
 from ..results.tree_view import Figures
 from .conclusion import Limits, conclude, name_of
 from .designs import designs_of, drives_of
+from .found import Found
 from .front import mark
 from .notes import alike
 from .rows import row_of
@@ -22,9 +23,8 @@ from .runs import FAILED_AT, MISSING, simulate_all
 from .sample import Sample, sampled
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from ..choices import Library
     from ..cli.progress import Display
     from ..fleets.options import Options
     from ..inputs.traces import Trace
@@ -40,18 +40,10 @@ SHARED = ("life", "afr", "wear_spread", "repair", "detect_hours", "spares", "res
 """The assumptions of the fleet's model that all rows have in common."""
 
 
-class Advice:
+class Advice(Found):
     """The redundancies as rows, with the assumptions that they follow from."""
 
-    __slots__ = ("_found",)
-
-    def __init__(self, found: Mapping[str, Any]) -> None:
-        self._found = dict(found)
-
-    @property
-    def rows(self) -> list[Figures]:
-        """A row for each redundancy: its keys are attributes."""
-        return [Figures(row) for row in self._found["rows"]]
+    __slots__ = ()
 
     @property
     def front(self) -> list[Figures]:
@@ -68,16 +60,6 @@ class Advice:
         """Everything that the rows follow from."""
         return Figures(self._found["assumptions"])
 
-    @property
-    def notes(self) -> list[str]:
-        """What the runs warn of."""
-        return list(self._found["notes"])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as `flashkeep advise --json`."""
-        copy: dict[str, Any] = Figures(self._found).to_dict()
-        return copy
-
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes a page: loss against response time and cost, the table, the assumptions."""
         from ..fleet_pages.advice import write_page
@@ -85,18 +67,6 @@ class Advice:
         need("a page of advice", "reports", "jinja2")
         need("a page of advice", "reports", "matplotlib")
         write_page(self._found, os.fspath(path))
-
-    def to_frame(self, library: Library | None = None) -> Any:
-        """The rows as a data frame, with their keys by dotted path."""
-        from ..results.figure_paths import flat, frame
-
-        return frame([flat(row) for row in self._found["rows"]], library)
-
-    def __len__(self) -> int:
-        return len(self._found["rows"])
-
-    def __iter__(self) -> Iterator[Figures]:
-        return iter(self.rows)
 
     def __getitem__(self, at: int | str) -> Figures:
         """A row by its number or scheme."""
@@ -106,9 +76,6 @@ class Advice:
                     return row
             raise KeyError(f"{at!r}; there are {', '.join(row['scheme'] for row in self._found['rows'])}")
         return self.rows[at]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Advice, (self._found,))
 
     def __repr__(self) -> str:
         from ..render.terminal import Page

@@ -71,19 +71,16 @@ def _on_handles(
     page: Page,
 ) -> int:
     from ..cli.options import UsageError
-    from ..extras import need
-    from ..sweeping.local import cores
 
     for name in ("schemes", "report", "rebuild", "max_loss", "max_p99"):
         if arguments[name] is not None:
             raise UsageError(f"flashkeep advise: --{name.replace('_', '-')}: is for redundancies, and --handles "
                              "compares placements of data on one drive")  # fmt: skip
-    need("advise --handles", "numpy", "numpy")
     from .handles import advise_on_handles
     from .handles import told as told_of_handles
 
     found = advise_on_handles(trace, arguments["drives"], arguments["handles"], seed, options,
-                              arguments["workers"] or cores(), Line(arguments["quiet"]))  # fmt: skip
+                              arguments["workers"], Line(arguments["quiet"]))  # fmt: skip
     if arguments["json"]:
         print_json(found)
     else:

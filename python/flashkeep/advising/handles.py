@@ -8,10 +8,14 @@ from .. import _flashkeep
 from .._flashkeep import OptionError
 from ..api import job_of
 from ..cli.runner import run_results
+from ..extras import need
 from ..inputs.tabular import HANDLES
 from ..inputs.traces import Trace
 from ..render.trace_picture import records_of
+from ..results.tree_view import Figures
+from ..sweeping.local import cores
 from .designs import drives_of
+from .found import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,19 +56,36 @@ SOURCES = {
 }
 
 
+class HandleAdvice(Found):
+    """A row for each placement of the data (`placement`, `isolation`, `waf`, …), the first with all data together."""
+
+    __slots__ = ()
+
+    @property
+    def saved(self) -> Figures:
+        """What the best placement saves: the write amplification `from` and `to`, and the share of `programs`."""
+        return Figures(self._found["saved"])
+
+    def __repr__(self) -> str:
+        from ..render.terminal import Page
+
+        return told(self._found, Page())
+
+
 def advise_on_handles(
     trace: Trace,
     drive: str,
     handles: int,
     seed: int,
     options: Mapping[str, Any],
-    workers: int,
+    workers: int | None,
     view: Display,
 ) -> dict[str, Any]:
     """The keys of `flashkeep advise --handles N --json`.
 
     Raises `OptionError`, `DriveError` or `TraceError`.
     """
+    need("advise --handles", "numpy", "numpy")
     given = drives_of(drive if "*" in drive.partition(",")[0] else f"1*{drive}")
     if given.count > 1:
         raise OptionError(f"--drives: {drive}: one drive is compared with itself if its data are separated by handles")
@@ -79,7 +100,7 @@ def advise_on_handles(
     jobs = [(job_of(plan.drive, plan.trace, seed, options, False), None) for plan in plans]
     in_memory = {name: content for plan in plans for name, content in plan.trace.tables.items()}
     try:
-        summaries = [ended[0] for ended in run_results(jobs, workers, view, in_memory)]
+        summaries = [ended[0] for ended in run_results(jobs, workers or cores(), view, in_memory)]
     finally:
         view.clear()
     rows = [_row(plan, summary) for plan, summary in zip(plans, summaries, strict=True)]
