@@ -39,6 +39,9 @@ impl PlaneCollection {
     }
 }
 
+/// How many pages of a victim ahead the entries of the map are prefetched: they are anywhere in memory.
+const AHEAD: u32 = 16;
+
 /// The blocks of a plane, with the pages whose newest version they have.
 struct CollectedPlane<'a, C> {
     backends: &'a DriveBackends<C>,
@@ -50,7 +53,12 @@ impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
     #[inline]
     fn next_current(&self, block: u32, from: u32) -> Option<u32> {
         let CollectedPlane { backends, controller, plane } = *self;
-        (from..backends.flash.geometry.pages_in(block)).find(|&page| {
+        let end = backends.flash.geometry.pages_in(block);
+        (from..end).find(|&page| {
+            if page + AHEAD < end {
+                let later = backends.flash.geometry.ppn(plane, block, page + AHEAD);
+                backends.ftl.maps.prefetch(backends.ftl.ftl_of(plane), backends.ftl.blocks.owner(later));
+            }
             let ppn = backends.flash.geometry.ppn(plane, block, page);
             backends.is_current(plane, backends.ftl.blocks.owner(ppn), ppn, controller)
         })

@@ -92,8 +92,11 @@ impl StripeLog {
         }
     }
 
-    /// An erase is planned: how often each member has erased the superblock before.
+    /// An erase is planned: how often each member has erased the superblock before, where recovery asks for that.
     pub(super) fn note_erases_before(&mut self, superblock: u32, view: &View<'_>) {
+        if !self.medium.oob {
+            return;
+        }
         let first = Page::of(self.superblocks.extent(superblock).start);
         let erases = (0..self.members).map(|member| view.erases_at(Member(member), first)).collect();
         self.erases_before.insert(superblock, erases);
