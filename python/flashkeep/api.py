@@ -513,7 +513,7 @@ def advise_handles(
     workers: SupportsIndex | None = None,
     progress: bool | None = None,
 ) -> HandleAdvice:
-    """What separating data by so many placement handles saves on one drive: the same trace, untimed, with all data
+    """What separating data by 2 to 8 placement handles saves on one drive: the same trace, untimed, with all data
     together, by the handles of the trace, by its devices, and by how often addresses are written.
 
     `saved.to` is the least write amplification, `saved.programs` the share of programs that it saves. Needs numpy.
