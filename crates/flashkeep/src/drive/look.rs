@@ -45,7 +45,7 @@ impl<C: Contents> BackendView for Drive<C> {
     }
 
     fn last_write(&self, _: BackendId) -> Option<u64> {
-        self.backends.power.as_ref().map(|_| self.controller.queues.last_number())
+        self.backends.power.is_kept().then(|| self.controller.queues.last_number())
     }
 
     fn is_erased(&self, backend: BackendId, page: Page) -> bool {

@@ -397,7 +397,7 @@ impl<C: Contents> Drive<C> {
     /// Whether it does.
     #[must_use]
     pub fn expects_power_cuts(&self) -> bool {
-        self.backends.power.is_some()
+        self.backends.power.is_kept()
     }
 
     /// The wear of the drive.

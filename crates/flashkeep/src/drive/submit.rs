@@ -51,18 +51,22 @@ impl<C: Contents> Backends<C> for Drive<C> {
                 if was_mapped {
                     self.backends.count_unmapped(backend, &mut self.controller);
                 }
-                self.backends.note_trim(backend, page.low(), &self.controller);
+                self.backends.power.note_trim(backend, page.low(), self.controller.queues.last_number());
             }
         }
     }
 
     fn poison(&mut self, backend: BackendId, page: Page) {
-        if self.backends.power.is_none() || self.backends.ftl.is_physical() {
+        if !self.backends.power.is_kept() || self.backends.ftl.is_physical() {
             return;
         }
         match usize::from(backend.0).checked_sub(self.backends.ftl.count()) {
             Some(memory) => self.backends.nvrams[memory].poison(page.low()),
-            None => self.backends.note_trim(usize::from(backend.0), page.low(), &self.controller),
+            None => self.backends.power.note_trim(
+                usize::from(backend.0),
+                page.low(),
+                self.controller.queues.last_number(),
+            ),
         }
     }
 

@@ -13,8 +13,8 @@ impl<C: Contents> DriveBackends<C> {
     pub(super) fn trim(&mut self, ftl: usize, command: &Command, controller: &mut Controller<C>) {
         for lpn in command.low_pages() {
             self.forget(ftl, lpn, controller);
-            if self.power.is_some() {
-                self.note_trim(ftl, lpn, controller);
+            if self.power.is_kept() {
+                self.power.note_trim(ftl, lpn, controller.queues.last_number());
             }
         }
     }
@@ -22,8 +22,8 @@ impl<C: Contents> DriveBackends<C> {
     /// Invalidates a page and unmaps it.
     #[inline]
     pub(in crate::drive) fn forget(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
-        if self.power.is_some() {
-            self.forget_hidden(ftl, lpn);
+        if self.power.is_kept() {
+            self.power.forget_hidden(ftl, lpn);
         }
         self.give_up(ftl, lpn, controller);
         self.ftl.maps.set(ftl, lpn, MapEntry::Unmapped);
@@ -45,7 +45,7 @@ impl<C: Contents> DriveBackends<C> {
             MapEntry::Unmapped => None,
         };
         if let Some(ppn) = copy
-            && !(self.power.is_some() && self.outlive(ftl, lpn, ppn, controller))
+            && !(self.power.is_kept() && self.outlive(ftl, lpn, ppn, controller))
         {
             self.discard(ppn, controller);
         }
@@ -76,8 +76,8 @@ impl<C: Contents> DriveBackends<C> {
                 lost.set(to, entry == MapEntry::Unmapped && lost.has(from));
                 lost.set(from, false);
             }
-            if self.power.is_some() {
-                self.note_remap(ftl, from, to, entry, controller);
+            if self.power.is_kept() && !self.nvrams.is_empty() {
+                self.power.note_remap(ftl, from, to, entry, controller);
             }
         }
     }

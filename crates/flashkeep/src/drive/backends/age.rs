@@ -248,7 +248,7 @@ impl<C: Contents> DriveBackends<C> {
 
     fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, controller: &mut Controller<C>) {
         self.ftl.blocks.age_page(ppn, lpn, contents);
-        self.note_oob(ppn, lpn, controller.queues.next_numbers(1));
+        self.power.note_oob(ppn, lpn, controller.queues.next_numbers(1));
     }
 }
 

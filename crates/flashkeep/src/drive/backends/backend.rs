@@ -1,7 +1,7 @@
 //! A backend of flash: its die queues, its map, and the placement of its pages.
 
 use super::streams::PageStreams;
-use super::{DegradedCapacity, DriveBackends, Translation};
+use super::{DegradedCapacity, Translation};
 use crate::drive::Parameters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
@@ -396,5 +396,3 @@ impl<C: Contents> Translation<C> {
         reachable && self.free_for(stream, other) > lag
     }
 }
-
-impl<C: Contents> DriveBackends<C> {}

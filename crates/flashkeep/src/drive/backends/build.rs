@@ -3,7 +3,7 @@
 use super::backend::{DieQueue, FlashBackendKind, Ftl};
 use super::maintenance::Maintenance;
 use super::parts::Parts;
-use super::{DriveBackends, DriveHealth, Gc, Immediate, Packing, SlcPolicy, Translation};
+use super::{DriveBackends, DriveHealth, Gc, Immediate, Packing, Power, SlcPolicy, Translation};
 use crate::drive::controller::{Controller, Programs};
 use crate::drive::{DriveLife, Parameters};
 use crate::engine::Contents;
@@ -57,7 +57,7 @@ impl<C: Contents> DriveBackends<C> {
             ftl,
             immediate: Immediate::default(),
             health: DriveHealth { damaged: false, unreadable: false, life: DriveLife::new(drive) },
-            power: None,
+            power: Power::default(),
             nvrams: Vec::new(),
             maintenance: Maintenance::of(geometry),
             flash,
@@ -97,7 +97,7 @@ impl<C: Contents> DriveBackends<C> {
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()
             && !controller.accounts.is_watched()
-            && self.power.is_none()
+            && !self.power.is_kept()
             && !controller.open.may_exist();
         controller.take_path(match (simple, self.ftl.physical) {
             (true, false) => Programs::Plain,

@@ -116,8 +116,8 @@ impl<C: Contents> DriveBackends<C> {
         let several = self.ftl.streams.are_several();
         let stream = if several { self.ftl.streams.of_written(ftl, page) } else { 0 };
         let first = self.ftl.blocks.set_aside(stream, plane, together)?;
-        if self.power.is_some() {
-            (first.0..first.0 + together).for_each(|ppn| self.note_oob(Ppn(ppn), 0, 0));
+        if self.power.is_kept() {
+            (first.0..first.0 + together).for_each(|ppn| self.power.note_oob(Ppn(ppn), 0, 0));
         }
         let erases = self.ftl.blocks.erases_of(plane, self.flash.geometry.block_of(first));
         let word_line = WordLine { first, erases };

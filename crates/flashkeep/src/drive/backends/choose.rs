@@ -16,7 +16,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether a plane has something to collect, and the room to move its valid pages: torn pages may have left it too
     /// little.
     pub(super) fn can_collect(&self, plane: PlaneId) -> bool {
-        self.garbage_of(plane).is_some_and(|victim| self.power.is_none() || !self.lacks_room(plane, victim))
+        self.garbage_of(plane).is_some_and(|victim| !self.power.is_kept() || !self.lacks_room(plane, victim))
     }
 
     /// The victim of a plane, if its collection gains something.
@@ -88,7 +88,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &Controller<C>,
     ) -> Next {
         let until = if self.ftl.physical {
-            self.look_again_at(now, controller)
+            self.power.look_again_at(now, controller)
         } else if self.packing.active {
             self.gathered_at(channel, controller)
         } else {

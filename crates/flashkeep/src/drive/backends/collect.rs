@@ -171,8 +171,8 @@ impl<C: Contents> DriveBackends<C> {
         if self.folds(plane) {
             self.note_fold(plane, from, controller);
         }
-        if self.power.is_some() {
-            self.note_move(from, to);
+        if self.power.is_kept() {
+            self.power.note_move(from, to);
         }
         if !self.move_older(ftl, lpn, from, to, controller) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
@@ -218,7 +218,7 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
         if self.is_owed(unit, plane, victim, controller)
-            || self.is_guarded(now, unit, plane, victim, controller)
+            || self.power.is_guarded(now, unit, plane, victim, controller)
         {
             return None;
         }
@@ -300,7 +300,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         let collection = self.gc.collections[plane.0 as usize].under_way;
         if self.gc.collections[plane.0 as usize].migrates() {
-            self.forget_held(plane);
+            self.power.forget_held(plane, &self.ftl);
             self.ftl.blocks.let_go(plane);
         }
         self.ftl.blocks.erase(plane, victim);

@@ -329,7 +329,7 @@ impl<C: Contents> DriveBackends<C> {
         this.remapped.clear();
         this.lost = Bits::default();
         (this.dead, this.limit) = (true, None);
-        self.forget_all_hidden(backend);
+        self.power.forget_all_hidden(backend);
     }
 
     // ---------------------------------------------------------------- contents alone

@@ -485,7 +485,7 @@ impl<C: Contents> DriveBackends<C> {
             };
             // Folding has looked for the room that it needs.
             let folds = self.folds(plane);
-            let lacks_room = self.power.is_some() && !folds && self.lacks_room(plane, victim);
+            let lacks_room = self.power.is_kept() && !folds && self.lacks_room(plane, victim);
             if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
             {
@@ -661,7 +661,7 @@ impl<C: Contents> DriveBackends<C> {
         let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
         if waits
             || self.is_owed(unit, plane, victim, controller)
-            || self.is_guarded(now, unit, plane, victim, controller)
+            || self.power.is_guarded(now, unit, plane, victim, controller)
         {
             return None;
         }
@@ -726,7 +726,7 @@ impl<C: Contents> DriveBackends<C> {
         collection.begin_anew();
         let victim = collection.victim;
         self.gc.start_anew(plane);
-        self.land(plane, controller);
+        self.power.land(plane, controller);
         self.gc.collections[plane.0 as usize].under_way = Some(collection);
         let cause = self.moves_because(plane);
         loop {

@@ -206,8 +206,8 @@ impl<C: Contents> DriveBackends<C> {
         if !self.ftl.physical {
             self.give_up(backend, page, controller);
         }
-        if self.power.is_some() {
-            self.forget_hidden(backend, page);
+        if self.power.is_kept() {
+            self.power.forget_hidden(backend, page);
         }
         self.ftl.maps.set(backend, page, MapEntry::Unmapped);
         self.ftl.backends[backend].lost.set(page, true);

@@ -80,8 +80,8 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let LoggedOperation { ppn, kind, cause, .. } = *operation;
         controller.log_operation(operation, self);
-        if self.power.is_some() {
-            self.note_flight(begun, operation, controller);
+        if self.power.is_kept() {
+            self.power.note_flight(controller.now, begun, operation);
         }
         // Reads hold their unit and their channel at other times.
         if kind != OpKind::Read {

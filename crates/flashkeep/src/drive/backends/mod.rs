@@ -84,7 +84,7 @@ pub(super) struct DriveBackends<C> {
     pub(super) immediate: Immediate,
     pub(super) health: DriveHealth,
     /// Recovery data, kept in a drive that will lose its power.
-    pub(super) power: Option<Box<Power>>,
+    pub(super) power: Power,
     /// Non-volatile memories beside the flash, whose numbers as backends follow those of the flash.
     pub(super) nvrams: Vec<Nvram<C>>,
     /// What keeps data readable.
@@ -137,9 +137,15 @@ pub(in crate::drive) struct Gc {
     reads: Vec<VecDeque<GcRead>>,
 }
 
-/// The data that a drive keeps for recovery.
+/// The data that a drive keeps for recovery, if it will lose its power.
 #[derive(Clone, Debug, Default)]
 pub(in crate::drive) struct Power {
+    data: Option<Box<RecoveryData>>,
+}
+
+/// What the flash, the FTLs' logs and a non-volatile memory say after a power loss.
+#[derive(Clone, Debug, Default)]
+struct RecoveryData {
     /// The OOB metadata of every page: logical page and sequence number of the write; 0 for erased pages.
     reverse_map: Sparse<u32>,
     sequences: Sparse<u64>,

@@ -77,7 +77,7 @@ impl<C: Contents> DriveBackends<C> {
     ) -> Result<Option<Ppn>, ()> {
         let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return Err(()) };
         let older = controller.older_copy(ftl, op, lpn, self);
-        if older.is_some_and(|older| self.is_newer(older, sequence)) {
+        if older.is_some_and(|older| self.power.is_newer(older, sequence)) {
             return Err(());
         }
         Ok(controller.older_place(ftl, op, lpn, self).replace(ppn))

@@ -245,7 +245,7 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         while self.ftl.blocks.goes_on(stream, plane, programmed) {
             let left = self.ftl.blocks.leave_empty(stream, plane);
-            self.note_oob(left, 0, 0);
+            self.power.note_oob(left, 0, 0);
             controller.accounts.counters_mut().empty_places += 1;
         }
     }

@@ -159,8 +159,8 @@ impl<C: Contents> DriveBackends<C> {
     /// A page is programmed where its number says, with what its spare area says of it.
     fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
         self.ftl.blocks.program_at(ppn, command.start.low(), contents);
-        self.note_oob(ppn, command.start.low(), sequence);
-        self.note_mark(ppn, command.to.low());
+        self.power.note_oob(ppn, command.start.low(), sequence);
+        self.power.note_mark(ppn, command.to.low());
     }
 
     // ---------------------------------------------------------------- erases
@@ -201,7 +201,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.immediate.is_immediate(command) {
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             for &(_, ppn) in &blocks {
-                if self.power.is_some() {
+                if self.power.is_kept() {
                     self.finish_plane(now, backend, ppn, controller);
                 } else {
                     controller.hurry(now, backend, ppn, true, self);
@@ -226,7 +226,7 @@ impl<C: Contents> DriveBackends<C> {
         let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
         self.ftl.blocks.erase_any(plane, block);
         controller.note_erased(plane, block);
-        self.forget_oobs(plane, block);
+        self.power.forget_oobs(plane, block, &self.flash.geometry);
         self.ftl.backends[backend].erases += 1;
         if self.health.life.is_over(self.ftl.blocks.erases_of(plane, block)) {
             self.expire(end, plane, block, controller);
@@ -256,7 +256,7 @@ impl<C: Contents> DriveBackends<C> {
     /// copies of pages of that block must not be missing: all these operations have been done by then.
     fn finish_plane(&mut self, now: SimTime, backend: usize, ppn: Ppn, controller: &mut Controller<C>) {
         let plane = self.flash.geometry.plane_of(ppn);
-        self.land(plane, controller);
+        self.power.land(plane, controller);
         let geometry = self.flash.geometry.clone();
         let write_queue = self.ftl.write_queue_of(ppn, controller);
         for op in controller.queues.take(write_queue, |op| geometry.plane_of(op.ppn) == plane) {
@@ -273,5 +273,3 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 }
-
-impl<C: Contents> DriveBackends<C> {}

@@ -11,11 +11,11 @@
 //! - a version that got another address stays valid as long as the write that has superseded it has no place;
 //! - a block is not erased before the successors of its pages are programmed (`guard`).
 
-use super::{DriveBackends, Power};
+use super::{DriveBackends, Power, RecoveryData, Translation};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Contents, OobData, Verb};
-use crate::flash::{OpKind, PlaneId, Ppn, UnitId};
+use crate::flash::{Geometry, OpKind, PlaneId, Ppn, UnitId};
 use crate::ftl::MapEntry;
 use crate::kernel::{Id, SimTime, Sparse, sorted};
 use serde::{Deserialize, Serialize};
@@ -36,28 +36,265 @@ impl Power {
     /// The time begins again at 0: operations done before, in idle time for instance, are not under way at an instant
     /// that has the same number.
     pub(in crate::drive) fn begin_anew(&mut self) {
-        (self.flights, self.numbered) = Default::default();
-        self.guard.fill(SimTime::ZERO);
-    }
-
-    /// The state that a snapshot of a drive at rest keeps.
-    pub(in crate::drive) fn snapshot(&self, last: u64) -> Oob {
-        Oob {
-            reverse_map: self.reverse_map.clone(),
-            sequences: self.sequences.clone(),
-            marks: self.marks.clone(),
-            trims: sorted(&self.trims),
-            hidden_pages: sorted(&self.hidden_pages),
-            last,
+        if let Some(data) = &mut self.data {
+            (data.flights, data.numbered) = Default::default();
+            data.guard.fill(SimTime::ZERO);
         }
     }
 
-    /// Takes over what a snapshot has; the number of the last write.
-    pub(in crate::drive) fn restore(&mut self, oob: Oob) -> u64 {
-        (self.reverse_map, self.sequences, self.marks) = (oob.reverse_map, oob.sequences, oob.marks);
-        self.trims = oob.trims.into_iter().collect();
-        self.hidden_pages = oob.hidden_pages.into_iter().collect();
-        oob.last
+    /// The state that a snapshot of a drive at rest keeps.
+    pub(in crate::drive) fn snapshot(&self, last: u64) -> Option<Oob> {
+        self.data.as_ref().map(|data| Oob {
+            reverse_map: data.reverse_map.clone(),
+            sequences: data.sequences.clone(),
+            marks: data.marks.clone(),
+            trims: sorted(&data.trims),
+            hidden_pages: sorted(&data.hidden_pages),
+            last,
+        })
+    }
+
+    /// Takes over what a snapshot has; the number of the last write, if recovery data are kept.
+    pub(in crate::drive) fn restore(&mut self, oob: Oob) -> Option<u64> {
+        let data = self.data.as_mut()?;
+        (data.reverse_map, data.sequences, data.marks) = (oob.reverse_map, oob.sequences, oob.marks);
+        data.trims = oob.trims.into_iter().collect();
+        data.hidden_pages = oob.hidden_pages.into_iter().collect();
+        Some(oob.last)
+    }
+
+    /// Whether recovery data are kept.
+    #[inline(always)]
+    pub(in crate::drive) fn is_kept(&self) -> bool {
+        self.data.is_some()
+    }
+
+    pub(super) fn data(&self) -> &RecoveryData {
+        self.data.as_ref().expect("a drive that was told")
+    }
+
+    pub(super) fn data_mut(&mut self) -> &mut RecoveryData {
+        self.data.as_mut().expect("a drive that was told")
+    }
+
+    /// A part of an operation that begins at `begun` has been granted.
+    pub(super) fn note_flight(&mut self, now: SimTime, begun: SimTime, operation: &LoggedOperation) {
+        let Some(data) = &mut self.data else { return };
+        let LoggedOperation { end, ppn, kind, .. } = *operation;
+        if kind == OpKind::Read {
+            return;
+        }
+        if data.flights.len() >= data.prune_at {
+            data.flights.retain(|flight| flight.end > now);
+            data.prune_at = FLIGHTS.max(2 * data.flights.len());
+        }
+        data.flights.push(Flight { begun, end, ppn, kind });
+    }
+
+    /// A page is programmed for `lpn`, in a write with this number.
+    #[inline]
+    pub(in crate::drive) fn note_oob(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
+        if let Some(data) = &mut self.data {
+            data.reverse_map.set(ppn.0.into(), lpn);
+            data.sequences.set(ppn.0.into(), sequence);
+        }
+    }
+
+    /// A page of a physical-page backend is programmed, with this beside it.
+    #[inline]
+    pub(super) fn note_mark(&mut self, ppn: Ppn, mark: u32) {
+        if let Some(data) = &mut self.data {
+            data.marks.set(ppn.0.into(), mark);
+        }
+    }
+
+    /// A page is copied as it is.
+    #[inline]
+    pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
+        let Some(data) = &mut self.data else { return };
+        data.reverse_map.set(to.0.into(), data.reverse_map.get(from.0.into()));
+        data.sequences.set(to.0.into(), data.sequences.get(from.0.into()));
+    }
+
+    /// Whether the version at a place is known to be newer than a write.
+    #[inline]
+    pub(super) fn is_newer(&self, ppn: Ppn, sequence: u64) -> bool {
+        self.data.as_ref().is_some_and(|data| data.sequences.get(ppn.0.into()) > sequence)
+    }
+
+    /// A page is forgotten: so is what non-volatile memory says of it.
+    pub(super) fn forget_hidden(&mut self, ftl: usize, lpn: u32) {
+        if let Some(data) = &mut self.data {
+            data.hidden_pages.remove(&(ftl as u16, lpn));
+        }
+    }
+
+    /// A whole backend has failed.
+    pub(super) fn forget_all_hidden(&mut self, ftl: usize) {
+        if let Some(data) = &mut self.data {
+            data.hidden_pages.retain(|&(backend, _), _| usize::from(backend) != ftl);
+        }
+    }
+
+    /// A block is not erased before `until`.
+    #[inline]
+    pub(in crate::drive) fn guard(&mut self, block: Option<usize>, until: SimTime) {
+        if let (Some(data), Some(block)) = (&mut self.data, block) {
+            data.guard[block] = data.guard[block].max(until);
+        }
+    }
+
+    /// A write of a physical-page backend has been granted.
+    pub(super) fn note_number<C: Contents>(
+        &mut self,
+        sequence: u64,
+        durable: SimTime,
+        controller: &Controller<C>,
+    ) {
+        let now = controller.now;
+        let Some(data) = &mut self.data else { return };
+        data.numbered.retain(|&(_, end)| end > now);
+        let durable = if controller.open.may_exist() { SimTime::NEVER } else { durable };
+        data.numbered.push((sequence, durable));
+    }
+
+    /// The program of a write of a physical-page backend is over, whose end was open.
+    #[inline]
+    pub(in crate::drive) fn note_over(&mut self, sequence: u64) {
+        if let Some(data) = &mut self.data {
+            data.numbered.retain(|&(number, _)| number != sequence);
+        }
+    }
+
+    /// In physical-page backends operations have their places from the beginning: a block is not erased before
+    /// everything is programmed that was submitted before.
+    pub(in crate::drive) fn is_ahead<C: Contents>(&self, sequence: u64, controller: &Controller<C>) -> bool {
+        let Some(data) = &self.data else { return false };
+        let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
+        data.numbered.iter().any(|&(number, end)| number < sequence && end > controller.now)
+            || controller.queues.is_any_write(older)
+    }
+
+    /// A page is trimmed after the write with this number, which is logged.
+    pub(in crate::drive) fn note_trim(&mut self, ftl: usize, lpn: u32, last: u64) {
+        if let Some(data) = &mut self.data {
+            data.trims.insert((ftl as u16, lpn), last);
+        }
+    }
+
+    /// Recovery data are kept from now on.
+    pub(in crate::drive) fn begin_recording(&mut self, geometry: &Geometry) {
+        self.data = Some(Box::new(RecoveryData {
+            guard: vec![SimTime::ZERO; geometry.block_space()],
+            ..RecoveryData::default()
+        }));
+    }
+
+    /// The block of a version is not erased before its successor is programmed, if that is under way.
+    fn guard_until_programmed<C: Contents>(
+        &mut self,
+        older: Ppn,
+        newer: Ppn,
+        controller: &mut Controller<C>,
+    ) {
+        let block = controller.flash.geometry.block_index_of(older);
+        let Some(data) = &mut self.data else { return };
+        if let Some(flight) = data.flights.iter().find(|flight| flight.ppn == newer) {
+            data.guard[block] = data.guard[block].max(flight.end);
+        }
+        controller.guard_while_programmed(newer, block);
+    }
+
+    /// Whether a block must not be erased yet; the unit is woken when it may be.
+    pub(super) fn is_guarded<C: Contents>(
+        &self,
+        now: SimTime,
+        unit: UnitId,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) -> bool {
+        let Some(data) = &self.data else { return false };
+        let block = controller.flash.geometry.block_index(plane, block);
+        let until = data.guard[block];
+        if until <= now {
+            // The end of the operations under way wakes the units that wait for it.
+            return controller.open.guards(block);
+        }
+        controller.dies.wake_channel_by(controller.dies[unit].channel as usize, until);
+        true
+    }
+
+    /// A write may wait for programs of others: when the channel is visited again.
+    pub(super) fn look_again_at<C: Contents>(
+        &self,
+        now: SimTime,
+        controller: &Controller<C>,
+    ) -> Option<SimTime> {
+        let waits = self.is_kept() && controller.queues.are_waiting();
+        waits.then(|| now + controller.flash.timing.slowest_read().sense)
+    }
+
+    /// Completes the operations under way in a plane: an access before time 0 follows.
+    pub(super) fn land<C: Contents>(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
+        if let Some(data) = &mut self.data {
+            let geometry = &controller.flash.geometry;
+            data.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
+            controller.open.land(|ppn| geometry.plane_of(ppn) == plane);
+        }
+    }
+
+    /// The same of a block.
+    pub(super) fn land_in<C: Contents>(
+        &mut self,
+        plane: PlaneId,
+        block: u32,
+        controller: &mut Controller<C>,
+    ) {
+        let geometry = &controller.flash.geometry;
+        let index = geometry.block_index(plane, block);
+        if let Some(data) = &mut self.data {
+            data.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
+            controller.open.land(|ppn| geometry.block_index_of(ppn) == index);
+        }
+    }
+
+    /// A block of a physical-page backend is erased.
+    pub(super) fn forget_oobs(&mut self, plane: PlaneId, block: u32, geometry: &Geometry) {
+        if let Some(data) = &mut self.data {
+            let first = u64::from(geometry.ppn(plane, block, 0).0);
+            let pages = u64::from(geometry.pages_in(block));
+            data.sequences.set_run(first..first + pages, 0);
+        }
+    }
+
+    /// A version gets another address. Only a non-volatile memory remembers that.
+    pub(super) fn note_remap<C: Contents>(
+        &mut self,
+        ftl: usize,
+        from: u32,
+        to: u32,
+        entry: MapEntry,
+        controller: &Controller<C>,
+    ) {
+        let Some(data) = &mut self.data else { return };
+        let version = match entry {
+            MapEntry::At(ppn) => (data.reverse_map.get(ppn.0.into()), data.sequences.get(ppn.0.into())),
+            MapEntry::Pending(op) => (from, controller.queues[Id::new(op)].sequence),
+            MapEntry::Unmapped => return,
+        };
+        data.hidden_pages.insert((ftl as u16, to), version);
+    }
+
+    /// The held block of a plane is closed as it is: its places that have not been programmed count as empty.
+    pub(in crate::drive) fn forget_held<C: Contents>(&mut self, plane: PlaneId, ftl: &Translation<C>) {
+        let geometry = ftl.blocks.geometry();
+        if let Some(data) = &mut self.data
+            && let Some(next) = ftl.blocks.next_held(plane)
+        {
+            let left = geometry.pages - geometry.page_of(next);
+            data.sequences.set_run(next.0.into()..(next.0 + left).into(), 0);
+        }
     }
 }
 
@@ -77,16 +314,9 @@ pub(in crate::drive) struct Flight {
 const FLIGHTS: usize = 256;
 
 impl<C: Contents> DriveBackends<C> {
-    /// Recovery data are kept from now on.
-    pub(in crate::drive) fn begin_recording(&mut self) {
-        let geometry = &self.flash.geometry;
-        self.power =
-            Some(Box::new(Power { guard: vec![SimTime::ZERO; geometry.block_space()], ..Power::default() }));
-    }
-
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
     pub(in crate::drive) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
-        let power = self.power.as_ref()?;
+        let power = self.power.data.as_ref()?;
         let Some(entry) = self.ftl.entry(backend, page) else {
             return self.nvram(BackendId(backend as u16)).oob(page);
         };
@@ -99,65 +329,6 @@ impl<C: Contents> DriveBackends<C> {
         })
     }
 
-    // ---------------------------------------------------------------- while there is power
-
-    /// A part of an operation that begins at `begun` has been granted.
-    pub(super) fn note_flight(
-        &mut self,
-        begun: SimTime,
-        operation: &LoggedOperation,
-        controller: &Controller<C>,
-    ) {
-        let now = controller.now;
-        let Some(power) = &mut self.power else { return };
-        let LoggedOperation { end, ppn, kind, .. } = *operation;
-        if kind == OpKind::Read {
-            return;
-        }
-        if power.flights.len() >= power.prune_at {
-            power.flights.retain(|flight| flight.end > now);
-            power.prune_at = FLIGHTS.max(2 * power.flights.len());
-        }
-        power.flights.push(Flight { begun, end, ppn, kind });
-    }
-
-    /// A page is programmed for `lpn`, in a write with this number.
-    pub(in crate::drive) fn note_oob(&mut self, ppn: Ppn, lpn: u32, sequence: u64) {
-        if let Some(power) = &mut self.power {
-            power.reverse_map.set(ppn.0.into(), lpn);
-            power.sequences.set(ppn.0.into(), sequence);
-        }
-    }
-
-    /// A page of a physical-page backend is programmed, with this beside it.
-    pub(super) fn note_mark(&mut self, ppn: Ppn, mark: u32) {
-        if let Some(power) = &mut self.power {
-            power.marks.set(ppn.0.into(), mark);
-        }
-    }
-
-    /// A page is copied as it is.
-    pub(super) fn note_move(&mut self, from: Ppn, to: Ppn) {
-        let Some(power) = &mut self.power else { return };
-        power.reverse_map.set(to.0.into(), power.reverse_map.get(from.0.into()));
-        power.sequences.set(to.0.into(), power.sequences.get(from.0.into()));
-    }
-
-    /// Whether the version at a place is known to be newer than a write.
-    pub(super) fn is_newer(&self, ppn: Ppn, sequence: u64) -> bool {
-        self.power.as_ref().is_some_and(|power| power.sequences.get(ppn.0.into()) > sequence)
-    }
-
-    /// The block of a version is not erased before its successor is programmed, if that is under way.
-    fn guard_until_programmed(&mut self, older: Ppn, newer: Ppn, controller: &mut Controller<C>) {
-        let block = self.flash.geometry.block_index_of(older);
-        let Some(power) = &mut self.power else { return };
-        if let Some(flight) = power.flights.iter().find(|flight| flight.ppn == newer) {
-            power.guard[block] = power.guard[block].max(flight.end);
-        }
-        controller.guard_while_programmed(newer, block);
-    }
-
     /// An old version that has got another address is needed there no more; where its successor is not programmed
     /// yet, it is kept for that.
     pub(super) fn outlive(
@@ -167,7 +338,7 @@ impl<C: Contents> DriveBackends<C> {
         ppn: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let Some(power) = &self.power else { return false };
+        let Some(power) = &self.power.data else { return false };
         let lpn = power.reverse_map.get(ppn.0.into());
         if lpn == address {
             return false;
@@ -178,114 +349,16 @@ impl<C: Contents> DriveBackends<C> {
                 let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn, controller) else { return false };
                 self.ftl.blocks.remap(ppn, lpn);
                 if let Some(older) = older {
-                    self.guard_until_programmed(older, ppn, controller);
+                    self.power.guard_until_programmed(older, ppn, controller);
                     self.discard(older, controller);
                 }
                 true
             }
             MapEntry::At(newer) => {
-                self.guard_until_programmed(ppn, newer, controller);
+                self.power.guard_until_programmed(ppn, newer, controller);
                 false
             }
             MapEntry::Unmapped => false,
-        }
-    }
-
-    /// A page is forgotten: so is what non-volatile memory says of it.
-    pub(super) fn forget_hidden(&mut self, ftl: usize, lpn: u32) {
-        if let Some(power) = &mut self.power {
-            power.hidden_pages.remove(&(ftl as u16, lpn));
-        }
-    }
-
-    /// A whole backend has failed.
-    pub(super) fn forget_all_hidden(&mut self, ftl: usize) {
-        if let Some(power) = &mut self.power {
-            power.hidden_pages.retain(|&(backend, _), _| usize::from(backend) != ftl);
-        }
-    }
-
-    /// A block is not erased before `until`.
-    pub(in crate::drive) fn guard(&mut self, block: Option<usize>, until: SimTime) {
-        if let (Some(power), Some(block)) = (&mut self.power, block) {
-            power.guard[block] = power.guard[block].max(until);
-        }
-    }
-
-    /// Whether a block must not be erased yet; the unit is woken when it may be.
-    pub(super) fn is_guarded(
-        &self,
-        now: SimTime,
-        unit: UnitId,
-        plane: PlaneId,
-        block: u32,
-        controller: &mut Controller<C>,
-    ) -> bool {
-        let Some(power) = &self.power else { return false };
-        let block = self.flash.geometry.block_index(plane, block);
-        let until = power.guard[block];
-        if until <= now {
-            // The end of the operations under way wakes the units that wait for it.
-            return controller.open.guards(block);
-        }
-        controller.dies.wake_channel_by(controller.dies[unit].channel as usize, until);
-        true
-    }
-
-    /// A write of a physical-page backend has been granted.
-    pub(super) fn note_number(&mut self, sequence: u64, durable: SimTime, controller: &Controller<C>) {
-        let now = controller.now;
-        let Some(power) = &mut self.power else { return };
-        power.numbered.retain(|&(_, end)| end > now);
-        let durable = if controller.open.may_exist() { SimTime::NEVER } else { durable };
-        power.numbered.push((sequence, durable));
-    }
-
-    /// The program of a write of a physical-page backend is over, whose end was open.
-    pub(in crate::drive) fn note_over(&mut self, sequence: u64) {
-        if let Some(power) = &mut self.power {
-            power.numbered.retain(|&(number, _)| number != sequence);
-        }
-    }
-
-    /// In physical-page backends operations have their places from the beginning: a block is not erased before
-    /// everything is programmed that was submitted before.
-    pub(in crate::drive) fn is_ahead(&self, sequence: u64, controller: &Controller<C>) -> bool {
-        let Some(power) = &self.power else { return false };
-        let older = |op: &DriveOp| op.sequence < sequence && op.command.verb == Verb::Write;
-        power.numbered.iter().any(|&(number, end)| number < sequence && end > controller.now)
-            || controller.queues.is_any_write(older)
-    }
-
-    /// A write may wait for programs of others: when the channel is visited again.
-    pub(super) fn look_again_at(&self, now: SimTime, controller: &Controller<C>) -> Option<SimTime> {
-        let waits = self.power.is_some() && controller.queues.are_waiting();
-        waits.then(|| now + self.flash.timing.slowest_read().sense)
-    }
-
-    /// A version gets another address. Only a non-volatile memory remembers that.
-    pub(super) fn note_remap(
-        &mut self,
-        ftl: usize,
-        from: u32,
-        to: u32,
-        entry: MapEntry,
-        controller: &Controller<C>,
-    ) {
-        let Some(power) = self.power.as_mut().filter(|_| !self.nvrams.is_empty()) else { return };
-        let version = match entry {
-            MapEntry::At(ppn) => (power.reverse_map.get(ppn.0.into()), power.sequences.get(ppn.0.into())),
-            MapEntry::Pending(op) => (from, controller.queues[Id::new(op)].sequence),
-            MapEntry::Unmapped => return,
-        };
-        power.hidden_pages.insert((ftl as u16, to), version);
-    }
-
-    /// A page is trimmed, which is logged.
-    pub(in crate::drive) fn note_trim(&mut self, ftl: usize, lpn: u32, controller: &Controller<C>) {
-        let sequence = controller.queues.last_number();
-        if let Some(power) = &mut self.power {
-            power.trims.insert((ftl as u16, lpn), sequence);
         }
     }
 
@@ -319,7 +392,7 @@ impl<C: Contents> DriveBackends<C> {
     /// planes that have been left alone for want of room are collected, by eviction.
     pub(super) fn turn_to_others(&mut self, now: SimTime, plane: PlaneId, controller: &mut Controller<C>) {
         let ftl = self.ftl.ftl_of(plane);
-        if self.power.is_none() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
+        if !self.power.is_kept() || !self.is_wedged(plane) || !self.must_evict(now, ftl, controller) {
             return;
         }
         for other in self.ftl.planes_of(ftl) {
@@ -333,45 +406,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
     /// successors have a place, or because of torn pages: writes bound to it go to another plane.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
-        let lacks_room = |victim| self.power.is_some() && self.lacks_room(plane, victim);
+        let lacks_room = |victim| self.power.is_kept() && self.lacks_room(plane, victim);
         !self.ftl.blocks.has_room(plane) && self.next_victim_of(plane).is_none_or(lacks_room)
-    }
-
-    /// Completes the operations under way in a plane: an access before time 0 follows.
-    pub(super) fn land(&mut self, plane: PlaneId, controller: &mut Controller<C>) {
-        let geometry = self.flash.geometry.clone();
-        if let Some(power) = &mut self.power {
-            power.flights.retain(|flight| geometry.plane_of(flight.ppn) != plane);
-            controller.open.land(|ppn| geometry.plane_of(ppn) == plane);
-        }
-    }
-
-    /// The same of a block.
-    pub(super) fn land_in(&mut self, plane: PlaneId, block: u32, controller: &mut Controller<C>) {
-        let geometry = self.flash.geometry.clone();
-        let index = geometry.block_index(plane, block);
-        if let Some(power) = &mut self.power {
-            power.flights.retain(|flight| geometry.block_index_of(flight.ppn) != index);
-            controller.open.land(|ppn| geometry.block_index_of(ppn) == index);
-        }
-    }
-
-    /// The held block of a plane is closed as it is: its places that have not been programmed count as empty.
-    pub(in crate::drive) fn forget_held(&mut self, plane: PlaneId) {
-        if let Some(power) = &mut self.power
-            && let Some(next) = self.ftl.blocks.next_held(plane)
-        {
-            let left = self.flash.geometry.pages - self.flash.geometry.page_of(next);
-            power.sequences.set_run(next.0.into()..(next.0 + left).into(), 0);
-        }
-    }
-
-    /// A block of a physical-page backend is erased.
-    pub(super) fn forget_oobs(&mut self, plane: PlaneId, block: u32) {
-        if let Some(power) = &mut self.power {
-            let first = u64::from(self.flash.geometry.ppn(plane, block, 0).0);
-            let pages = u64::from(self.flash.geometry.pages_in(block));
-            power.sequences.set_run(first..first + pages, 0);
-        }
     }
 }

@@ -106,8 +106,8 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.blocks.validate(ppn);
         self.ftl.streams.note_handle(&mut self.ftl.blocks, ftl, lpn, ppn, false);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
-        if !self.immediate.active || self.power.is_some() {
-            self.note_oob(ppn, lpn, controller.queues.next_numbers(1));
+        if !self.immediate.active || self.power.is_kept() {
+            self.power.note_oob(ppn, lpn, controller.queues.next_numbers(1));
         }
         if self.immediate.active {
             if self.immediate.counting && self.is_low(plane) {
@@ -131,7 +131,7 @@ impl<C: Contents> DriveBackends<C> {
                 false => self.ftl.backends.len() == 1,
             }
             && !(self.ftl.physical || self.health.damaged || C::KEEP)
-            && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_some())
+            && !(self.ftl.summaries || self.ftl.streams.are_several() || self.power.is_kept())
     }
 
     /// Pages that have no place get one each, in order.
@@ -302,7 +302,7 @@ impl<C: Contents> DriveBackends<C> {
             let has_room = |plane| self.ftl.blocks.has_room(plane);
             let other = || others.find(|&plane| has_room(plane) || collects(plane));
             let Some(plane) = bound.or_else(other) else {
-                if !evicts && self.power.is_some() && self.must_evict(controller.now, ftl, controller) {
+                if !evicts && self.power.is_kept() && self.must_evict(controller.now, ftl, controller) {
                     evicts = true;
                     continue;
                 }

@@ -2,7 +2,7 @@
 //! every durable page remains.
 
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Flight};
+use super::{DriveBackends, Flight, RecoveryData, Translation};
 use crate::drive::controller::Controller;
 use crate::drive::{Recovery, Resource};
 use crate::engine::{Cause, Contents};
@@ -11,6 +11,169 @@ use crate::ftl::{GcRun, MapEntry, Maps};
 use crate::kernel::{SimTime, Span};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+impl RecoveryData {
+    /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
+    fn tear<C: Contents>(&mut self, ppn: Ppn, ftl: &mut Translation<C>) {
+        ftl.blocks.poison(ppn);
+        self.sequences.set(ppn.0.into(), 0);
+    }
+
+    /// Programs that were granted together with the moves before them had not been begun: their pages are clean. A page that
+    /// cannot be programmed next, since the rest of its word line was left out or a page of its block has failed, counts
+    /// as torn.
+    fn take_back_programs<C: Contents>(&mut self, mut ppns: Vec<Ppn>, ftl: &mut Translation<C>) {
+        ppns.sort_unstable_by_key(|&ppn| Reverse(ftl.blocks.version(ppn)));
+        for ppn in ppns {
+            let (plane, block) = (ftl.blocks.geometry().plane_of(ppn), ftl.blocks.geometry().block_of(ppn));
+            if ftl.blocks.is_failed_block(plane, block) {
+                continue;
+            }
+            if !ftl.blocks.take_back_program(ppn) {
+                self.tear(ppn, ftl);
+            } else {
+                self.sequences.set(ppn.0.into(), 0);
+            }
+        }
+    }
+
+    /// How many pages of a block have been programmed, torn ones included.
+    fn programmed_in<C: Contents>(&self, plane: PlaneId, block: u32, ftl: &Translation<C>) -> u32 {
+        let first = ftl.blocks.geometry().ppn(plane, block, 0);
+        let pages = ftl.blocks.geometry().pages_in(block);
+        let erased = if ftl.physical {
+            let numbers = first.0.into()..(first.0 + pages).into();
+            self.sequences.alike(numbers) == Some(0) && !ftl.blocks.has_unreadable()
+        } else {
+            !ftl.blocks.is_programmed(first)
+        };
+        if erased {
+            return 0;
+        }
+        let page = |page: &u32| {
+            let ppn = ftl.blocks.geometry().ppn(plane, block, *page);
+            if ftl.physical {
+                self.sequences.get(ppn.0.into()) != 0 || ftl.blocks.is_unreadable(ppn)
+            } else {
+                ftl.blocks.is_programmed(ppn)
+            }
+        };
+        (0..pages).rev().find(page).map_or(0, |last| last + 1)
+    }
+
+    /// Maps each page to its newest version on flash, and counts the valid pages of each block.
+    pub(in crate::drive) fn read_oobs<C: Contents>(
+        &mut self,
+        backend: usize,
+        valid: &mut [u16],
+        ftl: &mut Translation<C>,
+    ) {
+        if ftl.backends[backend].dead {
+            return;
+        }
+        let old = self.old_versions(backend, ftl);
+        for plane in ftl.planes_of(backend) {
+            for block in 0..ftl.blocks.geometry().all_blocks() {
+                if ftl.blocks.is_failed_block(plane, block) {
+                    continue;
+                }
+                let end = self.programmed_in(plane, block, ftl);
+                if ftl.physical {
+                    ftl.next_pages[ftl.blocks.geometry().block_index(plane, block)] = end;
+                }
+                for page in 0..end {
+                    self.read_oob(backend, ftl.blocks.geometry().ppn(plane, block, page), &old, valid, ftl);
+                }
+            }
+        }
+        self.tell_apart(backend, &old, valid, ftl);
+    }
+
+    /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
+    fn old_versions<C: Contents>(&self, backend: usize, ftl: &Translation<C>) -> BTreeMap<(u32, u64), u32> {
+        let version = |to| self.hidden_pages.get(&(backend as u16, to)).map(|&version| (version, to));
+        (ftl.backends[backend].pages..ftl.maps.len()).filter_map(version).collect()
+    }
+
+    /// An old version whose successor has not come to flash is the page itself, as before.
+    fn tell_apart<C: Contents>(
+        &mut self,
+        backend: usize,
+        old: &BTreeMap<(u32, u64), u32>,
+        valid: &mut [u16],
+        ftl: &mut Translation<C>,
+    ) {
+        let maps = &mut ftl.maps;
+        for (&(lpn, sequence), &to) in old {
+            let newer = match maps.get(backend, lpn) {
+                MapEntry::At(ppn) => self.sequences.get(ppn.0.into()) > sequence,
+                _ => self.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
+            };
+            match maps.get(backend, to) {
+                MapEntry::At(ppn) if newer => ftl.blocks.remap(ppn, to),
+                found => {
+                    if let MapEntry::At(ppn) = found {
+                        valid[ftl.blocks.geometry().block_index_of(ppn)] -= 1;
+                    }
+                    maps.set(backend, to, MapEntry::Unmapped);
+                    self.hidden_pages.remove(&(backend as u16, to));
+                }
+            }
+        }
+    }
+
+    fn read_oob<C: Contents>(
+        &self,
+        backend: usize,
+        ppn: Ppn,
+        old: &BTreeMap<(u32, u64), u32>,
+        valid: &mut [u16],
+        ftl: &mut Translation<C>,
+    ) {
+        let (lpn, sequence) = (self.reverse_map.get(ppn.0.into()), self.sequences.get(ppn.0.into()));
+        if sequence == 0 || ftl.blocks.is_unreadable(ppn) || ftl.blocks.is_failed(ppn) {
+            return;
+        }
+        #[cfg(debug_assertions)]
+        if crate::kernel::is_planted(crate::kernel::Planted::ForgottenPage) && lpn % 8 == 5 {
+            return;
+        }
+        ftl.blocks.remap(ppn, lpn);
+        let trimmed = self.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
+        // An address at which an old version is kept belongs to that.
+        let taken = self.hidden_pages.contains_key(&(backend as u16, lpn));
+        if let Some(&to) = old.get(&(lpn, sequence)) {
+            self.take_newer(backend, to, ppn, valid, ftl);
+        }
+        if !trimmed && !taken {
+            self.take_newer(backend, lpn, ppn, valid, ftl);
+        }
+    }
+
+    /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the
+    /// younger block: collections would lack the room to begin again.
+    fn take_newer<C: Contents>(
+        &self,
+        backend: usize,
+        lpn: u32,
+        ppn: Ppn,
+        valid: &mut [u16],
+        ftl: &mut Translation<C>,
+    ) {
+        let age = |ppn: Ppn| {
+            let folded = !ftl.blocks.geometry().is_slc(ppn);
+            (self.sequences.get(ppn.0.into()), folded, ftl.blocks.block_age(ppn))
+        };
+        if let MapEntry::At(other) = ftl.maps.get(backend, lpn) {
+            if age(ppn) <= age(other) {
+                return;
+            }
+            valid[ftl.blocks.geometry().block_index_of(other)] -= 1;
+        }
+        ftl.maps.set(backend, lpn, MapEntry::At(ppn));
+        valid[ftl.blocks.geometry().block_index_of(ppn)] += 1;
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Cuts off the operations under way at `now`. Returns the blocks that must be erased again, by their first pages.
@@ -26,7 +189,8 @@ impl<C: Contents> DriveBackends<C> {
             let programs = matches!(flight.kind, OpKind::Program | OpKind::Copyback);
             programs && flight.begun > now && !self.ftl.physical
         });
-        self.take_back_programs(waiting.into_iter().map(|flight| flight.ppn).collect());
+        let waiting = waiting.into_iter().map(|flight| flight.ppn).collect();
+        self.power.data_mut().take_back_programs(waiting, &mut self.ftl);
         for flight in others {
             let erase =
                 self.flash.timing.cost_of(&self.flash.geometry, OpKind::Erase, Target::page(flight.ppn));
@@ -45,36 +209,12 @@ impl<C: Contents> DriveBackends<C> {
                 // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
                 OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
                 OpKind::Erase => self.take_back_erase(flight.ppn, controller),
-                OpKind::Program | OpKind::Copyback | OpKind::Read => self.tear(flight.ppn),
+                OpKind::Program | OpKind::Copyback | OpKind::Read => {
+                    self.power.data_mut().tear(flight.ppn, &mut self.ftl)
+                }
             }
         }
         erased_anew
-    }
-
-    /// A page was being programmed: the page and its OOB area stay unreadable until the block is erased.
-    fn tear(&mut self, ppn: Ppn) {
-        self.ftl.blocks.poison(ppn);
-        if let Some(power) = &mut self.power {
-            power.sequences.set(ppn.0.into(), 0);
-        }
-    }
-
-    /// Programs that were granted together with the moves before them had not been begun: their pages are clean. A page that
-    /// cannot be programmed next, since the rest of its word line was left out or a page of its block has failed, counts
-    /// as torn.
-    fn take_back_programs(&mut self, mut ppns: Vec<Ppn>) {
-        ppns.sort_unstable_by_key(|&ppn| Reverse(self.ftl.blocks.version(ppn)));
-        for ppn in ppns {
-            let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-            if self.ftl.blocks.is_failed_block(plane, block) {
-                continue;
-            }
-            if !self.ftl.blocks.take_back_program(ppn) {
-                self.tear(ppn);
-            } else if let Some(power) = &mut self.power {
-                power.sequences.set(ppn.0.into(), 0);
-            }
-        }
     }
 
     /// An erase that was granted together with the moves before it had not been begun.
@@ -97,123 +237,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.packing.word_lines.clear();
         self.ftl.maps = Maps::new(self.ftl.backends.len(), self.ftl.maps.len());
-    }
-
-    /// How many pages of a block have been programmed, torn ones included.
-    fn programmed_in(&self, plane: PlaneId, block: u32) -> u32 {
-        let power = self.power.as_ref().expect("a drive that was told");
-        let first = self.flash.geometry.ppn(plane, block, 0);
-        let pages = self.flash.geometry.pages_in(block);
-        let erased = if self.ftl.physical {
-            let numbers = first.0.into()..(first.0 + pages).into();
-            power.sequences.alike(numbers) == Some(0) && !self.ftl.blocks.has_unreadable()
-        } else {
-            !self.ftl.blocks.is_programmed(first)
-        };
-        if erased {
-            return 0;
-        }
-        let page = |page: &u32| {
-            let ppn = self.flash.geometry.ppn(plane, block, *page);
-            if self.ftl.physical {
-                power.sequences.get(ppn.0.into()) != 0 || self.ftl.blocks.is_unreadable(ppn)
-            } else {
-                self.ftl.blocks.is_programmed(ppn)
-            }
-        };
-        (0..pages).rev().find(page).map_or(0, |last| last + 1)
-    }
-
-    /// Maps each page to its newest version on flash, and counts the valid pages of each block.
-    pub(in crate::drive) fn read_oobs(&mut self, backend: usize, valid: &mut [u16]) {
-        if self.ftl.backends[backend].dead {
-            return;
-        }
-        let old = self.old_versions(backend);
-        for plane in self.ftl.planes_of(backend) {
-            for block in 0..self.flash.geometry.all_blocks() {
-                if self.ftl.blocks.is_failed_block(plane, block) {
-                    continue;
-                }
-                let end = self.programmed_in(plane, block);
-                if self.ftl.physical {
-                    self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = end;
-                }
-                for page in 0..end {
-                    self.read_oob(backend, self.flash.geometry.ppn(plane, block, page), &old, valid);
-                }
-            }
-        }
-        self.tell_apart(backend, &old, valid);
-    }
-
-    /// Where old versions were kept, by their page and the number of its write, as the non-volatile memory says.
-    fn old_versions(&self, backend: usize) -> BTreeMap<(u32, u64), u32> {
-        let power = self.power.as_ref().expect("a drive that was told");
-        let version = |to| power.hidden_pages.get(&(backend as u16, to)).map(|&version| (version, to));
-        (self.ftl.backends[backend].pages..self.ftl.maps.len()).filter_map(version).collect()
-    }
-
-    /// An old version whose successor has not come to flash is the page itself, as before.
-    fn tell_apart(&mut self, backend: usize, old: &BTreeMap<(u32, u64), u32>, valid: &mut [u16]) {
-        let power = self.power.as_mut().expect("a drive that was told");
-        let maps = &mut self.ftl.maps;
-        for (&(lpn, sequence), &to) in old {
-            let newer = match maps.get(backend, lpn) {
-                MapEntry::At(ppn) => power.sequences.get(ppn.0.into()) > sequence,
-                _ => power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed),
-            };
-            match maps.get(backend, to) {
-                MapEntry::At(ppn) if newer => self.ftl.blocks.remap(ppn, to),
-                found => {
-                    if let MapEntry::At(ppn) = found {
-                        valid[self.flash.geometry.block_index_of(ppn)] -= 1;
-                    }
-                    maps.set(backend, to, MapEntry::Unmapped);
-                    power.hidden_pages.remove(&(backend as u16, to));
-                }
-            }
-        }
-    }
-
-    fn read_oob(&mut self, backend: usize, ppn: Ppn, old: &BTreeMap<(u32, u64), u32>, valid: &mut [u16]) {
-        let power = self.power.as_ref().expect("a drive that was told");
-        let (lpn, sequence) = (power.reverse_map.get(ppn.0.into()), power.sequences.get(ppn.0.into()));
-        if sequence == 0 || self.ftl.blocks.is_unreadable(ppn) || self.ftl.blocks.is_failed(ppn) {
-            return;
-        }
-        #[cfg(debug_assertions)]
-        if crate::kernel::is_planted(crate::kernel::Planted::ForgottenPage) && lpn % 8 == 5 {
-            return;
-        }
-        self.ftl.blocks.remap(ppn, lpn);
-        let trimmed = power.trims.get(&(backend as u16, lpn)).is_some_and(|&trimmed| sequence <= trimmed);
-        // An address at which an old version is kept belongs to that.
-        let taken = power.hidden_pages.contains_key(&(backend as u16, lpn));
-        if let Some(&to) = old.get(&(lpn, sequence)) {
-            self.take_newer(backend, to, ppn, valid);
-        }
-        if !trimmed && !taken {
-            self.take_newer(backend, lpn, ppn, valid);
-        }
-    }
-
-    /// A version of a page, if it is the newest so far. Of a page and its copy, that outside of the cache, or in the
-    /// younger block: collections would lack the room to begin again.
-    fn take_newer(&mut self, backend: usize, lpn: u32, ppn: Ppn, valid: &mut [u16]) {
-        let power = self.power.as_ref().expect("a drive that was told");
-        let age = |ppn: Ppn| {
-            let folded = !self.flash.geometry.is_slc(ppn);
-            (power.sequences.get(ppn.0.into()), folded, self.ftl.blocks.block_age(ppn))
-        };
-        if let MapEntry::At(other) = self.ftl.maps.get(backend, lpn) {
-            if age(ppn) <= age(other) {
-                return;
-            }
-            valid[self.flash.geometry.block_index_of(other)] -= 1;
-        }
-        self.ftl.maps.set(backend, lpn, MapEntry::At(ppn));
-        valid[self.flash.geometry.block_index_of(ppn)] += 1;
     }
 
     /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
@@ -244,7 +267,7 @@ impl<C: Contents> DriveBackends<C> {
                 if self.ftl.memory.survives || self.ftl.blocks.is_failed_block(plane, block) {
                     continue;
                 }
-                let end = self.programmed_in(plane, block);
+                let end = self.power.data().programmed_in(plane, block, &self.ftl);
                 let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
                 let places = self.flash.geometry.places;
                 let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
@@ -313,7 +336,7 @@ impl<C: Contents> DriveBackends<C> {
         self.health.damaged |= self.ftl.physical;
         let under_way = controller.cut_under_way(now, self);
         controller.log_interrupted_reads(now, self);
-        let power = self.power.as_mut().expect("a drive that was told");
+        let power = self.power.data_mut();
         let flights = std::mem::take(&mut power.flights).into_iter().chain(under_way);
         let recovering = now < power.ready;
         controller.dies.cut_off(now, controller.flash.bus == BusUse::Rounds, recovering);
@@ -324,7 +347,7 @@ impl<C: Contents> DriveBackends<C> {
         power.guard.fill(SimTime::ZERO);
         for plane in (0..self.flash.geometry.plane_count()).map(PlaneId) {
             // Migrations are not continued.
-            self.forget_held(plane);
+            self.power.forget_held(plane, &self.ftl);
             self.ftl.blocks.let_go(plane);
         }
         // In an untimed run what has been granted is done, and more may have been done after it.
@@ -334,7 +357,7 @@ impl<C: Contents> DriveBackends<C> {
         self.forget_everything(controller);
         let mut valid = vec![0; self.flash.geometry.block_space()];
         for backend in 0..self.ftl.backends.len() {
-            self.read_oobs(backend, &mut valid);
+            self.power.data_mut().read_oobs(backend, &mut valid, &mut self.ftl);
         }
         self.ftl.blocks.recount(&valid);
         let recovery = self.take_time(now, &erased_anew, controller);
@@ -359,15 +382,13 @@ impl<C: Contents> DriveBackends<C> {
         self.look_at_caches(recovery.ready, controller);
         self.maintenance.forget_maintenance();
         controller.now = recovery.ready;
-        if let Some(power) = &mut self.power {
-            power.ready = recovery.ready;
-        }
+        self.power.data_mut().ready = recovery.ready;
         recovery
     }
 
     pub(in crate::drive) fn expect_power_cuts(&mut self, controller: &mut Controller<C>) {
         controller.accounts.begin_watch();
-        self.begin_recording();
+        self.power.begin_recording(&self.flash.geometry);
         self.simplify(controller);
     }
 }

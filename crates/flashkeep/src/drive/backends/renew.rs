@@ -37,8 +37,8 @@ impl<C: Contents> DriveBackends<C> {
             controller.begin_wear_of(plane, block);
         }
         controller.note_renewed(plane, block);
-        self.forget_oobs(plane, block);
-        self.land_in(plane, block, controller);
+        self.power.forget_oobs(plane, block, &self.flash.geometry);
+        self.power.land_in(plane, block, controller);
         if self.ftl.backends[backend].rows.is_some() {
             self.ftl.next_pages[self.flash.geometry.block_index(plane, block)] = 0;
         }
@@ -89,13 +89,13 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.backends[backend].erases -= self.ftl.blocks.renew_plane(plane);
             for block in 0..self.flash.geometry.all_blocks() {
                 controller.note_renewed(plane, block);
-                self.forget_oobs(plane, block);
+                self.power.forget_oobs(plane, block, &self.flash.geometry);
             }
             for block in 0..self.flash.geometry.blocks {
                 controller.begin_wear_of(plane, block);
             }
             // Operations of the old plane do not continue on the new one.
-            self.land(plane, controller);
+            self.power.land(plane, controller);
             if self.ftl.backends[backend].rows.is_some() {
                 let first = self.flash.geometry.block_index(plane, 0);
                 self.ftl.next_pages[first..first + self.flash.geometry.blocks as usize].fill(0);

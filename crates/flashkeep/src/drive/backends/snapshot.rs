@@ -24,7 +24,7 @@ impl<C: Contents> DriveBackends<C> {
         for nvram in &self.nvrams {
             snapshot.put(&nvram.snapshot());
         }
-        snapshot.put(&self.power.as_ref().map(|power| power.snapshot(controller.queues.last_number())));
+        snapshot.put(&self.power.snapshot(controller.queues.last_number()));
         if self.slc.active {
             snapshot.put(self.ftl.blocks.slc());
         }
@@ -59,8 +59,8 @@ impl<C: Contents> DriveBackends<C> {
             nvram.restore(snapshot.take()?);
         }
         let oob: Option<Oob> = snapshot.take()?;
-        if let (Some(power), Some(oob)) = (&mut self.power, oob) {
-            controller.queues.number_from(power.restore(oob));
+        if let Some(last) = oob.and_then(|oob| self.power.restore(oob)) {
+            controller.queues.number_from(last);
         }
         if self.slc.active {
             self.ftl.blocks.restore_slc(snapshot.take()?);

@@ -243,9 +243,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.settle_all(self);
         (self.immediate.active, controller.now) = (untimed, SimTime::ZERO);
         controller.dies.reset();
-        if let Some(power) = &mut self.power {
-            power.begin_anew();
-        }
+        self.power.begin_anew();
         self.nvrams.iter_mut().for_each(|memory| memory.set_untimed(untimed));
         let timed = !untimed && !self.ftl.physical;
         controller.check_commands(!timed || self.health.checks_pages() || !self.nvrams.is_empty());

@@ -401,7 +401,7 @@ impl<C: Contents> DriveBackends<C> {
         let end = controller.commit::<Full>(now, channel, unit, manner, &pages, self);
         for page in &pages {
             if self.ftl.physical {
-                self.note_number(controller.queues[page.op].sequence, end, controller);
+                self.power.note_number(controller.queues[page.op].sequence, end, controller);
                 self.all_placed(page.op, controller);
             } else {
                 controller.take_if_placed(die_queue, page, self);
@@ -518,8 +518,8 @@ impl<C: Contents> DriveBackends<C> {
         self.ftl.streams.note_handle(&mut self.ftl.blocks, ftl, owned, ppn, false);
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
         let older = self.succeed(ftl, owned, op, ppn, arrived.then_some(page.n), controller);
-        if self.power.is_some() {
-            self.note_oob(ppn, lpn, controller.queues[op].sequence);
+        if self.power.is_kept() {
+            self.power.note_oob(ppn, lpn, controller.queues[op].sequence);
             page.guards = older.map(|older| self.flash.geometry.block_index_of(older));
         }
         if let Some(older) = older {

@@ -160,7 +160,7 @@ impl<C: Contents> Controller<C> {
     fn catch_up(&mut self, stream: u8, plane: PlaneId, number: u32, backends: &mut DriveBackends<C>) {
         while backends.ftl.blocks().next_number(stream, plane) != number {
             let left_out = backends.ftl.blocks_mut().leave_empty(Some(stream), plane);
-            backends.note_oob(left_out, 0, 0);
+            backends.power.note_oob(left_out, 0, 0);
             self.accounts.counters.wasted_pages += 1;
         }
     }

@@ -36,7 +36,7 @@ impl<C: Contents> Controller<C> {
         let plane = self.flash.geometry.plane_of(ppn);
         let waits = command.verb == Verb::Trim
             && (backends.is_owed(unit, plane, self.flash.geometry.block_of(ppn), self)
-                || backends.is_ahead(self.queues[op].sequence, self));
+                || backends.power.is_ahead(self.queues[op].sequence, self));
         (!waits).then_some(plane)
     }
 

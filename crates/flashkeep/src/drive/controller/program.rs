@@ -341,7 +341,7 @@ impl<C: Contents> Controller<C> {
             }
             return;
         }
-        backends.guard(guards, end);
+        backends.power.guard(guards, end);
         self.count_page(kind, page, follows == Follows::SamePlane, backends);
         if self.accounts.watch.is_some() {
             let ppn = target.to;
@@ -447,7 +447,7 @@ impl<C: Contents> Controller<C> {
         let counts = backends.immediate.counts();
         for _ in 0..backends.ftl.blocks_mut().places_left(Some(stream), plane) {
             let left_out = backends.ftl.blocks_mut().leave_empty(Some(stream), plane);
-            backends.note_oob(left_out, 0, 0);
+            backends.power.note_oob(left_out, 0, 0);
             backends.gc.note_spent(plane);
             self.accounts.counters.wasted_pages += u64::from(counts);
         }

@@ -115,7 +115,7 @@ impl<C: Contents> Controller<C> {
     ) {
         if self.dies.spread.is_some() {
             let block = self.flash.geometry.block_index(plane, victim);
-            backends.guard(Some(block), end);
+            backends.power.guard(Some(block), end);
             self.guard_under_way(unit, block, backends);
         }
     }

@@ -218,7 +218,7 @@ impl<C: Contents> Controller<C> {
         }
         let DriveOp { placed, command, sequence, .. } = self.queues[op];
         if backends.ftl.is_physical() {
-            backends.note_over(sequence);
+            backends.power.note_over(sequence);
         }
         self.open.end_program(op, placed == command.count);
     }
@@ -261,7 +261,7 @@ impl<C: Contents> Controller<C> {
 
     /// A block is not erased before the operation granted last in a unit is over.
     pub(super) fn guard_under_way(&mut self, unit: UnitId, block: usize, backends: &DriveBackends<C>) {
-        let last = self.open.last_mut(unit).filter(|_| backends.power.is_some());
+        let last = self.open.last_mut(unit).filter(|_| backends.power.is_kept());
         last.into_iter().for_each(|operation| operation.guards.push(block));
     }
 
