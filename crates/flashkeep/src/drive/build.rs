@@ -16,9 +16,9 @@ impl<C: Contents> Drive<C> {
         let controller = Controller::new(drive, flash, domains.len(), backends.uses_idle_dies());
         let mut this = Drive { controller, backends };
         for domain in domains {
-            this.backends.add_backend(domain, drive.kind, domains.len() > 1, &mut this.controller);
+            this.backends.ftl.add_backend(domain, drive.kind, domains.len() > 1, &mut this.controller);
         }
-        this.backends.complete(drive);
+        this.backends.ftl.complete(drive);
         this.backends.simplify(&mut this.controller);
         this
     }

@@ -193,7 +193,7 @@ impl<C: Contents> Drive<C> {
         self.backends.set_damaged(&mut self.controller);
         match what {
             Fault::Nvram(backend) => self.backends.nvram_mut(backend).fail(lasting),
-            _ if !lasting => self.backends.poison(now, what, &self.controller),
+            _ if !lasting => self.backends.ftl.poison(now, what, &self.controller),
             Fault::Page(ppn) if self.backends.ftl.blocks().is_last_good(ppn) => {
                 self.backends.inject(
                     now,

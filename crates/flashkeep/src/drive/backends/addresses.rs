@@ -1,12 +1,40 @@
 //! Commands without simulated time: trims, dropped pages, remapped pages.
 
-use super::DriveBackends;
 use super::backend::Remapped;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{Command, Contents};
 use crate::flash::Ppn;
 use crate::ftl::MapEntry;
 use crate::kernel::Id;
+
+impl<C: Contents> Translation<C> {
+    /// A page in flight gets another address.
+    pub(super) fn remap_in_flight(
+        &mut self,
+        ftl: usize,
+        op: u32,
+        from: u32,
+        to: u32,
+        controller: &Controller<C>,
+    ) {
+        if self.backends[ftl].reverse_map(op).is_none() {
+            let Command { start, count, .. } = controller.queues[Id::new(op)].command;
+            let maps = &self.maps;
+            let pages = start.low()..start.low() + u32::from(count);
+            let reverse_map =
+                pages.map(|lpn| (maps.get(ftl, lpn) == MapEntry::Pending(op)).then_some(lpn)).collect();
+            self.backends[ftl].remapped.push(Remapped { op, reverse_map });
+        }
+        let reverse_map = self.backends[ftl].reverse_map(op).expect("just made sure");
+        let owner = reverse_map.iter_mut().find(|owner| **owner == Some(from));
+        *owner.expect("a pending page is one of its operation's") = Some(to);
+        // So does the copy that it replaces.
+        if let Some(older) = controller.older_copy(ftl, op, to, self) {
+            self.blocks.remap(older, to);
+        }
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Trims pages: they are known zeros from now on.
@@ -36,12 +64,12 @@ impl<C: Contents> DriveBackends<C> {
     /// entry.
     pub(super) fn give_up(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
         // A write that waits for the plane of the page's copy may go to another one.
-        if self.placement.selective && controller.queues.are_waiting() {
+        if self.ftl.placement.selective && controller.queues.are_waiting() {
             self.ftl.wake_all(controller.now, ftl, controller);
         }
         let copy = match self.ftl.maps.get(ftl, lpn) {
             MapEntry::At(ppn) => Some(ppn),
-            MapEntry::Pending(op) => self.leave_write(ftl, op, lpn, controller),
+            MapEntry::Pending(op) => self.ftl.leave_write(ftl, op, lpn, controller),
             MapEntry::Unmapped => None,
         };
         if let Some(ppn) = copy
@@ -66,7 +94,7 @@ impl<C: Contents> DriveBackends<C> {
             let entry = self.ftl.maps.get(ftl, from);
             match entry {
                 MapEntry::At(ppn) => self.ftl.blocks.remap(ppn, to),
-                MapEntry::Pending(op) => self.remap_in_flight(ftl, op, from, to, controller),
+                MapEntry::Pending(op) => self.ftl.remap_in_flight(ftl, op, from, to, controller),
                 MapEntry::Unmapped => {}
             }
             self.ftl.maps.set(ftl, to, entry);
@@ -79,32 +107,6 @@ impl<C: Contents> DriveBackends<C> {
             if self.power.is_kept() && !self.nvrams.is_empty() {
                 self.power.note_remap(ftl, from, to, entry, controller);
             }
-        }
-    }
-
-    /// A page in flight gets another address.
-    pub(super) fn remap_in_flight(
-        &mut self,
-        ftl: usize,
-        op: u32,
-        from: u32,
-        to: u32,
-        controller: &Controller<C>,
-    ) {
-        if self.ftl.backends[ftl].reverse_map(op).is_none() {
-            let Command { start, count, .. } = controller.queues[Id::new(op)].command;
-            let maps = &self.ftl.maps;
-            let pages = start.low()..start.low() + u32::from(count);
-            let reverse_map =
-                pages.map(|lpn| (maps.get(ftl, lpn) == MapEntry::Pending(op)).then_some(lpn)).collect();
-            self.ftl.backends[ftl].remapped.push(Remapped { op, reverse_map });
-        }
-        let reverse_map = self.ftl.backends[ftl].reverse_map(op).expect("just made sure");
-        let owner = reverse_map.iter_mut().find(|owner| **owner == Some(from));
-        *owner.expect("a pending page is one of its operation's") = Some(to);
-        // So does the copy that it replaces.
-        if let Some(older) = controller.older_copy(ftl, op, to, self) {
-            self.ftl.blocks.remap(older, to);
         }
     }
 }

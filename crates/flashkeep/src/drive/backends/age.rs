@@ -4,7 +4,7 @@
 
 use super::backend::Ftl;
 use super::created::Created;
-use super::{DriveBackends, Immediate, Slots, Translation};
+use super::{DriveBackends, Immediate, Power, Slots, Translation};
 use crate::blocks::victim::SteadyUnits;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Contents, Page};
@@ -86,6 +86,11 @@ impl<C: Contents> Translation<C> {
     pub(super) fn may_go_to(&self, ftl: usize, lpn: u32, plane: PlaneId) -> bool {
         let Ftl { allocation, domain, .. } = &self.backends[ftl];
         allocation.allows(self.blocks.geometry(), domain, lpn, plane)
+    }
+
+    fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, number: u64, power: &mut Power) {
+        self.blocks.age_page(ppn, lpn, contents);
+        power.note_oob(ppn, lpn, number);
     }
 }
 
@@ -210,7 +215,7 @@ impl<C: Contents> DriveBackends<C> {
         let backend = BackendId(ftl as u16);
         self.immediate.slots.note_created(ftl, lpn..lpn + 1);
         if let MapEntry::At(ppn) = self.ftl.maps.get(ftl, lpn) {
-            self.put_before(ppn, lpn, contents, controller);
+            self.ftl.put_before(ppn, lpn, contents, controller.queues.next_numbers(1), &mut self.power);
         } else if !self.immediate.slots.knows_places(ftl) && self.has_slot(backend, Page::of(lpn)) {
             self.fill_slot(backend, lpn, contents, controller);
         } else {
@@ -241,14 +246,9 @@ impl<C: Contents> DriveBackends<C> {
                 break ppn;
             }
         };
-        self.put_before(ppn, lpn, contents, controller);
+        self.ftl.put_before(ppn, lpn, contents, controller.queues.next_numbers(1), &mut self.power);
         self.ftl.blocks.validate(ppn);
         self.ftl.maps.set(ftl, lpn, MapEntry::At(ppn));
-    }
-
-    fn put_before(&mut self, ppn: Ppn, lpn: u32, contents: C, controller: &mut Controller<C>) {
-        self.ftl.blocks.age_page(ppn, lpn, contents);
-        self.power.note_oob(ppn, lpn, controller.queues.next_numbers(1));
     }
 }
 

@@ -16,7 +16,7 @@ impl<C: Contents> DriveBackends<C> {
         let mut valid = vec![0_u16; self.flash.geometry.block_space()];
         for (backend, ftl) in (0..).map(BackendId).zip(&self.ftl.backends) {
             for lpn in 0..self.ftl.maps.len() {
-                let Some(ppn) = self.copy_on_flash(usize::from(backend.0), lpn, controller) else {
+                let Some(ppn) = self.ftl.copy_on_flash(usize::from(backend.0), lpn, controller) else {
                     continue;
                 };
                 self.audit_page(backend, lpn, ppn);

@@ -6,6 +6,7 @@ use crate::drive::Parameters;
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Contents, Page};
 use crate::flash::{Domain, Geometry, MultiPlane, PlaneId, Ppn, Rows, StripingLevel, UnitId};
+use crate::ftl::allocation::{Order, PagePlacement};
 use crate::ftl::{Allocation, Blocks, MapEntry, Maps, SLC_STREAM, TurnCursor};
 use crate::kernel::{Bits, Span};
 use smallvec::SmallVec;
@@ -100,13 +101,21 @@ impl<C: Contents> Translation<C> {
     /// Without backends, which are added one by one.
     pub(in crate::drive) fn new(drive: &Parameters, geometry: &Geometry) -> Self {
         let physical = matches!(drive.kind, FlashBackendKind::Physical | FlashBackendKind::Blocks);
+        // The rows of a backend of physical pages go over its planes, each of which takes its own.
+        let configured = match physical {
+            true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
+            false => Allocation::new(drive.binding, drive.stride),
+        };
+        let planes = geometry.plane_count();
+        let placement = PagePlacement::new(configured, drive.plane_choice, drive.stride, planes);
         Translation {
             backends: Vec::new(),
             die_queues: Vec::new(),
-            die_queue_of: vec![0; geometry.plane_count() as usize],
+            die_queue_of: vec![0; planes as usize],
             physical,
             remaps: false,
             maps: Maps::default(),
+            placement,
             memory: MapStorage { write: Span(drive.map_write_ns), survives: drive.map_survives },
             blocks: if physical { Blocks::programmed_anywhere(geometry) } else { Blocks::new(geometry) },
             streams: PageStreams::default(),
@@ -204,6 +213,12 @@ impl<C: Contents> Translation<C> {
     /// Whether FTLs have hidden addresses, which can be remapped.
     pub(in crate::drive) fn remaps(&self) -> bool {
         self.remaps
+    }
+
+    /// Whether a queue's first write decides which channels may take it.
+    #[inline(always)]
+    pub(in crate::drive) fn is_selective(&self) -> bool {
+        self.placement.selective
     }
 
     /// Whether pages of a class have open blocks of their own.
@@ -311,9 +326,7 @@ impl<C: Contents> Translation<C> {
     pub(super) fn next_turn(&mut self, ftl: usize) {
         self.backends[ftl].next_turn();
     }
-}
 
-impl<C: Contents> Translation<C> {
     pub(super) fn next_to_fill(&mut self, ftl: usize) -> PlaneId {
         let this = &mut self.backends[ftl];
         let die_queue = &mut self.die_queues[this.in_turn[this.untimed_turn] as usize];
@@ -373,9 +386,7 @@ impl<C: Contents> Translation<C> {
             self.blocks.prefetch_plane(later);
         }
     }
-}
 
-impl<C: Contents> Translation<C> {
     /// Whether a plane can program the page of that number of a block together with `first`.
     pub(in crate::drive) fn can_join(
         &self,

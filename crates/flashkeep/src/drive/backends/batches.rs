@@ -5,7 +5,7 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::DriveBackends;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
@@ -13,10 +13,35 @@ use crate::ftl::{Allocation, PlaneChoice};
 use crate::kernel::Id;
 use std::ops::Range;
 
+impl<C: Contents> Translation<C> {
+    /// Which of the planes takes a write, and whose turn it is then.
+    pub(in crate::drive) fn deal_one(
+        &self,
+        op: Id<DriveOp>,
+        planes: &[PlaneId],
+        given: &[u32],
+        turn: u32,
+        controller: &Controller<C>,
+    ) -> Option<(usize, u32)> {
+        let older = self.replaced_by(op, controller);
+        let given = |plane: PlaneId| {
+            let at = planes.iter().position(|&other| other == plane);
+            at.map_or(0, |at| given[at])
+        };
+        let room = |plane: PlaneId| {
+            let has_room = self.blocks.has_room_for(plane, given(plane));
+            (has_room && self.may_replace(older, plane))
+                .then(|| self.blocks.room(plane).saturating_sub(given(plane)))
+        };
+        let (plane, turn) = Allocation::roomiest(planes, turn, room)?;
+        Some((planes.iter().position(|&other| other == plane)?, turn))
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// Deals out the writes that the channels of a gang take next; the write queues that this has put in another order.
     pub(in crate::drive) fn deal_out(&self, gang: &Range<usize>, controller: &mut Controller<C>) -> Vec<u32> {
-        let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !controller.dies.is_spread();
+        let chooses = self.ftl.placement.plane_choice != PlaneChoice::InTurn && !controller.dies.is_spread();
         if !chooses
             || controller.dies.units_in(0).len() == 1
             || self.packing.active
@@ -44,28 +69,5 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         write_queues
-    }
-
-    /// Which of the planes takes a write, and whose turn it is then.
-    pub(in crate::drive) fn deal_one(
-        &self,
-        op: Id<DriveOp>,
-        planes: &[PlaneId],
-        given: &[u32],
-        turn: u32,
-        controller: &Controller<C>,
-    ) -> Option<(usize, u32)> {
-        let older = self.replaced_by(op, controller);
-        let given = |plane: PlaneId| {
-            let at = planes.iter().position(|&other| other == plane);
-            at.map_or(0, |at| given[at])
-        };
-        let room = |plane: PlaneId| {
-            let has_room = self.ftl.blocks.has_room_for(plane, given(plane));
-            (has_room && self.may_replace(older, plane))
-                .then(|| self.ftl.blocks.room(plane).saturating_sub(given(plane)))
-        };
-        let (plane, turn) = Allocation::roomiest(planes, turn, room)?;
-        Some((planes.iter().position(|&other| other == plane)?, turn))
     }
 }

@@ -7,8 +7,7 @@ use super::{DriveBackends, DriveHealth, Gc, Immediate, Packing, Power, SlcPolicy
 use crate::drive::controller::{Controller, Programs};
 use crate::drive::{DriveLife, Parameters};
 use crate::engine::Contents;
-use crate::flash::{BusUse, Domain, FlashArray, MultiPlane, Rows, StripingLevel};
-use crate::ftl::allocation::{Order, PagePlacement};
+use crate::flash::{BusUse, Domain, FlashArray, MultiPlane, Rows};
 use crate::ftl::{Allocation, Maps, PlaneChoice};
 use crate::kernel::Bits;
 use smallvec::SmallVec;
@@ -35,21 +34,94 @@ impl<C: Contents> Translation<C> {
         }
         controller.queues.set_write_queues(needed);
     }
+
+    /// All backends have been added.
+    pub(in crate::drive) fn complete(&mut self, drive: &Parameters) {
+        let hidden = if let FlashBackendKind::Mapped { hidden, .. } = drive.kind { hidden } else { 0 };
+        let pages = self.backends.first().map_or(0, |backend| backend.pages);
+        self.maps = Maps::new(self.backends.len(), pages + hidden);
+        self.remaps = hidden > 0;
+        if !self.physical {
+            self.blocks.set_padding(drive.padding);
+            self.set_streams(drive);
+        }
+    }
+
+    /// The placement of pages in a domain; in a single plane there is no choice.
+    pub(super) fn allocation_of(&self, domain: &Domain) -> Allocation {
+        let choice = self.physical || domain.plane_count() > 1;
+        if choice { self.placement.configured.clone() } else { Allocation::Dynamic }
+    }
+
+    pub(in crate::drive) fn add_backend(
+        &mut self,
+        domain: &Domain,
+        kind: FlashBackendKind,
+        siblings: bool,
+        controller: &mut Controller<C>,
+    ) {
+        let backend = self.backends.len();
+        let first_die_queue = self.die_queues.len() as u32;
+        let planes = domain.planes(self.blocks.geometry()).into_iter();
+        let parts = planes
+            .flat_map(|plane| controller.dies.units_of(plane).into_iter().map(move |unit| (plane, unit)));
+        for (plane, unit) in parts.collect::<Vec<_>>() {
+            let found = self.die_queues[first_die_queue as usize..]
+                .iter()
+                .position(|die_queue| die_queue.unit == unit);
+            let die_queue = found.map_or(self.die_queues.len(), |at| at + first_die_queue as usize);
+            if die_queue == self.die_queues.len() {
+                let channel = controller.dies.channel_mut(self.blocks.geometry().channel_of(unit) as usize);
+                channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
+                self.die_queues.push(DieQueue {
+                    ftl: backend as u16,
+                    unit,
+                    planes: SmallVec::new(),
+                    turn: 0,
+                    write_queue: 0,
+                });
+            }
+            self.die_queues[die_queue].planes.push(plane);
+            if unit == controller.dies.unit_of(plane) {
+                self.die_queue_of[plane.0 as usize] = die_queue as u32;
+            }
+        }
+        let die_queues = first_die_queue..self.die_queues.len() as u32;
+        let (pages, rows) = match kind {
+            FlashBackendKind::Mapped { pages, .. } => (pages, None),
+            FlashBackendKind::Physical | FlashBackendKind::Blocks => {
+                let single = kind == FlashBackendKind::Blocks;
+                let rows = Rows::new(self.blocks.geometry(), domain);
+                let rows = if single { rows.by_block() } else { rows };
+                (rows.pages(), Some(rows))
+            }
+        };
+        self.backends.push(Ftl {
+            pages,
+            rows,
+            lost: Bits::default(),
+            dead: false,
+            limit: None,
+            domain: *domain,
+            allocation: self.allocation_of(domain),
+            first_write_queue: controller.queues.write_queue_count() as u32,
+            in_turn: controller.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
+            die_queues,
+            turn: 0,
+            untimed_turn: 0,
+            erases: 0,
+            remapped: Vec::new(),
+        });
+        self.assign_write_queues(backend, controller);
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
-    /// The backends of `flash`, erased; [`DriveBackends::add_backend`] adds each of `count`.
+    /// The backends of `flash`, erased; [`Translation::add_backend`] adds each of `count`.
     pub(in crate::drive) fn new(drive: &Parameters, flash: FlashArray, count: usize) -> Self {
         let geometry = &flash.geometry;
         let ftl = Translation::new(drive, geometry);
-        // The rows of a backend of physical pages go over its planes, each of which takes its own.
-        let configured = match ftl.physical {
-            true => Allocation::Static(Order::new(&StripingLevel::ALL, 1)),
-            false => Allocation::new(drive.binding, drive.stride),
-        };
-        let planes = geometry.plane_count();
         DriveBackends {
-            placement: PagePlacement::new(configured, drive.plane_choice, drive.stride, planes),
             packing: Packing::new(drive, geometry, count),
             parts: Parts::default(),
             gc: Gc::new(drive, geometry),
@@ -69,21 +141,9 @@ impl<C: Contents> DriveBackends<C> {
         self.gc.is_soft() || self.slc.uses_idle_time()
     }
 
-    /// All backends have been added.
-    pub(in crate::drive) fn complete(&mut self, drive: &Parameters) {
-        let hidden = if let FlashBackendKind::Mapped { hidden, .. } = drive.kind { hidden } else { 0 };
-        let pages = self.ftl.backends.first().map_or(0, |backend| backend.pages);
-        self.ftl.maps = Maps::new(self.ftl.backends.len(), pages + hidden);
-        self.ftl.remaps = hidden > 0;
-        if !self.ftl.physical {
-            self.ftl.blocks.set_padding(drive.padding);
-            self.ftl.set_streams(drive);
-        }
-    }
-
     /// Determines whether programs take the fast path. Later failures do not change it.
     pub(in crate::drive) fn simplify(&self, controller: &mut Controller<C>) {
-        let simple = !self.placement.selective
+        let simple = !self.ftl.placement.selective
             && !self.packing.active
             && self.flash.commands.multi_plane == MultiPlane::Off
             && !self.flash.commands.cache_program
@@ -93,7 +153,7 @@ impl<C: Contents> DriveBackends<C> {
             && !controller.dies.is_spread()
             && !self.ftl.summaries
             && !controller.reads_behind_writes()
-            && self.placement.plane_choice == PlaneChoice::InTurn
+            && self.ftl.placement.plane_choice == PlaneChoice::InTurn
             && !self.ftl.streams.are_several()
             && !self.gc.is_soft()
             && !controller.accounts.is_watched()
@@ -104,73 +164,5 @@ impl<C: Contents> DriveBackends<C> {
             (true, true) => Programs::PlainPhysical,
             (false, _) => Programs::Full,
         });
-    }
-
-    pub(in crate::drive) fn add_backend(
-        &mut self,
-        domain: &Domain,
-        kind: FlashBackendKind,
-        siblings: bool,
-        controller: &mut Controller<C>,
-    ) {
-        let backend = self.ftl.backends.len();
-        let first_die_queue = self.ftl.die_queues.len() as u32;
-        let planes = domain.planes(&self.flash.geometry).into_iter();
-        let parts = planes
-            .flat_map(|plane| controller.dies.units_of(plane).into_iter().map(move |unit| (plane, unit)));
-        for (plane, unit) in parts.collect::<Vec<_>>() {
-            let found = self.ftl.die_queues[first_die_queue as usize..]
-                .iter()
-                .position(|die_queue| die_queue.unit == unit);
-            let die_queue = found.map_or(self.ftl.die_queues.len(), |at| at + first_die_queue as usize);
-            if die_queue == self.ftl.die_queues.len() {
-                let channel = controller.dies.channel_mut(self.flash.geometry.channel_of(unit) as usize);
-                channel.die_queues.push((die_queue as u32, unit.0 - channel.first_unit));
-                self.ftl.die_queues.push(DieQueue {
-                    ftl: backend as u16,
-                    unit,
-                    planes: SmallVec::new(),
-                    turn: 0,
-                    write_queue: 0,
-                });
-            }
-            self.ftl.die_queues[die_queue].planes.push(plane);
-            if unit == controller.dies.unit_of(plane) {
-                self.ftl.die_queue_of[plane.0 as usize] = die_queue as u32;
-            }
-        }
-        let die_queues = first_die_queue..self.ftl.die_queues.len() as u32;
-        let (pages, rows) = match kind {
-            FlashBackendKind::Mapped { pages, .. } => (pages, None),
-            FlashBackendKind::Physical | FlashBackendKind::Blocks => {
-                let single = kind == FlashBackendKind::Blocks;
-                let rows = Rows::new(&self.flash.geometry, domain);
-                let rows = if single { rows.by_block() } else { rows };
-                (rows.pages(), Some(rows))
-            }
-        };
-        self.ftl.backends.push(Ftl {
-            pages,
-            rows,
-            lost: Bits::default(),
-            dead: false,
-            limit: None,
-            domain: *domain,
-            allocation: self.allocation_of(domain),
-            first_write_queue: controller.queues.write_queue_count() as u32,
-            in_turn: controller.die_queues_in_turn(die_queues.clone(), domain.extent[0], siblings),
-            die_queues,
-            turn: 0,
-            untimed_turn: 0,
-            erases: 0,
-            remapped: Vec::new(),
-        });
-        self.ftl.assign_write_queues(backend, controller);
-    }
-
-    /// The placement of pages in a domain; in a single plane there is no choice.
-    pub(super) fn allocation_of(&self, domain: &Domain) -> Allocation {
-        let choice = self.ftl.physical || domain.plane_count() > 1;
-        if choice { self.placement.configured.clone() } else { Allocation::Dynamic }
     }
 }

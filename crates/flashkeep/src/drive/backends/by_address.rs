@@ -7,7 +7,7 @@
 //! that would leave a plane with so little room that it collects, or where a word line has been begun, a page gets the
 //! next place of its plane.
 
-use super::DriveBackends;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{Contents, FixedMap};
 use crate::flash::{Geometry, PlaneId, Ppn};
@@ -34,6 +34,17 @@ struct Neighbours {
     plane: PlaneId,
 }
 
+impl<C: Contents> Translation<C> {
+    /// Whether no page lies in a place that has been set aside, not even an old version of one.
+    fn is_unused(&self, ftl: usize, slot: Ppn, controller: &Controller<C>) -> bool {
+        let owner = self.blocks.owner(slot);
+        let is_there = owner < self.maps.len()
+            && (self.maps.get(ftl, owner) == MapEntry::At(slot)
+                || self.is_older_copy(ftl, owner, slot, controller));
+        !is_there && !self.blocks.is_unreadable(slot)
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// The plane and the place that a page from before time 0 has by its address; none if it goes where there is room.
     #[inline(never)]
@@ -48,7 +59,7 @@ impl<C: Contents> DriveBackends<C> {
         let Neighbours { first, plane, .. } = neighbours;
         let slot = |word_line: WordLine| Ppn(word_line.first.0 + lpn - first);
         let slot = match self.set_aside_before(ftl, first).map(slot) {
-            Some(slot) => self.is_unused(ftl, slot, controller).then_some(slot),
+            Some(slot) => self.ftl.is_unused(ftl, slot, controller).then_some(slot),
             None => self.set_aside(ftl, neighbours).map(slot),
         };
         if let Some(slot) = slot {
@@ -82,11 +93,11 @@ impl<C: Contents> DriveBackends<C> {
             return None;
         }
         let (together, plane) = match &backend.allocation {
-            Allocation::Dynamic if self.placement.plane_choice == PlaneChoice::InTurn => {
+            Allocation::Dynamic if self.ftl.placement.plane_choice == PlaneChoice::InTurn => {
                 (word_line, self.ftl.plane_of_turn(ftl, lpn / word_line))
             }
             Allocation::Static(_) => {
-                let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
+                let fits = |step: &u32| self.ftl.placement.stride.is_multiple_of(*step);
                 let together = [word_line, places].into_iter().find(fits).filter(|&together| together > 1)?;
                 (together, backend.allocation.plane(&self.flash.geometry, &backend.domain, lpn)?)
             }
@@ -123,14 +134,5 @@ impl<C: Contents> DriveBackends<C> {
         let word_line = WordLine { first, erases };
         self.packing.word_lines.insert((ftl as u16, page), word_line);
         Some(word_line)
-    }
-
-    /// Whether no page lies in a place that has been set aside, not even an old version of one.
-    fn is_unused(&self, ftl: usize, slot: Ppn, controller: &Controller<C>) -> bool {
-        let owner = self.ftl.blocks.owner(slot);
-        let is_there = owner < self.ftl.maps.len()
-            && (self.ftl.maps.get(ftl, owner) == MapEntry::At(slot)
-                || self.is_older_copy(ftl, owner, slot, controller));
-        !is_there && !self.ftl.blocks.is_unreadable(slot)
     }
 }

@@ -16,7 +16,8 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether a plane has something to collect, and the room to move its valid pages: torn pages may have left it too
     /// little.
     pub(super) fn can_collect(&self, plane: PlaneId) -> bool {
-        self.garbage_of(plane).is_some_and(|victim| !self.power.is_kept() || !self.lacks_room(plane, victim))
+        self.garbage_of(plane)
+            .is_some_and(|victim| !self.power.is_kept() || !self.ftl.lacks_room(plane, victim))
     }
 
     /// The victim of a plane, if its collection gains something.
@@ -76,9 +77,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.tell_leaving(plane, cold.victim, controller);
         }
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     /// No write can start now: when that may change without another event.
     #[inline(never)]
     pub(in crate::drive) fn writes_later(

@@ -3,10 +3,9 @@
 //! It occupies dies and channels: page by page under the scheduler, or, as SSDSim does it, atomically,
 //! holding the channel for the sum of its moves. Its steps are in [`super::gc`].
 
-use super::DriveBackends;
 use super::backend::DieQueue;
 use super::collection::PlaneCollection;
-use super::{Gc, Translation};
+use super::{DriveBackends, Gc, Translation};
 use crate::drive::controller::{Controller, Full, Manner, PageWrite};
 use crate::engine::{BackendId, Contents, Done, Page};
 use crate::flash::{MultiPlane, PlaneId, Pools, Ppn, Target, UnitId};
@@ -25,6 +24,28 @@ impl<C: Contents> Translation<C> {
                 controller.done.push(Done::leaving(BackendId(ftl as u16), Page::of(lpn)));
             }
         }
+    }
+
+    /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
+    pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
+        let ftl = self.ftl_of(plane);
+        self.maps.is_at(ftl, lpn, ppn) || self.is_older_copy(ftl, lpn, ppn, controller)
+    }
+
+    /// Whether a read waits for the old contents of a page of the victim that has been overwritten since: the block is
+    /// kept until the read is served.
+    pub(in crate::drive) fn is_owed(
+        &self,
+        unit: UnitId,
+        plane: PlaneId,
+        victim: u32,
+        controller: &Controller<C>,
+    ) -> bool {
+        let block = self.blocks.geometry().block_index(plane, victim);
+        controller.is_any_read(unit, |op| {
+            self.blocks.geometry().block_index_of(op.ppn) == block
+                && !self.is_current(plane, self.blocks.owner(op.ppn), op.ppn, controller)
+        })
     }
 }
 
@@ -121,7 +142,7 @@ impl<C: Contents> DriveBackends<C> {
         // Other planes may take a write that was waiting for this one.
         let DieQueue { ftl, write_queue, .. } =
             self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize];
-        if self.placement.selective && controller.queues.has_writes(write_queue) {
+        if self.ftl.placement.selective && controller.queues.has_writes(write_queue) {
             self.ftl.wake_all(controller.now, usize::from(ftl), controller);
         }
     }
@@ -150,12 +171,6 @@ impl<C: Contents> DriveBackends<C> {
         None
     }
 
-    /// Whether the logical page is still at `ppn`, also if a write in flight is to replace it there.
-    pub(super) fn is_current(&self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
-        let ftl = self.ftl.ftl_of(plane);
-        self.ftl.maps.is_at(ftl, lpn, ppn) || self.is_older_copy(ftl, lpn, ppn, controller)
-    }
-
     /// The page has moved within its plane; reads that wait for it follow.
     pub(super) fn move_page(
         &mut self,
@@ -174,7 +189,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.power.is_kept() {
             self.power.note_move(from, to);
         }
-        if !self.move_older(ftl, lpn, from, to, controller) {
+        if !self.ftl.move_older(ftl, lpn, from, to, controller) {
             self.ftl.maps.set(ftl, lpn, MapEntry::At(to));
         }
         let unit = controller.unit_of_page(from);
@@ -192,22 +207,6 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// Whether a read waits for the old contents of a page of the victim that has been overwritten since: the block is
-    /// kept until the read is served.
-    pub(in crate::drive) fn is_owed(
-        &self,
-        unit: UnitId,
-        plane: PlaneId,
-        victim: u32,
-        controller: &Controller<C>,
-    ) -> bool {
-        let block = self.flash.geometry.block_index(plane, victim);
-        controller.is_any_read(unit, |op| {
-            self.flash.geometry.block_index_of(op.ppn) == block
-                && !self.is_current(plane, self.ftl.blocks.owner(op.ppn), op.ppn, controller)
-        })
-    }
-
     pub(super) fn erase_victim(
         &mut self,
         now: SimTime,
@@ -217,7 +216,7 @@ impl<C: Contents> DriveBackends<C> {
         victim: u32,
         controller: &mut Controller<C>,
     ) -> Option<UnitId> {
-        if self.is_owed(unit, plane, victim, controller)
+        if self.ftl.is_owed(unit, plane, victim, controller)
             || self.power.is_guarded(now, unit, plane, victim, controller)
         {
             return None;

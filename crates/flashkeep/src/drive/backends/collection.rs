@@ -60,7 +60,7 @@ impl<C: Contents> CollectedUnits for CollectedPlane<'_, C> {
                 backends.ftl.maps.prefetch(backends.ftl.ftl_of(plane), backends.ftl.blocks.owner(later));
             }
             let ppn = backends.flash.geometry.ppn(plane, block, page);
-            backends.is_current(plane, backends.ftl.blocks.owner(ppn), ppn, controller)
+            backends.ftl.is_current(plane, backends.ftl.blocks.owner(ppn), ppn, controller)
         })
     }
 }

@@ -60,7 +60,7 @@ impl<C: Contents> DriveBackends<C> {
         geometry.page_of(first).is_multiple_of(geometry.word_line)
             && (first.0..first.0 + geometry.word_line).map(Ppn).all(|ppn| {
                 let lpn = self.ftl.blocks.owner(ppn);
-                self.is_current(plane, lpn, ppn, controller)
+                self.ftl.is_current(plane, lpn, ppn, controller)
                     && self.stream_of_move(plane, lpn) == stream
                     && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             })
@@ -109,7 +109,7 @@ impl<C: Contents> DriveBackends<C> {
         else {
             return false;
         };
-        let still = self.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
+        let still = self.ftl.room_to_move(self.ftl.blocks.valid_in(plane, collection.victim));
         let together = self.flash.geometry.word_line;
         !self.health.checks_pages()
             && self.ftl.blocks.has_room(plane)

@@ -109,6 +109,41 @@ impl<C: Contents> Translation<C> {
             firsts.into_iter().map(|first| Done::retired(BackendId(backend as u16), Page::of(first))),
         );
     }
+
+    /// The contents of the pages become unreadable; pages in flight are not affected.
+    pub(in crate::drive) fn poison(&mut self, now: SimTime, what: Fault, controller: &Controller<C>) {
+        for plane in what.planes(self.blocks.geometry()).map(PlaneId) {
+            let backend = self.ftl_of(plane);
+            for ppn in what.pages(self.blocks.geometry(), plane) {
+                let unit = controller.unit_of_page(ppn);
+                let programmed = match self.backends[backend].rows {
+                    Some(_) => self.is_current(plane, self.blocks.owner(ppn), ppn, controller),
+                    None => self.blocks.is_programmed(ppn) && !self.blocks.is_failed(ppn),
+                };
+                if programmed && !controller.is_being_programmed(now, unit, ppn) {
+                    self.blocks.poison(ppn);
+                }
+            }
+        }
+    }
+
+    /// A whole backend has failed: its pending writes are void, and it has no pages.
+    fn bury(&mut self, now: SimTime, backend: usize, controller: &mut Controller<C>) {
+        for die_queue in self.backends[backend].die_queues_range() {
+            for op in controller.queues.take(self.die_queues[die_queue].write_queue, |_| true) {
+                if controller.queues[op].command.verb == Verb::Trim {
+                    controller.erased(op, now, Span::ZERO);
+                } else {
+                    controller.answer_unplaced(now, op);
+                }
+            }
+        }
+        self.maps.clear(backend);
+        let this = &mut self.backends[backend];
+        this.remapped.clear();
+        this.lost = Bits::default();
+        (this.dead, this.limit) = (true, None);
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -162,7 +197,8 @@ impl<C: Contents> DriveBackends<C> {
                 self.ftl.retire(plane, what);
             }
             if whole {
-                self.bury(now, backend, controller);
+                self.ftl.bury(now, backend, controller);
+                self.power.forget_all_hidden(backend);
             } else if self.ftl.backends[backend].rows.is_some() {
                 self.void_physical(now, backend, what, controller);
                 self.ftl.tell_retired(backend, what, controller);
@@ -188,7 +224,7 @@ impl<C: Contents> DriveBackends<C> {
     /// The page is no longer mapped.
     pub(super) fn lose(&mut self, plane: PlaneId, lpn: u32, ppn: Ppn, controller: &mut Controller<C>) {
         let backend = self.ftl.ftl_of(plane);
-        if self.is_older_copy(backend, lpn, ppn, controller) {
+        if self.ftl.is_older_copy(backend, lpn, ppn, controller) {
             return self.give_up_older(backend, lpn, controller);
         }
         self.discard(ppn, controller);
@@ -201,7 +237,7 @@ impl<C: Contents> DriveBackends<C> {
     fn lose_pages(&mut self, plane: PlaneId, what: Fault, controller: &mut Controller<C>) {
         for ppn in what.pages(&self.flash.geometry, plane) {
             let lpn = self.ftl.blocks.owner(ppn);
-            if self.is_current(plane, lpn, ppn, controller) {
+            if self.ftl.is_current(plane, lpn, ppn, controller) {
                 self.lose(plane, lpn, ppn, controller);
             }
         }
@@ -313,43 +349,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.queues.release(op);
     }
 
-    /// A whole backend has failed: its pending writes are void, and it has no pages.
-    fn bury(&mut self, now: SimTime, backend: usize, controller: &mut Controller<C>) {
-        for die_queue in self.ftl.backends[backend].die_queues_range() {
-            for op in controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true) {
-                if controller.queues[op].command.verb == Verb::Trim {
-                    controller.erased(op, now, Span::ZERO);
-                } else {
-                    controller.answer_unplaced(now, op);
-                }
-            }
-        }
-        self.ftl.maps.clear(backend);
-        let this = &mut self.ftl.backends[backend];
-        this.remapped.clear();
-        this.lost = Bits::default();
-        (this.dead, this.limit) = (true, None);
-        self.power.forget_all_hidden(backend);
-    }
-
     // ---------------------------------------------------------------- contents alone
-
-    /// The contents of the pages become unreadable; pages in flight are not affected.
-    pub(in crate::drive) fn poison(&mut self, now: SimTime, what: Fault, controller: &Controller<C>) {
-        for plane in what.planes(&self.flash.geometry).map(PlaneId) {
-            let backend = self.ftl.ftl_of(plane);
-            for ppn in what.pages(&self.flash.geometry, plane) {
-                let unit = controller.unit_of_page(ppn);
-                let programmed = match self.ftl.backends[backend].rows {
-                    Some(_) => self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller),
-                    None => self.ftl.blocks.is_programmed(ppn) && !self.ftl.blocks.is_failed(ppn),
-                };
-                if programmed && !controller.is_being_programmed(now, unit, ppn) {
-                    self.ftl.blocks.poison(ppn);
-                }
-            }
-        }
-    }
 
     /// Clears the mark of unreadable pages that are written now. Otherwise, while one of them is placed, GC might find
     /// the next one and report it as gone after its write was submitted.

@@ -8,7 +8,7 @@
 
 use super::backend::FlashBackendKind;
 use super::collection::PlaneCollection;
-use super::{DriveBackends, Gc};
+use super::{DriveBackends, Gc, Translation};
 use crate::blocks::{Chooser, Collection, GcThresholds, GcTurns};
 use crate::drive::LoggedOperation;
 use crate::drive::controller::{Controller, Full, Manner, PageWrite, ReadAttempts, Verdict};
@@ -190,6 +190,38 @@ impl Gc {
     }
 }
 
+impl<C: Contents> Translation<C> {
+    /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
+    /// plane, which takes as long. Where its unit has none, they bring what they carry.
+    fn send_owed_reads_elsewhere(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
+        let unit = controller.dies.unit_of_block(plane, victim);
+        let geometry = self.blocks.geometry();
+        let block = geometry.block_index(plane, victim);
+        let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
+        let elsewhere = self.blocks.programmed_page(plane, victim);
+        let elsewhere = elsewhere.filter(|&ppn| controller.unit_of_page(ppn) == unit);
+        if let Some(elsewhere) = elsewhere {
+            controller.redirect_reads(unit, |ppn| is_owed(ppn).then_some(elsewhere));
+            // A read that is being sensed may have to be repeated.
+            let mut at = controller.dies[unit].current;
+            while at.is_some() {
+                let op = &mut controller.queues[at];
+                if is_owed(op.ppn) && op.course.verdict != Verdict::Unreadable {
+                    op.ppn = elsewhere;
+                }
+                at = op.next;
+            }
+            return;
+        }
+        for op in controller.take_reads(unit, |op| is_owed(op.ppn)) {
+            let (token, contents) = (controller.queues[op].token, controller.queues.take_carried(op));
+            controller.accounts.counters_mut().reads_from_memory += 1;
+            controller.answer(token, 1, controller.now, Span::ZERO, contents);
+            controller.queues.release(op);
+        }
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// The block of a plane that is being collected, or will be as soon as the unit is idle.
     pub(in crate::drive) fn victim_in(&self, now: SimTime, plane: PlaneId) -> Option<(PlaneId, u32)> {
@@ -265,7 +297,7 @@ impl<C: Contents> DriveBackends<C> {
         let geometry = &self.flash.geometry;
         hand.retain(|&ppn| {
             let read = geometry.block_of(ppn) == victim && collection.has_passed(geometry.page_of(ppn));
-            read && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
+            read && self.ftl.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
         });
         hand
     }
@@ -333,7 +365,7 @@ impl<C: Contents> DriveBackends<C> {
         hand.push(first);
         for page in number + 1..end {
             let ppn = self.flash.geometry.ppn(plane, victim, page);
-            if self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller) {
+            if self.ftl.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller) {
                 hand.push(ppn);
             }
         }
@@ -397,7 +429,7 @@ impl<C: Contents> DriveBackends<C> {
         if pace == Pace::Timed && self.packing.active {
             self.share_flash_pages(&mut pages);
             if let Some(first) = pages.first() {
-                self.leave_rest(stream, plane, first.target.to, controller);
+                self.ftl.leave_rest(stream, plane, first.target.to, &mut self.power, controller);
                 self.gc.collections[plane.0 as usize].spent += self.flash.geometry.word_line;
                 // Folding in idle time must not be followed by a collection of the plane that it fills.
                 if self.folds(plane) && self.is_low_for_idle(plane) {
@@ -485,7 +517,7 @@ impl<C: Contents> DriveBackends<C> {
             };
             // Folding has looked for the room that it needs.
             let folds = self.folds(plane);
-            let lacks_room = self.power.is_kept() && !folds && self.lacks_room(plane, victim);
+            let lacks_room = self.power.is_kept() && !folds && self.ftl.lacks_room(plane, victim);
             if self.health.damaged && !folds && self.ftl.is_stuck(plane, victim)
                 || lacks_room && !self.must_evict(now, self.ftl.ftl_of(plane), controller)
             {
@@ -660,7 +692,7 @@ impl<C: Contents> DriveBackends<C> {
             self.health.checks_pages() || controller.errors.is_some() || controller.dies.is_spread();
         let waits = leaves_behind && controller.is_awaited(unit, plane, victim);
         if waits
-            || self.is_owed(unit, plane, victim, controller)
+            || self.ftl.is_owed(unit, plane, victim, controller)
             || self.power.is_guarded(now, unit, plane, victim, controller)
         {
             return None;
@@ -760,38 +792,8 @@ impl<C: Contents> DriveBackends<C> {
             }
         }
         self.count_erase(ftl, cause, plane, victim, controller);
-        self.send_owed_reads_elsewhere(plane, victim, controller);
+        self.ftl.send_owed_reads_elsewhere(plane, victim, controller);
         self.erase(controller.now, plane, victim, controller);
-    }
-
-    /// Reads that are owed the old contents of the victim's pages carry them already; they go to another page of the
-    /// plane, which takes as long. Where its unit has none, they bring what they carry.
-    fn send_owed_reads_elsewhere(&self, plane: PlaneId, victim: u32, controller: &mut Controller<C>) {
-        let unit = controller.dies.unit_of_block(plane, victim);
-        let block = self.flash.geometry.block_index(plane, victim);
-        let geometry = &self.flash.geometry;
-        let is_owed = |ppn: Ppn| geometry.block_index_of(ppn) == block;
-        let elsewhere = self.ftl.blocks.programmed_page(plane, victim);
-        let elsewhere = elsewhere.filter(|&ppn| controller.unit_of_page(ppn) == unit);
-        if let Some(elsewhere) = elsewhere {
-            controller.redirect_reads(unit, |ppn| is_owed(ppn).then_some(elsewhere));
-            // A read that is being sensed may have to be repeated.
-            let mut at = controller.dies[unit].current;
-            while at.is_some() {
-                let op = &mut controller.queues[at];
-                if is_owed(op.ppn) && op.course.verdict != Verdict::Unreadable {
-                    op.ppn = elsewhere;
-                }
-                at = op.next;
-            }
-            return;
-        }
-        for op in controller.take_reads(unit, |op| is_owed(op.ppn)) {
-            let (token, contents) = (controller.queues[op].token, controller.queues.take_carried(op));
-            controller.accounts.counters_mut().reads_from_memory += 1;
-            controller.answer(token, 1, controller.now, Span::ZERO, contents);
-            controller.queues.release(op);
-        }
     }
 }
 

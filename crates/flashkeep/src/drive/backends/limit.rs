@@ -59,38 +59,39 @@ impl<C: Contents> Translation<C> {
         controller.queues.add_last_write(write_queue, op);
         self.wake_all(now, ftl, controller);
     }
+
+    /// Moves all waiting writes into one write queue, by age.
+    fn place_anywhere(&mut self, ftl: usize, controller: &mut Controller<C>) {
+        if matches!(self.backends[ftl].allocation, Allocation::Dynamic) {
+            return;
+        }
+        self.backends[ftl].allocation = Allocation::Dynamic;
+        let mut waiting = Vec::new();
+        for die_queue in self.backends[ftl].die_queues_range() {
+            waiting.extend(controller.queues.take(self.die_queues[die_queue].write_queue, |_| true));
+        }
+        self.assign_write_queues(ftl, controller);
+        waiting.sort_by_key(|&op| controller.queues[op].sequence);
+        let write_queue = self.backends[ftl].first_write_queue;
+        for op in waiting {
+            controller.queues.add_write(write_queue, op);
+        }
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
     /// An FTL has lost or regained flash: recomputes its degraded capacity; writes beyond it are void.
     #[cold]
     pub(in crate::drive) fn set_limit(&mut self, now: SimTime, ftl: usize, controller: &mut Controller<C>) {
-        self.place_anywhere(ftl, controller);
-        let most = self.ftl.planes_of(ftl).into_iter().map(|plane| self.mappable(plane)).sum();
+        self.ftl.place_anywhere(ftl, controller);
+        let mappable = |plane| self.ftl.mappable(plane, &self.health.life);
+        let most = self.ftl.planes_in(ftl).map(mappable).sum();
         let mapped = self.ftl.maps.mapped(ftl);
         self.ftl.backends[ftl].limit = Some(DegradedCapacity { most, mapped });
         controller.answer_all_behind(now, ftl);
         self.cut_waiting_writes(now, ftl, controller);
         self.ask_planes_without_room(now, ftl, controller);
         self.ftl.wake_all(now, ftl, controller);
-    }
-
-    /// Moves all waiting writes into one write queue, by age.
-    fn place_anywhere(&mut self, ftl: usize, controller: &mut Controller<C>) {
-        if matches!(self.ftl.backends[ftl].allocation, Allocation::Dynamic) {
-            return;
-        }
-        self.ftl.backends[ftl].allocation = Allocation::Dynamic;
-        let mut waiting = Vec::new();
-        for die_queue in self.ftl.backends[ftl].die_queues_range() {
-            waiting.extend(controller.queues.take(self.ftl.die_queues[die_queue].write_queue, |_| true));
-        }
-        self.ftl.assign_write_queues(ftl, controller);
-        waiting.sort_by_key(|&op| controller.queues[op].sequence);
-        let write_queue = self.ftl.backends[ftl].first_write_queue;
-        for op in waiting {
-            controller.queues.add_write(write_queue, op);
-        }
     }
 
     fn set_mapped(&mut self, now: SimTime, ftl: usize, mapped: u32, controller: &mut Controller<C>) {
@@ -266,7 +267,7 @@ impl<C: Contents> DriveBackends<C> {
             return true;
         }
         if self.ftl.blocks.plane(plane).free_pages == 0 && !self.ftl.blocks.has_held(plane) {
-            if self.is_older_copy(self.ftl.ftl_of(plane), lpn, from, controller) {
+            if self.ftl.is_older_copy(self.ftl.ftl_of(plane), lpn, from, controller) {
                 self.give_up_older(self.ftl.ftl_of(plane), lpn, controller);
                 return true;
             }

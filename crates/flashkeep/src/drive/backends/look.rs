@@ -67,9 +67,7 @@ impl<C: Contents> DriveBackends<C> {
         let readable = !self.health.unreadable && !self.ftl.blocks.has_unreadable();
         self.health.is_healthy() || !self.ftl.physical && self.nvrams.is_empty() && readable && holds_all()
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     /// Tells the observers of a part of an operation that begins at `begun`.
     #[inline(never)]
     pub(in crate::drive) fn tell_watch(
@@ -88,9 +86,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.tell_granted(operation.start, controller.unit_of_page(ppn), kind, cause);
         }
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(super) fn read(
         &mut self,
         now: SimTime,
@@ -108,9 +104,7 @@ impl<C: Contents> DriveBackends<C> {
             controller.read_page(now, ftl, one, token.plus(u32::from(n)), self);
         }
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn audit_page(&self, backend: BackendId, lpn: u32, ppn: Ppn) {
         assert_eq!(self.ftl.blocks.owner(ppn), lpn, "the reverse map of page {lpn}");
         let plane = self.flash.geometry.plane_of(ppn);
@@ -130,9 +124,7 @@ impl<C: Contents> DriveBackends<C> {
             assert!(self.ftl.blocks.is_programmed(ppn), "page {lpn} lies on a programmed page");
         }
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn contents_of(
         &self,
         backend: BackendId,
@@ -145,7 +137,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         match entry {
             MapEntry::Unmapped => None,
-            MapEntry::Pending(op) => Some(controller.carried_page(at, op, page.low(), self)),
+            MapEntry::Pending(op) => Some(controller.carried_page(at, op, page.low(), &self.ftl)),
             MapEntry::At(ppn) => (!self.ftl.blocks.is_unreadable(ppn)).then(|| self.ftl.blocks.contents(ppn)),
         }
     }

@@ -34,9 +34,7 @@ impl Maintenance {
     pub(in crate::drive) fn of(geometry: &Geometry) -> Self {
         Maintenance { due: vec![Vec::new(); geometry.plane_count() as usize], ..Maintenance::default() }
     }
-}
 
-impl Maintenance {
     /// The power has failed: the due blocks are forgotten, and nothing is scrubbed.
     pub(in crate::drive) fn forget_maintenance(&mut self) {
         self.due.iter_mut().for_each(Vec::clear);
@@ -52,9 +50,7 @@ impl Maintenance {
             due.retain(|&other| other != block);
         }
     }
-}
 
-impl Maintenance {
     /// After the last request nothing is scrubbed.
     pub(in crate::drive) fn end_scrubbing<C: Contents>(&mut self, controller: &mut Controller<C>) {
         if self.every.take().is_some() {
@@ -127,7 +123,7 @@ impl<C: Contents> DriveBackends<C> {
             let plane = geometry.plane_of(ppn);
             if !self.ftl.blocks.is_dead(plane)
                 && self.ftl.blocks.is_programmed(ppn)
-                && self.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
+                && self.ftl.is_current(plane, self.ftl.blocks.owner(ppn), ppn, controller)
                 && !controller.is_being_programmed(controller.now, controller.unit_of_page(ppn), ppn)
                 && !(self.health.checks_pages() && self.ftl.blocks.is_unreadable(ppn))
             {

@@ -71,8 +71,6 @@ pub(super) struct DriveBackends<C> {
     pub(super) flash: FlashArray,
     /// Address mapping and blocks.
     pub(super) ftl: Translation<C>,
-    /// Placement of pages by the FTLs.
-    pub(super) placement: PagePlacement,
     /// Logical pages that share pages of the flash.
     pub(super) packing: Packing,
     /// What has come of a request whose parts come now.
@@ -106,6 +104,8 @@ pub(in crate::drive) struct Translation<C> {
     remaps: bool,
     maps: Maps,
     memory: MapStorage,
+    /// Which plane a page may go to.
+    placement: PagePlacement,
     blocks: Blocks<C>,
     /// The streams: which open block a page goes to.
     streams: PageStreams,

@@ -2,13 +2,13 @@
 //! that changes its map then; until then GC moves it like any other page. If the page is written again meanwhile, it is
 //! the later write's to replace.
 
-use super::DriveBackends;
+use super::{DriveBackends, Power, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::Contents;
 use crate::flash::Ppn;
 use crate::ftl::MapEntry;
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
     /// The copy of a page that the flash has.
     pub(in crate::drive) fn copy_on_flash(
         &self,
@@ -16,7 +16,7 @@ impl<C: Contents> DriveBackends<C> {
         lpn: u32,
         controller: &Controller<C>,
     ) -> Option<Ppn> {
-        match self.ftl.maps.get(ftl, lpn) {
+        match self.maps.get(ftl, lpn) {
             MapEntry::At(ppn) => Some(ppn),
             MapEntry::Pending(op) => controller.older_copy(ftl, op, lpn, self),
             MapEntry::Unmapped => None,
@@ -26,7 +26,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether a write in flight replaces the copy at `ppn`.
     #[inline]
     pub(super) fn is_older_copy(&self, ftl: usize, lpn: u32, ppn: Ppn, controller: &Controller<C>) -> bool {
-        match self.ftl.maps.get(ftl, lpn) {
+        match self.maps.get(ftl, lpn) {
             MapEntry::Pending(op) => controller.older_copy(ftl, op, lpn, self) == Some(ppn),
             MapEntry::At(_) | MapEntry::Unmapped => false,
         }
@@ -42,8 +42,8 @@ impl<C: Contents> DriveBackends<C> {
         controller: &mut Controller<C>,
     ) -> Option<Ppn> {
         let older = controller.older_place(ftl, op, lpn, self).take();
-        if !self.ftl.backends[ftl].remapped.is_empty() {
-            self.ftl.backends[ftl].displace(op, lpn);
+        if !self.backends[ftl].remapped.is_empty() {
+            self.backends[ftl].displace(op, lpn);
         }
         older
     }
@@ -58,7 +58,7 @@ impl<C: Contents> DriveBackends<C> {
         to: Ppn,
         controller: &mut Controller<C>,
     ) -> bool {
-        let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return false };
+        let MapEntry::Pending(op) = self.maps.get(ftl, lpn) else { return false };
         let older = controller.older_place(ftl, op, lpn, self);
         debug_assert_eq!(*older, Some(from), "only current pages move");
         *older = Some(to);
@@ -73,22 +73,25 @@ impl<C: Contents> DriveBackends<C> {
         lpn: u32,
         sequence: u64,
         ppn: Ppn,
+        power: &Power,
         controller: &mut Controller<C>,
     ) -> Result<Option<Ppn>, ()> {
-        let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn) else { return Err(()) };
+        let MapEntry::Pending(op) = self.maps.get(ftl, lpn) else { return Err(()) };
         let older = controller.older_copy(ftl, op, lpn, self);
-        if older.is_some_and(|older| self.power.is_newer(older, sequence)) {
+        if older.is_some_and(|older| power.is_newer(older, sequence)) {
             return Err(());
         }
         Ok(controller.older_place(ftl, op, lpn, self).replace(ppn))
     }
+}
 
+impl<C: Contents> DriveBackends<C> {
     /// Of a page whose write will not be placed: gives up the copy that it would have replaced.
     pub(super) fn give_up_older(&mut self, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
         if let MapEntry::Pending(op) = self.ftl.maps.get(ftl, lpn)
-            && controller.older_copy(ftl, op, lpn, self).is_some()
+            && controller.older_copy(ftl, op, lpn, &self.ftl).is_some()
         {
-            let older = controller.older_place(ftl, op, lpn, self).take();
+            let older = controller.older_place(ftl, op, lpn, &self.ftl).take();
             older.into_iter().for_each(|ppn| self.discard(ppn, controller));
         }
     }

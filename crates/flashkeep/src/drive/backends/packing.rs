@@ -21,7 +21,7 @@
 //! addresses and partial page programs.
 
 use super::backend::DieQueue;
-use super::{DriveBackends, Packing, Translation};
+use super::{DriveBackends, Packing, Power, Translation};
 use crate::drive::Parameters;
 use crate::drive::controller::{Controller, DriveOp, PageWrite};
 use crate::engine::{Command, CompletionToken, Contents, Flags, Verb};
@@ -80,6 +80,32 @@ impl<C: Contents> Translation<C> {
         let command = &controller.queues[op].command;
         self.streams.of_command(ftl, command.start.low() + u32::from(n), command)
     }
+
+    /// The remaining places of a word line stay empty.
+    pub(super) fn leave_rest(
+        &mut self,
+        stream: Option<u8>,
+        plane: PlaneId,
+        programmed: Ppn,
+        power: &mut Power,
+        controller: &mut Controller<C>,
+    ) {
+        while self.blocks.goes_on(stream, plane, programmed) {
+            let left = self.blocks.leave_empty(stream, plane);
+            power.note_oob(left, 0, 0);
+            controller.accounts.counters_mut().empty_places += 1;
+        }
+    }
+
+    /// The number of pages of a plane that this many moves may take.
+    pub(super) fn room_to_move(&self, valid: u32) -> u32 {
+        let word_line = self.blocks.geometry().word_line;
+        match word_line > 1 {
+            false => valid,
+            true if self.streams.are_several() => valid + u32::from(self.blocks.padding()),
+            true => valid.next_multiple_of(word_line),
+        }
+    }
 }
 
 impl Packing {
@@ -134,14 +160,14 @@ impl<C: Contents> DriveBackends<C> {
     ) {
         let channels = self.ftl.channels_offered(ftl);
         let Geometry { places, word_line, .. } = self.flash.geometry;
-        let fits = |step: &u32| self.placement.stride.is_multiple_of(*step);
+        let fits = |step: &u32| self.ftl.placement.stride.is_multiple_of(*step);
         let step = [word_line, places].into_iter().find(fits).unwrap_or(1);
         let mut at = 0;
         while at < u32::from(command.count) {
             let page = command.start.plus(at);
             let count = (step - page.low() % step).min(u32::from(command.count) - at);
             let contents = if C::KEEP { &contents[at as usize..(at + count) as usize] } else { contents };
-            let write_queue = self.bound_write_queue(ftl, page.low(), controller);
+            let write_queue = self.ftl.bound_write_queue(ftl, page.low(), &self.health.life, controller);
             let part = command.over(page, count as u16);
             self.queue_write(now, ftl, &part, token.plus(at), contents, write_queue, channels, controller);
             at += count;
@@ -180,7 +206,7 @@ impl<C: Contents> DriveBackends<C> {
     ) -> Option<SimTime> {
         let mut at = controller.queues.first_write(write_queue);
         let until = self.packing.until.get(at.index()).copied().filter(|&until| until > controller.now)?;
-        let together = self.gathered_pages(usize::from(controller.queues[at].ftl));
+        let together = self.ftl.gathered_pages(usize::from(controller.queues[at].ftl));
         let mut pages = 0;
         while at.is_some() {
             let DriveOp { placed, command, next, .. } = controller.queues[at];
@@ -224,7 +250,7 @@ impl<C: Contents> DriveBackends<C> {
             return;
         }
         for page in pages {
-            self.leave_rest(Some(stream), page.plane, page.target.to, controller);
+            self.ftl.leave_rest(Some(stream), page.plane, page.target.to, &mut self.power, controller);
             // What stays empty may be what the host had left.
             if self.is_low_for_idle(page.plane) {
                 self.look_at(page.plane, controller);
@@ -232,21 +258,6 @@ impl<C: Contents> DriveBackends<C> {
             if stream == SLC_STREAM && self.ftl.blocks.cache(page.plane).is_between_blocks() {
                 self.look_at_cache(page.plane, controller);
             }
-        }
-    }
-
-    /// The remaining places of a word line stay empty.
-    pub(super) fn leave_rest(
-        &mut self,
-        stream: Option<u8>,
-        plane: PlaneId,
-        programmed: Ppn,
-        controller: &mut Controller<C>,
-    ) {
-        while self.ftl.blocks.goes_on(stream, plane, programmed) {
-            let left = self.ftl.blocks.leave_empty(stream, plane);
-            self.power.note_oob(left, 0, 0);
-            controller.accounts.counters_mut().empty_places += 1;
         }
     }
 
@@ -272,15 +283,6 @@ impl<C: Contents> DriveBackends<C> {
     }
 
     // ---------------------------------------------------------------- collection
-
-    /// The number of pages of a plane that this many moves may take.
-    pub(super) fn room_to_move(&self, valid: u32) -> u32 {
-        match self.packing.active {
-            false => valid,
-            true if self.ftl.streams.are_several() => valid + u32::from(self.ftl.blocks.padding()),
-            true => valid.next_multiple_of(self.flash.geometry.word_line),
-        }
-    }
 
     // ---------------------------------------------------------------- physical-page backends
 

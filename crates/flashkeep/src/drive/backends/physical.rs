@@ -6,7 +6,7 @@
 //! erase. As for other backends, the map says of every page whether it is programmed, in flight or neither,
 //! which ensures the laws of order.
 
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, Power, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents, Flags, Page, Verb};
 use crate::flash::{OpKind, Ppn};
@@ -68,6 +68,24 @@ impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn waits_behind(&self, ftl: usize, controller: &Controller<C>) -> bool {
         controller.reads_behind_writes() && self.backends[ftl].limit.is_none()
     }
+
+    /// A page is programmed where its number says, with what its spare area says of it.
+    fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64, power: &mut Power) {
+        self.blocks.program_at(ppn, command.start.low(), contents);
+        power.note_oob(ppn, command.start.low(), sequence);
+        power.note_mark(ppn, command.to.low());
+    }
+
+    /// A page of a physical-page backend is where it was meant to be.
+    pub(super) fn place_physical(&mut self, op: Id<DriveOp>, power: &mut Power, controller: &Controller<C>) {
+        let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues[op];
+        let contents = controller.queues.take_carried(op);
+        self.put_physical(ppn, &command, contents, sequence, power);
+        // A page whose group has been trimmed meanwhile is born invalid.
+        if self.maps.arrive(usize::from(ftl), command.start.low(), op.raw(), ppn) {
+            self.blocks.validate(ppn);
+        }
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -119,7 +137,7 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.maps.set(backend, page, MapEntry::At(ppn));
             let number = controller.queues.next_numbers(1);
             let contents = if C::KEEP { contents[0] } else { C::default() };
-            self.put_physical(ppn, command, contents, number);
+            self.ftl.put_physical(ppn, command, contents, number, &mut self.power);
             self.ftl.blocks.validate(ppn);
             self.immediate.counting = !command.flags.has(Flags::BEFORE);
             self.count_untimed(backend, OpKind::Program, command.cause, ppn, controller);
@@ -143,24 +161,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.ftl.maps.set(backend, page, MapEntry::Pending(op.raw()));
         controller.queue_physical(now, backend, op, self);
-    }
-
-    /// A page of a physical-page backend is where it was meant to be.
-    pub(super) fn place_physical(&mut self, op: Id<DriveOp>, controller: &Controller<C>) {
-        let DriveOp { ppn, command, ftl, sequence, .. } = controller.queues[op];
-        let contents = controller.queues.take_carried(op);
-        self.put_physical(ppn, &command, contents, sequence);
-        // A page whose group has been trimmed meanwhile is born invalid.
-        if self.ftl.maps.arrive(usize::from(ftl), command.start.low(), op.raw(), ppn) {
-            self.ftl.blocks.validate(ppn);
-        }
-    }
-
-    /// A page is programmed where its number says, with what its spare area says of it.
-    fn put_physical(&mut self, ppn: Ppn, command: &Command, contents: C, sequence: u64) {
-        self.ftl.blocks.program_at(ppn, command.start.low(), contents);
-        self.power.note_oob(ppn, command.start.low(), sequence);
-        self.power.note_mark(ppn, command.to.low());
     }
 
     // ---------------------------------------------------------------- erases
@@ -267,7 +267,7 @@ impl<C: Contents> DriveBackends<C> {
             } else if self.ftl.blocks.is_failed(ppn) {
                 self.void_write(now, backend, op, controller);
             } else {
-                self.place_physical(op, controller);
+                self.ftl.place_physical(op, &mut self.power, controller);
                 controller.answer_unplaced(now, op);
             }
         }

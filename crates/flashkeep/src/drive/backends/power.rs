@@ -313,6 +313,15 @@ pub(in crate::drive) struct Flight {
 /// The least number of flights at which those that have ended are taken out.
 const FLIGHTS: usize = 256;
 
+impl<C: Contents> Translation<C> {
+    /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
+    /// garbage.
+    pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
+        let free = self.blocks.plane(plane).free_pages;
+        self.room_to_move(self.blocks.valid_in(plane, victim)) > free && !self.blocks.has_held(plane)
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// The OOB metadata of a backend's page; none if the page does not exist or cannot be read.
     pub(in crate::drive) fn oob_of(&self, backend: usize, page: u32) -> Option<OobData> {
@@ -346,7 +355,8 @@ impl<C: Contents> DriveBackends<C> {
         match self.ftl.maps.get(ftl, lpn) {
             MapEntry::Pending(_) => {
                 let sequence = power.sequences.get(ppn.0.into());
-                let Ok(older) = self.replace_older(ftl, lpn, sequence, ppn, controller) else { return false };
+                let older = self.ftl.replace_older(ftl, lpn, sequence, ppn, &self.power, controller);
+                let Ok(older) = older else { return false };
                 self.ftl.blocks.remap(ppn, lpn);
                 if let Some(older) = older {
                     self.power.guard_until_programmed(older, ppn, controller);
@@ -360,13 +370,6 @@ impl<C: Contents> DriveBackends<C> {
             }
             MapEntry::Unmapped => false,
         }
-    }
-
-    /// Whether torn pages have left a plane too little to move what a victim holds: it waits until more of that is
-    /// garbage.
-    pub(super) fn lacks_room(&self, plane: PlaneId, victim: u32) -> bool {
-        let free = self.ftl.blocks.plane(plane).free_pages;
-        self.room_to_move(self.ftl.blocks.valid_in(plane, victim)) > free && !self.ftl.blocks.has_held(plane)
     }
 
     /// Whether all planes for some of an FTL's writes are in that state, so that waiting would never end. Such an FTL is
@@ -406,7 +409,7 @@ impl<C: Contents> DriveBackends<C> {
     /// Whether a plane has neither room nor anything that it could collect, because copies stay in it until their
     /// successors have a place, or because of torn pages: writes bound to it go to another plane.
     pub(super) fn is_wedged(&self, plane: PlaneId) -> bool {
-        let lacks_room = |victim| self.power.is_kept() && self.lacks_room(plane, victim);
+        let lacks_room = |victim| self.power.is_kept() && self.ftl.lacks_room(plane, victim);
         !self.ftl.blocks.has_room(plane) && self.next_victim_of(plane).is_none_or(lacks_room)
     }
 }

@@ -1,8 +1,8 @@
 //! Placement without simulated time: of pages that exist before time 0, and in untimed runs. A plane without
 //! room is collected immediately.
 
-use super::DriveBackends;
 use super::backend::{DieQueue, Ftl};
+use super::{DriveBackends, Translation};
 use crate::drive::controller::Controller;
 use crate::engine::{BackendId, Cause, Command, CompletionToken, Contents};
 use crate::flash::{OpKind, PlaneId, Ppn};
@@ -10,6 +10,44 @@ use crate::ftl::{Allocation, InitialPlaces, MapEntry, PlacesInTurn, PlaneChoice,
 use crate::kernel::{SimTime, Span};
 use std::ops::Range;
 use std::sync::Arc;
+
+impl<C: Contents> Translation<C> {
+    /// The rule that places pages from the first one on; none if planes do not simply take turns.
+    fn places_in_turn(&self, ftl: usize) -> Option<Arc<PlacesInTurn>> {
+        let Ftl { in_turn, untimed_turn, .. } = &self.backends[ftl];
+        let of_die_queue = |at: usize| {
+            let die_queue = in_turn[(untimed_turn + at) % in_turn.len()];
+            &self.die_queues[die_queue as usize]
+        };
+        let rounds = of_die_queue(0).planes.len();
+        let turns = (0..rounds).flat_map(|round| (0..in_turn.len()).map(move |at| (round, at)));
+        let planes = turns.map(|(round, at)| {
+            let DieQueue { planes, turn, .. } = of_die_queue(at);
+            let plane = planes[(*turn as usize + round) % planes.len()];
+            (plane, self.blocks.next_block(Some(0), plane).unwrap_or(0))
+        });
+        let together = self.blocks.geometry().word_line;
+        PlacesInTurn::new(self.blocks.geometry(), planes.collect(), together).map(Arc::new)
+    }
+
+    /// Of these pages, whole rounds of all planes get their places at once, as long as all planes have room. Returns how many
+    /// pages these are.
+    fn place_rounds(&mut self, pages: Range<u32>, cursor: &mut TurnCursor) -> u32 {
+        let rounds = cursor.rounds(pages.end - pages.start);
+        let (together, count) = (cursor.together(), rounds * cursor.together());
+        let fits = |(plane, place): (PlaneId, Ppn)| {
+            self.blocks.next_place(plane) == Some(place) && self.blocks.has_room_for(plane, count + together)
+        };
+        if rounds < 2 || !cursor.next_places().all(fits) {
+            return 0;
+        }
+        for (plane, place) in cursor.next_places() {
+            let placed = self.blocks.program_unnamed(plane, count);
+            assert_eq!(placed, (place, count), "the open block has room");
+        }
+        cursor.pass(rounds)
+    }
+}
 
 impl<C: Contents> DriveBackends<C> {
     /// Writes pages without time: in an untimed run, or before time 0.
@@ -125,7 +163,7 @@ impl<C: Contents> DriveBackends<C> {
             return false;
         };
         matches!(allocation, Allocation::Dynamic)
-            && self.placement.plane_choice == PlaneChoice::InTurn
+            && self.ftl.placement.plane_choice == PlaneChoice::InTurn
             && match self.immediate.is_ageing() {
                 true => self.immediate.slots.knows_places(usize::from(backend.0)),
                 false => self.ftl.backends.len() == 1,
@@ -147,11 +185,12 @@ impl<C: Contents> DriveBackends<C> {
         }
         let mut cursor = self.immediate.cursor.take();
         if pages.start == 0 && !self.ftl.maps.has_initial() {
-            cursor = self.places_in_turn(ftl).map(TurnCursor::new);
+            cursor = self.ftl.places_in_turn(ftl).map(TurnCursor::new);
         }
         let mut next = pages.start;
         while next < pages.end {
-            let rounds = cursor.as_mut().map_or(0, |cursor| self.place_rounds(next..pages.end, cursor));
+            let free = cursor.as_mut().filter(|_| self.packing.word_lines.is_empty());
+            let rounds = free.map_or(0, |cursor| self.ftl.place_rounds(next..pages.end, cursor));
             if rounds > 0 {
                 next += rounds;
                 if !self.immediate.active {
@@ -185,43 +224,6 @@ impl<C: Contents> DriveBackends<C> {
             self.ftl.blocks.set_initial(initial);
         }
         self.immediate.cursor = cursor;
-    }
-
-    /// Of these pages, whole rounds of all planes get their places at once, as long as all planes have room. Returns how many
-    /// pages these are.
-    fn place_rounds(&mut self, pages: Range<u32>, cursor: &mut TurnCursor) -> u32 {
-        let rounds = cursor.rounds(pages.end - pages.start);
-        let (together, count) = (cursor.together(), rounds * cursor.together());
-        let fits = |(plane, place): (PlaneId, Ppn)| {
-            self.ftl.blocks.next_place(plane) == Some(place)
-                && self.ftl.blocks.has_room_for(plane, count + together)
-        };
-        if rounds < 2 || !self.packing.word_lines.is_empty() || !cursor.next_places().all(fits) {
-            return 0;
-        }
-        for (plane, place) in cursor.next_places() {
-            let placed = self.ftl.blocks.program_unnamed(plane, count);
-            assert_eq!(placed, (place, count), "the open block has room");
-        }
-        cursor.pass(rounds)
-    }
-
-    /// The rule that places pages from the first one on; none if planes do not simply take turns.
-    fn places_in_turn(&self, ftl: usize) -> Option<Arc<PlacesInTurn>> {
-        let Ftl { in_turn, untimed_turn, .. } = &self.ftl.backends[ftl];
-        let of_die_queue = |at: usize| {
-            let die_queue = in_turn[(untimed_turn + at) % in_turn.len()];
-            &self.ftl.die_queues[die_queue as usize]
-        };
-        let rounds = of_die_queue(0).planes.len();
-        let turns = (0..rounds).flat_map(|round| (0..in_turn.len()).map(move |at| (round, at)));
-        let planes = turns.map(|(round, at)| {
-            let DieQueue { planes, turn, .. } = of_die_queue(at);
-            let plane = planes[(*turn as usize + round) % planes.len()];
-            (plane, self.ftl.blocks.next_block(Some(0), plane).unwrap_or(0))
-        });
-        let together = if self.packing.active { self.flash.geometry.word_line } else { 1 };
-        PlacesInTurn::new(&self.flash.geometry, planes.collect(), together).map(Arc::new)
     }
 
     /// The plane for a page that was there before time 0: die queues take turns channel by channel, as idle ones would.
@@ -258,7 +260,7 @@ impl<C: Contents> DriveBackends<C> {
             let found = match this.allocation {
                 Allocation::Partial(_) => {
                     let has_room = |plane| self.ftl.blocks.has_room(plane);
-                    self.allowed_plane(&self.ftl.die_queues[die_queue], lpn, has_room)
+                    self.ftl.allowed_plane(&self.ftl.die_queues[die_queue], lpn, has_room)
                 }
                 _ => {
                     let DieQueue { planes, turn, .. } = &self.ftl.die_queues[die_queue];
@@ -266,7 +268,8 @@ impl<C: Contents> DriveBackends<C> {
                 }
             };
             if let Some((plane, mut next)) = found {
-                if self.placement.plane_choice != PlaneChoice::InTurn && !self.ftl.blocks.is_last_page(plane)
+                if self.ftl.placement.plane_choice != PlaneChoice::InTurn
+                    && !self.ftl.blocks.is_last_page(plane)
                 {
                     let planes = &self.ftl.die_queues[die_queue].planes;
                     next = planes.iter().position(|&other| other == plane).unwrap_or(0) as u32;

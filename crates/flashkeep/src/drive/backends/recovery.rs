@@ -175,6 +175,27 @@ impl RecoveryData {
     }
 }
 
+impl<C: Contents> Translation<C> {
+    /// An erase that was granted together with the moves before it had not been begun.
+    fn take_back_erase(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
+        let (plane, block) = (self.blocks.geometry().plane_of(ppn), self.blocks.geometry().block_of(ppn));
+        self.blocks.take_back_erase(plane, block);
+        controller.note_erase_taken_back(plane, block);
+        let (ftl, cached) = (self.ftl_of(plane), self.blocks.geometry().is_slc_block(block));
+        self.backends[ftl].erases -= u64::from(!cached);
+        controller.accounts.counters_mut().slc.erases -= u64::from(cached);
+    }
+
+    /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
+    fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
+        let geometry = self.blocks.geometry();
+        let together = geometry.word_line_of(block);
+        let last = || geometry.ppn(plane, block, (end - 1) / together * together);
+        let full = self.summaries && !self.physical && end == geometry.pages_in(block);
+        full && !self.blocks.is_unreadable(last())
+    }
+}
+
 impl<C: Contents> DriveBackends<C> {
     /// Cuts off the operations under way at `now`. Returns the blocks that must be erased again, by their first pages.
     pub(in crate::drive) fn cut_flights(
@@ -203,28 +224,18 @@ impl<C: Contents> DriveBackends<C> {
                     if !begun && !self.ftl.physical && self.has_expired(plane, block, controller) =>
                 {
                     self.take_back_expiry(plane, block);
-                    self.take_back_erase(flight.ppn, controller);
+                    self.ftl.take_back_erase(flight.ppn, controller);
                 }
                 _ if self.ftl.blocks.is_failed_block(plane, block) => {}
                 // Blocks whose erase is repeated have no pages, whether or not the erase had begun.
                 OpKind::Erase if begun || self.ftl.physical || recovering => erased_anew.push(flight.ppn),
-                OpKind::Erase => self.take_back_erase(flight.ppn, controller),
+                OpKind::Erase => self.ftl.take_back_erase(flight.ppn, controller),
                 OpKind::Program | OpKind::Copyback | OpKind::Read => {
                     self.power.data_mut().tear(flight.ppn, &mut self.ftl)
                 }
             }
         }
         erased_anew
-    }
-
-    /// An erase that was granted together with the moves before it had not been begun.
-    fn take_back_erase(&mut self, ppn: Ppn, controller: &mut Controller<C>) {
-        let (plane, block) = (self.flash.geometry.plane_of(ppn), self.flash.geometry.block_of(ppn));
-        self.ftl.blocks.take_back_erase(plane, block);
-        controller.note_erase_taken_back(plane, block);
-        let (ftl, cached) = (self.ftl.ftl_of(plane), self.flash.geometry.is_slc_block(block));
-        self.ftl.backends[ftl].erases -= u64::from(!cached);
-        controller.accounts.counters_mut().slc.erases -= u64::from(cached);
     }
 
     pub(in crate::drive) fn forget_everything(&mut self, controller: &mut Controller<C>) {
@@ -237,17 +248,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.packing.word_lines.clear();
         self.ftl.maps = Maps::new(self.ftl.backends.len(), self.ftl.maps.len());
-    }
-
-    /// Whether a block that is programmed up to `end` has its summary, which comes with the last page.
-    fn has_summary(&self, plane: PlaneId, block: u32, end: u32) -> bool {
-        let full = self.ftl.summaries && !self.ftl.physical && end == self.flash.geometry.pages_in(block);
-        let together = self.flash.geometry.word_line_of(block);
-        full && !self.ftl.blocks.is_unreadable(self.flash.geometry.ppn(
-            plane,
-            block,
-            (end - 1) / together * together,
-        ))
     }
 
     /// Nothing is read if the map and the OOB metadata are in non-volatile memory. Otherwise a block that has a summary
@@ -268,7 +268,7 @@ impl<C: Contents> DriveBackends<C> {
                     continue;
                 }
                 let end = self.power.data().programmed_in(plane, block, &self.ftl);
-                let first = if self.has_summary(plane, block, end) { end - 1 } else { 0 };
+                let first = if self.ftl.has_summary(plane, block, end) { end - 1 } else { 0 };
                 let places = self.flash.geometry.places;
                 let numbers = (first / places..end.div_ceil(places)).rev().map(|page| page * places);
                 let pages = &mut left[controller.dies.unit_of_block(plane, block).0 as usize];
@@ -328,9 +328,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.probe.record_recovery(now, recovery.ready);
         recovery
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn cut_power(&mut self, now: SimTime, controller: &mut Controller<C>) -> Recovery {
         controller.now = now;
         self.health.damaged |= self.ftl.physical;

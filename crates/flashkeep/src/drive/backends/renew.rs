@@ -112,7 +112,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             if was_dead && whole {
                 let domain = self.ftl.backends[backend].domain;
-                self.ftl.backends[backend].allocation = self.allocation_of(&domain);
+                self.ftl.backends[backend].allocation = self.ftl.allocation_of(&domain);
                 self.ftl.assign_write_queues(backend, controller);
             } else {
                 self.set_limit(now, backend, controller);

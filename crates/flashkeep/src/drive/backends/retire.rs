@@ -24,6 +24,14 @@ impl<C: Contents> Translation<C> {
         planes.for_each(|plane| all.extend_from_slice(self.blocks.erases(plane)));
         BlockErases::from(all)
     }
+
+    /// The number of pages of a plane that can be mapped so that it can always continue.
+    pub(super) fn mappable(&self, plane: PlaneId, life: &DriveLife) -> u32 {
+        let DriveLife { spare_blocks, padding, .. } = *life;
+        let others = self.blocks.geometry().blocks.saturating_sub(spare_blocks);
+        let spare = spare_blocks * self.blocks.geometry().pages + others * padding;
+        self.blocks.good_pages(plane).saturating_sub(spare)
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -53,9 +61,9 @@ impl<C: Contents> DriveBackends<C> {
             self.void_physical(controller.now, ftl, Fault::Block(plane, block), controller);
             return self.ftl.tell_retired(ftl, Fault::Block(plane, block), controller);
         }
-        let before = self.mappable(plane);
+        let before = self.ftl.mappable(plane, &self.health.life);
         self.ftl.blocks.retire_block(plane, block);
-        let lost = before - self.mappable(plane);
+        let lost = before - self.ftl.mappable(plane, &self.health.life);
         let Some(limit) = &mut self.ftl.backends[ftl].limit else {
             return self.set_limit(controller.now, ftl, controller);
         };
@@ -115,23 +123,13 @@ impl<C: Contents> DriveBackends<C> {
         }
     }
 
-    /// The number of pages of a plane that can be mapped so that it can always continue.
-    pub(super) fn mappable(&self, plane: PlaneId) -> u32 {
-        let DriveLife { spare_blocks, padding, .. } = self.health.life;
-        let others = self.flash.geometry.blocks.saturating_sub(spare_blocks);
-        let spare = spare_blocks * self.flash.geometry.pages + others * padding;
-        self.ftl.blocks.good_pages(plane).saturating_sub(spare)
-    }
-
     /// A page that was there before time 0, or one that is written without time, finds no room any more.
     #[cold]
     pub(super) fn void_before(&mut self, now: SimTime, ftl: usize, lpn: u32, controller: &mut Controller<C>) {
         self.count_unmapped(ftl, controller);
         self.refuse(now, ftl, lpn, controller);
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     /// An erase of a block without time. If it is not counted, it is not this run's.
     pub(super) fn count_erase(
         &mut self,
@@ -146,9 +144,7 @@ impl<C: Contents> DriveBackends<C> {
             *controller.erases_before_of(plane, block) += 1;
         }
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn begin_wear(&mut self, controller: &mut Controller<C>) {
         controller.accounts.set_erases_before(self.ftl.all_erases());
         self.slc.begin();

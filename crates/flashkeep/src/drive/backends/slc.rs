@@ -120,22 +120,46 @@ impl<C: Contents> Translation<C> {
     pub(in crate::drive) fn is_in_cache(&self, lpn: u32) -> bool {
         matches!(self.maps.get(0, lpn), crate::ftl::MapEntry::At(ppn) if self.blocks.geometry().is_slc(ppn))
     }
-}
-
-impl<C: Contents> DriveBackends<C> {
-    // ---------------------------------------------------------------- placement
 
     /// Whether a page goes to the cache if it is written to a plane now.
     #[inline]
     pub(super) fn is_cached_in(&self, plane: PlaneId, lpn: u32) -> bool {
-        self.slc.active && self.ftl.blocks.has_cache_room(plane) && self.ftl.streams.of_table(lpn).is_none()
+        self.blocks.has_cache_room(plane) && self.streams.of_table(lpn).is_none()
     }
 
     /// Whether a plane can take a page of the host, in its cache or elsewhere.
     #[inline]
     pub(super) fn takes(&self, plane: PlaneId, lpn: u32) -> bool {
-        self.ftl.blocks.has_room(plane) || self.is_cached_in(plane, lpn)
+        self.blocks.has_room(plane) || self.is_cached_in(plane, lpn)
     }
+
+    /// The stream of a page of a write, if it goes to a plane now.
+    pub(super) fn stream_into(
+        &self,
+        plane: PlaneId,
+        ftl: usize,
+        op: Id<DriveOp>,
+        n: u16,
+        controller: &Controller<C>,
+    ) -> u8 {
+        let lpn = controller.queues[op].command.start.low() + u32::from(n);
+        if self.is_cached_in(plane, lpn) {
+            return SLC_STREAM;
+        }
+        if self.streams.are_several() { self.stream_of_waiting(ftl, op, n, controller) } else { 0 }
+    }
+
+    /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
+    pub(super) fn gathered_pages(&self, ftl: usize) -> u32 {
+        let geometry = self.blocks.geometry();
+        let has_room = |plane| self.blocks.has_cache_room(plane);
+        let cached = geometry.slc.blocks > 0 && self.planes_in(ftl).any(has_room);
+        if cached { geometry.places } else { geometry.word_line }
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
+    // ---------------------------------------------------------------- placement
 
     /// The plane of a die queue whose cache takes the first page of a write queue; planes without room in their caches
     /// are passed over. A pool of several units looks for itself, as its cache has one open block.
@@ -152,14 +176,14 @@ impl<C: Contents> DriveBackends<C> {
         let op = &controller.queues[head];
         let lpn = op.command.start.low() + u32::from(op.placed);
         let ftl = &self.ftl.backends[usize::from(die_queue.ftl)];
-        let (geometry, choice) = (&self.flash.geometry, self.placement.plane_choice);
+        let (geometry, choice) = (&self.flash.geometry, self.ftl.placement.plane_choice);
         let same = match choice {
             PlaneChoice::InTurn => None,
             PlaneChoice::MostFree | PlaneChoice::Same if ftl.limit.is_some() => None,
             PlaneChoice::MostFree | PlaneChoice::Same => controller.plane_of_replaced(head, self),
         };
         let fits = |plane: PlaneId| {
-            self.is_cached_in(plane, lpn)
+            self.ftl.is_cached_in(plane, lpn)
                 && same.is_none_or(|same| same == plane)
                 && ftl.allocation.allows(geometry, &ftl.domain, lpn, plane)
         };
@@ -168,29 +192,6 @@ impl<C: Contents> DriveBackends<C> {
         }
         let room = |plane| fits(plane).then(|| self.ftl.blocks.cache(plane).free_pages);
         Allocation::roomiest(&die_queue.planes, die_queue.turn, room)
-    }
-
-    /// The stream of a page of a write, if it goes to a plane now.
-    pub(super) fn stream_into(
-        &self,
-        plane: PlaneId,
-        ftl: usize,
-        op: Id<DriveOp>,
-        n: u16,
-        controller: &Controller<C>,
-    ) -> u8 {
-        let lpn = controller.queues[op].command.start.low() + u32::from(n);
-        if self.is_cached_in(plane, lpn) {
-            return SLC_STREAM;
-        }
-        if self.ftl.streams.are_several() { self.ftl.stream_of_waiting(ftl, op, n, controller) } else { 0 }
-    }
-
-    /// How many pages of a backend are programmed at once, where writes wait for others: the cache takes flash pages.
-    pub(super) fn gathered_pages(&self, ftl: usize) -> u32 {
-        let cached =
-            self.slc.active && self.ftl.planes_in(ftl).any(|plane| self.ftl.blocks.has_cache_room(plane));
-        if cached { self.flash.geometry.places } else { self.flash.geometry.word_line }
     }
 
     /// A page of a write has its place in a plane, in the cache or not.
@@ -267,7 +268,7 @@ impl<C: Contents> DriveBackends<C> {
         if valid == 0 {
             return false;
         }
-        let pages = if whole { self.room_to_move(valid) } else { self.flash.geometry.word_line } - 1;
+        let pages = if whole { self.ftl.room_to_move(valid) } else { self.flash.geometry.word_line } - 1;
         let has_garbage = || self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane)).is_some();
         !self.ftl.blocks.has_room_for(plane, pages) || (self.is_low(plane) && has_garbage())
     }

@@ -117,9 +117,7 @@ impl<C: Contents> DriveBackends<C> {
         let victim = self.gc.chooser.proposed(&self.ftl.blocks.of_plane(plane));
         victim.is_some_and(|victim| 2 * self.ftl.blocks.valid_in(plane, victim) < self.flash.geometry.pages)
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn end_idling(&mut self, controller: &mut Controller<C>) {
         self.maintenance.end_scrubbing(controller);
         self.slc.end_idling();

@@ -36,7 +36,7 @@ impl<C: Contents> DriveBackends<C> {
         let op = &controller.queues[head];
         let lpn = op.command.start.low() + u32::from(op.placed);
         self.bound_plane(die_queue, lpn, |plane| {
-            let stream = self.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
+            let stream = self.ftl.stream_into(plane, usize::from(die_queue.ftl), head, op.placed, controller);
             let block = self.ftl.next_block(plane, Some(stream));
             block.is_some_and(|block| controller.dies.unit_of_block(plane, block) == die_queue.unit)
         })

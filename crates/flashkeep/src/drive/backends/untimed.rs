@@ -84,7 +84,7 @@ impl<C: Contents> DriveBackends<C> {
             }
             // A damaged FTL has lifted the page, and its program takes time.
             MapEntry::Pending(op) => {
-                let contents = controller.carried_page(ftl, op, command.start.low(), self);
+                let contents = controller.carried_page(ftl, op, command.start.low(), &self.ftl);
                 controller.accounts.counters_mut().reads_from_memory += 1;
                 controller.answer(token, 1, now, Span::ZERO, contents);
             }
@@ -150,7 +150,7 @@ impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn plane_in_turn(&mut self, ftl: usize) -> Option<PlaneId> {
         let this = &mut self.ftl.backends[ftl];
         let in_turn = matches!(this.allocation, Allocation::Dynamic)
-            && self.placement.plane_choice == PlaneChoice::InTurn;
+            && self.ftl.placement.plane_choice == PlaneChoice::InTurn;
         if !in_turn || self.health.damaged {
             return None;
         }
@@ -235,9 +235,7 @@ impl<C: Contents> DriveBackends<C> {
         }
         self.erase(controller.now, plane, victim, controller);
     }
-}
 
-impl<C: Contents> DriveBackends<C> {
     pub(in crate::drive) fn set_untimed(&mut self, untimed: bool, controller: &mut Controller<C>) {
         assert!(controller.is_quiet(), "nothing is under way");
         controller.settle_all(self);

@@ -3,8 +3,8 @@
 //!
 //! Source: the DiskSim extension of Agrawal et al., USENIX ATC 2008.
 
-use super::DriveBackends;
 use super::backend::DieQueue;
+use super::{DriveBackends, Translation};
 use crate::drive::controller::{Controller, DriveOp};
 use crate::engine::Contents;
 use crate::flash::PlaneId;
@@ -18,7 +18,7 @@ pub(in crate::drive) struct Replaced {
     plane: Option<PlaneId>,
 }
 
-impl<C: Contents> DriveBackends<C> {
+impl<C: Contents> Translation<C> {
     /// What a write replaces, so that the new copy gets a greater version: of the copies of its pages that the flash has
     /// now, the youngest one. Where the page is written once more meanwhile, that write replaces the same copy.
     pub(in crate::drive) fn replaced_by(&self, op: Id<DriveOp>, controller: &Controller<C>) -> Replaced {
@@ -27,13 +27,26 @@ impl<C: Contents> DriveBackends<C> {
         let copies =
             pages.filter_map(|lpn| self.copy_on_flash(usize::from(ftl), lpn, controller)).map(|ppn| {
                 Replaced {
-                    version: self.ftl.blocks.version(ppn),
-                    plane: Some(self.flash.geometry.plane_of(ppn)),
+                    version: self.blocks.version(ppn),
+                    plane: Some(self.blocks.geometry().plane_of(ppn)),
                 }
             });
         copies.max_by_key(|copy| copy.version).unwrap_or_default()
     }
 
+    /// The plane of the older copy, if the new one must go there as well.
+    pub(in crate::drive) fn only_plane_for(&self, older: Replaced) -> Option<PlaneId> {
+        older.plane.filter(|_| self.placement.plane_choice == PlaneChoice::Same)
+    }
+
+    /// Whether a copy in a plane has a greater version than an older copy, and may go there.
+    pub(super) fn may_replace(&self, older: Replaced, plane: PlaneId) -> bool {
+        self.only_plane_for(older).is_none_or(|same| same == plane)
+            && self.blocks.next_version(plane) > older.version
+    }
+}
+
+impl<C: Contents> DriveBackends<C> {
     /// The plane of a die queue for the first page of its write queue: the roomiest of those that give it a greater
     /// version than its older copy has. Where no plane of the write queue's die queues does, or ever will, any that has
     /// room.
@@ -57,13 +70,13 @@ impl<C: Contents> DriveBackends<C> {
             let at = die_queue.planes.iter().position(|&plane| plane == dealt && has_room(plane));
             return at.map(|at| (dealt, (at as u32 + 1) % die_queue.planes.len() as u32));
         }
-        let older = self.replaced_by(head, controller);
-        let same = self.only_plane_for(older);
+        let older = self.ftl.replaced_by(head, controller);
+        let same = self.ftl.only_plane_for(older);
         if same.is_some_and(|same| self.is_wedged(same)) {
             // What the recovery goes by is the number of the write, not the block that it went to.
             return roomiest(&|_| true);
         }
-        let fits = |plane: PlaneId| self.may_replace(older, plane);
+        let fits = |plane: PlaneId| self.ftl.may_replace(older, plane);
         roomiest(&fits).or_else(|| {
             let mut others = self.ftl.die_queues[ftl.die_queues_range()]
                 .iter()
@@ -72,16 +85,5 @@ impl<C: Contents> DriveBackends<C> {
             let hopeless = !others.any(|other| other.planes.iter().any(waits));
             hopeless.then(|| roomiest(&|_| true)).flatten()
         })
-    }
-
-    /// The plane of the older copy, if the new one must go there as well.
-    pub(in crate::drive) fn only_plane_for(&self, older: Replaced) -> Option<PlaneId> {
-        older.plane.filter(|_| self.placement.plane_choice == PlaneChoice::Same)
-    }
-
-    /// Whether a copy in a plane has a greater version than an older copy, and may go there.
-    pub(super) fn may_replace(&self, older: Replaced, plane: PlaneId) -> bool {
-        self.only_plane_for(older).is_none_or(|same| same == plane)
-            && self.ftl.blocks.next_version(plane) > older.version
     }
 }

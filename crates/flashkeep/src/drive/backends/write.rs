@@ -1,7 +1,8 @@
 //! Writes: they wait in a write queue until a die may take them, and are then placed and programmed.
 
 use super::backend::{DieQueue, Ftl};
-use super::{DriveBackends, Translation};
+use super::{DriveBackends, Power, Translation};
+use crate::drive::DriveLife;
 use crate::drive::controller::{Controller, DriveOp, Full, Manner, PageWrite, ProgramMode, Taker, UnitPhase};
 use crate::engine::{Cause, Command, CompletionPart, CompletionToken, Contents, Done, Flags};
 use crate::flash::{OpKind, PlaneId, Ppn, Target, UnitId};
@@ -117,6 +118,68 @@ impl<C: Contents> Translation<C> {
             remapped.and_then(|remapped| remapped.reverse_map.iter().position(|owner| *owner == Some(lpn)));
         place.unwrap_or_else(|| (lpn - controller.queues[Id::new(op)].command.start.low()) as usize)
     }
+
+    /// A page of a write has been programmed: the copy that is given up for it, which is the one that it replaces. If it
+    /// has been written again meanwhile, it is itself the copy that the later write replaces; if that is not so either,
+    /// because the later write was placed before, or because the page has been trimmed, it is born invalid.
+    #[inline(always)]
+    fn succeed(
+        &mut self,
+        lpn: u32,
+        op: Id<DriveOp>,
+        ppn: Ppn,
+        arrived: Option<u16>,
+        power: &Power,
+        controller: &mut Controller<C>,
+    ) -> Option<Ppn> {
+        if let Some(n) = arrived {
+            self.blocks.validate(ppn);
+            return controller.queues.take_older(op, n);
+        }
+        let DriveOp { ftl, sequence, .. } = controller.queues[op];
+        let older = self.replace_older(usize::from(ftl), lpn, sequence, ppn, power, controller).ok()?;
+        self.blocks.validate(ppn);
+        older
+    }
+
+    /// The write queue of an address of which some levels are bound.
+    pub(super) fn bound_write_queue(
+        &self,
+        ftl: usize,
+        lpn: u32,
+        life: &DriveLife,
+        controller: &Controller<C>,
+    ) -> u32 {
+        let this = &self.backends[ftl];
+        let write_queue = match &this.allocation {
+            Allocation::Dynamic => this.first_write_queue,
+            Allocation::Partial(order) => {
+                let at = order.coordinates(&this.domain, lpn);
+                this.first_write_queue + order.index(&this.domain, self.blocks.geometry().unit_levels(), at)
+            }
+            Allocation::Static(order) => {
+                let plane = this.domain.plane(self.blocks.geometry(), order.coordinates(&this.domain, lpn));
+                self.die_queues[self.die_queue_of[plane.0 as usize] as usize].write_queue
+            }
+        };
+        if self.remaps { self.write_queue_with_room(ftl, write_queue, life, controller) } else { write_queue }
+    }
+
+    /// The plane of a die queue that comes first among those where a page of which some levels are bound may go.
+    #[inline(never)]
+    pub(super) fn allowed_plane(
+        &self,
+        die_queue: &DieQueue,
+        lpn: u32,
+        fits: impl Fn(PlaneId) -> bool,
+    ) -> Option<(PlaneId, u32)> {
+        let Ftl { allocation, domain, .. } = &self.backends[usize::from(die_queue.ftl)];
+        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| {
+            allocation.allows(self.blocks.geometry(), domain, lpn, plane)
+                && self.takes(plane, lpn)
+                && fits(plane)
+        })
+    }
 }
 
 impl<C: Contents> DriveBackends<C> {
@@ -150,7 +213,7 @@ impl<C: Contents> DriveBackends<C> {
         for n in 0..command.count {
             let page = command.start.plus(u32::from(n));
             let contents = if C::KEEP { &contents[usize::from(n)..=usize::from(n)] } else { contents };
-            let write_queue = self.bound_write_queue(ftl, page.low(), controller);
+            let write_queue = self.ftl.bound_write_queue(ftl, page.low(), &self.health.life, controller);
             let (one, token) = (command.over(page, 1), token.plus(u32::from(n)));
             self.queue_write(now, ftl, &one, token, contents, write_queue, channels, controller);
         }
@@ -160,23 +223,6 @@ impl<C: Contents> DriveBackends<C> {
         if self.health.damaged {
             self.count_anew(now, ftl, controller);
         }
-    }
-
-    /// The write queue of an address of which some levels are bound.
-    pub(super) fn bound_write_queue(&self, ftl: usize, lpn: u32, controller: &Controller<C>) -> u32 {
-        let this = &self.ftl.backends[ftl];
-        let write_queue = match &this.allocation {
-            Allocation::Dynamic => this.first_write_queue,
-            Allocation::Partial(order) => {
-                let at = order.coordinates(&this.domain, lpn);
-                this.first_write_queue + order.index(&this.domain, self.flash.geometry.unit_levels(), at)
-            }
-            Allocation::Static(order) => {
-                let plane = this.domain.plane(&self.flash.geometry, order.coordinates(&this.domain, lpn));
-                self.ftl.die_queues[self.ftl.die_queue_of[plane.0 as usize] as usize].write_queue
-            }
-        };
-        if self.ftl.remaps { self.write_queue_with_room(ftl, write_queue, controller) } else { write_queue }
     }
 
     /// From now on the pages are those of this write, wherever they will be.
@@ -203,7 +249,7 @@ impl<C: Contents> DriveBackends<C> {
         for lpn in command.low_pages() {
             let older = match self.ftl.maps.replace(ftl, lpn, MapEntry::Pending(op.raw())) {
                 MapEntry::At(ppn) => Some(ppn),
-                MapEntry::Pending(earlier) => self.leave_write(ftl, earlier, lpn, controller),
+                MapEntry::Pending(earlier) => self.ftl.leave_write(ftl, earlier, lpn, controller),
                 MapEntry::Unmapped => None,
             };
             controller.queues.note_older(op, older);
@@ -212,7 +258,7 @@ impl<C: Contents> DriveBackends<C> {
         controller.queues.add_write(write_queue, op);
         // An older write comes first: dies that could not take the earlier first write may be able to take this one.
         let overtakes =
-            self.placement.selective && controller.queues.first_write(write_queue).raw() == op.raw();
+            self.ftl.placement.selective && controller.queues.first_write(write_queue).raw() == op.raw();
         let gathers = self.packing.active && self.packing.gathers(now, write_queue, op, controller);
         if (is_first || overtakes || gathers) && !self.parts.offers_later(ftl, write_queue, channels) {
             self.offer(now, ftl, write_queue, channels, controller);
@@ -286,7 +332,7 @@ impl<C: Contents> DriveBackends<C> {
             let op = &controller.queues[head];
             let lpn = op.command.start.low() + u32::from(op.placed);
             if let Allocation::Partial(order) = &ftl.allocation {
-                let chooses = self.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
+                let chooses = self.ftl.placement.plane_choice != PlaneChoice::InTurn && !order.binds_planes();
                 return if chooses {
                     self.plane_by_version(die_queue, head, controller)
                 } else {
@@ -301,26 +347,10 @@ impl<C: Contents> DriveBackends<C> {
                 .filter(|&plane| self.ftl.blocks.has_room(plane))
                 .map(|plane| (plane, die_queue.turn));
         }
-        if !M::PLAIN && self.placement.plane_choice != PlaneChoice::InTurn {
+        if !M::PLAIN && self.ftl.placement.plane_choice != PlaneChoice::InTurn {
             return self.plane_by_version(die_queue, head, controller);
         }
         Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| self.ftl.blocks.has_room(plane))
-    }
-
-    /// The plane of a die queue that comes first among those where a page of which some levels are bound may go.
-    #[inline(never)]
-    pub(super) fn allowed_plane(
-        &self,
-        die_queue: &DieQueue,
-        lpn: u32,
-        fits: impl Fn(PlaneId) -> bool,
-    ) -> Option<(PlaneId, u32)> {
-        let Ftl { allocation, domain, .. } = &self.ftl.backends[usize::from(die_queue.ftl)];
-        Allocation::next_plane(&die_queue.planes, die_queue.turn, |plane| {
-            allocation.allows(&self.flash.geometry, domain, lpn, plane)
-                && self.takes(plane, lpn)
-                && fits(plane)
-        })
     }
 
     /// Programs the first page of a die queue's write queue, and with it what else one command can take.
@@ -339,7 +369,7 @@ impl<C: Contents> DriveBackends<C> {
         if M::PHYSICAL {
             let op = controller.queues.pop(write_queue);
             let page = controller.queues.page_of_write(op, 0, plane);
-            self.place_physical(op, controller);
+            self.ftl.place_physical(op, &mut self.power, controller);
             controller.commit_page::<M>(now, channel, unit, page, true, self);
             self.all_placed(op, controller);
         } else if M::PLAIN {
@@ -347,7 +377,7 @@ impl<C: Contents> DriveBackends<C> {
             let DriveOp { placed: n, command: Command { start, count, cause, sectors, .. }, .. } =
                 controller.queues[op];
             let to = self.place_plainly(ftl, plane, op, n, start.low() + u32::from(n), controller);
-            if self.placement.many_planes {
+            if self.ftl.placement.many_planes {
                 self.ftl.prefetch_for(die_queue);
             }
             let target = Target::sectors(to, sectors);
@@ -384,7 +414,7 @@ impl<C: Contents> DriveBackends<C> {
         if self.packing.active && !self.ftl.physical {
             self.share_flash_pages(&mut pages);
         }
-        if self.placement.many_planes && !self.ftl.physical {
+        if self.ftl.placement.many_planes && !self.ftl.physical {
             self.ftl.prefetch_for(die_queue);
         }
         self.leave_rest_of(&pages, stream, controller);
@@ -428,7 +458,7 @@ impl<C: Contents> DriveBackends<C> {
             return 0;
         }
         let stream =
-            self.stream_into(plane, usize::from(ftl), head, controller.queues[head].placed, controller);
+            self.ftl.stream_into(plane, usize::from(ftl), head, controller.queues[head].placed, controller);
         controller.share_out(now, die_queue, plane, stream, pages, self);
         stream
     }
@@ -454,7 +484,7 @@ impl<C: Contents> DriveBackends<C> {
         let contents = controller.queues.carried(op, n);
         let ppn = self.ftl.blocks.program(plane, lpn, contents);
         let arrived = self.ftl.maps.arrive(ftl, lpn, op.raw(), ppn);
-        if let Some(older) = self.succeed(ftl, lpn, op, ppn, arrived.then_some(n), controller) {
+        if let Some(older) = self.ftl.succeed(lpn, op, ppn, arrived.then_some(n), &self.power, controller) {
             self.discard(older, controller);
         }
         if self.is_low(plane) {
@@ -463,33 +493,11 @@ impl<C: Contents> DriveBackends<C> {
         ppn
     }
 
-    /// A page of a write has been programmed: the copy that is given up for it, which is the one that it replaces. If it
-    /// has been written again meanwhile, it is itself the copy that the later write replaces; if that is not so either,
-    /// because the later write was placed before, or because the page has been trimmed, it is born invalid.
-    #[inline(always)]
-    fn succeed(
-        &mut self,
-        ftl: usize,
-        lpn: u32,
-        op: Id<DriveOp>,
-        ppn: Ppn,
-        arrived: Option<u16>,
-        controller: &mut Controller<C>,
-    ) -> Option<Ppn> {
-        if let Some(n) = arrived {
-            self.ftl.blocks.validate(ppn);
-            return controller.queues.take_older(op, n);
-        }
-        let older = self.replace_older(ftl, lpn, controller.queues[op].sequence, ppn, controller).ok()?;
-        self.ftl.blocks.validate(ppn);
-        older
-    }
-
     /// A page of a write gets its place.
     #[inline(never)]
     fn place(&mut self, page: &mut PageWrite, stream: u8, controller: &mut Controller<C>) {
         if self.ftl.physical {
-            self.place_physical(page.op, controller);
+            self.ftl.place_physical(page.op, &mut self.power, controller);
             return controller.follow(page.op, page.n, page.target.to, self);
         }
         let PageWrite { ftl, plane, op, .. } = *page;
@@ -517,7 +525,7 @@ impl<C: Contents> DriveBackends<C> {
         };
         self.ftl.streams.note_handle(&mut self.ftl.blocks, ftl, owned, ppn, false);
         let arrived = owner.is_some_and(|owner| self.ftl.maps.arrive(ftl, owner, op.raw(), ppn));
-        let older = self.succeed(ftl, owned, op, ppn, arrived.then_some(page.n), controller);
+        let older = self.ftl.succeed(owned, op, ppn, arrived.then_some(page.n), &self.power, controller);
         if self.power.is_kept() {
             self.power.note_oob(ppn, lpn, controller.queues[op].sequence);
             page.guards = older.map(|older| self.flash.geometry.block_index_of(older));

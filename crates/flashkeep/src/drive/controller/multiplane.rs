@@ -267,7 +267,7 @@ impl<C: Contents> Controller<C> {
                 && self.die_of(plane, victim) == die
                 && (backends.packing.is_active() || backends.gc.is_hand_empty(plane))
                 && backends.ftl.blocks().is_garbage(plane, victim)
-                && !backends.is_owed(unit, plane, victim, self)
+                && !backends.ftl.is_owed(unit, plane, victim, self)
             {
                 ready.push((plane, victim));
             }

@@ -35,7 +35,7 @@ impl<C: Contents> Controller<C> {
         let DriveOp { ppn, command, .. } = self.queues[op];
         let plane = self.flash.geometry.plane_of(ppn);
         let waits = command.verb == Verb::Trim
-            && (backends.is_owed(unit, plane, self.flash.geometry.block_of(ppn), self)
+            && (backends.ftl.is_owed(unit, plane, self.flash.geometry.block_of(ppn), self)
                 || backends.power.is_ahead(self.queues[op].sequence, self));
         (!waits).then_some(plane)
     }

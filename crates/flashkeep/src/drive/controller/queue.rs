@@ -3,7 +3,7 @@
 use super::errors::ReadAttempts;
 use super::program::PageWrite;
 use super::{Controller, OpQueue, Queues};
-use crate::drive::backends::{DriveBackends, UNASKED};
+use crate::drive::backends::{DriveBackends, Translation, UNASKED};
 use crate::engine::{Command, CompletionToken, Contents};
 use crate::flash::{PlaneId, Ppn, Target, UnitId};
 use crate::kernel::{Arena, Id, SimTime, Span};
@@ -393,7 +393,7 @@ impl<C: Contents> Controller<C> {
         head: Id<DriveOp>,
         backends: &DriveBackends<C>,
     ) -> Option<PlaneId> {
-        self.queues[head].dealt.or_else(|| backends.only_plane_for(backends.replaced_by(head, self)))
+        self.queues[head].dealt.or_else(|| backends.ftl.only_plane_for(backends.ftl.replaced_by(head, self)))
     }
 }
 
@@ -404,12 +404,12 @@ impl<C: Contents> Controller<C> {
         ftl: usize,
         op: u32,
         lpn: u32,
-        backends: &DriveBackends<C>,
+        translation: &Translation<C>,
     ) -> C {
         if !C::KEEP {
             return C::default();
         }
-        self.queues.carried[Id::<DriveOp>::new(op).index()][backends.ftl.place_in_write(ftl, op, lpn, self)]
+        self.queues.carried[Id::<DriveOp>::new(op).index()][translation.place_in_write(ftl, op, lpn, self)]
     }
 }
 
@@ -420,9 +420,9 @@ impl<C: Contents> Controller<C> {
         ftl: usize,
         op: u32,
         lpn: u32,
-        backends: &DriveBackends<C>,
+        translation: &Translation<C>,
     ) -> &mut Option<Ppn> {
-        let n = backends.ftl.place_in_write(ftl, op, lpn, self);
+        let n = translation.place_in_write(ftl, op, lpn, self);
         &mut self.queues.older[Id::<DriveOp>::new(op).index()][n]
     }
 
@@ -432,10 +432,10 @@ impl<C: Contents> Controller<C> {
         ftl: usize,
         op: u32,
         lpn: u32,
-        backends: &DriveBackends<C>,
+        translation: &Translation<C>,
     ) -> Option<Ppn> {
         let copies = self.queues.older.get(Id::<DriveOp>::new(op).index())?;
-        copies.get(backends.ftl.place_in_write(ftl, op, lpn, self)).copied().flatten()
+        copies.get(translation.place_in_write(ftl, op, lpn, self)).copied().flatten()
     }
 }
 

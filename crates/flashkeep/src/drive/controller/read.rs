@@ -72,7 +72,7 @@ impl<C: Contents> Controller<C> {
                 self.wait_behind(ftl, command, token, op, backends)
             }
             MapEntry::Pending(op) => {
-                let contents = self.carried_page(ftl, op, command.start.low(), backends);
+                let contents = self.carried_page(ftl, op, command.start.low(), &backends.ftl);
                 self.answer_in_flight(now, token, contents);
             }
             MapEntry::At(ppn) => {

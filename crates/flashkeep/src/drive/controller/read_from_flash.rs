@@ -28,7 +28,7 @@ impl<C: Contents> Controller<C> {
         write: u32,
         backends: &DriveBackends<C>,
     ) {
-        let contents = self.carried_page(ftl, write, command.start.low(), backends);
+        let contents = self.carried_page(ftl, write, command.start.low(), &backends.ftl);
         let n = backends.ftl.place_in_write(ftl, write, command.start.low(), self) as u16;
         let (since, late) = (self.now, self.admitted > self.now);
         let op = DriveOp { token, command, ftl: ftl as u16, since, late, ..DriveOp::default() };

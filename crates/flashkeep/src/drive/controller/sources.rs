@@ -308,7 +308,7 @@ impl<C: Contents> Controller<C> {
         backends: &DriveBackends<C>,
     ) {
         let &DieQueue { ftl, write_queue, .. } = backends.ftl.die_queue(die_queue);
-        if !backends.placement.selective || !self.queues.has_writes(write_queue) {
+        if !backends.ftl.is_selective() || !self.queues.has_writes(write_queue) {
             return;
         }
         for die_queue in backends.ftl[usize::from(ftl)].die_queues_range() {

@@ -168,7 +168,7 @@ impl<C: Contents> Controller<C> {
         let (mut dealt, mut rest) = (vec![Vec::new(); die_queues.len()], Vec::new());
         let mut turn = self.dies.open_round.turn_of_planes(write_queue);
         for (n, op) in self.queues.take(write_queue, |_| true).into_iter().enumerate() {
-            let plane = if n < BATCH { backends.deal_one(op, &planes, &given, turn, self) } else { None };
+            let plane = if n < BATCH { backends.ftl.deal_one(op, &planes, &given, turn, self) } else { None };
             let Some((at, next)) = plane else {
                 rest.push(op);
                 continue;
